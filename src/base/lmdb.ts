@@ -1,0 +1,15 @@
+/** The one importer of lmdb: opens environments the way every store of this program needs them. */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Database, open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb';
+
+export type { Database, RootDatabase };
+
+/** Opens (and makes, unless read-only) an environment at `path`, a file. */
+export function openEnvironment(
+  path: string,
+  options: Omit<RootDatabaseOptionsWithPath, 'path'>,
+): RootDatabase {
+  if (!options.readOnly) mkdirSync(dirname(path), { recursive: true });
+  return open({ ...options, path });
+}

@@ -1,0 +1,25 @@
+/** The Transfer record: one movement of one asset, the same from every chain, adapter and file. */
+import type { ChainId } from './registry.ts';
+
+export interface Transfer {
+  readonly chain: ChainId;
+  /** Transaction id in the chain's own canonical text (EVM: 0x and lower-case hex). */
+  readonly txHash: string;
+  /** Unique within the transaction, and stable between reads: `value`, `log:12`, `trace:0_1`, `out:3`. */
+  readonly position: string;
+  readonly blockNumber: number;
+  /** Milliseconds since the epoch, of the block. */
+  readonly timestampMs: number;
+  /** Canonical address, or null where nothing sends (coinbase, mint). */
+  readonly from: string | null;
+  /** Canonical address, or null where nothing receives (fee, burn without an address). */
+  readonly to: string | null;
+  /** The chain's native symbol, or the canonical address of a token contract. */
+  readonly asset: string;
+  /** In the asset's smallest unit. Never negative. */
+  readonly amount: bigint;
+  /** Decimals of the asset; null where not known. */
+  readonly decimals: number | null;
+  /** USD at the time of the transfer; null where no price is known. Unknown is never zero. */
+  readonly valueUsd: number | null;
+}

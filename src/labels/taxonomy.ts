@@ -1,0 +1,55 @@
+/** Categories and threat levels, as decided for the whole product; their weights and foreign names are in data/categories.json. */
+
+export const CATEGORIES = [
+  'EXCHANGE',
+  'HIGH_RISK_EXCHANGE',
+  'P2P_EXCHANGE',
+  'INSTANT_EXCHANGE',
+  'DEX',
+  'DEFI',
+  'LENDING',
+  'BRIDGE',
+  'STAKING',
+  'NFT_MARKETPLACE',
+  'TOKEN',
+  'SMART_CONTRACT',
+  'DAO',
+  'HOSTED_WALLET',
+  'CUSTODIAN',
+  'PAYMENT_PROCESSOR',
+  'ATM',
+  'MINING_POOL',
+  'VALIDATOR',
+  'GAMBLING',
+  'ICO',
+  'INFRASTRUCTURE',
+  'DONATION',
+  'INDIVIDUAL',
+  'GOVERNMENT',
+  'SEIZED_FUNDS',
+  'MIXER',
+  'PRIVACY_PROTOCOL',
+  'DARKNET_MARKET',
+  'FRAUD_SHOP',
+  'SCAM',
+  'PHISHING',
+  'PONZI',
+  'STOLEN_FUNDS',
+  'RANSOMWARE',
+  'EXTORTION',
+  'MALWARE',
+  'TERRORIST_FINANCING',
+  'CHILD_ABUSE_MATERIAL',
+  'SANCTIONED_ENTITY',
+  'SANCTIONED_JURISDICTION',
+  'SPECIAL_MEASURES',
+  'ILLICIT_ACTOR',
+  'BURN',
+  'OTHER',
+] as const;
+
+export type Category = (typeof CATEGORIES)[number];
+
+export const THREAT_LEVELS = ['SAFE', 'LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
+
+export type ThreatLevel = (typeof THREAT_LEVELS)[number];

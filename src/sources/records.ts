@@ -1,0 +1,107 @@
+/**
+ * The neutral records that every publisher's reader yields. They say what the publisher said, in its own words and with
+ * its place in the file; deciding chains, categories and identities is the work of whoever maps them (labels, names).
+ */
+
+/** Where in a publisher's file a record stands: what a reject line and an audit need. */
+export interface Provenance {
+  /** File name without its folder. */
+  readonly file: string;
+  /** 1-based line, or element number where lines mean nothing (XML). */
+  readonly line: number;
+}
+
+export type SanctionsList = 'OFAC_SDN' | 'OFAC_CONS' | 'EU' | 'UN' | 'UK' | 'CH' | 'OTHER';
+
+export type PartySchema = 'Person' | 'Organization' | 'Vessel' | 'Aircraft' | 'Unknown';
+
+export interface PartyName {
+  readonly text: string;
+  readonly kind: 'primary' | 'alias' | 'former';
+  /** The publisher marks it as weak, low quality or not sufficient on its own. */
+  readonly weak: boolean;
+  /** ISO 15924 or the publisher's own word for the script; null where not said. */
+  readonly script: string | null;
+}
+
+/** An address that a list attributes to a party. */
+export interface ListedAddress {
+  readonly address: string;
+  /** Currency or chain as printed (`XBT`, `ETH`, `USDT`); null in free text that names none. Not the chain: the address decides. */
+  readonly currency: string | null;
+  readonly provenance: Provenance;
+}
+
+/** One designated party of one sanctions list, with all its names and wallets. */
+export interface DesignatedParty {
+  readonly type: 'party';
+  readonly list: SanctionsList;
+  /** The publisher's stable id of the party (OFAC uid, EU logical id, UN dataid, UK unique id, SECO ssid). */
+  readonly entityId: string;
+  readonly schema: PartySchema;
+  readonly names: readonly PartyName[];
+  readonly programs: readonly string[];
+  /** ISO dates or partial dates (`1972`, `1972-05`). */
+  readonly birthDates: readonly string[];
+  /** ISO 3166-1 alpha-2 where the reader could map it, else the publisher's own text. */
+  readonly countries: readonly string[];
+  /** ISO date of the listing, where the publisher says it. */
+  readonly listedAt: string | null;
+  /** ISO date, for publishers that keep delisted parties in the file (SECO). */
+  readonly delistedAt: string | null;
+  readonly addresses: readonly ListedAddress[];
+  readonly remarks: string | null;
+  readonly provenance: Provenance;
+}
+
+/** One address that a publisher attributes to an actor. */
+export interface AttributedAddress {
+  readonly type: 'address';
+  readonly address: string;
+  /** Chain or currency as printed; null where the publisher leaves it to the address. */
+  readonly currency: string | null;
+  /** The publisher's id of the actor, for joining; null where it has none. */
+  readonly actorId: string | null;
+  /** Name of the actor as printed. */
+  readonly actorName: string;
+  /** The publisher's own words for what this is, most specific first (`exchange`, `phish-hack`, `mixing_service`). */
+  readonly concepts: readonly string[];
+  readonly tags: readonly string[];
+  /** The publisher's own confidence word or number (`ownership`, `web_crawl`, `0.8`); null where none. */
+  readonly confidence: string | null;
+  readonly jurisdiction: string | null;
+  readonly url: string | null;
+  /** ISO dates. */
+  readonly firstSeen: string | null;
+  readonly lastSeen: string | null;
+  /** Whether this is a contract or token, which is labelled on its own chain only; null where not said. */
+  readonly isContract: boolean | null;
+  /** False for a shipped fact that was not checked against a publisher's file. */
+  readonly verified: boolean;
+  readonly provenance: Provenance;
+}
+
+/** A row that could not be read, with the reason. Nothing is dropped in silence. */
+export interface Reject {
+  readonly type: 'reject';
+  readonly reason: string;
+  /** The row as printed, cut to 500 characters. */
+  readonly text: string;
+  readonly provenance: Provenance;
+}
+
+/** What is known of a whole file; a reader yields it exactly once, before or after its records. */
+export interface FileHeader {
+  readonly type: 'header';
+  /** Lists that this file carries whole: a party of them that is absent here is delisted as of `publishedAt`. */
+  readonly lists: readonly SanctionsList[];
+  /** ISO date or time of publication, from inside the file; null where the file does not say. */
+  readonly publishedAt: string | null;
+  /** Which of the publisher's layouts it is (`SDN_ADVANCED`, `SDN_XML`, `LEGACY_CSV`, `EU_FSF_1_1`, …). */
+  readonly layout: string;
+}
+
+export type SourceRecord = FileHeader | DesignatedParty | AttributedAddress | Reject;
+
+/** A publisher's reader: streams records out of one or more files that belong together. Bounded memory. */
+export type SourceReader = (files: readonly string[]) => AsyncIterable<SourceRecord>;

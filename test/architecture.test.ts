@@ -1,0 +1,145 @@
+/** Reads the imports of the whole program and fails on an arrow that runs back up, on a cycle, and on a forbidden global. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { projectRoot } from '../src/base/paths.ts';
+
+/** Rooms from the ground up. Rooms on one floor do not import each other. */
+const FLOORS: readonly (readonly string[])[] = [
+  ['base'],
+  ['chains'],
+  ['sources'],
+  ['labels', 'names', 'registers', 'graph'],
+  ['risk'],
+  ['screening'],
+  ['jobs', 'accounts', 'monitoring'],
+  ['http', 'cli', 'dashboard'],
+  ['app'],
+];
+
+/** Rooms that stand beside the ladder: what they may import at most. */
+const ONLY: Readonly<Record<string, readonly string[]>> = { accounts: ['base'] };
+
+/** Files above every floor. `config` is read by those who wire, never by those who work. */
+const TOP = new Set(['main', 'app', 'config']);
+
+interface SourceFile {
+  readonly path: string;
+  readonly room: string;
+  readonly text: string;
+  readonly imports: readonly string[];
+}
+
+function sourceFiles(folder: string): SourceFile[] {
+  const root = join(projectRoot, folder);
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => {
+      const path = join(root, name);
+      const text = readFileSync(path, 'utf8');
+      const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(
+        (match) => match[1] as string,
+      );
+      const room = name.includes('/') ? (name.split('/')[0] as string) : name.replace(/\.ts$/, '');
+      return { path, room, text, imports: specifiers };
+    });
+}
+
+const src = sourceFiles('src');
+const workers = sourceFiles('workers');
+const shown = (path: string): string => relative(projectRoot, path);
+
+const floorOf = (room: string): number => FLOORS.findIndex((rooms) => rooms.includes(room));
+
+function localImports(file: SourceFile): string[] {
+  return file.imports.filter((name) => name.startsWith('.')).map((name) => resolve(dirname(file.path), name));
+}
+
+function roomOf(path: string): string {
+  const inside = relative(join(projectRoot, 'src'), path);
+  return inside.includes('/') ? (inside.split('/')[0] as string) : inside.replace(/\.ts$/, '');
+}
+
+describe('architecture', () => {
+  it('every folder of src/ stands on a floor', () => {
+    const rooms = new Set(src.map((file) => file.room));
+    expect([...rooms].filter((room) => floorOf(room) < 0 && !TOP.has(room))).toEqual([]);
+  });
+
+  it('imports point down', () => {
+    const wrong: string[] = [];
+    for (const file of src) {
+      for (const target of localImports(file)) {
+        const to = roomOf(target);
+        if (to === file.room) continue;
+        if (to.startsWith('..')) wrong.push(`${shown(file.path)} → ${shown(target)} (outside src)`);
+        if (file.room === 'main') continue;
+        if (file.room === 'app') {
+          if (to === 'main') wrong.push(`${shown(file.path)} → ${to}`);
+          continue;
+        }
+        if (file.room === 'cli' && (to === 'app' || to === 'config')) continue;
+        if (file.room === 'config') {
+          if (to !== 'base') wrong.push(`${shown(file.path)} → ${to}`);
+          continue;
+        }
+        if (TOP.has(to) || floorOf(to) >= floorOf(file.room))
+          wrong.push(`${shown(file.path)} → ${shown(target)}`);
+        const allowed = ONLY[file.room];
+        if (allowed && !allowed.includes(to)) wrong.push(`${shown(file.path)} → ${shown(target)}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('nothing imports in a circle', () => {
+    const byPath = new Map(src.map((file) => [file.path, file]));
+    const state = new Map<string, 'open' | 'done'>();
+    const circles: string[] = [];
+    const visit = (path: string, trail: readonly string[]): void => {
+      if (state.get(path) === 'done') return;
+      if (state.get(path) === 'open') {
+        circles.push([...trail.slice(trail.indexOf(path)), path].map(shown).join(' → '));
+        return;
+      }
+      state.set(path, 'open');
+      const file = byPath.get(path);
+      for (const target of file ? localImports(file) : []) visit(target, [...trail, path]);
+      state.set(path, 'done');
+    };
+    for (const file of src) visit(file.path, []);
+    expect(circles).toEqual([]);
+  });
+
+  it('nothing in src/ imports workers/', () => {
+    const wrong = src.filter((file) => localImports(file).some((target) => target.includes('/workers/')));
+    expect(wrong.map((file) => shown(file.path))).toEqual([]);
+  });
+
+  const onlyIn = (pattern: RegExp, allowed: readonly string[]): string[] =>
+    [...src, ...workers]
+      .filter((file) => pattern.test(file.text) && !allowed.includes(shown(file.path)))
+      .map((file) => shown(file.path));
+
+  it('only config.ts reads the environment', () => {
+    expect(onlyIn(/process\.env/, ['src/config.ts'])).toEqual([]);
+  });
+
+  it('only base/clock.ts reads the clocks', () => {
+    expect(
+      onlyIn(/\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bhrtime\b/, ['src/base/clock.ts']),
+    ).toEqual([]);
+  });
+
+  it('only base/random.ts makes random numbers', () => {
+    expect(onlyIn(/\bMath\.random\b|\brandomBytes\b|\brandomUUID\b/, ['src/base/random.ts'])).toEqual([]);
+  });
+
+  it('each native binding has one importer', () => {
+    const importers = (name: string): string[] =>
+      [...src, ...workers].filter((file) => file.imports.includes(name)).map((file) => shown(file.path));
+    expect(importers('uWebSockets.js').length).toBeLessThanOrEqual(1);
+    expect(importers('lmdb').filter((path) => path !== 'src/base/lmdb.ts')).toEqual([]);
+    expect(importers('piscina').length).toBeLessThanOrEqual(1);
+  });
+});
