@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe } from 'vitest';
 
 const folder =
-  process.env.ASSAY_SHARED_DATA ?? fileURLToPath(new URL('../../../shared/data', import.meta.url));
+  process.env.ASSAY_TEST_SHARED_DATA ?? fileURLToPath(new URL('../../../shared/data', import.meta.url));
 
 export const hasSharedData = existsSync(join(folder, 'README.md'));
 

@@ -1,0 +1,231 @@
+/** Environment → one frozen, validated Config. The only reader of process.env; a wrong value stops the start with a sentence. */
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { AssayError } from './base/errors.ts';
+import type { LogLevel } from './base/log.ts';
+import { projectRoot } from './base/paths.ts';
+
+export interface Config {
+  readonly host: string;
+  /** 0 picks a free port. */
+  readonly port: number;
+  readonly dataDir: string;
+  readonly logLevel: LogLevel;
+  readonly httpBackend: 'auto' | 'uws' | 'node';
+  /** PEM files; both or neither. */
+  readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
+  /** Host (with port where it is not the default one) that `www.` requests are sent to; null refuses them. */
+  readonly publicHost: string | null;
+  /** Addresses or CIDR ranges of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed. */
+  readonly trustedProxies: readonly string[];
+  /** Threads of the worker pool. */
+  readonly workers: number;
+  readonly syncEnabled: boolean;
+  readonly syncIntervalHours: number;
+  /** Base URL that stands in for every publisher's address; null asks the publishers. */
+  readonly syncFrom: string | null;
+  /** Age in days, counted from the last successful check, past which a sanctions list is stale. */
+  readonly listMaxAgeDays: number;
+  /** Whether /ready turns 503 when a list is stale. */
+  readonly readyNeedsFreshLists: boolean;
+}
+
+/** One setting: its variable, what stands in its place, how it is read, and the README's words for it. */
+interface Setting<T> {
+  readonly variable: string;
+  readonly fallback: string;
+  readonly about: string;
+  readonly read: (text: string, variable: string) => T;
+}
+
+const wrong = (variable: string, text: string, expected: string): AssayError =>
+  new AssayError('INVALID_CONFIG', `${variable} is '${text}', but it must be ${expected}.`, {
+    field: variable,
+  });
+
+const number =
+  (min: number, max: number, whole = true) =>
+  (text: string, variable: string): number => {
+    const value = Number(text);
+    const fits = text.trim() !== '' && value >= min && value <= max && (!whole || Number.isInteger(value));
+    if (!fits) throw wrong(variable, text, `a ${whole ? 'whole ' : ''}number from ${min} to ${max}`);
+    return value;
+  };
+
+const oneOf =
+  <T extends string>(...words: readonly T[]) =>
+  (text: string, variable: string): T => {
+    const word = words.find((candidate) => candidate === text);
+    if (!word) throw wrong(variable, text, `one of ${words.join(', ')}`);
+    return word;
+  };
+
+const onOff = (text: string, variable: string): boolean => oneOf('on', 'off')(text, variable) === 'on';
+
+const hostName = (text: string, variable: string): string => {
+  if (!/^[0-9A-Za-z.:[\]-]+$/.test(text)) throw wrong(variable, text, 'a host name or an IP address');
+  return text;
+};
+
+const optionalHost = (text: string, variable: string): string | null =>
+  text === '' ? null : hostName(text, variable);
+
+const optionalUrl = (text: string, variable: string): string | null => {
+  if (text === '') return null;
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw wrong(variable, text, 'an http or https URL');
+  return text;
+};
+
+const RANGE = /^(?:\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?|[0-9a-fA-F:]+(?:\/\d{1,3})?)$/;
+
+const ranges = (text: string, variable: string): readonly string[] => {
+  const parts = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  for (const part of parts)
+    if (!RANGE.test(part))
+      throw wrong(variable, text, 'IP addresses or CIDR ranges with commas between them');
+  return parts;
+};
+
+const folder = (text: string): string => (isAbsolute(text) ? text : resolve(text));
+
+const setting = <T>(
+  variable: string,
+  fallback: string,
+  read: (text: string, variable: string) => T,
+  about: string,
+): Setting<T> => ({ variable, fallback, read, about });
+
+/** Every setting; the README's table is made from these rows. */
+export const SETTINGS = {
+  host: setting('ASSAY_HOST', '127.0.0.1', hostName, 'Address to listen on.'),
+  port: setting('ASSAY_PORT', '8080', number(0, 65_535), 'Port to listen on; 0 picks a free one.'),
+  dataDir: setting(
+    'ASSAY_DATA_DIR',
+    join(projectRoot, 'data', 'store'),
+    folder,
+    'Folder of all state: labels, snapshots, transfers, keys. Default: data/store of the project.',
+  ),
+  logLevel: setting(
+    'ASSAY_LOG_LEVEL',
+    'info',
+    oneOf<LogLevel>('debug', 'info', 'warn', 'error', 'silent'),
+    'debug, info, warn, error or silent. Logs are JSON lines on stderr.',
+  ),
+  httpBackend: setting(
+    'ASSAY_HTTP_BACKEND',
+    'auto',
+    oneOf('auto', 'uws', 'node'),
+    'uws (uWebSockets.js), node (node:http) or auto (uws where its binary loads).',
+  ),
+  tlsKey: setting(
+    'ASSAY_TLS_KEY',
+    '',
+    String,
+    'PEM file of the private key; with ASSAY_TLS_CERT it switches TLS on.',
+  ),
+  tlsCert: setting('ASSAY_TLS_CERT', '', String, 'PEM file of the certificate chain.'),
+  publicHost: setting(
+    'ASSAY_PUBLIC_HOST',
+    '',
+    optionalHost,
+    'Host that requests to www.… are redirected to.',
+  ),
+  trustedProxies: setting(
+    'ASSAY_TRUSTED_PROXIES',
+    '',
+    ranges,
+    'Addresses or CIDR ranges of proxies whose X-Forwarded-* headers are believed.',
+  ),
+  workers: setting(
+    'ASSAY_WORKERS',
+    String(Math.max(1, availableParallelism() - 1)),
+    number(1, 64),
+    'Threads of the worker pool. Default: one less than there are cores.',
+  ),
+  syncEnabled: setting('ASSAY_SYNC', 'on', onOff, 'off: serve never downloads lists by itself.'),
+  syncIntervalHours: setting(
+    'ASSAY_SYNC_INTERVAL_HOURS',
+    '6',
+    number(0.01, 24 * 30, false),
+    'Hours between two refreshes of the lists (with jitter).',
+  ),
+  syncFrom: setting(
+    'ASSAY_SYNC_FROM',
+    '',
+    optionalUrl,
+    'Base URL of a mirror that stands in for the publishers.',
+  ),
+  listMaxAgeDays: setting(
+    'ASSAY_LIST_MAX_AGE_DAYS',
+    '7',
+    number(0.01, 3650, false),
+    'Days since the last successful check after which a sanctions list is stale.',
+  ),
+  readyNeedsFreshLists: setting(
+    'ASSAY_READY_NEEDS_FRESH_LISTS',
+    'off',
+    onOff,
+    'on: /ready answers 503 while a list is missing or stale.',
+  ),
+} as const;
+
+function readTls(keyFile: string, certFile: string): Config['tls'] {
+  if (keyFile === '' && certFile === '') return null;
+  if (keyFile === '' || certFile === '') {
+    const missing = keyFile === '' ? SETTINGS.tlsKey.variable : SETTINGS.tlsCert.variable;
+    throw new AssayError(
+      'INVALID_CONFIG',
+      `${missing} is not set: TLS needs both a key and a certificate file.`,
+      { field: missing },
+    );
+  }
+  for (const [variable, file] of [
+    [SETTINGS.tlsKey.variable, keyFile],
+    [SETTINGS.tlsCert.variable, certFile],
+  ] as const) {
+    try {
+      readFileSync(file);
+    } catch (cause) {
+      throw new AssayError('INVALID_CONFIG', `${variable}: the file '${file}' cannot be read.`, {
+        field: variable,
+        cause,
+      });
+    }
+  }
+  return { keyFile, certFile };
+}
+
+/** Reads and checks every setting. Throws INVALID_CONFIG with a sentence that names the variable. */
+export function loadConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const known = new Set<string>(Object.values(SETTINGS).map((row) => row.variable));
+  for (const variable of Object.keys(environment)) {
+    if (!variable.startsWith('ASSAY_') || variable.startsWith('ASSAY_TEST_') || known.has(variable)) continue;
+    throw new AssayError(
+      'INVALID_CONFIG',
+      `${variable} is not a setting of Assay. Settings: ${[...known].join(', ')}.`,
+      { field: variable },
+    );
+  }
+  const value = <T>(row: Setting<T>): T => row.read(environment[row.variable] ?? row.fallback, row.variable);
+  return Object.freeze({
+    host: value(SETTINGS.host),
+    port: value(SETTINGS.port),
+    dataDir: value(SETTINGS.dataDir),
+    logLevel: value(SETTINGS.logLevel),
+    httpBackend: value(SETTINGS.httpBackend),
+    tls: readTls(value(SETTINGS.tlsKey), value(SETTINGS.tlsCert)),
+    publicHost: value(SETTINGS.publicHost),
+    trustedProxies: value(SETTINGS.trustedProxies),
+    workers: value(SETTINGS.workers),
+    syncEnabled: value(SETTINGS.syncEnabled),
+    syncIntervalHours: value(SETTINGS.syncIntervalHours),
+    syncFrom: value(SETTINGS.syncFrom),
+    listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
+    readyNeedsFreshLists: value(SETTINGS.readyNeedsFreshLists),
+  });
+}
