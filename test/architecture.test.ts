@@ -78,7 +78,6 @@ describe('architecture', () => {
           if (to === 'main') wrong.push(`${shown(file.path)} → ${to}`);
           continue;
         }
-        if (file.room === 'cli' && (to === 'app' || to === 'config')) continue;
         if (file.room === 'config') {
           if (to !== 'base') wrong.push(`${shown(file.path)} → ${to}`);
           continue;

@@ -1,0 +1,45 @@
+/** What every command is given: the world outside (streams, signals) and how answers and errors are written to it. */
+
+import type { Clock } from '../base/clock.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
+
+export interface Terminal {
+  /** Answers. */
+  readonly out: NodeJS.WritableStream;
+  /** Progress, notes and errors. */
+  readonly err: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly clock: Clock;
+  /** Aborted by Ctrl-C: long work stops at the next safe point. */
+  readonly signal: AbortSignal;
+}
+
+/** Writes an answer: as JSON on one line where asked, else as the lines that `text` makes of it. */
+export function answer<T>(
+  terminal: Terminal,
+  json: boolean,
+  data: T,
+  text: (data: T) => readonly string[],
+): void {
+  const lines = json ? [JSON.stringify(data)] : text(data);
+  terminal.out.write(`${lines.join('\n')}\n`);
+}
+
+/** One clear line for anything thrown. What is not an AssayError is a fault of the program and keeps its own message. */
+export function errorLine(error: unknown): string {
+  const text = error instanceof AssayError ? error.message : `unexpected error: ${messageOf(error)}`;
+  return `assay: ${text.replaceAll('\n', ' ')}\n`;
+}
+
+/** Rows of equal width for reading: each column as wide as its longest cell. */
+export function table(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+}

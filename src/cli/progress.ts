@@ -1,0 +1,76 @@
+/** Progress of long work on a terminal: what is done, how fast, and how long it will still take. Silent where nobody looks. */
+import type { Terminal } from './context.ts';
+
+export interface Progress {
+  /** `total` is null where it is not known. Counts are in `unit`s since the start of this stage. */
+  update(stage: string, done: number, total: number | null, unit: string): void;
+  /** Removes the line, so that what follows stands at the start of one. */
+  end(): void;
+}
+
+/** A person reads no faster, and a terminal is slow. */
+const REDRAW_MS = 200;
+
+const silent: Progress = { update: () => {}, end: () => {} };
+
+/** `1234567` as `1.23 M`. */
+export function shortNumber(value: number): string {
+  for (const [size, suffix] of [
+    [1e9, ' G'],
+    [1e6, ' M'],
+    [1e3, ' k'],
+  ] as const) {
+    if (value >= size) return `${(value / size).toPrecision(3)}${suffix}`;
+  }
+  return String(Math.round(value));
+}
+
+/** Seconds as `1 h 02 min`, `3 min 05 s` or `12 s`. */
+export function shortDuration(seconds: number): string {
+  const whole = Math.round(seconds);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  if (whole >= 3600) return `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} min`;
+  if (whole >= 60) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
+  return `${whole} s`;
+}
+
+/** The line itself. */
+export function progressLine(
+  stage: string,
+  done: number,
+  total: number | null,
+  unit: string,
+  elapsedMs: number,
+): string {
+  const perSecond = elapsedMs > 0 ? (done * 1000) / elapsedMs : 0;
+  const rate = perSecond > 0 ? `, ${shortNumber(perSecond)} ${unit}/s` : '';
+  if (total === null || total <= 0) return `${stage}: ${shortNumber(done)} ${unit}${rate}`;
+  const percent = Math.min(100, Math.floor((done / total) * 100));
+  const left = perSecond > 0 && done < total ? `, ${shortDuration((total - done) / perSecond)} left` : '';
+  return `${stage}: ${percent} % of ${shortNumber(total)} ${unit}${rate}${left}`;
+}
+
+/** A progress line on `terminal.err` where that is a terminal, nothing otherwise. */
+export function createProgress(terminal: Terminal): Progress {
+  if (!terminal.err.isTTY) return silent;
+  let stageNow = '';
+  let startedMs = 0;
+  let drawnMs = Number.NEGATIVE_INFINITY;
+  return {
+    update(stage, done, total, unit) {
+      const now = terminal.clock.monotonic();
+      if (stage !== stageNow) {
+        stageNow = stage;
+        startedMs = now;
+        drawnMs = Number.NEGATIVE_INFINITY;
+      }
+      if (now - drawnMs < REDRAW_MS) return;
+      drawnMs = now;
+      terminal.err.write(`\r\u001b[K${progressLine(stage, done, total, unit, now - startedMs)}`);
+    },
+    end() {
+      if (stageNow !== '') terminal.err.write('\r\u001b[K');
+      stageNow = '';
+    },
+  };
+}
