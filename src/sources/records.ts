@@ -78,7 +78,26 @@ export interface AttributedAddress {
   readonly isContract: boolean | null;
   /** False for a shipped fact that was not checked against a publisher's file. */
   readonly verified: boolean;
+  /** Where the publisher says this about this address; `url` is the actor's own site. */
+  readonly sourceUrl?: string | null;
+  /** A category of our own taxonomy, said outright (seed, packages, the user's own files); it wins over `concepts`. */
+  readonly category?: string | null;
+  /** A threat level of our own, said outright; it wins over the category's default. */
+  readonly threatLevel?: string | null;
+  /** A sanctions entry that a shipped fact states of this address. */
+  readonly sanctions?: StatedSanction | null;
   readonly provenance: Provenance;
+}
+
+/** A sanction as a shipped fact states it, where the list's own file may not have been read yet. */
+export interface StatedSanction {
+  readonly list: SanctionsList;
+  /** The list's own id of the party. */
+  readonly entityId: string;
+  readonly program: string | null;
+  /** ISO dates. */
+  readonly listedAt: string | null;
+  readonly delistedAt: string | null;
 }
 
 /** A row that could not be read, with the reason. Nothing is dropped in silence. */
