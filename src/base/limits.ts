@@ -9,4 +9,48 @@ export const LIMITS = {
   jsonDepthMax: 16,
   /** The longest valid address text of the 36 chains is a ZEC unified address with four receivers; beyond is noise. */
   addressTextMax: 512,
+  /** A source file unpacked: the largest list has 0.12 GB, 10 million labels as text about 1.5 GB; ten times that is a fault. */
+  sourceFileBytesMax: 16 * 1024 ** 3,
+  /** Real lists shrink 2 to 40 times by deflate; a file of nothing but one letter 1,000 times. Between them is a bomb. */
+  sourceExpansionMax: 200,
+  /** Below this size a growth ratio says nothing: tiny files of one repeated letter are harmless. */
+  sourceExpansionFreeBytes: 16 * 1024 * 1024,
+  /** Publishers' archives hold 1 to 10 files. */
+  zipEntriesMax: 1_000,
+  /** The longest line of a real list (a UK designation as JSON) has 16,000 characters; YAML and NDJSON of users may be longer. */
+  sourceLineCharsMax: 4 * 1024 * 1024,
+  /** undici's own default is the same; a list server's headers are below 4 KB. */
+  outboundHeaderBytesMax: 16 * 1024,
+  /** A publisher is asked for its files one after the other; two leave room for a redirect on the same host. */
+  outboundConnectionsMax: 2,
+  /** The official addresses redirect once or twice (OFAC, UN, GitHub). */
+  downloadRedirectsMax: 5,
+  /** The largest list on the wire (SDN.XML without compression) has 0.03 GB, all TagPacks 0.015 GB. */
+  downloadBytesMax: 1024 ** 3,
+  /** A list server that has not answered the connection by then is down. */
+  downloadConnectMs: 15_000,
+  /** OFAC's server prepares its file before it answers; 30 s have been seen. */
+  downloadHeadersMs: 90_000,
+  /** A connection that is silent for this long in the middle of a file is dead. */
+  downloadStallMs: 30_000,
+  /** 30 MB at 50 KB/s; a server that drips slower than that is no source. */
+  downloadTotalMs: 15 * 60_000,
+  /** What publishers remember of a file is short; more in the ETag or Last-Modified header is noise. */
+  downloadValidatorCharsMax: 512,
+  /** All TagPacks are 92 entries. */
+  tagPackEntriesMax: 50_000,
+  /** The head of a TagPack (title, source, defaults) has 1 KB; more is a file of another kind. */
+  tagPackHeaderCharsMax: 256 * 1024,
+  /** One tag or actor has at most 4 KB of YAML. */
+  tagPackItemCharsMax: 64 * 1024,
+  /** A TagPack that is not in the usual one-tag-a-block layout is parsed whole, in memory. */
+  tagPackIrregularCharsMax: 16 * 1024 * 1024,
+  /** The actor pack has 3,813; each is kept in memory for the join. */
+  tagPackActorsMax: 200_000,
+  /** One row of a CSV of labels: addresses, names and URLs are below 4 KB together. */
+  labelRowCharsMax: 64 * 1024,
+  /** Texts of one label (a name, a URL, all tags) beyond this are not meant for people. */
+  labelTextCharsMax: 4_096,
+  /** The pools file has 35 KB; it is read whole. */
+  poolsFileBytesMax: 16 * 1024 * 1024,
 } as const;
