@@ -19,6 +19,7 @@ export const ERRORS = {
   STORE_VERSION: 500,
   STORE_BUSY: 500,
   SOURCE_UNAVAILABLE: 500,
+  LISTEN_FAILED: 500,
   IMPLAUSIBLE_LIST: 400,
   NOT_READY: 503,
 } as const satisfies Record<string, number>;

@@ -53,4 +53,14 @@ export const LIMITS = {
   labelTextCharsMax: 4_096,
   /** The pools file has 35 KB; it is read whole. */
   poolsFileBytesMax: 16 * 1024 * 1024,
+  /** A stop must end: longer than the slowest answer, shorter than the 30 s after which supervisors kill. */
+  shutdownMsMax: 15_000,
+  /** A client that sends its headers, or takes its answer, slower than this is cut off (uWebSockets.js has the same fixed 10 s). */
+  slowClientMs: 10_000,
+  /** Header bytes of one request: what uWebSockets.js allows; the node:http twin is set to the same. */
+  headerBytesMax: 4096,
+  /** Above this an answer is handed to the socket in pieces as the client takes them, not copied into its buffer. */
+  bufferedAnswerBytesMax: 64 * 1024,
+  /** A client's own X-Request-Id is echoed up to this length; a longer one is noise in every log line. */
+  requestIdTextMax: 64,
 } as const;
