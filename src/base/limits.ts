@@ -63,4 +63,12 @@ export const LIMITS = {
   bufferedAnswerBytesMax: 64 * 1024,
   /** A client's own X-Request-Id is echoed up to this length; a longer one is noise in every log line. */
   requestIdTextMax: 64,
+  /** A limit a minute must be finite so that "never more than N" means something; its window counts in 32 bits. */
+  rateLimitMax: 1_000_000_000,
+  /** Keys and classes whose last minute is remembered at once: about 400 bytes each, 40 MB. */
+  rateWindowsMax: 100_000,
+  /** Keys remembered as verified at once; further ones are read from the store again. About 300 bytes each. */
+  verifiedKeysMax: 100_000,
+  /** Nobody reads a longer name of a key. */
+  keyNameMax: 100,
 } as const;
