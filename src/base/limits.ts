@@ -71,4 +71,28 @@ export const LIMITS = {
   verifiedKeysMax: 100_000,
   /** Nobody reads a longer name of a key. */
   keyNameMax: 100,
+  /** Transfers that are written in one transaction: large enough to merge hubs well, small enough that a crash loses seconds. */
+  ingestBatchTransfers: 10_000,
+  /** A packed chunk of neighbours: 4 to 16 KB make an update of a hub of a million edges cost about 20 µs. */
+  edgeChunkBytesMax: 8 * 1024,
+  /** Newest transfers kept of each pair and asset: what a person reads; the sums hold the rest. */
+  recentTransfersPerEdge: 4,
+  /** The longest transaction id of the 36 chains is 88 characters of base58 (SOL). */
+  txHashTextMax: 128,
+  /** `trace:` paths of the deepest calls seen stay below this. */
+  transferPositionTextMax: 64,
+  /** Decisions: tracing stops at addresses of more counterparties than this; screening reads no more either. */
+  counterpartiesMax: 10_000,
+  /** Assets listed of one address: airdropped spam tokens run into the thousands, and nobody reads them. */
+  assetsListedMax: 50,
+  /** One row of an export: the largest transaction input of mainnet is 128 KB (as hex twice that), a block row 64 KB. */
+  ingestRowCharsMax: 4 * 1024 * 1024,
+  /** Blocks whose time is kept while transactions without one are read: 5 million are about two years of Ethereum, 0.4 GB. */
+  ingestBlockTimesMax: 5_000_000,
+  /** Rejected rows that a report repeats; the rest are counted, and go to the rejects file. */
+  ingestRejectsListedMax: 100,
+  /** Counterparties and flagged transactions that an answer lists. */
+  screeningListMax: 50,
+  /** Reasons of one verdict: a label has at most a few dozen publishers. */
+  oracleReasonsMax: 16,
 } as const;

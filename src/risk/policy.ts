@@ -1,0 +1,111 @@
+/** The scoring policy: read from data/policy.json, checked whole, so that a wrong number stops the start with a sentence. */
+import { AssayError } from '../base/errors.ts';
+import { CATEGORIES, type Category } from '../labels/taxonomy.ts';
+
+export type RiskLevel = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
+
+export interface RiskPolicy {
+  /** Named in every answer; a changed number needs a new version. */
+  readonly version: string;
+  /** The lowest score of each level above LOW. */
+  readonly levels: Readonly<Record<Exclude<RiskLevel, 'LOW'>, number>>;
+  /** Points, 0 to 100, that owning an address of the category is worth. */
+  readonly weights: Readonly<Record<Category, number>>;
+  /** Points of a direct sanctions hit in force. */
+  readonly sanctionedPoints: number;
+  /** Categories of at least this weight are risky as counterparties; the rest is neutral volume. */
+  readonly riskyFrom: number;
+  /** What is left of a weight one hop away. */
+  readonly directDecay: number;
+  /** What is left of it at each further hop. */
+  readonly hopDecay: number;
+  /** Share of volume (0 to 1) to this power: below 1, small shares count more than in proportion. */
+  readonly shareExponent: number;
+  /** USD at which absolute value begins to count (logarithmically), and at which it counts in full. */
+  readonly valueUnitUsd: number;
+  readonly valueFullUsd: number;
+  /** The most that absolute value alone is worth, 0 to 1. */
+  readonly valueCeiling: number;
+  /** What a transfer that nobody could price counts as: unknown is never zero. */
+  readonly unpricedTransferUsd: number;
+  /** Factor on the counterparty points of a service: an exchange trades with everybody. */
+  readonly serviceExposureFactor: number;
+  /** Age of the newest label import past which label coverage is PARTIAL. */
+  readonly labelsMaxAgeDays: number;
+  /** How long a consumer may keep an oracle verdict. */
+  readonly oracleTtlSeconds: number;
+}
+
+type NumberField = Exclude<keyof RiskPolicy, 'version' | 'levels' | 'weights'>;
+
+/** The bounds of every plain number: [least, greatest]. */
+const BOUNDS: Readonly<Record<NumberField, readonly [number, number]>> = {
+  sanctionedPoints: [100, 100],
+  riskyFrom: [1, 100],
+  directDecay: [0, 1],
+  hopDecay: [0, 1],
+  shareExponent: [0.1, 2],
+  valueUnitUsd: [0.01, 1e9],
+  valueFullUsd: [1, 1e12],
+  valueCeiling: [0, 1],
+  unpricedTransferUsd: [0.01, 1e9],
+  serviceExposureFactor: [0, 1],
+  labelsMaxAgeDays: [1, 3650],
+  oracleTtlSeconds: [1, 86_400],
+};
+
+const wrong = (field: string, expected: string): AssayError =>
+  new AssayError('INVALID_FILE', `policy.json: ${field} must be ${expected}.`, { field });
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function numberIn(value: unknown, field: string, [least, greatest]: readonly [number, number]): number {
+  if (typeof value === 'number' && value >= least && value <= greatest) return value;
+  throw wrong(field, least === greatest ? String(least) : `a number from ${least} to ${greatest}`);
+}
+
+/**
+ * Reads a policy document. `defaultWeights` are those of data/categories.json; the document's own win.
+ * Throws INVALID_FILE naming the field.
+ */
+export function parsePolicy(
+  document: unknown,
+  defaultWeights: Readonly<Record<Category, number>>,
+): RiskPolicy {
+  if (!isRecord(document)) throw wrong('the document', 'an object');
+  const { version, levels, weights } = document;
+  if (typeof version !== 'string' || version === '') throw wrong('version', 'a text');
+  if (!isRecord(levels)) throw wrong('levels', 'an object of MEDIUM, HIGH and CRITICAL');
+  if (!isRecord(weights)) throw wrong('weights', 'an object of categories');
+  const known = new Set<string>(CATEGORIES);
+  for (const category of Object.keys(weights))
+    if (!known.has(category)) throw wrong(`weights.${category}`, 'one of the known categories');
+  const level = (name: 'MEDIUM' | 'HIGH' | 'CRITICAL'): number =>
+    numberIn(levels[name], `levels.${name}`, [1, 100]);
+  const bounds = { MEDIUM: level('MEDIUM'), HIGH: level('HIGH'), CRITICAL: level('CRITICAL') };
+  if (bounds.MEDIUM >= bounds.HIGH || bounds.HIGH >= bounds.CRITICAL)
+    throw wrong('levels', 'rising from MEDIUM over HIGH to CRITICAL');
+  const plain = Object.fromEntries(
+    Object.entries(BOUNDS).map(([field, range]) => [field, numberIn(document[field], field, range)]),
+  ) as Record<NumberField, number>;
+  if (plain.valueFullUsd <= plain.valueUnitUsd) throw wrong('valueFullUsd', 'greater than valueUnitUsd');
+  return Object.freeze({
+    ...plain,
+    version,
+    levels: bounds,
+    weights: Object.fromEntries(
+      CATEGORIES.map((category) => [
+        category,
+        numberIn(weights[category] ?? defaultWeights[category], `weights.${category}`, [0, 100]),
+      ]),
+    ) as Record<Category, number>,
+  });
+}
+
+/** The level a score falls into. */
+export function riskLevelOf(score: number, policy: RiskPolicy): RiskLevel {
+  if (score >= policy.levels.CRITICAL) return 'CRITICAL';
+  if (score >= policy.levels.HIGH) return 'HIGH';
+  return score >= policy.levels.MEDIUM ? 'MEDIUM' : 'LOW';
+}

@@ -1,0 +1,280 @@
+/** The shapes that the use cases answer with: `data` of the API, field for field. */
+import type { ChainId } from '../chains/registry.ts';
+import type { LabelJson } from '../labels/label-json.ts';
+import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
+import type { RiskLevel, ScoreFactor } from '../risk/score.ts';
+import type { SanctionsList } from '../sources/records.ts';
+
+export type CoverageStatus = 'COMPLETE' | 'PARTIAL' | 'NONE';
+
+export interface CoverageEntry {
+  readonly status: CoverageStatus;
+  /** ISO 8601 UTC; null where nothing was read or its age is not known. */
+  readonly asOf: string | null;
+}
+
+/** How much of the world an answer rests on. */
+export interface Coverage {
+  readonly labels: CoverageEntry;
+  readonly graph: CoverageEntry;
+  readonly balances: CoverageEntry;
+  readonly history: CoverageEntry;
+  readonly sanctions: CoverageEntry;
+}
+
+export type ReasonCode = 'SANCTIONED' | 'DELISTED' | 'LABEL' | 'EXPOSURE' | 'STALE_OR_MISSING_DATA';
+
+/** Why a verdict is what it is. */
+export interface Reason {
+  readonly code: ReasonCode;
+  readonly severity: 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
+  readonly category: Category | 'UNKNOWN';
+  readonly message: string;
+  /** Source id or authority; null where the reason is the service's own. */
+  readonly source: string | null;
+  /** False where the fact ships with the product and was not checked against a publisher's file. */
+  readonly verified: boolean;
+}
+
+export interface SanctionsListEntry {
+  readonly list: SanctionsList;
+  readonly authority: string;
+  readonly program: string | null;
+  readonly entityName: string;
+  readonly entityId: string;
+  readonly listedAt: string | null;
+  /** Set: history, not in force. */
+  readonly delistedAt: string | null;
+  readonly sourceUrl: string;
+  readonly matchType: 'DIRECT' | 'CLUSTER';
+}
+
+export interface SanctionsDetail {
+  readonly isSanctioned: boolean;
+  readonly lists: readonly SanctionsListEntry[];
+  /** Jurisdictions (US, EU, UN, UK, CH, other) whose lists name the address directly and in force. */
+  readonly agreementCount: number;
+  /** The oldest last check of the lists that are loaded; null where none is. */
+  readonly dataAsOf: string | null;
+}
+
+/** `data` of GET /entity/{address}, POST /screen and GET /address/{chain}/{address}/labels. */
+export interface EntityLabelSet {
+  readonly address: string;
+  readonly chain: ChainId;
+  readonly labels: readonly LabelJson[];
+  readonly sanctioned: boolean;
+  /** Null when not sanctioned. */
+  readonly sanctionsDetail: SanctionsDetail | null;
+  readonly coverage: Coverage;
+  readonly assessed: boolean;
+  /** STALE_OR_MISSING_DATA where `sanctioned: false` rests on less than all five lists. */
+  readonly reasons: readonly Reason[];
+  readonly dataVersion: string;
+}
+
+/** `data` of GET /sanctions/check. */
+export interface SanctionsCheckAnswer extends SanctionsDetail {
+  readonly address: string;
+  readonly chain: ChainId;
+  readonly sanctioned: boolean;
+  readonly freshness: Readonly<
+    Record<string, { readonly publishedAt: string | null; readonly checkedAt: string | null }>
+  >;
+  readonly coverage: Coverage;
+  readonly assessed: boolean;
+  readonly reasons: readonly Reason[];
+  readonly dataVersion: string;
+}
+
+export interface OracleQuota {
+  /** Null: unlimited. */
+  readonly limit: number | null;
+  readonly remaining: number | null;
+  /** ISO 8601 UTC. */
+  readonly resetAt: string;
+}
+
+export type Verdict = 'safe' | 'warning' | 'danger';
+
+/** `data` of GET /oracle/address/{chain}/{address}. */
+export interface OracleAnswer {
+  readonly address: string;
+  readonly chain: ChainId;
+  readonly verdict: Verdict;
+  readonly score: number;
+  readonly riskLevel: RiskLevel;
+  readonly sanctioned: boolean;
+  readonly reasons: readonly Reason[];
+  readonly coverage: Coverage;
+  readonly assessed: boolean;
+  readonly dataVersion: string;
+  readonly policyVersion: string;
+  readonly evaluatedAt: string;
+  readonly ttlSeconds: number;
+  readonly quota: OracleQuota;
+}
+
+export interface EntitySummary {
+  readonly name: string;
+  readonly category: Category;
+  readonly threatLevel: ThreatLevel;
+}
+
+export type ExposureCategory = Category | 'UNKNOWN';
+
+export interface Exposure {
+  readonly category: ExposureCategory;
+  readonly entity: EntitySummary | null;
+  readonly direction: 'in' | 'out';
+  readonly type: 'DIRECT' | 'INDIRECT';
+  /** Of the value received (in) or sent (out). */
+  readonly percentage: number;
+  /** USD of the priced transfers; null where none is priced. */
+  readonly valueUsd: number | null;
+  readonly hops: number;
+  readonly txCount: number;
+  /** Transfers whose value nobody could price. */
+  readonly unpricedTxCount: number;
+}
+
+export interface TopCounterparty {
+  readonly address: string;
+  readonly entity: EntitySummary | null;
+  readonly category: ExposureCategory;
+  readonly threatLevel: ThreatLevel | null;
+  readonly sanctioned: boolean;
+  readonly direction: 'in' | 'out';
+  /** Transfers. */
+  readonly txCount: number;
+  readonly valueUsd: number | null;
+  readonly percentage: number;
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+}
+
+export interface FlaggedTransaction {
+  readonly hash: string;
+  readonly timestamp: string;
+  readonly direction: 'in' | 'out';
+  readonly counterparty: string;
+  readonly entity: EntitySummary | null;
+  readonly category: ExposureCategory;
+  readonly severity: 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
+  readonly asset: string;
+  /** Smallest unit, decimal string. */
+  readonly amount: string;
+  readonly valueUsd: number | null;
+  readonly reason: string;
+}
+
+export interface AssetTotal {
+  readonly asset: string;
+  /** Smallest unit, decimal string. */
+  readonly amount: string;
+  readonly decimals: number | null;
+  readonly valueUsd: number | null;
+  readonly txCount: number;
+}
+
+export interface FlowTotal {
+  readonly valueUsd: number | null;
+  readonly txCount: number;
+  readonly byAsset: readonly AssetTotal[];
+}
+
+export interface LegalInterpretation {
+  /** ISO 3166-1 alpha-2. */
+  readonly jurisdiction: string;
+  readonly regulator: string | null;
+  readonly framework: readonly string[];
+  readonly assessment: string;
+  readonly recommendedAction: string;
+  readonly obligations: readonly string[];
+  readonly reportingTo: string | null;
+  readonly disclaimer: string;
+}
+
+/** `data` of POST /screening. */
+export interface ScreeningAnswer {
+  readonly walletAddress: string;
+  readonly address: string;
+  readonly chain: ChainId;
+  readonly riskScore: number;
+  readonly riskLevel: RiskLevel;
+  readonly scoreBreakdown: readonly ScoreFactor[];
+  readonly policyVersion: string;
+  readonly assessed: boolean;
+  /** STALE_OR_MISSING_DATA and the like: what qualifies the answer. */
+  readonly reasons: readonly Reason[];
+  readonly balance: number | null;
+  readonly balanceUsd: number | null;
+  /** Distinct transactions among the transfers known; null where none is known. */
+  readonly totalTransactions: number | null;
+  readonly sanctionsCheck: SanctionsDetail;
+  readonly sanctioned: boolean;
+  readonly entity: EntitySummary | null;
+  readonly entityLabels: readonly LabelJson[];
+  readonly flaggedTransactions: readonly FlaggedTransaction[];
+  readonly topCounterparties: readonly TopCounterparty[];
+  readonly exposureSending: Readonly<Partial<Record<ExposureCategory, number>>>;
+  readonly exposureReceiving: Readonly<Partial<Record<ExposureCategory, number>>>;
+  readonly exposures: readonly Exposure[];
+  readonly clusterAnalysis: {
+    readonly clusterId: string | null;
+    readonly size: number | null;
+    readonly heuristics: readonly string[];
+    readonly confidence: number | null;
+    readonly members: readonly string[];
+  };
+  readonly transactionFlow: {
+    readonly inflow: FlowTotal;
+    readonly outflow: FlowTotal;
+    readonly net: FlowTotal;
+    readonly daily: readonly never[];
+  };
+  readonly geographicRisk: {
+    readonly jurisdictions: readonly string[];
+    readonly highRisk: readonly string[];
+    readonly score: number | null;
+  };
+  readonly fundFlowJurisdictions: readonly {
+    readonly jurisdiction: string;
+    readonly inUsd: number | null;
+    readonly outUsd: number | null;
+    readonly percentage: number;
+  }[];
+  readonly historicalServices: readonly {
+    readonly name: string;
+    readonly category: Category;
+    readonly firstSeen: string;
+    readonly lastSeen: string;
+    readonly txCount: number;
+    readonly valueUsd: number | null;
+  }[];
+  readonly crossChainBalances: Readonly<
+    Record<string, { readonly balance: number | null; readonly balanceUsd: number | null }>
+  >;
+  readonly bridgeActivity: {
+    readonly bridges: readonly string[];
+    readonly inUsd: number | null;
+    readonly outUsd: number | null;
+    readonly txCount: number;
+  };
+  readonly darknetExposure: {
+    readonly direct: number;
+    readonly indirect: number | null;
+    readonly percentage: number;
+    readonly markets: readonly string[];
+  };
+  readonly addressValidation: {
+    readonly valid: true;
+    readonly canonical: string;
+    readonly kind: string;
+    readonly checksum: boolean;
+  };
+  readonly legalInterpretation: LegalInterpretation;
+  readonly coverage: Coverage;
+  readonly dataVersion: string;
+  readonly screenedAt: string;
+}

@@ -1,0 +1,19 @@
+/** What every use case of screening is given. */
+import type { Clock } from '../base/clock.ts';
+import type { TransferReader } from '../graph/transfers.ts';
+import type { ListFreshness } from '../labels/freshness.ts';
+import type { SnapshotSet } from '../labels/index/reader.ts';
+import type { RiskPolicy } from '../risk/policy.ts';
+
+/** Enough for what reads labels alone: entity, raw labels, sanctions check, oracle. */
+export interface LabelDeps {
+  readonly labels: SnapshotSet;
+  /** The state of the five list groups as of now. */
+  readonly freshness: () => ListFreshness;
+  readonly policy: RiskPolicy;
+  readonly clock: Clock;
+}
+
+export interface ScreeningDeps extends LabelDeps {
+  readonly transfers: TransferReader;
+}
