@@ -1,0 +1,191 @@
+/** The HTTP server on node:http: the twin for machines where uWebSockets.js has no binding. Same behaviour, several times slower. */
+import { readFileSync } from 'node:fs';
+import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import {
+  type Exchange,
+  type HttpServer,
+  listenError,
+  REASONS,
+  type ServerDeps,
+  type ServerOptions,
+} from './server.ts';
+
+/** A body at the slowest rate that uWebSockets.js accepts, 16 KB/s, in milliseconds. */
+const SLOWEST_BODY_MS = (LIMITS.bodyBytesMax / (16 * 1024)) * 1000;
+
+/** `name: value` lines as the flat list that `writeHead` takes. */
+function flatHeaders(block: string): string[] {
+  return block.split('\r\n').flatMap((line) => {
+    const colon = line.indexOf(': ');
+    return [line.slice(0, colon), line.slice(colon + 2)];
+  });
+}
+
+class NodeExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly params: string[] = [];
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #query: string;
+  readonly #isClosing: () => boolean;
+  #replied = false;
+  #bodyRead = false;
+  #closeAfter = false;
+  #abort: AbortController | null = null;
+
+  constructor(request: IncomingMessage, response: ServerResponse, isClosing: () => boolean) {
+    const url = request.url ?? '/';
+    const mark = url.indexOf('?');
+    this.method = request.method ?? 'GET';
+    this.path = mark < 0 ? url : url.slice(0, mark);
+    this.#query = mark < 0 ? '' : url.slice(mark + 1);
+    this.#request = request;
+    this.#response = response;
+    this.#isClosing = isClosing;
+    response.once('close', () => {
+      if (!this.#replied) this.#abort?.abort();
+    });
+  }
+
+  query(): string {
+    return this.#query;
+  }
+
+  header(name: string): string {
+    const value = this.#request.headers[name];
+    return typeof value === 'string' ? value : (value?.[0] ?? '');
+  }
+
+  remoteAddress(): string {
+    return (this.#request.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#response.destroyed && !this.#replied) this.#abort.abort();
+    return this.#abort.signal;
+  }
+
+  readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void {
+    this.#bodyRead = true;
+    const request = this.#request;
+    if (Number(this.header('content-length')) > bytesMax) {
+      this.#closeAfter = true;
+      onBody(null);
+      return;
+    }
+    let received: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      if (this.#closeAfter) return;
+      length += chunk.length;
+      if (length <= bytesMax) {
+        received.push(chunk);
+        return;
+      }
+      this.#closeAfter = true;
+      received = [];
+      onBody(null);
+    });
+    request.once('end', () => {
+      if (!this.#closeAfter) onBody(Buffer.concat(received, length));
+    });
+  }
+
+  reply(status: number, headers: string, body: string | Uint8Array): void {
+    if (this.#replied) throw new Error('An exchange is answered once.');
+    this.#replied = true;
+    const response = this.#response;
+    if (response.destroyed) return;
+    const bytes = Buffer.from(body);
+    const close = this.#closeAfter || this.#isClosing() || (!this.#bodyRead && this.#hasHugeBody());
+    const flat = flatHeaders(headers);
+    if (status !== 304) flat.push('Content-Length', String(bytes.length));
+    if (close) flat.push('Connection', 'close');
+    response.writeHead(status, REASONS[status] ?? '', flat);
+    // A client that does not take its answer is cut off; node:http itself ends this when the answer is out.
+    this.#request.socket.setTimeout(LIMITS.slowClientMs);
+    response.end(status === 304 ? undefined : bytes);
+    if (!this.#bodyRead) this.#request.resume();
+  }
+
+  #hasHugeBody(): boolean {
+    if (this.header('transfer-encoding') !== '') return true;
+    return Number(this.header('content-length')) > LIMITS.bodyBytesMax;
+  }
+}
+
+export function createNodeServer(options: ServerOptions, deps: ServerDeps): HttpServer {
+  const { host, port, tls } = options;
+  const { router, fallback } = deps;
+  let pending = 0;
+  let openSockets = 0;
+  let closing = false;
+
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    pending++;
+    request.socket.setTimeout(0);
+    response.once('close', () => pending--);
+    const exchange = new NodeExchange(request, response, () => closing);
+    const handler = router.match(exchange.method, exchange.path, exchange.params) ?? fallback;
+    handler(exchange);
+  };
+
+  const settings = {
+    maxHeaderSize: LIMITS.headerBytesMax,
+    headersTimeout: LIMITS.slowClientMs,
+    requestTimeout: LIMITS.slowClientMs + SLOWEST_BODY_MS,
+    keepAliveTimeout: LIMITS.slowClientMs,
+    connectionsCheckingInterval: 1000,
+  };
+
+  const createServer = (): ReturnType<typeof createPlainServer> => {
+    if (!tls) return createPlainServer(settings, answer);
+    try {
+      const pair = { key: readFileSync(tls.keyFile), cert: readFileSync(tls.certFile) };
+      return createTlsServer({ ...settings, ...pair }, answer);
+    } catch (cause) {
+      throw new AssayError(
+        'INVALID_CONFIG',
+        `TLS: '${tls.keyFile}' and '${tls.certFile}' are not a private key and its certificate in PEM.`,
+        { field: 'tls', cause },
+      );
+    }
+  };
+
+  const server = createServer();
+  server.on('connection', (socket) => {
+    openSockets++;
+    socket.once('close', () => openSockets--);
+  });
+  server.on('clientError', (_error, socket) => {
+    if (!socket.writable) return;
+    socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+  });
+
+  return {
+    backend: 'node',
+    openSockets: () => openSockets,
+    pending: () => pending,
+    listen: () =>
+      new Promise((resolve, reject) => {
+        server.once('error', (error) => reject(listenError(host, port, error)));
+        server.listen({ host, port, exclusive: true }, () => resolve((server.address() as AddressInfo).port));
+      }),
+    close: (withinMs) =>
+      new Promise((resolve) => {
+        closing = true;
+        const deadline = setTimeout(() => server.closeAllConnections(), withinMs);
+        server.close(() => {
+          clearTimeout(deadline);
+          resolve();
+        });
+        server.closeIdleConnections();
+      }),
+  };
+}

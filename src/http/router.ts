@@ -1,0 +1,70 @@
+/** Matches a method and a path to a route, segment by segment, without allocating anything but the parameters. */
+
+interface Node<T> {
+  readonly text: string;
+  readonly literals: Node<T>[];
+  parameter: Node<T> | null;
+  readonly ends: { readonly method: string; readonly value: T }[];
+}
+
+export interface Router<T> {
+  /** The value of the matching route, its parameters pushed to `params` as they stand in the path; null where none matches. */
+  match(method: string, path: string, params: string[]): T | null;
+}
+
+export interface RouteEntry<T> {
+  readonly method: string;
+  /** `/entity/{address}`: whole segments in braces match anything but an empty segment. A literal wins over a parameter. */
+  readonly pattern: string;
+  readonly value: T;
+}
+
+const SLASH = 47;
+
+const emptyNode = <T>(text: string): Node<T> => ({ text, literals: [], parameter: null, ends: [] });
+
+function childFor<T>(node: Node<T>, segment: string): Node<T> {
+  if (segment.startsWith('{')) {
+    node.parameter ??= emptyNode<T>('');
+    return node.parameter;
+  }
+  const known = node.literals.find((child) => child.text === segment);
+  if (known) return known;
+  const child = emptyNode<T>(segment);
+  node.literals.push(child);
+  return child;
+}
+
+function literalAt<T>(node: Node<T>, path: string, from: number, to: number): Node<T> | null {
+  for (const child of node.literals)
+    if (child.text.length === to - from && path.startsWith(child.text, from)) return child;
+  return null;
+}
+
+export function createRouter<T>(entries: readonly RouteEntry<T>[]): Router<T> {
+  const root = emptyNode<T>('');
+  for (const { method, pattern, value } of entries) {
+    const end = pattern.slice(1).split('/').reduce(childFor, root);
+    end.ends.push({ method, value });
+  }
+  return {
+    match(method, path, params) {
+      if (path.charCodeAt(0) !== SLASH) return null;
+      let node = root;
+      for (let from = 1; ; ) {
+        const slash = path.indexOf('/', from);
+        const to = slash < 0 ? path.length : slash;
+        const literal = literalAt(node, path, from, to);
+        if (literal) node = literal;
+        else if (node.parameter && to > from) {
+          params.push(path.slice(from, to));
+          node = node.parameter;
+        } else return null;
+        if (slash < 0) break;
+        from = slash + 1;
+      }
+      for (const end of node.ends) if (end.method === method) return end.value;
+      return null;
+    },
+  };
+}

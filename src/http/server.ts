@@ -1,0 +1,101 @@
+/**
+ * The small interface between the application and whatever speaks HTTP. Its two implementations, uWebSockets.js and a node:http
+ * twin, pass one conformance suite.
+ */
+import { AssayError, messageOf } from '../base/errors.ts';
+import type { Router } from './router.ts';
+
+/**
+ * One request and its answer. `method`, `path`, `query` and `header` are valid only until the handler first returns, so whoever
+ * goes on later takes what is needed before. A handler that returns without a reply keeps the exchange open until it replies.
+ */
+export interface Exchange {
+  /** Upper case. */
+  readonly method: string;
+  /** As sent: percent-encoded, without the query. */
+  readonly path: string;
+  /** What the pattern's `{…}` matched, in order, still percent-encoded. */
+  readonly params: readonly string[];
+  /** What follows the `?`; empty where nothing does. */
+  query(): string;
+  /** Value of the header of that lower-case name; empty where absent. */
+  header(name: string): string;
+  /** The address at the other end of the socket (a proxy's, behind a proxy). */
+  remoteAddress(): string;
+  /**
+   * Reads the whole body and hands it over, or null where it is longer than `bytesMax` (nothing of it is kept then). Called at
+   * most once, before the handler first returns. `onBody` is not called when the client goes away before.
+   */
+  readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void;
+  /** Aborted when the client goes away before it is answered. Asking for it has a cost: only work that can be given up does. */
+  readonly signal: AbortSignal;
+  /**
+   * Answers, once; a second time throws. No effect after the client went away. `headers` is a block as `headerBlock` makes it,
+   * without Content-Length. `body` may be reused by the caller afterwards.
+   */
+  reply(status: number, headers: string, body: string | Uint8Array): void;
+}
+
+export type Handler = (exchange: Exchange) => void;
+
+export interface ServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
+}
+
+export interface ServerDeps {
+  readonly router: Router<Handler>;
+  /** Answers what no route matches. */
+  readonly fallback: Handler;
+}
+
+export interface HttpServer {
+  readonly backend: 'uws' | 'node';
+  /** Resolves with the port. Throws LISTEN_FAILED where it is taken: a port is never shared with another process. */
+  listen(): Promise<number>;
+  /** Sockets that are open now. */
+  openSockets(): number;
+  /** Exchanges that are not answered yet. */
+  pending(): number;
+  /** Takes no new connection, answers what it took (at most `withinMs` long), then closes every socket. */
+  close(withinMs: number): Promise<void>;
+}
+
+export type CreateServer = (options: ServerOptions, deps: ServerDeps) => HttpServer;
+
+/** Reason phrases of every status this program sends. */
+export const REASONS: Readonly<Record<number, string>> = {
+  200: 'OK',
+  301: 'Moved Permanently',
+  304: 'Not Modified',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  402: 'Payment Required',
+  403: 'Forbidden',
+  404: 'Not Found',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+/** Header lines in the form `reply` takes. Values must hold no line break; they never come from a client unchecked. */
+export function headerBlock(lines: readonly (readonly [name: string, value: string])[]): string {
+  return lines.map(([name, value]) => `${name}: ${value}`).join('\r\n');
+}
+
+/** A listen error of the operating system as a sentence about the setting that caused it. */
+export function listenError(host: string, port: number, cause: unknown): AssayError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: 'the port is already taken by another process',
+    EACCES: 'this user may not listen on that port',
+    EADDRNOTAVAIL: 'the address is not one of this machine',
+    ENOTFOUND: 'the host name does not resolve',
+  };
+  const reason = reasons[code] ?? messageOf(cause);
+  return new AssayError('LISTEN_FAILED', `Cannot listen on ${host} port ${port}: ${reason}.`, {
+    field: 'port',
+    cause,
+  });
+}

@@ -1,0 +1,296 @@
+/** The HTTP server on uWebSockets.js, of which this is the only importer. */
+
+import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
+import { createServer as createTcpServer } from 'node:net';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import {
+  type Exchange,
+  type Handler,
+  type HttpServer,
+  listenError,
+  REASONS,
+  type ServerDeps,
+  type ServerOptions,
+} from './server.ts';
+
+/** What the library has and its types lack. */
+interface Untyped {
+  _cfg(key: string): void;
+  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+}
+const { _cfg: configure, LIBUS_LISTEN_EXCLUSIVE_PORT } = uws as unknown as Untyped;
+
+// Without this it names itself in a header of every answer.
+configure('silent');
+
+/** The same for this overload of listen. */
+type ListenExclusively = (
+  host: string,
+  port: number,
+  options: number,
+  callback: (socket: us_listen_socket | false) => void,
+) => void;
+
+const STATUS_LINES = new Map(
+  Object.entries(REASONS).map(([status, reason]) => [Number(status), `${status} ${reason}`]),
+);
+
+/** Counts of the server that its exchanges keep. */
+interface Tally {
+  pending: number;
+  closing: boolean;
+  onIdle: (() => void) | null;
+}
+
+function settle(tally: Tally): void {
+  tally.pending--;
+  if (tally.pending === 0) tally.onIdle?.();
+}
+
+/** Four or sixteen bytes as text; IPv4 inside IPv6 as IPv4. */
+function addressText(bytes: Uint8Array): string {
+  const mapped =
+    bytes.length === 16 && bytes[10] === 0xff && bytes[11] === 0xff && !bytes.subarray(0, 10).some(Boolean);
+  if (bytes.length === 4 || mapped) return bytes.subarray(-4).join('.');
+  const groups: string[] = [];
+  for (let at = 0; at < bytes.length; at += 2)
+    groups.push((((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)).toString(16));
+  return groups.join(':');
+}
+
+class UwsExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly params: string[] = [];
+  readonly #res: HttpResponse;
+  readonly #req: HttpRequest;
+  readonly #tally: Tally;
+  /** The handler has returned: writes need a cork of their own, and the request object is gone. */
+  #later = false;
+  #held = false;
+  #replied = false;
+  #gone = false;
+  #closeAfter = false;
+  #bodyRead = false;
+  #abort: AbortController | null = null;
+
+  constructor(res: HttpResponse, req: HttpRequest, method: string, path: string, tally: Tally) {
+    this.method = method;
+    this.path = path;
+    this.#res = res;
+    this.#req = req;
+    this.#tally = tally;
+    tally.pending++;
+  }
+
+  query(): string {
+    return this.#req.getQuery() ?? '';
+  }
+
+  header(name: string): string {
+    return this.#req.getHeader(name);
+  }
+
+  remoteAddress(): string {
+    return this.#gone ? '' : addressText(new Uint8Array(this.#res.getRemoteAddress()));
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#gone) this.#abort.abort();
+    return this.#abort.signal;
+  }
+
+  /** Called once the handler has returned. */
+  returned(): void {
+    if (!this.#replied) this.#hold();
+    this.#later = true;
+  }
+
+  #hold(): void {
+    if (this.#held) return;
+    this.#held = true;
+    this.#res.onAborted(() => {
+      if (this.#gone) return;
+      this.#gone = true;
+      settle(this.#tally);
+      this.#abort?.abort();
+    });
+  }
+
+  readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void {
+    this.#bodyRead = true;
+    const declared = this.#req.getHeader('content-length');
+    if (declared !== '' && Number(declared) > bytesMax) {
+      this.#closeAfter = true;
+      onBody(null);
+      return;
+    }
+    this.#hold();
+    let received: Uint8Array[] = [];
+    let length = 0;
+    let over = false;
+    this.#res.onData((chunk, isLast) => {
+      if (over) return;
+      length += chunk.byteLength;
+      if (length > bytesMax) {
+        over = true;
+        received = [];
+        this.#closeAfter = true;
+        onBody(null);
+        return;
+      }
+      // uWebSockets.js takes the memory of a chunk back when this callback returns.
+      if (chunk.byteLength > 0) received.push(new Uint8Array(chunk.slice(0)));
+      if (!isLast) return;
+      const [only] = received;
+      onBody(received.length === 1 && only ? only : Buffer.concat(received, length));
+    });
+  }
+
+  reply(status: number, headers: string, body: string | Uint8Array): void {
+    if (this.#replied) throw new Error('An exchange is answered once.');
+    this.#replied = true;
+    if (this.#gone) return;
+    if (this.#later) {
+      this.#res.cork(() => this.#write(status, headers, body));
+      return;
+    }
+    if (!this.#bodyRead && this.method !== 'GET') this.#closeAfter = this.#hasHugeBody();
+    this.#write(status, headers, body);
+  }
+
+  /** Whether a body that nobody will read is too long to be skipped on a connection that lives on. */
+  #hasHugeBody(): boolean {
+    if (this.#req.getHeader('transfer-encoding') !== '') return true;
+    return Number(this.#req.getHeader('content-length')) > LIMITS.bodyBytesMax;
+  }
+
+  #write(status: number, headers: string, body: string | Uint8Array): void {
+    const res = this.#res;
+    if (status !== 200) res.writeStatus(STATUS_LINES.get(status) ?? String(status));
+    // One call for all headers: each costs a transition into the binding, and a value is written as it is given.
+    const colon = headers.indexOf(': ');
+    res.writeHeader(headers.slice(0, colon), headers.slice(colon + 2));
+    const close = this.#closeAfter || this.#tally.closing;
+    if (status === 304) {
+      res.endWithoutBody();
+    } else if (this.method === 'HEAD') {
+      res.endWithoutBody(typeof body === 'string' ? Buffer.byteLength(body) : body.length, close);
+    } else if (body.length <= LIMITS.bufferedAnswerBytesMax || close) {
+      res.end(body, close);
+    } else {
+      this.#writeInPieces(typeof body === 'string' ? Buffer.from(body) : body);
+      return;
+    }
+    this.#sent();
+  }
+
+  #writeInPieces(body: Uint8Array): void {
+    const res = this.#res;
+    const [, done] = res.tryEnd(body, body.length);
+    if (done) {
+      this.#sent();
+      return;
+    }
+    const rest = Buffer.from(body);
+    this.#hold();
+    res.onWritable((offset) => {
+      const [flushed, finished] = res.tryEnd(rest.subarray(offset), rest.length);
+      if (finished) this.#sent();
+      return flushed;
+    });
+  }
+
+  #sent(): void {
+    // From here on an abort is the client closing a connection that owes it nothing.
+    this.#gone = true;
+    settle(this.#tally);
+  }
+}
+
+/** uWebSockets.js says only that listening failed; node:net, asked the same, says why. */
+async function reasonOfRefusal(host: string, port: number): Promise<AssayError> {
+  return new Promise((resolve) => {
+    const probe = createTcpServer();
+    probe.once('error', (error) => resolve(listenError(host, port, error)));
+    probe.listen({ host, port, exclusive: true }, () => {
+      probe.close(() => resolve(listenError(host, port, new Error('the operating system refused it'))));
+    });
+  });
+}
+
+export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpServer {
+  const { host, port, tls } = options;
+  const { router, fallback } = deps;
+  const tally: Tally = { pending: 0, closing: false, onIdle: null };
+  let openSockets = 0;
+  let listening: us_listen_socket | null = null;
+
+  const answer = (res: HttpResponse, req: HttpRequest, method: string): void => {
+    const exchange = new UwsExchange(res, req, method, req.getUrl(), tally);
+    const handler: Handler = router.match(method, exchange.path, exchange.params) ?? fallback;
+    handler(exchange);
+    exchange.returned();
+  };
+
+  const createApp = (): uws.TemplatedApp => {
+    if (!tls) return uws.App();
+    try {
+      return uws.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certFile });
+    } catch (cause) {
+      throw new AssayError(
+        'INVALID_CONFIG',
+        `TLS: '${tls.keyFile}' and '${tls.certFile}' are not a private key and its certificate in PEM.`,
+        { field: 'tls', cause },
+      );
+    }
+  };
+
+  const countSocket = (_res: HttpResponse, change: unknown): void => {
+    openSockets += Number(change);
+  };
+  const app = createApp()
+    .filter(countSocket)
+    .get('/*', (res, req) => answer(res, req, 'GET'))
+    .post('/*', (res, req) => answer(res, req, 'POST'))
+    .any('/*', (res, req) => answer(res, req, req.getCaseSensitiveMethod().toUpperCase()));
+
+  return {
+    backend: 'uws',
+    openSockets: () => openSockets,
+    pending: () => tally.pending,
+    async listen() {
+      const socket = await new Promise<us_listen_socket | false>((resolve) => {
+        // By default the port would be shared in silence with any other process that asks for it.
+        (app.listen as unknown as ListenExclusively).call(
+          app,
+          host,
+          port,
+          LIBUS_LISTEN_EXCLUSIVE_PORT,
+          resolve,
+        );
+      });
+      if (socket === false) throw await reasonOfRefusal(host, port);
+      listening = socket;
+      return uws.us_socket_local_port(socket);
+    },
+    async close(withinMs) {
+      tally.closing = true;
+      if (listening) uws.us_listen_socket_close(listening);
+      listening = null;
+      await new Promise<void>((resolve) => {
+        if (tally.pending === 0) return resolve();
+        const deadline = setTimeout(resolve, withinMs);
+        tally.onIdle = () => {
+          clearTimeout(deadline);
+          resolve();
+        };
+      });
+      // One more turn of the loop, in which the last answer leaves.
+      await new Promise((resolve) => setImmediate(resolve));
+      app.close();
+    },
+  };
+}
