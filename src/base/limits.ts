@@ -95,4 +95,10 @@ export const LIMITS = {
   screeningListMax: 50,
   /** Reasons of one verdict: a label has at most a few dozen publishers. */
   oracleReasonsMax: 16,
+  /** The deepest list (OFAC advanced) nests 11 elements. */
+  xmlDepthMax: 64,
+  /** The longest text of a real list (a UK statement of reasons) has 15,000 characters; chunks of 256 KiB are counted whole. */
+  xmlTokenCharsMax: 4 * 1024 * 1024,
+  /** One record as a tree: the largest real ones are OFAC's reference values (1,100) and parties with many aliases (3,000). */
+  xmlElementsMax: 100_000,
 } as const;
