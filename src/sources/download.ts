@@ -1,0 +1,586 @@
+/**
+ * Fetches a publisher's files into a folder: conditionally, bounded in every direction, checked, and put in place atomically.
+ * Whatever goes wrong, the last good copy stays. What the files mean is for the readers.
+ */
+import { createHash } from 'node:crypto';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { type Dispatcher, request } from 'undici';
+import { type Clock, isoTime } from '../base/clock.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Logger } from '../base/log.ts';
+import {
+  checkOutboundUrl,
+  createOutboundAgent,
+  type OutboundPolicy,
+  PUBLIC_HTTPS,
+} from '../base/outbound.ts';
+import { listParts, openBytes } from './open.ts';
+import type { PublisherFile, PublisherSource } from './publisher.ts';
+
+export interface DownloadBounds {
+  readonly connectMs: number;
+  readonly headersMs: number;
+  readonly stallMs: number;
+  readonly totalMs: number;
+  readonly bytesMax: number;
+  readonly redirectsMax: number;
+  /** Waits before the second, third, … attempt after a fault that may pass (cut connection, 429, 5xx). */
+  readonly retryWaitsMs: readonly number[];
+}
+
+export const DOWNLOAD_BOUNDS: DownloadBounds = {
+  connectMs: LIMITS.downloadConnectMs,
+  headersMs: LIMITS.downloadHeadersMs,
+  stallMs: LIMITS.downloadStallMs,
+  totalMs: LIMITS.downloadTotalMs,
+  bytesMax: LIMITS.downloadBytesMax,
+  redirectsMax: LIMITS.downloadRedirectsMax,
+  retryWaitsMs: [2_000, 10_000],
+};
+
+export interface DownloadProgress {
+  readonly file: string;
+  readonly bytes: number;
+  /** Size as the server announced it; null where it did not. */
+  readonly totalBytes: number | null;
+}
+
+export interface DownloadOptions {
+  /** Where the files of this source are kept; made if missing. */
+  readonly folder: string;
+  /** A mirror: file names are appended to this URL. It alone may be plain http or private. */
+  readonly from?: string;
+  /** Accept a file under half the last good size. */
+  readonly force?: boolean;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: DownloadProgress) => void;
+  readonly bounds?: Partial<DownloadBounds>;
+}
+
+export interface DownloadDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /**
+   * Reads a fetched file to its end, as the import will, before it replaces the last good copy; throws where it cannot.
+   * The file has its own name, in a folder that is gone afterwards.
+   */
+  readonly parse?: (path: string, file: PublisherFile) => Promise<void>;
+}
+
+export interface FileDownload {
+  readonly name: string;
+  readonly status: 'updated' | 'unchanged' | 'failed';
+  /** One sentence for a person. */
+  readonly reason: string;
+  /** The last good copy; null where there is none. */
+  readonly path: string | null;
+  /** Size of that copy. */
+  readonly bytes: number;
+  /** `Last-Modified` of that copy as an ISO time, where the server said it. */
+  readonly lastModified: string | null;
+  /** When the publisher last confirmed or replaced that copy (ISO); null where never. */
+  readonly checkedAt: string | null;
+  readonly optional: boolean;
+}
+
+/** What is known of the last good copy, kept beside it as `<name>.json`. */
+interface CopyState {
+  readonly url: string;
+  readonly etag: string | null;
+  /** The header as the server wrote it, to be sent back. */
+  readonly lastModified: string | null;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly checkedAt: string;
+}
+
+/** A failure of one attempt. `passing` where another attempt may succeed. */
+class DownloadFault extends Error {
+  readonly passing: boolean;
+
+  constructor(message: string, passing: boolean) {
+    super(message);
+    this.name = 'DownloadFault';
+    this.passing = passing;
+  }
+}
+
+const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const PARTIAL = '.partial-';
+
+let attempts = 0;
+
+/**
+ * Fetches every file of a source, one after the other, and says of each what became of it; a failed file never throws.
+ * Throws INVALID_REQUEST for a mirror URL that is none. Two runs at once do no harm: the last to finish wins, whole.
+ */
+export async function downloadSource(
+  source: PublisherSource,
+  options: DownloadOptions,
+  deps: DownloadDeps,
+): Promise<readonly FileDownload[]> {
+  const bounds = { ...DOWNLOAD_BOUNDS, ...options.bounds };
+  const mirror = options.from === undefined ? null : parseMirror(options.from);
+  const policy: OutboundPolicy = mirror ? { trustedHosts: new Set([mirror.hostname]) } : PUBLIC_HTTPS;
+  await mkdir(options.folder, { recursive: true });
+  await removeStalePartials(options.folder, bounds, deps.clock);
+  const agent = createOutboundAgent({ policy, timeouts: bounds });
+  try {
+    const results: FileDownload[] = [];
+    for (const file of source.files) {
+      const url = mirror ? new URL(encodeURIComponent(file.name), mirror) : new URL(file.url);
+      const fetching = new FileFetch({
+        file,
+        url,
+        policy,
+        agent,
+        bounds,
+        options,
+        deps,
+        sourceId: source.id,
+      });
+      results.push(await fetching.run());
+    }
+    return results;
+  } finally {
+    await agent.destroy();
+  }
+}
+
+function parseMirror(text: string): URL {
+  const refuse = (why: string): never => {
+    throw new AssayError('INVALID_REQUEST', `from: '${text.slice(0, 200)}' ${why}.`, { field: 'from' });
+  };
+  if (!URL.canParse(text)) return refuse('is not a URL');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') refuse('is not an http or https URL');
+  if (url.username !== '' || url.password !== '') refuse('must not carry credentials');
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  url.search = '';
+  url.hash = '';
+  return url;
+}
+
+/** Folders of runs that were killed: older than any run may last. */
+async function removeStalePartials(folder: string, bounds: DownloadBounds, clock: Clock): Promise<void> {
+  const oldest = clock.now() - 2 * bounds.totalMs * (bounds.retryWaitsMs.length + 1);
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(PARTIAL)) continue;
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => null);
+    if (found && found.mtimeMs < oldest) await rm(path, { recursive: true, force: true });
+  }
+}
+
+interface FetchContext {
+  readonly file: PublisherFile;
+  readonly url: URL;
+  readonly policy: OutboundPolicy;
+  readonly agent: Dispatcher;
+  readonly bounds: DownloadBounds;
+  readonly options: DownloadOptions;
+  readonly deps: DownloadDeps;
+  readonly sourceId: string;
+}
+
+interface Received {
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+}
+
+/** The fetching of one file: attempts, checks, replacement. */
+class FileFetch {
+  private readonly context: FetchContext;
+  private readonly path: string;
+  private readonly statePath: string;
+
+  constructor(context: FetchContext) {
+    if (!FILE_NAME.test(context.file.name)) {
+      throw new AssayError('INVALID_REQUEST', `'${context.file.name}' is not a plain file name.`, {
+        field: 'name',
+      });
+    }
+    this.context = context;
+    this.path = join(context.options.folder, context.file.name);
+    this.statePath = `${this.path}.json`;
+  }
+
+  async run(): Promise<FileDownload> {
+    const { file, bounds, options, deps, sourceId } = this.context;
+    const known = await this.readState();
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.attempt(known);
+      } catch (error) {
+        const wait = bounds.retryWaitsMs[attempt];
+        const passing = error instanceof DownloadFault && error.passing && options.signal?.aborted !== true;
+        if (passing && wait !== undefined) {
+          deps.log.info(
+            { source: sourceId, file: file.name, reason: messageOf(error) },
+            'download: trying again',
+          );
+          await pause(wait, options.signal);
+          continue;
+        }
+        deps.log.warn({ source: sourceId, file: file.name, reason: messageOf(error) }, 'download failed');
+        return this.result('failed', messageOf(error), known);
+      }
+    }
+  }
+
+  private result(status: FileDownload['status'], reason: string, state: CopyState | null): FileDownload {
+    return {
+      name: this.context.file.name,
+      status,
+      reason,
+      path: state ? this.path : null,
+      bytes: state?.bytes ?? 0,
+      lastModified: isoOfHttpDate(state?.lastModified ?? null),
+      checkedAt: state?.checkedAt ?? null,
+      optional: this.context.file.optional === true,
+    };
+  }
+
+  /** One request with its redirects, from the first byte to the copy in its place. */
+  private async attempt(known: CopyState | null): Promise<FileDownload> {
+    const { bounds, options, deps } = this.context;
+    const deadline = new AbortController();
+    const timer = setTimeout(() => {
+      deadline.abort(new DownloadFault(`took longer than ${bounds.totalMs / 1000} s in all.`, false));
+    }, bounds.totalMs);
+    const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal;
+    const partial = join(options.folder, `${PARTIAL}${process.pid}-${attempts++}`);
+    try {
+      const response = await this.ask(known, signal);
+      if (response.statusCode === 304) {
+        discard(response);
+        if (known === null)
+          throw new DownloadFault('the server says "not modified" of a file never fetched.', false);
+        const state = { ...known, checkedAt: isoTime(deps.clock.now()) };
+        await this.writeState(state);
+        return this.result('unchanged', 'The publisher says it has not changed.', state);
+      }
+      await mkdir(partial);
+      const fetched = join(partial, this.context.file.name);
+      const received = await this.receive(response, fetched, signal);
+      // Checking can take long, and the network has done its part: only the caller can stop it now.
+      clearTimeout(timer);
+      return await this.accept(received, fetched, known);
+    } catch (error) {
+      if (signal.aborted) throw asFault(signal.reason);
+      throw asFault(error);
+    } finally {
+      clearTimeout(timer);
+      await rm(partial, { recursive: true, force: true });
+    }
+  }
+
+  private async ask(known: CopyState | null, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const { bounds, policy, agent } = this.context;
+    let url = this.context.url;
+    const headers: Record<string, string> = {
+      'user-agent': 'assay',
+      accept: '*/*',
+      'accept-encoding': 'gzip, identity;q=0.5',
+    };
+    if (known?.etag) headers['if-none-match'] = known.etag;
+    if (known?.lastModified) headers['if-modified-since'] = known.lastModified;
+    for (let redirects = 0; ; redirects++) {
+      checkOutboundUrl(url, policy);
+      const response = await request(url, { dispatcher: agent, headers, signal });
+      const { statusCode } = response;
+      if (statusCode === 200 || statusCode === 304) return response;
+      discard(response);
+      if (!REDIRECTS.has(statusCode)) {
+        throw new DownloadFault(
+          `the server answered HTTP ${statusCode}.`,
+          statusCode === 429 || statusCode >= 500,
+        );
+      }
+      if (redirects >= bounds.redirectsMax) {
+        throw new DownloadFault(`more than ${bounds.redirectsMax} redirects.`, false);
+      }
+      url = redirectTarget(url, headerOf(response, 'location'));
+    }
+  }
+
+  /** Streams the body to a file, unpacking what was packed for the way only, and fsyncs it. */
+  private async receive(
+    response: Dispatcher.ResponseData,
+    fetched: string,
+    signal: AbortSignal,
+  ): Promise<Received> {
+    const { file, bounds, options } = this.context;
+    const announced = headerOf(response, 'content-length');
+    const totalBytes = announced !== null && /^\d{1,15}$/.test(announced) ? Number(announced) : null;
+    const tooLarge = (): never => {
+      throw new DownloadFault(`is larger than ${bounds.bytesMax.toLocaleString('en')} bytes.`, false);
+    };
+    if (totalBytes !== null && totalBytes > bounds.bytesMax) {
+      discard(response);
+      tooLarge();
+    }
+    let wireBytes = 0;
+    const counted = async function* (): AsyncGenerator<Uint8Array> {
+      for await (const chunk of response.body) {
+        wireBytes += (chunk as Uint8Array).length;
+        if (wireBytes > bounds.bytesMax) tooLarge();
+        options.onProgress?.({ file: file.name, bytes: wireBytes, totalBytes });
+        yield chunk as Uint8Array;
+      }
+    };
+    const hash = createHash('sha256');
+    let bytes = 0;
+    const handle = await open(fetched, 'wx');
+    try {
+      for await (const chunk of decoded(counted(), headerOf(response, 'content-encoding'))) {
+        signal.throwIfAborted();
+        bytes += chunk.length;
+        if (bytes > bounds.bytesMax) tooLarge();
+        hash.update(chunk);
+        await writeAll(handle, chunk);
+      }
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    return {
+      bytes,
+      sha256: hash.digest('hex'),
+      etag: validator(headerOf(response, 'etag')),
+      lastModified: validator(headerOf(response, 'last-modified')),
+    };
+  }
+
+  /** Checks what came, puts it in the place of the last good copy, and says so. */
+  private async accept(received: Received, fetched: string, known: CopyState | null): Promise<FileDownload> {
+    const { file, options, deps } = this.context;
+    const state: CopyState = {
+      url: this.context.url.href,
+      ...received,
+      checkedAt: isoTime(deps.clock.now()),
+    };
+    const same = known?.sha256 === received.sha256;
+    if (!same) {
+      await this.checkPlausible(received, fetched, known);
+      if (deps.parse) {
+        await deps.parse(fetched, file).catch((error: unknown) => {
+          throw new DownloadFault(`it does not parse: ${messageOf(error)}`, false);
+        });
+      }
+      options.signal?.throwIfAborted();
+      await rename(fetched, this.path);
+      await syncFolder(options.folder);
+    }
+    await this.writeState(state);
+    return same
+      ? this.result('unchanged', 'The content is the same as before.', state)
+      : this.result('updated', `${received.bytes.toLocaleString('en')} bytes.`, state);
+  }
+
+  private async checkPlausible(received: Received, fetched: string, known: CopyState | null): Promise<void> {
+    const refuse = (why: string): never => {
+      throw new DownloadFault(why, false);
+    };
+    if (received.bytes === 0) refuse('the file is empty.');
+    if (await looksLikeWebPage(fetched)) refuse('the server sent a web page in place of the file.');
+    const least = known && this.context.options.force !== true ? known.bytes / 2 : 0;
+    if (known && received.bytes < least) {
+      refuse(
+        `${received.bytes.toLocaleString('en')} bytes are less than half of the last good copy ` +
+          `(${known.bytes.toLocaleString('en')}).`,
+      );
+    }
+    // A wrapped file carries its own checksums: unpacking it to the end finds a cut, a flipped bit and a bomb.
+    for (const part of await listParts(fetched)) {
+      for await (const _ of openBytes(part));
+    }
+  }
+
+  /** The state of the last good copy; null where there is no copy, or it is not the one that the state speaks of. */
+  private async readState(): Promise<CopyState | null> {
+    const copy = await stat(this.path).catch(() => null);
+    if (!copy?.isFile()) return null;
+    const state = parseState(await readFile(this.statePath, 'utf8').catch(() => ''));
+    if (state && state.bytes === copy.size) {
+      // The validators of one server mean nothing to another.
+      return state.url === this.context.url.href ? state : { ...state, etag: null, lastModified: null };
+    }
+    return {
+      url: this.context.url.href,
+      etag: null,
+      lastModified: null,
+      bytes: copy.size,
+      sha256: '',
+      checkedAt: isoTime(copy.mtimeMs),
+    };
+  }
+
+  private async writeState(state: CopyState): Promise<void> {
+    const fresh = `${this.statePath}.${process.pid}-${attempts++}`;
+    await writeFile(fresh, `${JSON.stringify(state)}\n`);
+    await rename(fresh, this.statePath);
+  }
+}
+
+function parseState(text: string): CopyState | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== 'object' || value === null) return null;
+  const { url, etag, lastModified, bytes, sha256, checkedAt } = value as Record<string, unknown>;
+  const textOrNull = (field: unknown): field is string | null => field === null || typeof field === 'string';
+  if (typeof url !== 'string' || typeof bytes !== 'number' || typeof sha256 !== 'string') return null;
+  if (typeof checkedAt !== 'string' || !textOrNull(etag) || !textOrNull(lastModified)) return null;
+  return { url, etag, lastModified, bytes, sha256, checkedAt };
+}
+
+/** Where a redirect leads. Throws where it leads nowhere, or down from https. */
+export function redirectTarget(from: URL, location: string | null): URL {
+  if (location === null || !URL.canParse(location, from.href)) {
+    throw new DownloadFault('the server redirects to no valid URL.', false);
+  }
+  const to = new URL(location, from);
+  if (from.protocol === 'https:' && to.protocol !== 'https:') {
+    throw new DownloadFault(
+      `the server redirects from https to ${to.protocol.slice(0, -1)}, which is refused.`,
+      false,
+    );
+  }
+  return to;
+}
+
+/** Lets go of an answer whose body nobody wants; undici reports that as an error of the body. */
+function discard(response: Dispatcher.ResponseData): void {
+  response.body.on('error', () => {}).destroy();
+}
+
+function headerOf(response: Dispatcher.ResponseData, name: string): string | null {
+  const value = response.headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? null;
+}
+
+/** A validator to be sent back later: printable ASCII of a sane length, or none. */
+function validator(value: string | null): string | null {
+  if (value === null || value.length > LIMITS.downloadValidatorCharsMax) return null;
+  return /^[\x20-\x7e]+$/.test(value) ? value : null;
+}
+
+function isoOfHttpDate(text: string | null): string | null {
+  const at = text === null ? Number.NaN : Date.parse(text);
+  return Number.isNaN(at) ? null : isoTime(at);
+}
+
+function decoded(body: AsyncIterable<Uint8Array>, encoding: string | null): AsyncIterable<Uint8Array> {
+  const name = encoding?.trim().toLowerCase() ?? '';
+  if (name === '' || name === 'identity') return body;
+  if (name !== 'gzip' && name !== 'x-gzip') {
+    throw new DownloadFault(`the server packs with '${name.slice(0, 40)}', which was not asked for.`, false);
+  }
+  const wire = Readable.from(body);
+  const gunzip = createGunzip();
+  // Without this a cut connection would leave the reader waiting.
+  wire.on('error', (error) => gunzip.destroy(error));
+  gunzip.on('close', () => wire.destroy());
+  return wire.pipe(gunzip);
+}
+
+async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let at = 0; at < chunk.length; ) {
+    at += (await handle.write(chunk, at, chunk.length - at)).bytesWritten;
+  }
+}
+
+/** Makes a rename durable. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function looksLikeWebPage(path: string): Promise<boolean> {
+  const handle = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(512), 0, 512, 0);
+    return /^\uFEFF?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*)?<(?:!doctype\s+html|html[\s>])/i.test(
+      buffer.toString('utf8', 0, bytesRead),
+    );
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What undici and the file system throw, as one sentence; only a fault of the connection may pass. */
+function asFault(error: unknown): DownloadFault {
+  if (error instanceof DownloadFault) return error;
+  if (error instanceof AssayError) return new DownloadFault(error.message, false);
+  if (error instanceof Error && error.name === 'AbortError')
+    return new DownloadFault('it was stopped.', false);
+  const code = (error as { code?: unknown } | null)?.code;
+  const passing = typeof code === 'string' && PASSING.has(code);
+  const known = typeof code === 'string' ? SENTENCES[code] : undefined;
+  return new DownloadFault(known ?? messageOf(error), passing);
+}
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  UND_ERR_CONNECT_TIMEOUT: 'the server could not be reached in time.',
+  UND_ERR_HEADERS_TIMEOUT: 'the server took too long to answer.',
+  UND_ERR_BODY_TIMEOUT: 'the server fell silent in the middle of the file.',
+  UND_ERR_SOCKET: 'the connection was cut.',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the file is longer or shorter than the server announced.',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large.',
+  ECONNREFUSED: 'the server refused the connection.',
+  ECONNRESET: 'the connection was cut.',
+  ENOTFOUND: 'the name of the server is not known.',
+  EAI_AGAIN: 'the name of the server could not be looked up.',
+  Z_BUF_ERROR: 'the packed answer ends too early.',
+  Z_DATA_ERROR: 'the packed answer is broken.',
+};
+
+/** A cut or a silence may pass within seconds; a machine without a network will still be without one then. */
+const PASSING: ReadonlySet<string> = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_SOCKET',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'Z_BUF_ERROR',
+]);
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done);
+  });
+}
