@@ -123,7 +123,7 @@ export function loadTaxonomy(path: string = shippedData('categories.json')): Tax
       const best = strongest(said, family);
       const named = names.find((row) => best.strength <= row.over && row.test.test(name));
       if (!named) return { category: best.category, strength: best.strength, copyOf: null, unknown };
-      const strength = best.strength > 2 ? best.strength : 2;
+      const strength: Strength = best.strength === 3 ? 3 : 2;
       return { category: named.category, strength, copyOf: named.copyOf ?? null, unknown };
     },
   };

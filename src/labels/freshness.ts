@@ -1,0 +1,157 @@
+/**
+ * How old what is known of each sanctions list is: the file that says so, and a reader cheap enough for every request.
+ * Written by importers and refreshes under the store's lock; read by any thread or process.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { AssayError } from '../base/errors.ts';
+import type { SanctionsList } from '../sources/records.ts';
+import { writeJsonAtomically } from './atomic-file.ts';
+
+/** The five groups of lists that a clean answer needs, and the lists each is made of. */
+export const LIST_GROUPS = {
+  US: ['OFAC_SDN', 'OFAC_CONS'],
+  EU: ['EU'],
+  UN: ['UN'],
+  UK: ['UK'],
+  CH: ['CH'],
+} as const satisfies Record<string, readonly SanctionsList[]>;
+
+export type ListGroup = keyof typeof LIST_GROUPS;
+
+export const LIST_GROUP_NAMES = Object.keys(LIST_GROUPS) as readonly ListGroup[];
+
+/** What is known of one list. */
+export interface ListCheck {
+  /** Publication of the newest file imported: ISO date or time. */
+  readonly publishedAt: string;
+  /**
+   * ISO time at which the publisher was last known to publish nothing newer: a successful refresh, or, for a file imported
+   * by hand, its own publication unless the import says when it was fetched.
+   */
+  readonly checkedAt: string;
+  /** Parties in force. */
+  readonly records: number;
+}
+
+export type ListChecks = Partial<Readonly<Record<SanctionsList, ListCheck>>>;
+
+export interface GroupFreshness {
+  readonly group: ListGroup;
+  readonly lists: readonly SanctionsList[];
+  /** Every list of the group has been imported. */
+  readonly loaded: boolean;
+  /** Loaded, and every list checked within the maximum age. */
+  readonly fresh: boolean;
+  /** Of the list of the group that lags behind; null where one has never been loaded. */
+  readonly publishedAt: string | null;
+  readonly checkedAt: string | null;
+  readonly records: number;
+}
+
+export interface ListFreshness {
+  /** All five groups are fresh: what a clean answer needs. */
+  readonly complete: boolean;
+  /** Groups that are missing or too old, for STALE_OR_MISSING_DATA. */
+  readonly stale: readonly ListGroup[];
+  readonly groups: Readonly<Record<ListGroup, GroupFreshness>>;
+  readonly lists: ListChecks;
+  /** The oldest check of the lists that are loaded; null where none is. */
+  readonly asOf: string | null;
+}
+
+export interface FreshnessReader {
+  /** The state of the five groups at `now` (milliseconds since the epoch). */
+  listFreshness(now: number, maxAgeDays: number): ListFreshness;
+}
+
+const FORMAT = 1;
+const DAY_MS = 86_400_000;
+/** A reader looks at the file's time at most this often: a refresh shows within a second, a request costs no system call. */
+const LOOK_AGAIN_MS = 1_000;
+
+interface FreshnessFile {
+  readonly format: number;
+  readonly lists: ListChecks;
+}
+
+const freshnessPath = (labelsFolder: string): string => join(labelsFolder, 'freshness.json');
+
+/** Reads the file; no lists where there is none. Throws STORE_VERSION for a format of another program version. */
+export function readListChecks(labelsFolder: string): ListChecks {
+  const path = freshnessPath(labelsFolder);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw error;
+  }
+  const file = JSON.parse(text) as FreshnessFile;
+  if (file.format !== FORMAT) {
+    throw new AssayError(
+      'STORE_VERSION',
+      `${path} has format ${String(file.format)}; this version of Assay knows format ${FORMAT}.`,
+    );
+  }
+  return file.lists;
+}
+
+/** Replaces the state of the lists named in `changes`. Call with the store's lock held. */
+export function writeListChecks(labelsFolder: string, changes: ListChecks): void {
+  const lists = { ...readListChecks(labelsFolder), ...changes };
+  writeJsonAtomically(freshnessPath(labelsFolder), { format: FORMAT, lists } satisfies FreshnessFile);
+}
+
+/** Opens a reader of the store's freshness. Synchronous, and answers from memory between looks at the file. */
+export function openFreshness(options: { readonly labelsFolder: string }): FreshnessReader {
+  const path = freshnessPath(options.labelsFolder);
+  let checks: ListChecks = {};
+  let stamp = '';
+  let lookedAt = Number.NEGATIVE_INFINITY;
+
+  function look(now: number): void {
+    if (Math.abs(now - lookedAt) < LOOK_AGAIN_MS) return;
+    lookedAt = now;
+    const found = statSync(path, { throwIfNoEntry: false });
+    const seen = found ? `${found.ino}:${found.mtimeMs}:${found.size}` : '';
+    if (seen === stamp) return;
+    checks = readListChecks(options.labelsFolder);
+    stamp = seen;
+  }
+
+  return {
+    listFreshness(now, maxAgeDays) {
+      look(now);
+      return freshnessOf(checks, now, maxAgeDays);
+    },
+  };
+}
+
+const earliest = (times: readonly string[]): string | null =>
+  times.reduce<string | null>(
+    (first, time) => (first === null || Date.parse(time) < Date.parse(first) ? time : first),
+    null,
+  );
+
+/** What the checks mean at `now`. Pure. */
+export function freshnessOf(checks: ListChecks, now: number, maxAgeDays: number): ListFreshness {
+  const groups = {} as Record<ListGroup, GroupFreshness>;
+  for (const group of LIST_GROUP_NAMES) {
+    const lists: readonly SanctionsList[] = LIST_GROUPS[group];
+    const known = lists.map((list) => checks[list]).filter((check) => check !== undefined);
+    const loaded = known.length === lists.length;
+    groups[group] = {
+      group,
+      lists,
+      loaded,
+      fresh: loaded && known.every((check) => now - Date.parse(check.checkedAt) <= maxAgeDays * DAY_MS),
+      publishedAt: loaded ? earliest(known.map((check) => check.publishedAt)) : null,
+      checkedAt: loaded ? earliest(known.map((check) => check.checkedAt)) : null,
+      records: known.reduce((sum, check) => sum + check.records, 0),
+    };
+  }
+  const stale = LIST_GROUP_NAMES.filter((group) => !groups[group].fresh);
+  const all = Object.values(checks).map((check) => check.checkedAt);
+  return { complete: stale.length === 0, stale, groups, lists: checks, asOf: earliest(all) };
+}
