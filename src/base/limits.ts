@@ -101,4 +101,10 @@ export const LIMITS = {
   xmlTokenCharsMax: 4 * 1024 * 1024,
   /** One record as a tree: the largest real ones are OFAC's reference values (1,100) and parties with many aliases (3,000). */
   xmlElementsMax: 100_000,
+  /** Unknown fields that an answer lists in `ignored`: enough to see a misspelling, too few to fill an answer. */
+  bodyFieldsMax: 32,
+  /** Labels that differ beyond address and dates: each costs about 1 KB while an index is built (2 GB), 0.5 KB in the snapshot. */
+  labelTemplatesMax: 2_000_000,
+  /** Labels of one index: 40 bytes each, and a snapshot must stay inside the 3.75 GB that one view of its map can span. */
+  indexLabelsMax: 60_000_000,
 } as const;

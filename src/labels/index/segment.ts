@@ -1,0 +1,278 @@
+/**
+ * A segment: one imported dataset as an immutable pair of files, `PATH.records` (32 bytes a label: slot, template, days) and
+ * `PATH.templates` (a header line, then one canonical template a line). A segment exists once its template file does.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { LabelTemplate } from '../label.ts';
+import { SLOT_WORDS, writeSlot } from './slot.ts';
+import { templateToText } from './template-text.ts';
+
+/** Words of a record: slot, template id, first and last day (16 bits each). */
+export const SEGMENT_RECORD_WORDS = SLOT_WORDS + 2;
+const RECORD_BYTES = SEGMENT_RECORD_WORDS * 4;
+const FORMAT = 1;
+
+/** Large enough that a write costs nothing beside its bytes, small enough that many writers fit beside each other. */
+const CHUNK_RECORDS = 32_768;
+
+export interface SegmentStats {
+  /** Labels, one for every `add`; the same label twice counts twice here and once in a snapshot. */
+  readonly labels: number;
+  readonly templates: number;
+  readonly bytes: number;
+  /** SHA-256 of the records, hex. */
+  readonly recordsSha256: string;
+}
+
+export interface SegmentWriter {
+  /** The id of a template in this segment; equal templates have one id. Throws INVALID_FILE past `labelTemplatesMax`. */
+  template(template: LabelTemplate): number;
+  /** Adds one label of the address whose key stands at `key[keyOffset, keyOffset + keyLength)`; days as in days.ts. */
+  add(
+    key: Uint8Array,
+    keyOffset: number,
+    keyLength: number,
+    templateId: number,
+    firstSeenDay: number,
+    lastSeenDay: number,
+  ): void;
+  /** Makes the segment durable and visible. Nothing of it exists before. */
+  close(): Promise<SegmentStats>;
+  /** Gives up: removes what was written. */
+  abort(): void;
+}
+
+export const segmentFiles = (path: string): { records: string; templates: string } => ({
+  records: `${path}.records`,
+  templates: `${path}.templates`,
+});
+
+/** Starts a segment at `path` (without suffix). An existing segment of that path is replaced when this one closes. */
+export function createSegmentWriter(path: string): SegmentWriter {
+  const files = segmentFiles(path);
+  const partial = { records: `${files.records}.partial`, templates: `${files.templates}.partial` };
+  mkdirSync(dirname(path), { recursive: true });
+  const file = openSync(partial.records, 'w');
+  const digest = createHash('sha256');
+  const chunk = new Int32Array(CHUNK_RECORDS * SEGMENT_RECORD_WORDS);
+  const chunkBytes = new Uint8Array(chunk.buffer);
+  const byText = new Map<string, number>();
+  const byIdentity = new WeakMap<LabelTemplate, number>();
+  let filled = 0;
+  let labels = 0;
+  let open = true;
+
+  const flush = (): void => {
+    if (filled === 0) return;
+    const bytes = chunkBytes.subarray(0, filled * 4);
+    digest.update(bytes);
+    writeWhole(file, bytes);
+    filled = 0;
+  };
+
+  return {
+    template(template) {
+      const known = byIdentity.get(template);
+      if (known !== undefined) return known;
+      const text = templateToText(template);
+      let id = byText.get(text);
+      if (id === undefined) {
+        id = byText.size;
+        if (id >= LIMITS.labelTemplatesMax) {
+          throw new AssayError(
+            'INVALID_FILE',
+            `The dataset holds more than ${LIMITS.labelTemplatesMax} different labels (address and dates aside).`,
+          );
+        }
+        byText.set(text, id);
+      }
+      byIdentity.set(template, id);
+      return id;
+    },
+
+    add(key, keyOffset, keyLength, templateId, firstSeenDay, lastSeenDay) {
+      writeSlot(key, keyOffset, keyLength, chunk, filled);
+      chunk[filled + SLOT_WORDS] = templateId;
+      chunk[filled + SLOT_WORDS + 1] = firstSeenDay | (lastSeenDay << 16);
+      filled += SEGMENT_RECORD_WORDS;
+      labels++;
+      if (filled === chunk.length) flush();
+    },
+
+    async close() {
+      flush();
+      fsyncSync(file);
+      closeSync(file);
+      open = false;
+      const stats: SegmentStats = {
+        labels,
+        templates: byText.size,
+        bytes: labels * RECORD_BYTES,
+        recordsSha256: digest.digest('hex'),
+      };
+      writeTemplates(partial.templates, stats, byText);
+      // Between the two renames an older segment of this path would pair with the new records: take it away first.
+      rmSync(files.templates, { force: true });
+      renameSync(partial.records, files.records);
+      renameSync(partial.templates, files.templates);
+      syncFolder(dirname(path));
+      return stats;
+    },
+
+    abort() {
+      if (open) closeSync(file);
+      open = false;
+      rmSync(partial.records, { force: true });
+      rmSync(partial.templates, { force: true });
+    },
+  };
+}
+
+function writeTemplates(path: string, stats: SegmentStats, byText: ReadonlyMap<string, number>): void {
+  const file = openSync(path, 'w');
+  try {
+    let text = `${JSON.stringify({ format: FORMAT, ...stats })}\n`;
+    for (const template of byText.keys()) {
+      text += `${template}\n`;
+      if (text.length < 1 << 20) continue;
+      writeWhole(file, Buffer.from(text));
+      text = '';
+    }
+    writeWhole(file, Buffer.from(text));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function writeWhole(file: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done);
+}
+
+/** Makes renames inside a folder durable. */
+export function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+export interface Segment {
+  readonly path: string;
+  readonly stats: SegmentStats;
+  /** The canonical texts of the templates, in the order of their ids. */
+  readonly templateTexts: readonly string[];
+  /**
+   * Hands out all records, a chunk at a time, in a buffer that is used again: `words[0, count * SEGMENT_RECORD_WORDS)`.
+   * With `check`, compares the checksum at the end and throws STORE_CORRUPT where it differs.
+   */
+  forEachChunk(visit: (words: Int32Array, count: number) => void, check?: boolean): void;
+}
+
+/** Opens a closed segment. Throws NOT_FOUND where there is none, STORE_CORRUPT or STORE_VERSION where it cannot be read. */
+export function readSegment(path: string): Segment {
+  const files = segmentFiles(path);
+  if (!existsSync(files.templates)) {
+    throw new AssayError('NOT_FOUND', `No label segment at ${path}.`);
+  }
+  const lines = readLines(files.templates);
+  const stats = parseHeader(lines.next().value ?? '', path);
+  const templateTexts = [...lines];
+  if (templateTexts.length !== stats.templates) {
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `Label segment ${path} holds ${templateTexts.length} templates where its header says ${stats.templates}.`,
+    );
+  }
+  return {
+    path,
+    stats,
+    templateTexts,
+    forEachChunk(visit, check = false) {
+      readRecords(files.records, stats, visit, check ? createHash('sha256') : null);
+    },
+  };
+}
+
+/** All lines of a file, which may be longer than the longest string. */
+function* readLines(path: string): Generator<string> {
+  const file = openSync(path, 'r');
+  try {
+    const decoder = new StringDecoder('utf8');
+    const bytes = Buffer.allocUnsafe(1 << 20);
+    let rest = '';
+    for (let read = readSync(file, bytes); read > 0; read = readSync(file, bytes)) {
+      const lines = (rest + decoder.write(bytes.subarray(0, read))).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function parseHeader(line: string, path: string): SegmentStats {
+  let header: SegmentStats & { readonly format: number };
+  try {
+    header = JSON.parse(line) as typeof header;
+  } catch (cause) {
+    throw new AssayError('STORE_CORRUPT', `Label segment ${path} has no readable header.`, { cause });
+  }
+  if (header.format !== FORMAT) {
+    throw new AssayError(
+      'STORE_VERSION',
+      `Label segment ${path} is of format ${header.format}; this version reads ${FORMAT}.`,
+    );
+  }
+  return header;
+}
+
+function readRecords(
+  path: string,
+  stats: SegmentStats,
+  visit: (words: Int32Array, count: number) => void,
+  digest: Hash | null,
+): void {
+  const chunk = new Int32Array(CHUNK_RECORDS * SEGMENT_RECORD_WORDS);
+  const bytes = new Uint8Array(chunk.buffer);
+  const file = openSync(path, 'r');
+  try {
+    for (let left = stats.labels; left > 0; ) {
+      const count = Math.min(left, CHUNK_RECORDS);
+      const wanted = count * RECORD_BYTES;
+      let have = 0;
+      while (have < wanted) {
+        const read = readSync(file, bytes, have, wanted - have, null);
+        if (read === 0) {
+          throw new AssayError('STORE_CORRUPT', `${path} ends before its ${stats.labels} records do.`);
+        }
+        have += read;
+      }
+      digest?.update(bytes.subarray(0, wanted));
+      visit(chunk, count);
+      left -= count;
+    }
+  } finally {
+    closeSync(file);
+  }
+  if (digest && digest.digest('hex') !== stats.recordsSha256) {
+    throw new AssayError('STORE_CORRUPT', `${path} does not have the checksum that was written with it.`);
+  }
+}

@@ -1,0 +1,145 @@
+/** The one canonical text of a label template: equal templates have equal texts, in segments and in snapshots. */
+import { AssayError } from '../../base/errors.ts';
+import { CHAINS } from '../../chains/registry.ts';
+import type { LabelScope, LabelTemplate, SanctionsEntry } from '../label.ts';
+import { CATEGORIES, THREAT_LEVELS } from '../taxonomy.ts';
+
+/** Every value a label's scope can take; a snapshot keeps its own copy, so that a new chain does not shift old ids. */
+export const SCOPES: readonly LabelScope[] = ['EVM', ...CHAINS.map((chain) => chain.id)];
+
+type SanctionRow = readonly [
+  list: string,
+  authority: string,
+  program: string | null,
+  entityName: string,
+  entityId: string,
+  listedAt: string | null,
+  delistedAt: string | null,
+  sourceUrl: string,
+  matchType: string,
+];
+
+/** A template as a row: names in full, so that the text means the same in every version of the taxonomy. */
+type TemplateRow = readonly [
+  entityId: string,
+  entityName: string,
+  entityCategory: string,
+  jurisdiction: string | null,
+  entityUrl: string | null,
+  scope: string,
+  category: string,
+  threatLevel: string,
+  source: string,
+  sourceUrl: string | null,
+  tags: readonly string[],
+  confidence: number,
+  sanctions: readonly SanctionRow[],
+  verified: 0 | 1,
+  synthetic: 0 | 1,
+];
+
+/** The canonical text of a template: one line of JSON. */
+export function templateToText(template: LabelTemplate): string {
+  const { entity } = template;
+  const row: TemplateRow = [
+    entity.id,
+    entity.name,
+    entity.category,
+    entity.jurisdiction,
+    entity.url,
+    template.scope,
+    template.category,
+    template.threatLevel,
+    template.source,
+    template.sourceUrl,
+    template.tags,
+    template.confidence,
+    template.sanctions.map(sanctionToRow),
+    template.verified ? 1 : 0,
+    template.synthetic ? 1 : 0,
+  ];
+  return JSON.stringify(row);
+}
+
+function sanctionToRow(entry: SanctionsEntry): SanctionRow {
+  return [
+    entry.list,
+    entry.authority,
+    entry.program,
+    entry.entityName,
+    entry.entityId,
+    entry.listedAt,
+    entry.delistedAt,
+    entry.sourceUrl,
+    entry.matchType,
+  ];
+}
+
+const categories = new Set<string>(CATEGORIES);
+const threatLevels = new Set<string>(THREAT_LEVELS);
+const scopes = new Set<string>(SCOPES);
+
+/** The template of a canonical text. Throws STORE_CORRUPT where the text is none or names what this version does not know. */
+export function templateFromText(text: string): LabelTemplate {
+  let row: TemplateRow;
+  try {
+    row = JSON.parse(text) as TemplateRow;
+  } catch (cause) {
+    throw new AssayError('STORE_CORRUPT', 'A label template is not JSON.', { cause });
+  }
+  if (!Array.isArray(row) || row.length !== 15) {
+    throw new AssayError('STORE_CORRUPT', 'A label template has not the 15 fields it should have.');
+  }
+  if (
+    !categories.has(row[2]) ||
+    !categories.has(row[6]) ||
+    !threatLevels.has(row[7]) ||
+    !scopes.has(row[5])
+  ) {
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `A label template names a category, threat level or chain that this version does not know: ${text.slice(0, 200)}`,
+    );
+  }
+  return templateFromRow(row);
+}
+
+function templateFromRow(row: TemplateRow): LabelTemplate {
+  return {
+    entity: {
+      id: row[0],
+      name: row[1],
+      category: row[2] as LabelTemplate['category'],
+      jurisdiction: row[3],
+      url: row[4],
+    },
+    scope: row[5] as LabelScope,
+    category: row[6] as LabelTemplate['category'],
+    threatLevel: row[7] as LabelTemplate['threatLevel'],
+    source: row[8],
+    sourceUrl: row[9],
+    tags: row[10],
+    confidence: row[11],
+    sanctions: row[12].map(sanctionFromRow),
+    verified: row[13] === 1,
+    synthetic: row[14] === 1,
+  };
+}
+
+function sanctionFromRow(row: SanctionRow): SanctionsEntry {
+  return {
+    list: row[0] as SanctionsEntry['list'],
+    authority: row[1],
+    program: row[2],
+    entityName: row[3],
+    entityId: row[4],
+    listedAt: row[5],
+    delistedAt: row[6],
+    sourceUrl: row[7],
+    matchType: row[8] as SanctionsEntry['matchType'],
+  };
+}
+
+/** Whether the template carries a sanction in force on the address itself. */
+export const isInForce = (template: LabelTemplate): boolean =>
+  template.sanctions.some((entry) => entry.delistedAt === null && entry.matchType === 'DIRECT');
