@@ -1,5 +1,8 @@
 /** The scoring policy: read from data/policy.json, checked whole, so that a wrong number stops the start with a sentence. */
-import { AssayError } from '../base/errors.ts';
+import { readFileSync } from 'node:fs';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { shippedData } from '../base/paths.ts';
+import type { CategoryRow } from '../labels/categories.ts';
 import { CATEGORIES, type Category } from '../labels/taxonomy.ts';
 
 export type RiskLevel = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
@@ -11,6 +14,8 @@ export interface RiskPolicy {
   readonly levels: Readonly<Record<Exclude<RiskLevel, 'LOW'>, number>>;
   /** Points, 0 to 100, that owning an address of the category is worth. */
   readonly weights: Readonly<Record<Category, number>>;
+  /** Categories that trade with everybody by trade and are not risky themselves. */
+  readonly services: ReadonlySet<Category>;
   /** Points of a direct sanctions hit in force. */
   readonly sanctionedPoints: number;
   /** Categories of at least this weight are risky as counterparties; the rest is neutral volume. */
@@ -36,7 +41,7 @@ export interface RiskPolicy {
   readonly oracleTtlSeconds: number;
 }
 
-type NumberField = Exclude<keyof RiskPolicy, 'version' | 'levels' | 'weights'>;
+type NumberField = Exclude<keyof RiskPolicy, 'version' | 'levels' | 'weights' | 'services'>;
 
 /** The bounds of every plain number: [least, greatest]. */
 const BOUNDS: Readonly<Record<NumberField, readonly [number, number]>> = {
@@ -65,14 +70,11 @@ function numberIn(value: unknown, field: string, [least, greatest]: readonly [nu
   throw wrong(field, least === greatest ? String(least) : `a number from ${least} to ${greatest}`);
 }
 
-/**
- * Reads a policy document. `defaultWeights` are those of data/categories.json; the document's own win.
- * Throws INVALID_FILE naming the field.
- */
-export function parsePolicy(
-  document: unknown,
-  defaultWeights: Readonly<Record<Category, number>>,
-): RiskPolicy {
+/** What the policy takes over from data/categories.json. */
+export type CategoryDefaults = Pick<CategoryRow, 'id' | 'weight' | 'service'>;
+
+/** Reads a policy document. Its own weights win over those of the categories. Throws INVALID_FILE naming the field. */
+export function parsePolicy(document: unknown, categories: readonly CategoryDefaults[]): RiskPolicy {
   if (!isRecord(document)) throw wrong('the document', 'an object');
   const { version, levels, weights } = document;
   if (typeof version !== 'string' || version === '') throw wrong('version', 'a text');
@@ -90,17 +92,35 @@ export function parsePolicy(
     Object.entries(BOUNDS).map(([field, range]) => [field, numberIn(document[field], field, range)]),
   ) as Record<NumberField, number>;
   if (plain.valueFullUsd <= plain.valueUnitUsd) throw wrong('valueFullUsd', 'greater than valueUnitUsd');
+  const defaults = new Map(categories.map((row) => [row.id, row.weight]));
+  const weighed = Object.fromEntries(
+    CATEGORIES.map((category) => [
+      category,
+      numberIn(weights[category] ?? defaults.get(category), `weights.${category}`, [0, 100]),
+    ]),
+  ) as Record<Category, number>;
+  const isService = (row: CategoryDefaults): boolean => row.service && weighed[row.id] < plain.riskyFrom;
   return Object.freeze({
     ...plain,
     version,
     levels: bounds,
-    weights: Object.fromEntries(
-      CATEGORIES.map((category) => [
-        category,
-        numberIn(weights[category] ?? defaultWeights[category], `weights.${category}`, [0, 100]),
-      ]),
-    ) as Record<Category, number>,
+    weights: weighed,
+    services: new Set(categories.filter(isService).map((row) => row.id)),
   });
+}
+
+/** Reads data/policy.json. Throws INVALID_FILE naming the field. */
+export function loadPolicy(
+  categories: readonly CategoryDefaults[],
+  path: string = shippedData('policy.json'),
+): RiskPolicy {
+  let document: unknown;
+  try {
+    document = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new AssayError('INVALID_FILE', `${path}: ${messageOf(error)}`, { cause: error });
+  }
+  return parsePolicy(document, categories);
 }
 
 /** The level a score falls into. */

@@ -1,0 +1,24 @@
+/** The contract of a Transfer record, checked before it is stored. */
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Transfer } from '../chains/transfer.ts';
+
+const invalid = (field: string, expected: string): AssayError =>
+  new AssayError('INVALID_REQUEST', `transfer.${field} must be ${expected}.`, { field });
+
+/** Throws INVALID_REQUEST naming the field of a transfer that breaks its contract. Addresses are the codecs' matter. */
+export function checkTransfer(transfer: Transfer): void {
+  const { txHash, position, amount, valueUsd, blockNumber, timestampMs } = transfer;
+  if (txHash === '' || Buffer.byteLength(txHash) > LIMITS.txHashTextMax)
+    throw invalid('txHash', `1 to ${LIMITS.txHashTextMax} bytes of text`);
+  if (position === '' || Buffer.byteLength(position) > LIMITS.transferPositionTextMax)
+    throw invalid('position', `1 to ${LIMITS.transferPositionTextMax} bytes of text`);
+  if (amount < 0n || amount >= 1n << 256n) throw invalid('amount', 'from 0 to 2^256 - 1');
+  if (valueUsd !== null && !(valueUsd >= 0 && valueUsd <= 1e12))
+    throw invalid('valueUsd', 'from 0 to 1e12, or null');
+  if (!Number.isSafeInteger(blockNumber) || blockNumber < 0)
+    throw invalid('blockNumber', 'a whole number, 0 or more');
+  if (!Number.isSafeInteger(timestampMs) || timestampMs < 0)
+    throw invalid('timestampMs', 'whole milliseconds since the epoch, 0 or more');
+  if (transfer.from === null && transfer.to === null) throw invalid('from', 'known where `to` is not');
+}

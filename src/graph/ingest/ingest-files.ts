@@ -1,0 +1,121 @@
+/** Files of transfers into the store: reads, rejects by line, stores in batches, reports. */
+import { basename } from 'node:path';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import type { Transfer } from '../../chains/transfer.ts';
+import type { Reject } from '../../sources/records.ts';
+import { checkTransfer } from '../check-transfer.ts';
+import type { TransferStore } from '../store.ts';
+import { ethereumEtlReader, type TransferRowReader } from './ethereum-etl.ts';
+import { ndjsonReader } from './ndjson.ts';
+import { readRows } from './rows.ts';
+import { RowFault } from './transfer-fields.ts';
+
+export const INGEST_FORMATS = ['ethereum-etl', 'ndjson'] as const;
+export type IngestFormat = (typeof INGEST_FORMATS)[number];
+
+export interface IngestProgress {
+  readonly file: string;
+  /** Rows read so far, of all files. */
+  readonly rows: number;
+  readonly rejected: number;
+}
+
+export interface IngestOptions {
+  readonly format: IngestFormat;
+  readonly files: readonly string[];
+  readonly chain: ChainId;
+  /** Called at most once in 1,000 rows, and at each file's end. */
+  readonly onProgress?: (progress: IngestProgress) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface IngestDeps {
+  readonly store: Pick<TransferStore, 'ingest'>;
+  /** Told of every rejected row, also of those the report does not list. */
+  readonly onReject?: (reject: Reject) => void;
+}
+
+export interface IngestReport {
+  readonly rows: number;
+  /** Transfers that were new. */
+  readonly stored: number;
+  /** Transfers that the store knew: reading a file again changes nothing. */
+  readonly duplicates: number;
+  /** Rows that carry no transfer of their own (blocks, logs). */
+  readonly ignored: number;
+  readonly rejected: number;
+  /** The first rejected rows (LIMITS.ingestRejectsListedMax). */
+  readonly rejects: readonly Reject[];
+}
+
+const READERS: Readonly<Record<IngestFormat, (options: IngestOptions) => Promise<TransferRowReader>>> = {
+  'ethereum-etl': ethereumEtlReader,
+  ndjson: async (options) => ndjsonReader(options),
+};
+
+const PROGRESS_ROWS = 1_000;
+/** What a reject repeats of a row, as for every source. */
+const REJECT_TEXT_CHARS = 500;
+
+/** The reason in an error that a row is to blame for; anything else is thrown on. */
+function reasonOf(error: unknown): string {
+  if (error instanceof RowFault) return error.message;
+  if (error instanceof AssayError && (error.code === 'INVALID_ADDRESS' || error.code === 'INVALID_REQUEST'))
+    return error.message;
+  throw error;
+}
+
+/**
+ * Ingests files that belong together (ethereum-etl: blocks beside their transactions). Rows that cannot be used are reported and
+ * left; what was stored before an abort or a broken file stays, and another run goes on from there.
+ * Throws INVALID_FILE naming file and line where a file cannot be read on, and the signal's reason when aborted.
+ */
+export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Promise<IngestReport> {
+  const read = await READERS[options.format](options);
+  const rejects: Reject[] = [];
+  let rows = 0;
+  let ignored = 0;
+  let rejected = 0;
+
+  const reject = (file: string, line: number, reason: string, text: string): void => {
+    const row: Reject = {
+      type: 'reject',
+      reason,
+      text: text.slice(0, REJECT_TEXT_CHARS),
+      provenance: { file: basename(file), line },
+    };
+    rejected++;
+    if (rejects.length < LIMITS.ingestRejectsListedMax) rejects.push(row);
+    deps.onReject?.(row);
+  };
+
+  async function* transfers(): AsyncGenerator<Transfer> {
+    for (const file of options.files) {
+      for await (const row of readRows(file, options.signal)) {
+        options.signal?.throwIfAborted();
+        rows++;
+        if (rows % PROGRESS_ROWS === 0) options.onProgress?.({ file, rows, rejected });
+        if (!row.ok) {
+          reject(file, row.line, row.reason, row.text);
+          continue;
+        }
+        let transfer: Transfer | null = null;
+        try {
+          transfer = read(row.fields);
+          if (transfer) checkTransfer(transfer);
+          else ignored++;
+        } catch (error) {
+          reject(file, row.line, reasonOf(error), row.text);
+          continue;
+        }
+        if (transfer) yield transfer;
+      }
+      options.onProgress?.({ file, rows, rejected });
+    }
+  }
+
+  const { stored, duplicates } = await deps.store.ingest(transfers());
+  return { rows, stored, duplicates, ignored, rejected, rejects };
+}

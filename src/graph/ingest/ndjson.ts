@@ -1,0 +1,75 @@
+/** The plain layout: one transfer a row, in the words of the Transfer record. Described for users in docs/transfers.md. */
+import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
+import type { TransferRowReader } from './ethereum-etl.ts';
+import type { RowFields } from './rows.ts';
+import {
+  AddressTexts,
+  fieldOf,
+  hashOf,
+  integerOf,
+  RowFault,
+  smallIntegerOf,
+  textOf,
+  timeOf,
+} from './transfer-fields.ts';
+
+/** More decimals than any asset has; more would make every amount vanish. */
+const DECIMALS_MAX = 77;
+/** Above the worth of everything: a figure beyond is in another unit. */
+const VALUE_USD_MAX = 1e12;
+
+function usdOf(fields: RowFields): number | null {
+  const value = fieldOf(fields, 'valueUsd');
+  if (value === undefined) return null;
+  const usd = typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : value;
+  if (typeof usd === 'number' && usd >= 0 && usd <= VALUE_USD_MAX) return usd;
+  throw new RowFault(`valueUsd is not a number from 0 to ${VALUE_USD_MAX}.`);
+}
+
+function decimalsOf(fields: RowFields): number | null {
+  if (fieldOf(fields, 'decimals') === undefined) return null;
+  const decimals = smallIntegerOf(fields, 'decimals');
+  if (decimals <= DECIMALS_MAX) return decimals;
+  throw new RowFault(`decimals is ${decimals}; at most ${DECIMALS_MAX} make sense.`);
+}
+
+function timestampOf(fields: RowFields): number {
+  const ms = timeOf(fields, 'timestamp', 'milliseconds');
+  if (ms === null) throw new RowFault('timestamp is missing.');
+  return ms;
+}
+
+/** A reader of rows of one chain. */
+export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowReader {
+  const { chain } = options;
+  const { symbol, decimals } = chainOf(chain);
+  const addresses = new AddressTexts(chain);
+  const assetOf = (fields: RowFields): string => {
+    const asset = textOf(fields, 'asset');
+    if (asset === symbol) return asset;
+    // Token contracts of EVM chains are addresses; elsewhere an asset's name is the publisher's own.
+    return isEvm(chain) ? addresses.canonical(asset) : asset;
+  };
+  return (fields) => {
+    const named = fieldOf(fields, 'chain');
+    if (named !== undefined && String(named).toUpperCase() !== chain)
+      throw new RowFault(`chain is ${String(named)}, and this file is ingested for ${chain}.`);
+    const from = addresses.of(fields, 'from');
+    const to = addresses.of(fields, 'to');
+    if (from === null && to === null) throw new RowFault('from and to are both missing.');
+    const asset = assetOf(fields);
+    return {
+      chain,
+      txHash: isEvm(chain) ? hashOf(fields, 'txHash') : textOf(fields, 'txHash'),
+      position: textOf(fields, 'position'),
+      blockNumber: smallIntegerOf(fields, 'blockNumber'),
+      timestampMs: timestampOf(fields),
+      from,
+      to,
+      asset,
+      amount: integerOf(fields, 'amount'),
+      decimals: decimalsOf(fields) ?? (asset === symbol ? decimals : null),
+      valueUsd: usdOf(fields),
+    };
+  };
+}

@@ -1,0 +1,95 @@
+/** Reads the single fields of a transfer out of a row of a file, whatever its layout: text or number, exact or refused. */
+import { isoTime } from '../../base/clock.ts';
+import { parseAddress } from '../../chains/address/parse.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import type { RowFields } from './rows.ts';
+
+/** Why a row cannot be used: caught by whoever reads the file, and reported with the row's line. */
+export class RowFault extends Error {}
+
+const shown = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+};
+
+/** Absent, null and the empty cell of a CSV are the same: nothing. */
+export function fieldOf(fields: RowFields, name: string): unknown {
+  const value = fields[name];
+  return value === null || value === '' ? undefined : value;
+}
+
+export function textOf(fields: RowFields, name: string): string {
+  const value = fieldOf(fields, name);
+  if (typeof value === 'string') return value;
+  throw new RowFault(value === undefined ? `${name} is missing.` : `${name} is ${shown(value)}, not a text.`);
+}
+
+/** A whole number that is not negative, as decimal digits, 0x hex, or a JSON number a float holds exactly. */
+export function integerOf(fields: RowFields, name: string): bigint {
+  const value = fieldOf(fields, name);
+  if (value === undefined) throw new RowFault(`${name} is missing.`);
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value);
+  if (typeof value === 'string' && /^(?:\d{1,78}|0x[0-9a-fA-F]{1,64})$/.test(value)) return BigInt(value);
+  throw new RowFault(`${name} is ${shown(value)}, not a whole number of 0 or more.`);
+}
+
+export function smallIntegerOf(fields: RowFields, name: string): number {
+  const value = integerOf(fields, name);
+  if (value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value);
+  throw new RowFault(`${name} is ${value}, which is out of range.`);
+}
+
+const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/;
+
+/** An EVM transaction hash in lower case. */
+export function hashOf(fields: RowFields, name: string): string {
+  const text = textOf(fields, name);
+  if (TRANSACTION_HASH.test(text)) return text.toLowerCase();
+  throw new RowFault(`${name} is ${shown(text)}, not a transaction hash of 0x and 64 hex digits.`);
+}
+
+/** Latest time taken: a file's microseconds or nanoseconds, read as milliseconds, would lie far behind it. */
+const TIME_MAX_MS = Date.UTC(2200, 0, 1);
+
+/** Milliseconds since the epoch from seconds, or from ISO 8601 or `YYYY-MM-DD hh:mm:ss UTC` text; null where absent. */
+export function timeOf(fields: RowFields, name: string, unit: 'seconds' | 'milliseconds'): number | null {
+  const value = fieldOf(fields, name);
+  if (value === undefined) return null;
+  const isNumber = typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value));
+  const ms = isNumber ? Number(value) * (unit === 'seconds' ? 1000 : 1) : textTime(String(value));
+  if (Number.isSafeInteger(ms) && ms >= 0 && ms < TIME_MAX_MS) return ms;
+  throw new RowFault(`${name} is ${shown(value)}, not a time before ${isoTime(TIME_MAX_MS)}.`);
+}
+
+function textTime(text: string): number {
+  const spaced = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?) ?(?:UTC|Z|\+00:00)?$/.exec(text);
+  return Math.floor(Date.parse(spaced ? `${spaced[1]}T${spaced[2]}Z` : text));
+}
+
+/** Canonical texts of addresses, remembered: an export repeats its hubs, and a checksum costs two microseconds. */
+export class AddressTexts {
+  /** Entries kept; the map starts afresh beyond. About 200 bytes each. */
+  static readonly #max = 200_000;
+  readonly #known = new Map<string, string>();
+  readonly #chain: ChainId;
+
+  constructor(chain: ChainId) {
+    this.#chain = chain;
+  }
+
+  /** Throws AddressError with the reason. */
+  canonical(text: string): string {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const { canonical } = parseAddress(this.#chain, text);
+    if (this.#known.size >= AddressTexts.#max) this.#known.clear();
+    this.#known.set(text, canonical);
+    return canonical;
+  }
+
+  /** The canonical text of a field; null where the field is empty. */
+  of(fields: RowFields, name: string): string | null {
+    const value = fieldOf(fields, name);
+    return value === undefined ? null : this.canonical(textOf(fields, name));
+  }
+}
