@@ -2,74 +2,23 @@
  * What the HTTP front end asks of the rest of the program: keys, limits, quotas, and the use cases. Implementations are chosen by
  * the composition root. Answers are the JSON text of `data`: written to the socket as they are, never parsed on the way.
  */
+import type { Access } from '../accounts/access.ts';
+import type { QuotaDecision } from '../accounts/quota.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 
-export type Permission = 'screening' | 'entity' | 'kyt' | 'monitoring' | 'intel' | 'oracle';
-
-/** Routes of one class share one limit per key. The limits themselves belong to the accounts. */
-export type RateClass = 'screening' | 'entity' | 'intel' | 'sanctions' | 'oracle';
-
-export type QuotaProduct = 'intel' | 'oracle';
-
-/** As much of a key's record as a request needs. */
-export interface CallerKey {
-  readonly id: string;
-  readonly accountId: string;
-  readonly permissions: readonly Permission[];
-}
-
-export interface KeyVerifier {
-  /** The record of an active key; null for a text that is none, and from the moment of its revocation on. Synchronous. */
-  verify(token: string): CallerKey | null;
-}
-
-export interface RateDecision {
-  readonly allowed: boolean;
-  readonly limit: number;
-  readonly remaining: number;
-  readonly resetEpochSeconds: number;
-  readonly retryAfterSeconds: number;
-}
-
-export interface RateLimits {
-  /** Counts one request of the key when it is allowed. The answer may be reused by the next call. */
-  check(keyId: string, rateClass: RateClass, nowMs: number): RateDecision;
-}
-
-export interface QuotaDecision {
-  readonly ok: boolean;
-  /** Null for an unlimited plan. */
-  readonly limit: number | null;
-  readonly remaining: number | null;
-  /** ISO 8601. */
-  readonly resetAt: string;
-}
-
-export interface Quotas {
-  /** Takes `count` units whole or nothing. The answer may be reused by the next call. */
-  take(accountId: string, product: QuotaProduct, count: number): QuotaDecision;
-  /** Gives units back that an error or a bad item did not use. */
-  give(accountId: string, product: QuotaProduct, count: number): void;
-}
+/** As much of the accounts as a request needs: who is this key, may it ask now, has its account any quota left. */
+export type CallerAccess = Pick<Access, 'verify' | 'limiter' | 'quota'>;
 
 /** JSON text of a `data` object. */
 export type Json = string | Uint8Array;
 
-/** A label set together with the data version that its ETag is made of. */
-export interface LabelSet {
-  readonly json: Json;
-  readonly dataVersion: string;
-}
-
 export interface BulkAnswer {
   /** JSON text of `data`. */
   readonly json: Uint8Array;
-  /** Items of the request. */
-  readonly items: number;
-  /** Items that were answered with an error in their place; they cost nothing. */
-  readonly failed: number;
+  /** Items that were answered; those with an error in their place are not among them, and cost nothing. */
+  readonly answered: number;
 }
 
 export interface ScreeningRequest {
@@ -85,11 +34,14 @@ export interface ScreeningRequest {
 export interface UseCases {
   /** The entity label set: `GET /entity/{address}`, `POST /screen`, `GET /address/{chain}/{address}/labels`. Synchronous. */
   labelSet(chain: string, address: string): Json;
-  /** `dataVersion` of the snapshot that answers now: what a cacheable read is validated against. */
-  dataVersion(): string;
+  /**
+   * Changes whenever an answer of `labelSet` may change (the data version, and what makes its coverage): printable ASCII without
+   * quotes, what a cacheable read is validated against.
+   */
+  labelSetVersion(): string;
   sanctionsCheck(chain: string, address: string): Json;
   /** The verdict, with the quota as it stands after this call. */
-  oracle(chain: string, address: string, quota: QuotaDecision, nowMs: number): Json;
+  oracle(chain: string, address: string, quota: QuotaDecision): Json;
   /** The body of `POST /screen/bulk` as received: valid UTF-8, at most `jsonDepthMax` deep, JSON not yet checked. */
   bulk(body: Uint8Array, signal: AbortSignal): Promise<BulkAnswer>;
   screening(request: ScreeningRequest, signal: AbortSignal): Promise<Json>;
@@ -129,9 +81,7 @@ export interface HttpDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly keys: KeyVerifier;
-  readonly rateLimits: RateLimits;
-  readonly quotas: Quotas;
+  readonly access: CallerAccess;
   readonly useCases: UseCases;
   readonly readiness: () => Readiness;
   readonly gauges: readonly Gauge[];

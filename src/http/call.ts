@@ -1,0 +1,34 @@
+/** One request on its way through the pipeline: what is known of it so far, and what it holds that an error gives back. */
+import type { KeyRecord } from '../accounts/keys.ts';
+import type { QuotaMeterName } from '../accounts/plans.ts';
+import type { QuotaDecision } from '../accounts/quota.ts';
+import type { Exchange } from './server.ts';
+
+export class Call {
+  readonly exchange: Exchange;
+  readonly requestId: string;
+  /** By the monotonic clock. */
+  readonly startedMs: number;
+  /** Header lines that every answer carries, errors included. */
+  head: string;
+  /** Header lines of a success alone, each with its line break before it. */
+  lines = '';
+  /** The Accept header, taken while it can be read. */
+  accept = '';
+  caller: KeyRecord | null = null;
+  quotaMeter: QuotaMeterName | null = null;
+  quota: QuotaDecision | null = null;
+  /** Units held by this request. */
+  quotaTaken = 0;
+  /** Unknown fields of the body; null for requests without one. */
+  ignored: readonly string[] | null = null;
+  /** The client's copy is still good: answer 304. */
+  notModified = false;
+
+  constructor(exchange: Exchange, requestId: string, startedMs: number) {
+    this.exchange = exchange;
+    this.requestId = requestId;
+    this.startedMs = startedMs;
+    this.head = `X-Request-Id: ${requestId}`;
+  }
+}

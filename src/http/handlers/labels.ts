@@ -1,0 +1,106 @@
+/** The operations that answer labels: entity, raw labels single and bulk, the sanctions check, the oracle. */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Call } from '../call.ts';
+import { compileBodyCheck, parseJson } from '../json-body.ts';
+import type { Work } from '../pipeline.ts';
+import type { HttpDeps } from '../ports.ts';
+import { decodeParameter, queryValue, requiredQueryValue } from '../query.ts';
+import { BulkBody } from '../schemas/labels.ts';
+
+type Deps = Pick<HttpDeps, 'useCases' | 'access'>;
+
+/** Seconds a client may go on with its copy of a label set (specification decisions). */
+const LABELS_MAX_AGE_SECONDS = 300;
+
+const inPath = (call: Call, position: number, name: string): string =>
+  decodeParameter(call.exchange.params[position] ?? '', name);
+
+export function entityWork({ useCases }: Deps): Work {
+  return {
+    kind: 'lookup',
+    answer: (call) => {
+      const chain = queryValue(call.exchange.query(), 'chain') ?? 'ETH';
+      return useCases.labelSet(chain, inPath(call, 0, 'address'));
+    },
+  };
+}
+
+/** Whether an If-None-Match names the tag, compared weakly (RFC 9110, section 13.1.2). */
+function namesTag(header: string, tag: string): boolean {
+  if (header === '') return false;
+  return header.split(',').some((one) => {
+    const trimmed = one.trim();
+    return trimmed === '*' || trimmed === tag || trimmed === tag.slice(2);
+  });
+}
+
+export function labelsWork({ useCases }: Deps): Work {
+  return {
+    kind: 'lookup',
+    answer: (call) => {
+      const data = useCases.labelSet(inPath(call, 0, 'chain'), inPath(call, 1, 'address'));
+      const tag = `W/"${useCases.labelSetVersion()}"`;
+      call.lines = `\r\nETag: ${tag}\r\nCache-Control: private, max-age=${LABELS_MAX_AGE_SECONDS}`;
+      call.notModified = namesTag(call.exchange.header('if-none-match'), tag);
+      return data;
+    },
+  };
+}
+
+export function screenWork({ useCases }: Deps): Work {
+  return {
+    kind: 'body',
+    answer: (_call, body) => {
+      const { chain, address } = body as { chain: string; address: string };
+      return useCases.labelSet(chain, address);
+    },
+  };
+}
+
+export function screenBulkWork({ useCases, access }: Deps): Work {
+  const check = compileBodyCheck(BulkBody);
+  return {
+    kind: 'bytes',
+    units: ({ elements }, body) => {
+      if (elements >= 1 && elements <= LIMITS.bulkAddressesMax) return elements;
+      // The outline counts every array of the body; only the parsed body says what is wrong with it.
+      const value = parseJson(body);
+      check(value);
+      return (value as { addresses: readonly unknown[] }).addresses.length;
+    },
+    answer: async (call, body) => {
+      const { json, answered } = await useCases.bulk(body, call.exchange.signal);
+      const unused = call.quotaTaken - answered;
+      if (unused > 0 && call.caller) {
+        access.quota.give(call.caller.accountId, 'intel', unused);
+        call.quotaTaken = answered;
+      }
+      return json;
+    },
+  };
+}
+
+export function sanctionsCheckWork({ useCases }: Deps): Work {
+  return {
+    kind: 'lookup',
+    answer: (call) => {
+      const query = call.exchange.query();
+      const address = requiredQueryValue(query, 'address');
+      return useCases.sanctionsCheck(requiredQueryValue(query, 'chain'), address);
+    },
+  };
+}
+
+export function oracleWork({ useCases }: Deps): Work {
+  return {
+    kind: 'lookup',
+    answer: (call) => {
+      const { quota } = call;
+      if (quota === null) throw new AssayError('INTERNAL', 'The oracle was asked without a quota.');
+      const data = useCases.oracle(inPath(call, 0, 'chain'), inPath(call, 1, 'address'), quota);
+      call.lines = `\r\nX-Quota-Remaining: ${quota.remaining ?? 'unlimited'}`;
+      return data;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/** The front end put together: the table of routes, the pipeline and the chosen server. */
+import { LIMITS } from '../base/limits.ts';
+import { chooseServer } from './choose-server.ts';
+import { DOCS_HEADERS, docsPage } from './docs-page.ts';
+import {
+  entityWork,
+  labelsWork,
+  oracleWork,
+  sanctionsCheckWork,
+  screenBulkWork,
+  screenWork,
+} from './handlers/labels.ts';
+import { screeningWork } from './handlers/screening.ts';
+import { documentWork, healthWork, metricsWork, readyWork } from './handlers/service.ts';
+import { createHttpMetrics } from './metrics.ts';
+import { openApiDocument } from './openapi.ts';
+import { createPipeline, type Work } from './pipeline.ts';
+import type { HttpApp, HttpDeps, HttpOptions } from './ports.ts';
+import { createClientOrigin } from './proxies.ts';
+import { createRequestIds } from './request-id.ts';
+import { createRouter } from './router.ts';
+import { type HandlerName, patternsOf, ROUTES } from './routes.ts';
+import type { Handler, HttpServer } from './server.ts';
+
+/** Requests that no route matches are counted behind the rows of the table. */
+const UNKNOWN_ROUTE = ROUTES.length;
+
+export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
+  let server: HttpServer | null = null;
+  const metrics = createHttpMetrics({
+    routes: [...ROUTES.map((route) => `${route.method} ${route.path}`), 'unknown'],
+    gauges: [
+      ...deps.gauges,
+      {
+        name: 'assay_http_open_sockets',
+        help: 'Connections that are open now.',
+        value: () => server?.openSockets() ?? 0,
+      },
+      {
+        name: 'assay_http_pending_requests',
+        help: 'Requests that are not answered yet.',
+        value: () => server?.pending() ?? 0,
+      },
+    ],
+  });
+  const pipeline = createPipeline(
+    { publicHost: options.publicHost },
+    {
+      ...deps,
+      metrics,
+      requestIdFor: createRequestIds(deps.random),
+      origin: createClientOrigin({ trustedProxies: options.trustedProxies, tls: options.tls !== null }),
+    },
+  );
+  const works: Readonly<Record<HandlerName, Work>> = {
+    health: healthWork(deps),
+    ready: readyWork(deps),
+    metrics: metricsWork(metrics),
+    openapi: documentWork('application/json', JSON.stringify(openApiDocument(options.version))),
+    docs: documentWork('text/html; charset=utf-8', docsPage(options.version), DOCS_HEADERS),
+    entity: entityWork(deps),
+    labels: labelsWork(deps),
+    screen: screenWork(deps),
+    screenBulk: screenBulkWork(deps),
+    sanctionsCheck: sanctionsCheckWork(deps),
+    oracle: oracleWork(deps),
+    screening: screeningWork(deps),
+  };
+  const router = createRouter<Handler>(
+    ROUTES.flatMap((route, position) => {
+      const value = pipeline.handlerFor(route, position, works[route.handler]);
+      return patternsOf(route).map((pattern) => ({ method: route.method, pattern, value }));
+    }),
+  );
+
+  return {
+    async listen() {
+      const createServer = await chooseServer(options.backend, deps.log);
+      server = createServer(options, { router, fallback: pipeline.fallback(UNKNOWN_ROUTE) });
+      const port = await server.listen();
+      const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+      const url = `${options.tls ? 'https' : 'http'}://${host}:${port}`;
+      return { port, url, backend: server.backend };
+    },
+    async close() {
+      await server?.close(LIMITS.shutdownMsMax);
+    },
+  };
+}

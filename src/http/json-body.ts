@@ -1,0 +1,158 @@
+/** Reads JSON bodies from strangers: bounded depth, then syntax, then the schema, each fault as a sentence that names the field. */
+import { isUtf8 } from 'node:buffer';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+
+/** What one pass over the bytes of a body tells, before anything is parsed. */
+export interface BodyOutline {
+  /** Names of the fields of the outermost object, as they stand between their quotes. */
+  readonly fields: readonly string[];
+  /** Elements of all arrays that are fields of the outermost object. */
+  readonly elements: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const SPACE = 0x20;
+
+const invalidJson = (reason: string): AssayError => new AssayError('INVALID_JSON', reason, { field: 'body' });
+
+/** Offset of the quote that ends the string which begins behind `from`; the end of the bytes where none does. */
+function endOfString(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+/**
+ * One pass over the bytes: that they are UTF-8, that nothing nests deeper than `jsonDepthMax`, and the outline. It does not check
+ * the syntax: on broken JSON the outline means nothing, and whoever parses finds the fault. Throws INVALID_JSON.
+ */
+export function outlineBody(bytes: Uint8Array): BodyOutline {
+  if (bytes.length === 0) throw invalidJson('The request body is empty; it must be a JSON object.');
+  if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.');
+  const fields: string[] = [];
+  let elements = 0;
+  let depth = 0;
+  /** The array at depth 2 has begun, and nothing of it was seen yet. */
+  let arrayBegins = false;
+  let inTopArray = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number;
+    if (byte <= SPACE) continue;
+    if (arrayBegins) {
+      arrayBegins = false;
+      if (byte !== CLOSE_ARRAY) elements++;
+    }
+    if (byte === QUOTE) {
+      const end = endOfString(bytes, at + 1);
+      if (depth === 1 && fields.length <= LIMITS.bodyFieldsMax) {
+        let next = end + 1;
+        while (next < bytes.length && (bytes[next] as number) <= SPACE) next++;
+        if (bytes[next] === COLON)
+          fields.push(Buffer.from(bytes.buffer, bytes.byteOffset + at + 1, end - at - 1).toString());
+      }
+      at = end;
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      depth++;
+      if (depth > LIMITS.jsonDepthMax)
+        throw invalidJson(`The request body nests deeper than ${LIMITS.jsonDepthMax} levels.`);
+      if (depth === 2) {
+        inTopArray = byte === OPEN_ARRAY;
+        arrayBegins = inTopArray;
+      }
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
+      depth--;
+    } else if (byte === COMMA && depth === 2 && inTopArray) {
+      elements++;
+    }
+  }
+  return { fields, elements };
+}
+
+/** The body as a value. Throws INVALID_JSON, with the position where the parser gives one; never the client's own text. */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+  } catch (cause) {
+    const position = /at position (\d+)/.exec(cause instanceof Error ? cause.message : '')?.[1];
+    const where = position === undefined ? '' : ` (at character ${position})`;
+    throw invalidJson(`The request body is not valid JSON${where}.`);
+  }
+}
+
+interface SchemaFault {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly params: unknown;
+}
+
+type Params = Readonly<Record<string, unknown>>;
+
+const articleOf = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`);
+
+/** How a broken keyword of a schema reads behind the name of the field. */
+const SENTENCES: Readonly<Record<string, (params: Params, schema: Params) => string>> = {
+  type: (params) => `must be ${articleOf(String(params.type))}`,
+  minLength: (params) => `must have at least ${params.limit} characters`,
+  maxLength: (params) => `must have at most ${params.limit} characters`,
+  minimum: (params) => `must be at least ${params.limit}`,
+  maximum: (params) => `must be at most ${params.limit}`,
+  minItems: (params) => `must have at least ${params.limit} items`,
+  maxItems: (params) => `must have at most ${params.limit} items`,
+  pattern: (_params, schema) => `must be ${schema.description ?? 'of the documented form'}`,
+};
+
+/** `/items/0/name` as `items[0].name`. */
+const fieldOf = (path: string): string =>
+  path
+    .slice(1)
+    .replace(/\/(\d+)(?=\/|$)/g, '[$1]')
+    .replaceAll('/', '.');
+
+function faultToError(fault: SchemaFault, properties: Readonly<Record<string, Params>>): AssayError {
+  const params = fault.params as Params;
+  if (fault.keyword === 'required') {
+    const missing = [params.requiredProperties].flat().map(String);
+    const prefix = fieldOf(fault.instancePath);
+    const names = missing.map((name) => (prefix === '' ? name : `${prefix}.${name}`));
+    const verb = names.length === 1 ? 'is' : 'are';
+    return new AssayError('INVALID_REQUEST', `${names.join(', ')} ${verb} required.`, {
+      field: names[0] ?? 'body',
+    });
+  }
+  const field = fieldOf(fault.instancePath);
+  const words =
+    SENTENCES[fault.keyword]?.(params, properties[field] ?? {}) ?? 'is not of the documented form';
+  const subject = field === '' ? 'The request body' : `${field}:`;
+  return new AssayError('INVALID_REQUEST', `${subject} ${words}.`, { field: field || 'body' });
+}
+
+/**
+ * Compiles a schema of an object into a check that throws INVALID_REQUEST about the first fault. Fields the schema does not know
+ * are no fault.
+ */
+export function compileBodyCheck(schema: TSchema): (value: unknown) => void {
+  const validator = Compile(schema);
+  const properties = (schema as { properties?: Readonly<Record<string, Params>> }).properties ?? {};
+  return (value) => {
+    if (validator.Check(value)) return;
+    const [fault] = validator.Errors(value) as readonly SchemaFault[];
+    if (!fault) throw new AssayError('INVALID_REQUEST', 'The request body is not of the documented form.');
+    throw faultToError(fault, properties);
+  };
+}
+
+/** The fields of a body that its schema does not know, at most `bodyFieldsMax`, cut where long. */
+export function unknownFields(fields: readonly string[], known: ReadonlySet<string>): readonly string[] {
+  const unknown = fields.filter((field) => !known.has(field));
+  return [...new Set(unknown)].slice(0, LIMITS.bodyFieldsMax).map((field) => field.slice(0, 64));
+}

@@ -1,0 +1,136 @@
+/**
+ * Counts of the front end for Prometheus. A request adds to plain arrays; what Prometheus reads is made from them at the scrape,
+ * so that counting costs a request nothing that can be measured.
+ */
+import { type MetricValue, Gauge as PromGauge, Registry } from 'prom-client';
+import type { Gauge } from './ports.ts';
+
+/** Upper bounds in seconds: label look-ups take microseconds, a screening milliseconds, a full queue a second. */
+const BUCKETS_SECONDS = [0.00005, 0.0001, 0.00025, 0.001, 0.0025, 0.01, 0.05, 0.25, 1, 5] as const;
+const BUCKETS_MS = BUCKETS_SECONDS.map((seconds) => seconds * 1000);
+
+/** Statuses that are counted apart; anything else is counted as the last. 0: the client went away before its answer. */
+const STATUSES = [0, 200, 301, 304, 400, 401, 402, 403, 404, 429, 500, 503] as const;
+const statusSlot = new Map<number, number>(STATUSES.map((status, slot) => [status, slot]));
+
+export interface HttpMetrics {
+  /** Counts one answered request of a route (its position in the table). */
+  record(route: number, status: number, durationMs: number): void;
+  readonly contentType: string;
+  /** The text of `/metrics`. */
+  scrape(): Promise<string>;
+}
+
+interface Series {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'histogram';
+  readonly values: () => MetricValue<string>[];
+}
+
+/** Registers numbers that are kept elsewhere. prom-client's own counters can only be counted up, one call each. */
+function register(registry: Registry, series: Series): void {
+  const { name, help, type, values } = series;
+  const metric = {
+    name,
+    help,
+    type,
+    aggregator: 'sum',
+    reset: () => {},
+    get: async () => ({ name, help, type, aggregator: 'sum', values: values() }),
+  };
+  registry.registerMetric(metric as unknown as PromGauge);
+}
+
+const PROCESS_GAUGES: readonly Gauge[] = [
+  {
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory of the process.',
+    value: () => process.memoryUsage.rss(),
+  },
+  {
+    name: 'nodejs_heap_used_bytes',
+    help: 'Heap in use on the main thread.',
+    value: () => process.memoryUsage().heapUsed,
+  },
+  {
+    name: 'process_cpu_seconds',
+    help: 'Processor time of the process since its start, user and system.',
+    value: () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    },
+  },
+];
+
+export function createHttpMetrics(options: {
+  /** Label of each route, in the order of the table. */
+  readonly routes: readonly string[];
+  readonly gauges: readonly Gauge[];
+}): HttpMetrics {
+  const { routes } = options;
+  const width = STATUSES.length;
+  const counts = new Float64Array(routes.length * width);
+  const buckets = new Float64Array(routes.length * (BUCKETS_MS.length + 1));
+  const sumsMs = new Float64Array(routes.length);
+  const registry = new Registry();
+
+  register(registry, {
+    name: 'assay_http_requests_total',
+    help: 'Answered requests by route and status; status 0 is a client that went away before its answer.',
+    type: 'counter',
+    values: () =>
+      routes.flatMap((route, row) =>
+        STATUSES.flatMap((status, slot) => {
+          const value = counts[row * width + slot] as number;
+          return value === 0 ? [] : [{ value, labels: { route, status } }];
+        }),
+      ),
+  });
+
+  register(registry, {
+    name: 'assay_http_request_duration_seconds',
+    help: 'Time from the headers of a request to its answer being handed to the socket.',
+    type: 'histogram',
+    values: () =>
+      routes.flatMap((route, row) => {
+        const name = 'assay_http_request_duration_seconds';
+        const values: (MetricValue<string> & { metricName: string })[] = [];
+        let total = 0;
+        for (let slot = 0; slot <= BUCKETS_MS.length; slot++) {
+          total += buckets[row * (BUCKETS_MS.length + 1) + slot] as number;
+          const le = BUCKETS_SECONDS[slot] ?? '+Inf';
+          values.push({ metricName: `${name}_bucket`, value: total, labels: { route, le } });
+        }
+        if (total === 0) return [];
+        values.push({ metricName: `${name}_sum`, value: (sumsMs[row] as number) / 1000, labels: { route } });
+        values.push({ metricName: `${name}_count`, value: total, labels: { route } });
+        return values;
+      }),
+  });
+
+  for (const { name, help, value } of [...PROCESS_GAUGES, ...options.gauges]) {
+    new PromGauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  }
+
+  return {
+    contentType: registry.contentType,
+    scrape: () => registry.metrics(),
+    record(route, status, durationMs) {
+      const cell = route * width + (statusSlot.get(status) ?? width - 1);
+      counts[cell] = (counts[cell] as number) + 1;
+      let slot = 0;
+      while (slot < BUCKETS_MS.length && durationMs > (BUCKETS_MS[slot] as number)) slot++;
+      const bucket = route * (BUCKETS_MS.length + 1) + slot;
+      buckets[bucket] = (buckets[bucket] as number) + 1;
+      sumsMs[route] = (sumsMs[route] as number) + durationMs;
+    },
+  };
+}

@@ -1,0 +1,167 @@
+/** The OpenAPI 3.1 document, made from the table of routes and the schemas that validate. */
+import type { TSchema } from 'typebox';
+import { LIMITS } from '../base/limits.ts';
+import { API_BASE, ROUTES, type Route } from './routes.ts';
+import * as common from './schemas/common.ts';
+import * as labels from './schemas/labels.ts';
+import * as screening from './schemas/screening.ts';
+import * as service from './schemas/service.ts';
+
+type JsonObject = { [name: string]: unknown };
+
+/** Schemas that stand in `components` under their own name; wherever one is used, a reference stands in its place. */
+const COMPONENTS: Readonly<Record<string, TSchema>> = {
+  ChainId: common.ChainIdSchema,
+  Category: common.CategorySchema,
+  Label: common.Label,
+  Coverage: common.Coverage,
+  Reason: common.Reason,
+  SanctionsEntry: common.SanctionsEntry,
+  SanctionsDetail: common.SanctionsDetail,
+  EntityLabelSet: common.EntityLabelSet,
+  SanctionsCheck: common.SanctionsCheck,
+  OracleVerdict: common.OracleVerdict,
+  BulkResult: labels.BulkResult,
+  ScoreFactor: screening.ScoreFactor,
+  ScreeningResult: screening.ScreeningResult,
+  ReadyData: service.ReadyData,
+  Error: common.ErrorBody,
+  Problem: common.Problem,
+};
+
+const nameOf = new Map<unknown, string>(Object.entries(COMPONENTS).map(([name, schema]) => [schema, name]));
+
+/** A schema as plain JSON, with references to the components. `whole` itself is written out. */
+function plain(value: unknown, whole: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const name = nameOf.get(value);
+  if (name !== undefined && value !== whole) return { $ref: `#/components/schemas/${name}` };
+  if (Array.isArray(value)) return value.map((item) => plain(item, whole));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item, whole)]));
+}
+
+const schemaJson = (schema: TSchema): unknown => plain(schema, null);
+
+const jsonContent = (schema: TSchema): JsonObject => ({ 'application/json': { schema: schemaJson(schema) } });
+
+const ERROR_CONTENT: JsonObject = {
+  'application/json': { schema: { $ref: '#/components/schemas/Error' } },
+  'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+};
+
+const REQUEST_ID = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };
+
+const RATE_HEADERS = {
+  'X-RateLimit-Limit': { $ref: '#/components/headers/X-RateLimit-Limit' },
+  'X-RateLimit-Remaining': { $ref: '#/components/headers/X-RateLimit-Remaining' },
+  'X-RateLimit-Reset': { $ref: '#/components/headers/X-RateLimit-Reset' },
+};
+
+const whole = (description: string): JsonObject => ({ description, schema: { type: 'integer' } });
+
+const HEADERS: JsonObject = {
+  'X-Request-Id': {
+    description: 'Names the request; the client’s own X-Request-Id where it sent a sane one.',
+    schema: { type: 'string' },
+  },
+  'X-RateLimit-Limit': whole('Requests allowed in any 60 seconds.'),
+  'X-RateLimit-Remaining': whole('Requests left now.'),
+  'X-RateLimit-Reset': whole('Epoch second at which more are allowed again.'),
+  'X-Quota-Remaining': {
+    description: 'Calls left this month, or `unlimited`.',
+    schema: { type: 'string' },
+  },
+};
+
+/** The errors an operation can answer with follow from its row. */
+function errorsOf(route: Route): readonly (readonly [status: number, about: string])[] {
+  const limited = route.rateClass !== null;
+  const rows: readonly (readonly [boolean, number, string])[] = [
+    [route.permission !== null, 400, 'Invalid or missing parameters.'],
+    [route.permission !== null, 401, 'Missing, invalid or revoked API key.'],
+    [route.quota !== null, 402, 'Monthly quota exhausted.'],
+    [route.permission !== null, 403, `The key lacks the permission ${route.permission}.`],
+    [limited, 429, 'Rate limit exceeded, or too much work is waiting. `Retry-After` says when to come back.'],
+    [true, 500, 'Internal server error.'],
+  ];
+  return rows.filter(([applies]) => applies).map(([, status, about]) => [status, about]);
+}
+
+function responsesOf(route: Route): JsonObject {
+  const limited = route.rateClass !== null ? RATE_HEADERS : {};
+  const own =
+    route.handler === 'oracle'
+      ? { 'X-Quota-Remaining': { $ref: '#/components/headers/X-Quota-Remaining' } }
+      : {};
+  const content =
+    typeof route.answer === 'string' ? { [route.answer]: { schema: {} } } : jsonContent(route.answer);
+  const responses: JsonObject = {
+    200: { description: 'Success.', headers: { ...REQUEST_ID, ...limited, ...own }, content },
+  };
+  for (const [status, { about, schema }] of Object.entries(route.otherAnswers)) {
+    responses[status] = {
+      description: about,
+      headers: { ...REQUEST_ID, ...limited },
+      ...(schema === null ? {} : { content: jsonContent(schema) }),
+    };
+  }
+  for (const [status, about] of errorsOf(route)) {
+    const headers = status === 401 ? REQUEST_ID : { ...REQUEST_ID, ...limited };
+    responses[status] = { description: about, headers, content: ERROR_CONTENT };
+  }
+  return responses;
+}
+
+function operationOf(route: Route): JsonObject {
+  const costs = [
+    route.permission === null ? 'No key.' : `Permission \`${route.permission}\`.`,
+    route.quota === null
+      ? ''
+      : `Counts against the monthly ${route.quota.meter} quota, one ${route.quota.per === 'address' ? 'an address' : 'a request'}.`,
+    route.credits === 0 ? '' : `Costs ${route.credits} credit${route.credits === 1 ? '' : 's'}.`,
+    'An error is never charged.',
+  ];
+  return {
+    operationId: route.handler,
+    summary: route.summary,
+    description: [route.description, ...costs].filter((part) => part !== '').join(' '),
+    ...(route.permission === null ? { security: [] } : {}),
+    parameters: route.parameters.map((parameter) => ({
+      name: parameter.name,
+      in: parameter.in,
+      required: parameter.required,
+      description: parameter.about,
+      schema: parameter.in === 'header' ? { type: 'string' } : schemaJson(parameter.schema),
+    })),
+    ...(route.body === null ? {} : { requestBody: { required: true, content: jsonContent(route.body) } }),
+    responses: responsesOf(route),
+  };
+}
+
+/** The whole document, as a value that JSON can write. */
+export function openApiDocument(version: string): JsonObject {
+  const paths: { [path: string]: JsonObject } = {};
+  for (const route of ROUTES) {
+    const item = paths[route.path] ?? (route.stands === 'root' ? { servers: [{ url: '/' }] } : {});
+    paths[route.path] = { ...item, [route.method.toLowerCase()]: operationOf(route) };
+  }
+  const schemas = Object.entries(COMPONENTS).map(([name, schema]) => [name, plain(schema, schema)]);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Assay',
+      version,
+      description: `Wallet risk screening and entity intelligence. Bodies are JSON of at most ${LIMITS.bodyBytesMax} bytes, nested at most ${LIMITS.jsonDepthMax} levels.`,
+    },
+    servers: [{ url: API_BASE }],
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      schemas: Object.fromEntries(schemas),
+      headers: HEADERS,
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'Authorization: Bearer assay_live_…' },
+      },
+    },
+  };
+}

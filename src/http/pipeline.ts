@@ -1,0 +1,315 @@
+/**
+ * The way of every request: key → permission → rate limit → quota → schema → work → reply. A step that refuses throws; one place
+ * turns what was thrown into an answer and gives back what the request held, so no error is ever charged.
+ */
+import { quotaExhausted } from '../accounts/quota.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { Call } from './call.ts';
+import { renderError } from './errors.ts';
+import { type BodyOutline, compileBodyCheck, outlineBody, parseJson, unknownFields } from './json-body.ts';
+import type { HttpMetrics } from './metrics.ts';
+import type { HttpDeps, Json } from './ports.ts';
+import type { ClientOrigin } from './proxies.ts';
+import type { Route } from './routes.ts';
+import type { Exchange, Handler } from './server.ts';
+
+/** An answer that is no envelope: probes, documents, metrics. */
+export interface Page {
+  readonly status: number;
+  readonly contentType: string;
+  /** Further header lines, each with its line break before it. */
+  readonly lines?: string;
+  readonly body: string | Uint8Array;
+}
+
+/** What an operation does once it is its turn, by what it needs. Answers are the JSON text of `data`. */
+export type Work =
+  | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
+  /** Answered at once, from the path and the query. */
+  | { readonly kind: 'lookup'; readonly answer: (call: Call) => Json }
+  /** From a body that fits its schema. */
+  | { readonly kind: 'body'; readonly answer: (call: Call, body: unknown) => Json | Promise<Json> }
+  /** From the bytes of a body, which are parsed elsewhere. */
+  | {
+      readonly kind: 'bytes';
+      /** Units of quota that the body asks for. Throws where it asks for too many. */
+      readonly units: (outline: BodyOutline, body: Uint8Array) => number;
+      readonly answer: (call: Call, body: Uint8Array) => Promise<Json>;
+    };
+
+export interface Pipeline {
+  /** The handler of a route; `position` is its row in the metrics. */
+  handlerFor(route: Route, position: number, work: Work): Handler;
+  /** Answers what no route matches; `position` is the row of the metrics that counts it. */
+  fallback(position: number): Handler;
+}
+
+export interface PipelineOptions {
+  readonly publicHost: string | null;
+}
+
+export interface PipelineDeps extends Pick<HttpDeps, 'clock' | 'log' | 'access'> {
+  readonly metrics: HttpMetrics;
+  readonly requestIdFor: (clientSent: string) => string;
+  readonly origin: ClientOrigin;
+}
+
+const JSON_TYPE = '\r\nContent-Type: application/json';
+const OPENING = '{"success":true,"data":';
+const OPENING_BYTES = Buffer.from(OPENING);
+const BEARER = /^bearer +/i;
+const FAST_BEARER = 'Bearer ';
+
+/** The envelope around `data`, without taking `data` apart. */
+function enveloped(data: Json, ignored: readonly string[] | null): string | Uint8Array {
+  const closing = ignored === null ? '}' : `,"ignored":${JSON.stringify(ignored)}}`;
+  if (typeof data === 'string') return OPENING + data + closing;
+  const answer = Buffer.allocUnsafe(OPENING_BYTES.length + data.length + Buffer.byteLength(closing));
+  answer.set(OPENING_BYTES, 0);
+  answer.set(data, OPENING_BYTES.length);
+  answer.write(closing, OPENING_BYTES.length + data.length);
+  return answer;
+}
+
+const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
+
+export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pipeline {
+  const { clock, log, access, metrics, requestIdFor, origin } = deps;
+
+  function begin(exchange: Exchange): Call {
+    return new Call(exchange, requestIdFor(exchange.header('x-request-id')), clock.monotonic());
+  }
+
+  function finish(
+    call: Call,
+    position: number,
+    status: number,
+    headers: string,
+    body: string | Uint8Array,
+  ): void {
+    call.exchange.reply(status, headers, body);
+    metrics.record(position, status, clock.monotonic() - call.startedMs);
+  }
+
+  function giveBack(call: Call, units: number): void {
+    if (units <= 0 || !call.caller || !call.quotaMeter) return;
+    access.quota.give(call.caller.accountId, call.quotaMeter, units);
+    call.quotaTaken -= units;
+  }
+
+  function fail(call: Call, position: number, route: string, error: unknown): void {
+    giveBack(call, call.quotaTaken);
+    const answer = renderError(error, call.accept, call.requestId);
+    if (answer.status === 500)
+      log.error(
+        { requestId: call.requestId, route, reason: messageOf(error), err: error },
+        'a request failed',
+      );
+    const headers = `${call.head}${answer.lines}\r\nContent-Type: ${answer.contentType}`;
+    try {
+      finish(call, position, answer.status, headers, answer.body);
+    } catch (second) {
+      log.error(
+        { requestId: call.requestId, route, reason: messageOf(second), err: second },
+        'an answer was lost',
+      );
+    }
+  }
+
+  function succeed(call: Call, position: number, data: Json): void {
+    if (call.notModified) {
+      giveBack(call, call.quotaTaken);
+      finish(call, position, 304, call.head + call.lines, '');
+      return;
+    }
+    finish(call, position, 200, call.head + call.lines + JSON_TYPE, enveloped(data, call.ignored));
+  }
+
+  /** Sends `www.` requests to the configured host, which alone is named in the answer. */
+  function redirected(call: Call, position: number): boolean {
+    const { exchange } = call;
+    const host = exchange.header('host');
+    // 'w' of either case: all other hosts are done here.
+    if ((host.charCodeAt(0) | 0x20) !== 0x77 || !isWww(host)) return false;
+    if (options.publicHost === null)
+      throw new AssayError('NOT_FOUND', 'This service does not answer at a host name that begins with www.');
+    const query = exchange.query();
+    const scheme = origin.isSecure(exchange) ? 'https' : 'http';
+    const location = `${scheme}://${options.publicHost}${exchange.path}${query === '' ? '' : `?${query}`}`;
+    finish(call, position, 301, `${call.head}\r\nLocation: ${location}`, '');
+    return true;
+  }
+
+  function tokenOf(authorization: string): string {
+    if (authorization.startsWith(FAST_BEARER)) return authorization.slice(FAST_BEARER.length);
+    return BEARER.test(authorization) ? authorization.replace(BEARER, '') : '';
+  }
+
+  /** Key, permission, rate limit. Throws UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED. */
+  function admit(call: Call, route: Route): void {
+    if (route.permission === null) return;
+    const authorization = call.exchange.header('authorization');
+    const token = tokenOf(authorization);
+    const caller = token === '' ? null : access.verify(token);
+    if (caller === null) {
+      throw new AssayError(
+        'UNAUTHENTICATED',
+        authorization === ''
+          ? 'The Authorization header is missing; it must be: Bearer <API key>.'
+          : 'The API key is not valid, or was revoked.',
+      );
+    }
+    call.caller = caller;
+    const allowed = caller.permissions.includes(route.permission);
+    if (route.rateClass !== null) {
+      // A request without permission counts as well: its answer carries the limit, and probing is bounded.
+      const rate = access.limiter.check(caller.id, route.rateClass, call.startedMs);
+      call.head += `\r\nX-RateLimit-Limit: ${rate.limit}\r\nX-RateLimit-Remaining: ${rate.remaining}\r\nX-RateLimit-Reset: ${rate.resetEpochSeconds}`;
+      if (allowed && !rate.allowed) {
+        throw new AssayError(
+          'RATE_LIMITED',
+          `The limit of ${rate.limit} requests a minute for this operation is reached; the next one is allowed in ${rate.retryAfterSeconds} s.`,
+          { retryAfterSeconds: rate.retryAfterSeconds },
+        );
+      }
+    }
+    if (!allowed)
+      throw new AssayError('FORBIDDEN', `This API key lacks the permission '${route.permission}'.`, {
+        field: 'permission',
+      });
+  }
+
+  /** Throws QUOTA_EXHAUSTED, with nothing taken. */
+  function takeQuota(call: Call, route: Route, units: number): void {
+    if (route.quota === null || call.caller === null) return;
+    const { meter } = route.quota;
+    const decision = access.quota.take(call.caller.accountId, meter, units);
+    if (!decision.ok) throw quotaExhausted(decision, meter, units);
+    call.quotaMeter = meter;
+    call.quotaTaken = units;
+    call.quota = decision;
+  }
+
+  /** The handlers of bodies: what is read before the body is, and what happens once it is there. */
+  function readBody(
+    call: Call,
+    route: Route,
+    position: number,
+    answer: (body: Uint8Array) => Json | Promise<Json>,
+  ): void {
+    const failed = (error: unknown): void => fail(call, position, route.path, error);
+    call.exchange.readBody(LIMITS.bodyBytesMax, (body) => {
+      try {
+        if (body === null)
+          throw new AssayError('BODY_TOO_LARGE', `The request body is over ${LIMITS.bodyBytesMax} bytes.`, {
+            field: 'body',
+          });
+        const data = answer(body);
+        if (data instanceof Promise) data.then((json) => succeed(call, position, json)).catch(failed);
+        else succeed(call, position, data);
+      } catch (error) {
+        failed(error);
+      }
+    });
+  }
+
+  function pageHandler(
+    route: Route,
+    position: number,
+    answer: (call: Call) => Page | Promise<Page>,
+  ): Handler {
+    const send = (call: Call, page: Page): void => {
+      const headers = `${call.head}${page.lines ?? ''}\r\nContent-Type: ${page.contentType}`;
+      finish(call, position, page.status, headers, page.body);
+    };
+    return (exchange) => {
+      const call = begin(exchange);
+      try {
+        if (redirected(call, position)) return;
+        call.accept = exchange.header('accept');
+        const page = answer(call);
+        if (page instanceof Promise)
+          page.then((ready) => send(call, ready)).catch((error) => fail(call, position, route.path, error));
+        else send(call, page);
+      } catch (error) {
+        fail(call, position, route.path, error);
+      }
+    };
+  }
+
+  function lookupHandler(route: Route, position: number, answer: (call: Call) => Json): Handler {
+    return (exchange) => {
+      const call = begin(exchange);
+      try {
+        if (redirected(call, position)) return;
+        admit(call, route);
+        takeQuota(call, route, 1);
+        succeed(call, position, answer(call));
+      } catch (error) {
+        call.accept = exchange.header('accept');
+        fail(call, position, route.path, error);
+      }
+    };
+  }
+
+  function bodyHandler(
+    route: Route,
+    position: number,
+    answer: (call: Call, body: Uint8Array, outline: BodyOutline) => Json | Promise<Json>,
+  ): Handler {
+    const fields =
+      (route.body as { properties?: Readonly<Record<string, unknown>> } | null)?.properties ?? {};
+    const known = new Set(Object.keys(fields));
+    return (exchange) => {
+      const call = begin(exchange);
+      try {
+        call.accept = exchange.header('accept');
+        if (redirected(call, position)) return;
+        admit(call, route);
+        readBody(call, route, position, (body) => {
+          const outline = outlineBody(body);
+          call.ignored = unknownFields(outline.fields, known);
+          return answer(call, body, outline);
+        });
+      } catch (error) {
+        fail(call, position, route.path, error);
+      }
+    };
+  }
+
+  return {
+    handlerFor(route, position, work) {
+      if (work.kind === 'page') return pageHandler(route, position, work.answer);
+      if (work.kind === 'lookup') return lookupHandler(route, position, work.answer);
+      if (work.kind === 'bytes') {
+        return bodyHandler(route, position, (call, body, outline) => {
+          takeQuota(call, route, work.units(outline, body));
+          return work.answer(call, body);
+        });
+      }
+      if (route.body === null) throw new Error(`The table gives ${route.path} no schema for its body.`);
+      const check = compileBodyCheck(route.body);
+      return bodyHandler(route, position, (call, body) => {
+        takeQuota(call, route, 1);
+        const value = parseJson(body);
+        check(value);
+        return work.answer(call, value);
+      });
+    },
+    fallback(position) {
+      return (exchange) => {
+        const call = begin(exchange);
+        try {
+          call.accept = exchange.header('accept');
+          if (redirected(call, position)) return;
+          const asked = `${exchange.method} ${exchange.path}`;
+          const shown = asked.length > 128 ? `${asked.slice(0, 128)}…` : asked;
+          throw new AssayError('NOT_FOUND', `There is no operation ${shown}; /docs lists them all.`);
+        } catch (error) {
+          fail(call, position, 'unknown', error);
+        }
+      };
+    },
+  };
+}

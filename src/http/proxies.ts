@@ -1,0 +1,46 @@
+/** Who is asking: the address and the scheme of the client, believed from a header only where a trusted proxy wrote it. */
+import { BlockList, isIP } from 'node:net';
+import type { Exchange } from './server.ts';
+
+export interface ClientOrigin {
+  /** The client's address: the nearest one that is not a trusted proxy's. */
+  address(exchange: Exchange): string;
+  /** Whether the client came by TLS. */
+  isSecure(exchange: Exchange): boolean;
+}
+
+const kindOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+export function createClientOrigin(options: {
+  readonly trustedProxies: readonly string[];
+  readonly tls: boolean;
+}): ClientOrigin {
+  const trusted = new BlockList();
+  for (const range of options.trustedProxies) {
+    const [address = '', bits] = range.split('/');
+    if (bits === undefined) trusted.addAddress(address, kindOf(address));
+    else trusted.addSubnet(address, Number(bits), kindOf(address));
+  }
+  const isTrusted = (address: string): boolean =>
+    isIP(address) !== 0 && trusted.check(address, kindOf(address));
+
+  return {
+    address(exchange) {
+      const peer = exchange.remoteAddress();
+      if (!isTrusted(peer)) return peer;
+      // Read from the right: what stands left of the first untrusted address was written by strangers.
+      const hops = exchange.header('x-forwarded-for').split(',');
+      let nearest = peer;
+      while (isTrusted(nearest)) {
+        const hop = hops.pop()?.trim() ?? '';
+        if (isIP(hop) === 0) break;
+        nearest = hop;
+      }
+      return nearest;
+    },
+    isSecure(exchange) {
+      if (options.tls) return true;
+      return isTrusted(exchange.remoteAddress()) && exchange.header('x-forwarded-proto') === 'https';
+    },
+  };
+}

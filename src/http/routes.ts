@@ -1,0 +1,294 @@
+/**
+ * The one table of operations: routing, validation, permission, limits, quota, OpenAPI, /docs and the README's table are all made
+ * from these rows.
+ */
+
+import type { TSchema } from 'typebox';
+import type { Permission } from '../accounts/keys.ts';
+import type { QuotaMeterName, RateClass } from '../accounts/plans.ts';
+import {
+  AddressText,
+  bodyEnvelope,
+  ChainText,
+  EntityLabelSet,
+  envelope,
+  OracleVerdict,
+  SanctionsCheck,
+} from './schemas/common.ts';
+import { BulkBody, BulkResult, ScreenBody } from './schemas/labels.ts';
+import { ScreeningBody, ScreeningResult } from './schemas/screening.ts';
+import { Health, NotReady, Ready } from './schemas/service.ts';
+
+/** What stands before the version's paths. */
+export const API_BASE = '/api/v1';
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly schema: TSchema;
+  readonly about: string;
+}
+
+export type HandlerName =
+  | 'health'
+  | 'ready'
+  | 'metrics'
+  | 'openapi'
+  | 'docs'
+  | 'entity'
+  | 'labels'
+  | 'screen'
+  | 'screenBulk'
+  | 'sanctionsCheck'
+  | 'oracle'
+  | 'screening';
+
+export interface Route {
+  readonly method: 'GET' | 'POST';
+  /** Relative to where it stands; `{name}` is a whole segment. */
+  readonly path: string;
+  /** Under the version (`api`), beside it (`root`), or at both places (probes: the specification and an orchestrator differ). */
+  readonly stands: 'api' | 'root' | 'both';
+  readonly handler: HandlerName;
+  /** Null: no key is asked for, and then nothing else is either. */
+  readonly permission: Permission | null;
+  readonly rateClass: RateClass | null;
+  /** What the monthly quota counts: one a request, or one an address of the body. */
+  readonly quota: { readonly meter: QuotaMeterName; readonly per: 'request' | 'address' } | null;
+  /** Credits that a success costs. */
+  readonly credits: number;
+  readonly parameters: readonly Parameter[];
+  readonly body: TSchema | null;
+  /** Schema of a 200, or the media type of an answer that is not JSON. */
+  readonly answer: TSchema | string;
+  /** Answers beside 200 and the errors that follow from the other columns. */
+  readonly otherAnswers: Readonly<
+    Record<number, { readonly about: string; readonly schema: TSchema | null }>
+  >;
+  readonly summary: string;
+  readonly description: string;
+}
+
+const addressInPath: Parameter = {
+  name: 'address',
+  in: 'path',
+  required: true,
+  schema: AddressText,
+  about: 'The address.',
+};
+
+const chainInPath: Parameter = {
+  name: 'chain',
+  in: 'path',
+  required: true,
+  schema: ChainText,
+  about: 'Chain of the address.',
+};
+
+/** What most rows share: no key, no limit, no body. */
+const open = {
+  permission: null,
+  rateClass: null,
+  quota: null,
+  credits: 0,
+  parameters: [],
+  body: null,
+  otherAnswers: {},
+} as const;
+
+export const ROUTES: readonly Route[] = [
+  {
+    ...open,
+    method: 'GET',
+    path: '/health',
+    stands: 'both',
+    handler: 'health',
+    answer: Health,
+    summary: 'Liveness',
+    description: 'Answers while the process lives. Says nothing about its data; that is /ready.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/ready',
+    stands: 'both',
+    handler: 'ready',
+    answer: Ready,
+    otherAnswers: { 503: { about: 'Not ready, with the reasons.', schema: NotReady } },
+    summary: 'Readiness',
+    description: 'The label snapshot that answers, and publication and last check of each sanctions list.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/metrics',
+    stands: 'both',
+    handler: 'metrics',
+    answer: 'text/plain',
+    summary: 'Metrics',
+    description: 'Counts and durations in the text format of Prometheus.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/openapi.json',
+    stands: 'root',
+    handler: 'openapi',
+    answer: 'application/json',
+    summary: 'This interface as OpenAPI 3.1',
+    description: 'Made from the schemas that validate requests.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/docs',
+    stands: 'root',
+    handler: 'docs',
+    answer: 'text/html',
+    summary: 'This interface for people',
+    description: 'The same as a page.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/entity/{address}',
+    stands: 'api',
+    handler: 'entity',
+    permission: 'entity',
+    rateClass: 'entity',
+    parameters: [
+      addressInPath,
+      { name: 'chain', in: 'query', required: false, schema: ChainText, about: 'Default ETH.' },
+    ],
+    answer: envelope(EntityLabelSet),
+    summary: 'Labels of an address',
+    description: 'Entity, category, threat level and sanctions status of an address.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/address/{chain}/{address}/labels',
+    stands: 'api',
+    handler: 'labels',
+    permission: 'intel',
+    rateClass: 'intel',
+    quota: { meter: 'intel', per: 'request' },
+    parameters: [
+      chainInPath,
+      addressInPath,
+      {
+        name: 'If-None-Match',
+        in: 'header',
+        required: false,
+        schema: AddressText,
+        about: 'ETag of an earlier answer; 304 where it still holds, which costs no quota.',
+      },
+    ],
+    answer: envelope(EntityLabelSet),
+    otherAnswers: { 304: { about: 'The earlier answer still holds.', schema: null } },
+    summary: 'Raw labels, cacheable',
+    description: 'The same data as POST /screen, with ETag and Cache-Control.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/screen',
+    stands: 'api',
+    handler: 'screen',
+    permission: 'intel',
+    rateClass: 'intel',
+    quota: { meter: 'intel', per: 'request' },
+    body: ScreenBody,
+    answer: bodyEnvelope(EntityLabelSet),
+    summary: 'Raw labels of one address',
+    description: 'Labels only, with no derived score.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/screen/bulk',
+    stands: 'api',
+    handler: 'screenBulk',
+    permission: 'intel',
+    rateClass: 'intel',
+    quota: { meter: 'intel', per: 'address' },
+    body: BulkBody,
+    answer: bodyEnvelope(BulkResult),
+    summary: 'Raw labels of up to 100 addresses',
+    description:
+      'In the order of the request. A bad address is answered with its error in its place and does not fail the rest.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/sanctions/check',
+    stands: 'api',
+    handler: 'sanctionsCheck',
+    permission: 'intel',
+    rateClass: 'sanctions',
+    quota: { meter: 'intel', per: 'request' },
+    parameters: [
+      { name: 'address', in: 'query', required: true, schema: AddressText, about: 'The address.' },
+      { name: 'chain', in: 'query', required: true, schema: ChainText, about: 'Chain of the address.' },
+    ],
+    answer: envelope(SanctionsCheck),
+    summary: 'Sanctions check',
+    description: 'The lists of the US, the EU, the UN, the UK and Switzerland, each with its freshness.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/oracle/address/{chain}/{address}',
+    stands: 'api',
+    handler: 'oracle',
+    permission: 'oracle',
+    rateClass: 'oracle',
+    quota: { meter: 'oracle', per: 'request' },
+    parameters: [chainInPath, addressInPath],
+    answer: envelope(OracleVerdict),
+    summary: 'Verdict before a transaction',
+    description: 'safe, warning or danger, with score and reasons.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/screening',
+    stands: 'api',
+    handler: 'screening',
+    permission: 'screening',
+    rateClass: 'screening',
+    credits: 1,
+    body: ScreeningBody,
+    answer: bodyEnvelope(ScreeningResult),
+    summary: 'Screen an address',
+    description:
+      'Score with breakdown, sanctions, labels, counterparties, exposure and legal interpretation.',
+  },
+];
+
+/** The absolute patterns a route answers at. */
+export function patternsOf(route: Route): readonly string[] {
+  const places = { api: [API_BASE], root: [''], both: ['', API_BASE] } as const;
+  return places[route.stands].map((base) => `${base}${route.path}`);
+}
+
+/** The README's table of operations, in Markdown. */
+export function routesMarkdown(): string {
+  const rows = ROUTES.map((route) => {
+    const place = route.stands === 'api' ? `${API_BASE}${route.path}` : route.path;
+    const cells = [
+      `\`${route.method} ${place}\``,
+      route.summary,
+      route.permission ?? 'no key',
+      route.rateClass ?? 'none',
+      route.quota
+        ? `${route.quota.meter}, one ${route.quota.per === 'address' ? 'an address' : 'a request'}`
+        : 'none',
+      String(route.credits),
+    ];
+    return `| ${cells.join(' | ')} |`;
+  });
+  const head = '| Operation | What it answers | Permission | Rate limit | Quota | Credits |';
+  return [head, '|---|---|---|---|---|---|', ...rows].join('\n');
+}

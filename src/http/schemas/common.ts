@@ -1,0 +1,210 @@
+/** Schemas that several endpoints share. They validate requests and make the OpenAPI document; the names are those of its components. */
+import { type TSchema, Type } from 'typebox';
+import { LIMITS } from '../../base/limits.ts';
+import { CHAINS } from '../../chains/registry.ts';
+import { CATEGORIES, THREAT_LEVELS } from '../../labels/taxonomy.ts';
+
+export const oneOf = (values: readonly string[], description?: string): TSchema =>
+  Type.Enum([...values], description === undefined ? {} : { description });
+
+export const nullable = (schema: TSchema, description?: string): TSchema =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+
+export const text = (description?: string): TSchema =>
+  Type.String(description === undefined ? {} : { description });
+export const number = (description?: string): TSchema =>
+  Type.Number(description === undefined ? {} : { description });
+export const count = (description?: string): TSchema =>
+  Type.Integer(description === undefined ? { minimum: 0 } : { minimum: 0, description });
+export const flag = (description?: string): TSchema =>
+  Type.Boolean(description === undefined ? {} : { description });
+export const listOf = (schema: TSchema, description?: string): TSchema =>
+  Type.Array(schema, description === undefined ? {} : { description });
+
+export const ChainIdSchema = oneOf(
+  CHAINS.map((chain) => chain.id),
+  'Chain identifier, in upper case in every answer.',
+);
+
+/** A chain as a client may write it: in any letter case, so no enumeration. */
+export const ChainText = Type.String({
+  minLength: 1,
+  maxLength: 32,
+  description: 'Chain identifier, in any letter case.',
+  examples: ['ETH'],
+});
+
+export const AddressText = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.addressTextMax,
+  description: 'Address, in any form that is valid for the chain.',
+  examples: ['0x28c6c06298d514db089934071355e5743bf21d60'],
+});
+
+export const CategorySchema = oneOf(CATEGORIES, 'What the entity is.');
+export const ExposureCategorySchema = oneOf([...CATEGORIES, 'UNKNOWN']);
+export const ThreatLevelSchema = oneOf(THREAT_LEVELS);
+export const SeveritySchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL']);
+export const RiskLevelSchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL']);
+export const SanctionsListSchema = oneOf(['OFAC_SDN', 'OFAC_CONS', 'EU', 'UN', 'UK', 'CH', 'OTHER']);
+export const DataVersion = text('Names the label snapshot that answered.');
+
+export const Label = Type.Object(
+  {
+    name: text('Name of the entity.'),
+    category: CategorySchema,
+    threatLevel: ThreatLevelSchema,
+    source: text('Origin of the label.'),
+    tags: listOf(Type.String()),
+    confidence: Type.Number({ minimum: 0, maximum: 1 }),
+    entityId: text(),
+    jurisdiction: nullable(Type.String(), 'ISO 3166-1 alpha-2.'),
+    url: nullable(Type.String()),
+    sourceUrl: nullable(Type.String(), 'Where the label can be read.'),
+    firstSeen: nullable(Type.String()),
+    lastSeen: nullable(Type.String()),
+    verified: flag('False: ships with the product and was not checked against a publisher’s file.'),
+    chain: oneOf(
+      [...CHAINS.map((chain) => chain.id), 'EVM'],
+      'Chain the label holds on; EVM for the whole family.',
+    ),
+    synthetic: Type.Optional(
+      Type.Literal(true, { description: 'Made for load tests; absent on real labels.' }),
+    ),
+  },
+  { description: 'What one source knows of an address.' },
+);
+
+export const CoverageEntry = Type.Object({
+  status: oneOf(['COMPLETE', 'PARTIAL', 'NONE']),
+  asOf: nullable(Type.String()),
+});
+
+export const Coverage = Type.Object(
+  {
+    labels: CoverageEntry,
+    graph: CoverageEntry,
+    balances: CoverageEntry,
+    history: CoverageEntry,
+    sanctions: CoverageEntry,
+  },
+  { description: 'How much of the world the answer rests on. NONE: not read, so nothing is known from it.' },
+);
+
+export const Reason = Type.Object(
+  {
+    code: oneOf(['SANCTIONED', 'DELISTED', 'LABEL', 'EXPOSURE', 'STALE_OR_MISSING_DATA']),
+    severity: SeveritySchema,
+    category: ExposureCategorySchema,
+    message: text(),
+    source: nullable(Type.String()),
+    verified: flag(),
+  },
+  { description: 'Why a verdict is what it is, or what qualifies an answer.' },
+);
+
+export const SanctionsEntry = Type.Object({
+  list: SanctionsListSchema,
+  authority: text(),
+  program: nullable(Type.String()),
+  entityName: text(),
+  entityId: text(),
+  listedAt: nullable(Type.String()),
+  delistedAt: nullable(Type.String(), 'Set: history, not in force.'),
+  sourceUrl: text(),
+  matchType: oneOf(['DIRECT', 'CLUSTER']),
+});
+
+const sanctionsDetailFields = {
+  isSanctioned: flag('A direct entry is in force.'),
+  lists: listOf(SanctionsEntry),
+  agreementCount: count('Jurisdictions whose lists name the address directly and in force.'),
+  dataAsOf: nullable(Type.String(), 'Oldest last check of the lists that are loaded.'),
+};
+
+export const SanctionsDetail = Type.Object(sanctionsDetailFields);
+
+export const EntityLabelSet = Type.Object(
+  {
+    address: text(),
+    chain: ChainIdSchema,
+    labels: listOf(Label, 'The primary entity first.'),
+    sanctioned: flag(),
+    sanctionsDetail: nullable(SanctionsDetail, 'Null when not sanctioned.'),
+    coverage: Coverage,
+    assessed: flag('False: nothing at all is known of the address.'),
+    reasons: listOf(Reason),
+    dataVersion: DataVersion,
+  },
+  { description: 'All labels of one address.' },
+);
+
+export const SanctionsCheck = Type.Object({
+  address: text(),
+  chain: ChainIdSchema,
+  sanctioned: flag('True for direct matches only.'),
+  ...sanctionsDetailFields,
+  freshness: Type.Record(
+    Type.String(),
+    Type.Object({ publishedAt: nullable(Type.String()), checkedAt: nullable(Type.String()) }),
+    { description: 'Publication and last successful check of each list.' },
+  ),
+  coverage: Coverage,
+  assessed: flag(),
+  reasons: listOf(Reason),
+  dataVersion: DataVersion,
+});
+
+export const Quota = Type.Object({
+  limit: nullable(Type.Integer(), 'Calls a month; null is unlimited.'),
+  remaining: nullable(Type.Integer()),
+  resetAt: text('First instant of the next month, UTC.'),
+});
+
+export const OracleVerdict = Type.Object({
+  address: text(),
+  chain: ChainIdSchema,
+  verdict: oneOf(['safe', 'warning', 'danger']),
+  score: Type.Integer({ minimum: 0, maximum: 100 }),
+  riskLevel: RiskLevelSchema,
+  sanctioned: flag(),
+  reasons: listOf(Reason),
+  coverage: Coverage,
+  assessed: flag(),
+  dataVersion: DataVersion,
+  policyVersion: text(),
+  evaluatedAt: text(),
+  ttlSeconds: count('How long the verdict may be relied on.'),
+  quota: Quota,
+});
+
+export const ErrorBody = Type.Object(
+  { error: text('A sentence that names the field and the bound it broke.') },
+  {
+    description: 'Every error. With `Accept: application/problem+json` the same as RFC 9457 problem details.',
+  },
+);
+
+export const Problem = Type.Object(
+  {
+    type: text(),
+    title: text(),
+    status: Type.Integer(),
+    detail: text('The same sentence as `error`.'),
+    instance: text(),
+    code: text(),
+    field: Type.Optional(Type.String()),
+  },
+  { description: 'Problem details (RFC 9457).' },
+);
+
+export const Ignored = Type.Array(Type.String(), {
+  description: 'Fields of the body that the operation does not know, so that a misspelt option is seen.',
+});
+
+/** The envelope of a success. */
+export const envelope = (data: TSchema): TSchema => Type.Object({ success: Type.Literal(true), data });
+
+/** The envelope of an operation with a body. */
+export const bodyEnvelope = (data: TSchema): TSchema =>
+  Type.Object({ success: Type.Literal(true), data, ignored: Ignored });

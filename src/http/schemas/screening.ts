@@ -1,0 +1,211 @@
+/** Schemas of POST /screening. */
+import { Type } from 'typebox';
+import {
+  AddressText,
+  CategorySchema,
+  ChainIdSchema,
+  ChainText,
+  Coverage,
+  count,
+  DataVersion,
+  ExposureCategorySchema,
+  flag,
+  Label,
+  listOf,
+  nullable,
+  number,
+  oneOf,
+  Reason,
+  RiskLevelSchema,
+  SanctionsDetail,
+  SeveritySchema,
+  ThreatLevelSchema,
+  text,
+} from './common.ts';
+
+export const ScreeningBody = Type.Object({
+  address: AddressText,
+  chain: ChainText,
+  jurisdiction: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z]{2}$',
+      default: 'CH',
+      description: 'a country code of two letters (ISO 3166-1 alpha-2)',
+    }),
+  ),
+});
+
+const money = (description?: string): ReturnType<typeof nullable> =>
+  nullable(Type.Number(), description ?? 'USD; null where nothing is priced.');
+
+const direction = oneOf(['in', 'out']);
+
+const EntitySummary = Type.Object({
+  name: text(),
+  category: CategorySchema,
+  threatLevel: ThreatLevelSchema,
+});
+
+export const ScoreFactor = Type.Object(
+  {
+    factor: oneOf(['SANCTIONS_IN_FORCE', 'OWN_LABEL', 'DIRECT_EXPOSURE', 'INDIRECT_EXPOSURE']),
+    category: ExposureCategorySchema,
+    riskType: oneOf(['OWNERSHIP', 'COUNTERPARTY', 'INDIRECT', 'BEHAVIOUR']),
+    direction: oneOf(['in', 'out', 'both']),
+    percentage: number(),
+    valueUsd: money(),
+    hops: count(),
+    points: Type.Integer(),
+    evidence: listOf(Type.String()),
+  },
+  { description: 'A part of the score. All points add up to the score before its cap at 100.' },
+);
+
+const Exposure = Type.Object({
+  category: ExposureCategorySchema,
+  entity: nullable(EntitySummary),
+  direction,
+  type: oneOf(['DIRECT', 'INDIRECT']),
+  percentage: number(),
+  valueUsd: money(),
+  hops: count(),
+  txCount: count(),
+  unpricedTxCount: count(),
+});
+
+const TopCounterparty = Type.Object({
+  address: text(),
+  entity: nullable(EntitySummary),
+  category: ExposureCategorySchema,
+  threatLevel: nullable(ThreatLevelSchema),
+  sanctioned: flag(),
+  direction,
+  txCount: count(),
+  valueUsd: money(),
+  percentage: number(),
+  firstSeen: text(),
+  lastSeen: text(),
+});
+
+const FlaggedTransaction = Type.Object({
+  hash: text(),
+  timestamp: text(),
+  direction,
+  counterparty: text(),
+  entity: nullable(EntitySummary),
+  category: ExposureCategorySchema,
+  severity: SeveritySchema,
+  asset: text(),
+  amount: text('Smallest unit, decimal.'),
+  valueUsd: money(),
+  reason: text(),
+});
+
+const AssetTotal = Type.Object({
+  asset: text(),
+  amount: text('Smallest unit, decimal.'),
+  decimals: nullable(Type.Integer()),
+  valueUsd: money(),
+  txCount: count(),
+});
+
+const FlowTotal = Type.Object({ valueUsd: money(), txCount: count(), byAsset: listOf(AssetTotal) });
+
+const LegalInterpretation = Type.Object({
+  jurisdiction: text(),
+  regulator: nullable(Type.String()),
+  framework: listOf(Type.String()),
+  assessment: text(),
+  recommendedAction: text(),
+  obligations: listOf(Type.String()),
+  reportingTo: nullable(Type.String()),
+  disclaimer: text(),
+});
+
+const percentages = Type.Record(Type.String(), Type.Number(), {
+  description: 'Category → percentage of the value; adds up to 100 where value moved.',
+});
+
+export const ScreeningResult = Type.Object(
+  {
+    walletAddress: text(),
+    address: text(),
+    chain: ChainIdSchema,
+    riskScore: Type.Integer({ minimum: 0, maximum: 100 }),
+    riskLevel: RiskLevelSchema,
+    scoreBreakdown: listOf(ScoreFactor),
+    policyVersion: text(),
+    assessed: flag(),
+    reasons: listOf(Reason),
+    balance: nullable(Type.Number(), 'Native units.'),
+    balanceUsd: money(),
+    totalTransactions: nullable(Type.Integer()),
+    sanctionsCheck: SanctionsDetail,
+    sanctioned: flag(),
+    entity: nullable(EntitySummary),
+    entityLabels: listOf(Label),
+    flaggedTransactions: listOf(FlaggedTransaction),
+    topCounterparties: listOf(TopCounterparty),
+    exposureSending: percentages,
+    exposureReceiving: percentages,
+    exposures: listOf(Exposure),
+    clusterAnalysis: Type.Object({
+      clusterId: nullable(Type.String()),
+      size: nullable(Type.Integer()),
+      heuristics: listOf(Type.String()),
+      confidence: nullable(Type.Number()),
+      members: listOf(Type.String()),
+    }),
+    transactionFlow: Type.Object({
+      inflow: FlowTotal,
+      outflow: FlowTotal,
+      net: FlowTotal,
+      daily: listOf(Type.Unknown()),
+    }),
+    geographicRisk: Type.Object({
+      jurisdictions: listOf(Type.String()),
+      highRisk: listOf(Type.String()),
+      score: nullable(Type.Number()),
+    }),
+    fundFlowJurisdictions: listOf(
+      Type.Object({ jurisdiction: text(), inUsd: money(), outUsd: money(), percentage: number() }),
+    ),
+    historicalServices: listOf(
+      Type.Object({
+        name: text(),
+        category: CategorySchema,
+        firstSeen: text(),
+        lastSeen: text(),
+        txCount: count(),
+        valueUsd: money(),
+      }),
+    ),
+    crossChainBalances: Type.Record(
+      Type.String(),
+      Type.Object({ balance: nullable(Type.Number()), balanceUsd: money() }),
+    ),
+    bridgeActivity: Type.Object({
+      bridges: listOf(Type.String()),
+      inUsd: money(),
+      outUsd: money(),
+      txCount: count(),
+    }),
+    darknetExposure: Type.Object({
+      direct: number(),
+      indirect: nullable(Type.Number()),
+      percentage: number(),
+      markets: listOf(Type.String()),
+    }),
+    addressValidation: Type.Object({
+      valid: Type.Literal(true),
+      canonical: text(),
+      kind: text(),
+      checksum: flag(),
+    }),
+    legalInterpretation: LegalInterpretation,
+    coverage: Coverage,
+    dataVersion: DataVersion,
+    screenedAt: text(),
+  },
+  { description: 'Risk of one address. Every section is always there; `coverage` says what it rests on.' },
+);

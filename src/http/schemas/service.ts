@@ -1,0 +1,35 @@
+/** Schemas of the operations about the service itself. */
+import { Type } from 'typebox';
+import { count, flag, listOf, nullable, text } from './common.ts';
+
+export const Health = Type.Object({
+  success: Type.Literal(true),
+  status: Type.Literal('ok'),
+  ts: text('ISO 8601 UTC.'),
+});
+
+export const ReadyData = Type.Object({
+  ready: flag(),
+  reasons: listOf(Type.String(), 'Why not; empty where ready.'),
+  snapshot: nullable(
+    Type.Object({
+      dataVersion: text(),
+      builtAt: text(),
+      addresses: count(),
+      labels: count('Real labels.'),
+      syntheticLabels: count('Made for load tests; never part of `labels`.'),
+    }),
+  ),
+  lists: listOf(
+    Type.Object({
+      list: text(),
+      publishedAt: nullable(Type.String()),
+      checkedAt: nullable(Type.String()),
+      stale: flag(),
+    }),
+  ),
+});
+
+export const Ready = Type.Object({ success: Type.Literal(true), data: ReadyData });
+
+export const NotReady = Type.Object({ error: text(), data: ReadyData });
