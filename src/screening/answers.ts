@@ -1,5 +1,6 @@
 /** The shapes that the use cases answer with: `data` of the API, field for field. */
 import type { ChainId } from '../chains/registry.ts';
+import type { SanctionsEntry } from '../labels/label.ts';
 import type { LabelJson } from '../labels/label-json.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
 import type { RiskLevel, ScoreFactor } from '../risk/score.ts';
@@ -36,22 +37,9 @@ export interface Reason {
   readonly verified: boolean;
 }
 
-export interface SanctionsListEntry {
-  readonly list: SanctionsList;
-  readonly authority: string;
-  readonly program: string | null;
-  readonly entityName: string;
-  readonly entityId: string;
-  readonly listedAt: string | null;
-  /** Set: history, not in force. */
-  readonly delistedAt: string | null;
-  readonly sourceUrl: string;
-  readonly matchType: 'DIRECT' | 'CLUSTER';
-}
-
 export interface SanctionsDetail {
   readonly isSanctioned: boolean;
-  readonly lists: readonly SanctionsListEntry[];
+  readonly lists: readonly SanctionsEntry[];
   /** Jurisdictions (US, EU, UN, UK, CH, other) whose lists name the address directly and in force. */
   readonly agreementCount: number;
   /** The oldest last check of the lists that are loaded; null where none is. */
@@ -73,14 +61,21 @@ export interface EntityLabelSet {
   readonly dataVersion: string;
 }
 
+export interface ListDates {
+  readonly publishedAt: string | null;
+  readonly checkedAt: string | null;
+}
+
 /** `data` of GET /sanctions/check. */
-export interface SanctionsCheckAnswer extends SanctionsDetail {
+export interface SanctionsCheckAnswer {
   readonly address: string;
   readonly chain: ChainId;
   readonly sanctioned: boolean;
-  readonly freshness: Readonly<
-    Record<string, { readonly publishedAt: string | null; readonly checkedAt: string | null }>
-  >;
+  readonly lists: readonly SanctionsEntry[];
+  readonly agreementCount: number;
+  readonly dataAsOf: string | null;
+  /** Each of the lists, null where it was never loaded. */
+  readonly freshness: Readonly<Partial<Record<SanctionsList, ListDates>>>;
   readonly coverage: Coverage;
   readonly assessed: boolean;
   readonly reasons: readonly Reason[];
@@ -262,9 +257,11 @@ export interface ScreeningAnswer {
     readonly txCount: number;
   };
   readonly darknetExposure: {
-    readonly direct: number;
+    /** USD; null where no transfer is known or none is priced. */
+    readonly direct: number | null;
     readonly indirect: number | null;
-    readonly percentage: number;
+    /** Of all value that moved; null where none is known to have. */
+    readonly percentage: number | null;
     readonly markets: readonly string[];
   };
   readonly addressValidation: {

@@ -1,0 +1,103 @@
+/** Writing answers as bytes without objects: what the hot paths share. A write that does not fit returns -1 and may have begun. */
+
+import { writeAddressKeyFromText } from '../chains/address/parse.ts';
+import { CHAINS, type ChainId, isEvm, parseChainId } from '../chains/registry.ts';
+import type { LabelHandle, LabelReader } from '../labels/index/reader.ts';
+import { parseSubject } from './subject.ts';
+
+/**
+ * Writes the JSON text of `data` about an address into `out` at `offset`. Returns the offset behind it, or -1 where it does not
+ * fit. Throws UNKNOWN_CHAIN or INVALID_ADDRESS before anything is written.
+ */
+export type AnswerWriter = (chainText: string, addressText: string, out: Buffer, offset: number) => number;
+
+export const fragment = (text: string): Buffer => Buffer.from(text, 'utf8');
+
+/** Fields of an object as JSON without its braces, to be put between others. */
+export const fieldsJson = (fields: object): string => JSON.stringify(fields).slice(1, -1);
+
+/** The longest answer head: an address of at most a few hundred characters, and the chain. */
+const HEAD_BYTES_MAX = 640;
+
+const HEX = Buffer.from('0123456789abcdef', 'latin1');
+/** Two hex digits of every byte. */
+const HEX_PAIRS = Uint8Array.from(
+  { length: 512 },
+  (_, at) => HEX[at % 2 === 0 ? at >> 5 : (at >> 1) & 15] as number,
+);
+
+/** Bytes of an EVM address in its key, behind chain and kind. */
+const EVM_PAYLOAD_AT = 2;
+const EVM_PAYLOAD_END = 22;
+
+export const copyInto = (source: Buffer, out: Buffer, offset: number): number => {
+  if (offset < 0 || offset + source.length > out.length) return -1;
+  out.set(source, offset);
+  return offset + source.length;
+};
+
+export const textInto = (text: string, out: Buffer, offset: number): number => {
+  if (offset < 0 || offset + text.length * 3 > out.length) return -1;
+  return offset + out.write(text, offset);
+};
+
+const OPEN = fragment('{"address":"');
+/** `","chain":"…",` of every chain. */
+const CHAIN_PARTS: ReadonlyMap<ChainId, Buffer> = new Map(
+  CHAINS.map(({ id }) => [id, fragment(`","chain":"${id}",`)]),
+);
+const chainPart = (chain: ChainId): Buffer => CHAIN_PARTS.get(chain) as Buffer;
+
+/** `{"address":"0x…","chain":"…",` of an EVM address, from the bytes of its key. */
+export function evmHeadInto(key: Uint8Array, chain: ChainId, out: Buffer, offset: number): number {
+  if (offset < 0 || offset + HEAD_BYTES_MAX > out.length) return -1;
+  out.set(OPEN, offset);
+  let at = offset + OPEN.length;
+  out[at++] = 0x30;
+  out[at++] = 0x78;
+  for (let index = EVM_PAYLOAD_AT; index < EVM_PAYLOAD_END; index++) {
+    const pair = (key[index] as number) << 1;
+    out[at++] = HEX_PAIRS[pair] as number;
+    out[at++] = HEX_PAIRS[pair + 1] as number;
+  }
+  return copyInto(chainPart(chain), out, at);
+}
+
+/** The same of any other address. Canonical texts hold no character that JSON escapes. */
+export function headInto(shown: string, chain: ChainId, out: Buffer, offset: number): number {
+  if (offset < 0 || offset + HEAD_BYTES_MAX > out.length) return -1;
+  out.set(OPEN, offset);
+  const at = textInto(shown, out, offset + OPEN.length);
+  return at < 0 ? -1 : copyInto(chainPart(chain), out, at);
+}
+
+/** What `findAndWriteHead` found; one object, used again by the next call. */
+export interface Found {
+  chain: ChainId;
+  handle: LabelHandle;
+}
+
+/** The longest address key: a ZEC unified address with four receivers. */
+const KEY_BYTES_MAX = 512;
+
+/**
+ * Returns a function that parses chain and address, looks the address up in `reader` and writes the head of the answer; it
+ * returns the offset behind the head and leaves chain and handle in `found`. EVM addresses take a path without allocation.
+ */
+export function createHeadWriter(
+  found: Found,
+): (reader: LabelReader, chainText: string, addressText: string, out: Buffer, offset: number) => number {
+  const key = new Uint8Array(KEY_BYTES_MAX);
+  return (reader, chainText, addressText, out, offset) => {
+    const chain = parseChainId(chainText);
+    found.chain = chain;
+    if (isEvm(chain)) {
+      const length = writeAddressKeyFromText(chain, addressText, key, 0);
+      found.handle = reader.find(key, 0, length);
+      return evmHeadInto(key, chain, out, offset);
+    }
+    const subject = parseSubject(chain, addressText);
+    found.handle = reader.find(subject.key, 0, subject.key.length);
+    return headInto(subject.shown, chain, out, offset);
+  };
+}

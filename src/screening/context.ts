@@ -1,0 +1,90 @@
+/**
+ * What an answer rests on besides the address: the snapshot, the freshness of the lists, and the parts of answers that depend on
+ * nothing else, made once and used until one of them changes.
+ */
+import type { ListFreshness } from '../labels/freshness.ts';
+import type { LabelReader } from '../labels/index/reader.ts';
+import type { Coverage, CoverageEntry, Reason } from './answers.ts';
+import type { LabelDeps } from './deps.ts';
+
+export interface LabelContext {
+  readonly reader: LabelReader;
+  readonly freshness: ListFreshness;
+  /** Coverage of an answer from labels alone: nothing else was read for it. */
+  readonly coverage: Coverage;
+  /** Set where one of the five list groups is missing or too old. */
+  readonly staleReason: Reason | null;
+}
+
+export const NOT_READ: CoverageEntry = { status: 'NONE', asOf: null };
+
+/** The freshness of lists changes by the hour; looking once a second costs a request nothing. */
+const LOOK_AGAIN_MS = 1_000;
+const DAY_MS = 86_400_000;
+/** The source that ships with the product: a few hundred facts, which do not make label coverage whole. */
+const SEED = 'seed';
+
+/** COMPLETE: publishers' files are in, the newest import within its maximum age. The shipped seed alone is PARTIAL. */
+function labelCoverage(reader: LabelReader, now: number, maxAgeDays: number): CoverageEntry {
+  const { sources } = reader.meta;
+  const newest = (among: typeof sources): string | null =>
+    among.reduce<string | null>(
+      (latest, { importedAt }) => (latest === null || importedAt > latest ? importedAt : latest),
+      null,
+    );
+  const imported = newest(sources.filter((source) => source.id !== SEED && source.labels > 0));
+  if (imported === null) {
+    const seeded = newest(sources.filter((source) => source.labels > 0));
+    return seeded === null ? NOT_READ : { status: 'PARTIAL', asOf: seeded };
+  }
+  const isFresh = now - Date.parse(imported) <= maxAgeDays * DAY_MS;
+  return { status: isFresh ? 'COMPLETE' : 'PARTIAL', asOf: imported };
+}
+
+function sanctionsCoverage(freshness: ListFreshness): CoverageEntry {
+  if (freshness.asOf === null) return NOT_READ;
+  return { status: freshness.complete ? 'COMPLETE' : 'PARTIAL', asOf: freshness.asOf };
+}
+
+function staleReasonOf(freshness: ListFreshness): Reason | null {
+  if (freshness.complete) return null;
+  const named = freshness.stale.map((group) => {
+    const { loaded, checkedAt } = freshness.groups[group];
+    return loaded ? `${group} (last checked ${checkedAt ?? 'never'})` : `${group} (not loaded)`;
+  });
+  return {
+    code: 'STALE_OR_MISSING_DATA',
+    severity: 'MEDIUM',
+    category: 'UNKNOWN',
+    message: `Sanctions lists are missing or older than their maximum age: ${named.join(', ')}. A clean answer needs all five.`,
+    source: null,
+    verified: true,
+  };
+}
+
+/** Returns what gives the context as of now; the same object until the snapshot or the freshness was looked at anew. */
+export function createLabelContext(deps: LabelDeps): () => LabelContext {
+  let context: LabelContext | null = null;
+  let lookedAt = 0;
+  return () => {
+    const reader = deps.labels.current;
+    const now = deps.clock.now();
+    if (context !== null && context.reader === reader && Math.abs(now - lookedAt) < LOOK_AGAIN_MS)
+      return context;
+    lookedAt = now;
+    const freshness = deps.freshness();
+    context = {
+      reader,
+      freshness,
+      coverage: {
+        labels: labelCoverage(reader, now, deps.policy.labelsMaxAgeDays),
+        graph: NOT_READ,
+        balances: NOT_READ,
+        history: NOT_READ,
+        sanctions: sanctionsCoverage(freshness),
+      },
+      staleReason: staleReasonOf(freshness),
+    };
+    return context;
+  };
+}

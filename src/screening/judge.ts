@@ -1,0 +1,100 @@
+/** Judges what the labels of an address say: reasons in words, and the evidence that the score is made of. */
+import { LIMITS } from '../base/limits.ts';
+import type { Label, SanctionsEntry } from '../labels/label.ts';
+import type { RiskPolicy } from '../risk/policy.ts';
+import type { RiskEvidence } from '../risk/score.ts';
+import type { Reason } from './answers.ts';
+import { entryIdentity, isDirectHit, isHistory, isInForce, sanctionsEntries } from './sanctions-detail.ts';
+
+/** Evidence from the labels alone. */
+export function labelEvidence(
+  labels: readonly Label[],
+  policy: RiskPolicy,
+  asOf: string | null = null,
+): RiskEvidence {
+  const current = labels.filter((label) => !isHistory(label, asOf));
+  const hits = sanctionsEntries(labels, asOf).filter((entry) => isDirectHit(entry, asOf));
+  const primary = current[0];
+  return {
+    sanctions: hits.map((entry) => `${entry.list}: ${entry.entityName}`),
+    labels: current.map((label) => ({
+      category: label.category,
+      confidence: label.confidence,
+      entity: label.entity.name,
+      source: label.source,
+    })),
+    exposures: [],
+    isService:
+      primary !== undefined &&
+      policy.services.has(primary.category) &&
+      policy.weights[primary.category] < policy.riskyFrom,
+  };
+}
+
+const when = (date: string | null, word: string): string =>
+  date === null ? '' : ` ${word} ${date.slice(0, 10)}`;
+
+function sanctionReason(entry: SanctionsEntry, verified: boolean, asOf: string | null): Reason {
+  const program = entry.program === null ? '' : ` under ${entry.program}`;
+  const named = `${entry.list} as ${entry.entityName}${program}`;
+  if (!isInForce(entry, asOf)) {
+    return {
+      code: 'DELISTED',
+      severity: 'LOW',
+      category: 'SANCTIONED_ENTITY',
+      message: `Was listed by ${named}${when(entry.delistedAt, 'until')}; not in force.`,
+      source: entry.authority,
+      verified,
+    };
+  }
+  const isDirect = entry.matchType === 'DIRECT';
+  return {
+    code: 'SANCTIONED',
+    severity: isDirect ? 'CRITICAL' : 'HIGH',
+    category: 'SANCTIONED_ENTITY',
+    message: isDirect
+      ? `Listed by ${named}${when(entry.listedAt, 'since')}.`
+      : `Thought to share its owner with an address listed by ${named}.`,
+    source: entry.authority,
+    verified,
+  };
+}
+
+/** Label points or a threat from which on a label is worth a reason. */
+function isWorthReason(label: Label, policy: RiskPolicy): boolean {
+  if (label.threatLevel === 'MEDIUM' || label.threatLevel === 'HIGH' || label.threatLevel === 'CRITICAL')
+    return true;
+  return policy.weights[label.category] * label.confidence >= 1;
+}
+
+function labelReason(label: Label): Reason {
+  return {
+    code: 'LABEL',
+    severity: label.threatLevel === 'SAFE' ? 'LOW' : label.threatLevel,
+    category: label.category,
+    message: `Labelled ${label.category} (${label.entity.name}) by ${label.source}, confidence ${label.confidence}.`,
+    source: label.source,
+    verified: label.verified,
+  };
+}
+
+/** The reasons that labels give: lists in force, then labels in their order, then what is history. At most `oracleReasonsMax`. */
+export function labelReasons(
+  labels: readonly Label[],
+  policy: RiskPolicy,
+  asOf: string | null = null,
+): Reason[] {
+  if (labels.length === 0) return [];
+  const listed: Reason[] = [];
+  const history: Reason[] = [];
+  const hasEntries = labels.some((label) => label.sanctions.length > 0);
+  for (const entry of hasEntries ? sanctionsEntries(labels, asOf) : []) {
+    const isSame = (other: SanctionsEntry): boolean => entryIdentity(other) === entryIdentity(entry);
+    const verified = labels.some((label) => label.verified && label.sanctions.some(isSame));
+    (isInForce(entry, asOf) ? listed : history).push(sanctionReason(entry, verified, asOf));
+  }
+  const labelled = labels
+    .filter((label) => !isHistory(label, asOf) && isWorthReason(label, policy))
+    .map(labelReason);
+  return [...listed, ...labelled, ...history].slice(0, LIMITS.oracleReasonsMax);
+}

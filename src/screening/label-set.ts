@@ -1,0 +1,89 @@
+/**
+ * The entity label set: GET /entity/{address}, POST /screen and GET /address/{chain}/{address}/labels answer the same data.
+ * As objects for whoever reads them, and as bytes for the hot path; both are the same text.
+ */
+
+import { NOT_LABELLED } from '../labels/index/reader.ts';
+import { labelToJson } from '../labels/label-json.ts';
+import {
+  type AnswerWriter,
+  copyInto,
+  createHeadWriter,
+  type Found,
+  fieldsJson,
+  fragment,
+  textInto,
+} from './answer-bytes.ts';
+import type { EntityLabelSet } from './answers.ts';
+import { createLabelContext, type LabelContext } from './context.ts';
+import type { LabelDeps } from './deps.ts';
+import { sanctionsDetail } from './sanctions-detail.ts';
+import { parseSubject } from './subject.ts';
+
+export type LabelSetQuery = (chainText: string, addressText: string) => EntityLabelSet;
+
+/** The end of every label set of a context: what does not depend on the address. */
+const tailOf = (
+  { coverage, staleReason, reader }: LabelContext,
+  assessed: boolean,
+): Pick<EntityLabelSet, 'coverage' | 'assessed' | 'reasons' | 'dataVersion'> => ({
+  coverage,
+  assessed,
+  reasons: staleReason ? [staleReason] : [],
+  dataVersion: reader.meta.dataVersion,
+});
+
+/** Answers with objects. Throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
+export function createLabelSet(deps: LabelDeps): LabelSetQuery {
+  const contextNow = createLabelContext(deps);
+  return (chainText, addressText) => {
+    const subject = parseSubject(chainText, addressText);
+    const context = contextNow();
+    const labels = context.reader.lookup(subject.key, subject.chain);
+    const detail = sanctionsDetail(labels, context.freshness.asOf);
+    return {
+      address: subject.shown,
+      chain: subject.chain,
+      labels: labels.map(labelToJson),
+      sanctioned: detail.isSanctioned,
+      sanctionsDetail: detail.isSanctioned ? detail : null,
+      ...tailOf(context, labels.length > 0),
+    };
+  };
+}
+
+const LABELS = fragment('"labels":');
+const CLEAN = fragment(',"sanctioned":false,"sanctionsDetail":null,');
+
+/** Answers with bytes: see AnswerWriter. Only a sanctioned address costs objects. */
+export function createLabelSetWriter(deps: LabelDeps): AnswerWriter {
+  const contextNow = createLabelContext(deps);
+  const found: Found = { chain: 'ETH', handle: NOT_LABELLED };
+  const writeHead = createHeadWriter(found);
+  let rendered: LabelContext | null = null;
+  let known = fragment('');
+  let unknown = known;
+
+  return (chainText, addressText, out, offset) => {
+    const context = contextNow();
+    if (context !== rendered) {
+      known = fragment(`${fieldsJson(tailOf(context, true))}}`);
+      unknown = fragment(`${fieldsJson(tailOf(context, false))}}`);
+      rendered = context;
+    }
+    const { reader } = context;
+    let at = copyInto(LABELS, out, writeHead(reader, chainText, addressText, out, offset));
+    if (at < 0) return -1;
+    const { handle, chain } = found;
+    const labelsAt = at;
+    at = reader.writeLabelsJson(handle, chain, out, labelsAt);
+    if (at < 0) return -1;
+    // An address can be labelled on other chains of its family alone: then the array is empty.
+    const tail = at - labelsAt > 2 ? known : unknown;
+    if (handle === NOT_LABELLED || !reader.isSanctioned(handle, chain))
+      return copyInto(tail, out, copyInto(CLEAN, out, at));
+    const detail = sanctionsDetail(reader.labels(handle, chain), context.freshness.asOf);
+    const middle = `,"sanctioned":true,"sanctionsDetail":${JSON.stringify(detail)},`;
+    return copyInto(tail, out, textInto(middle, out, at));
+  };
+}

@@ -1,0 +1,83 @@
+/** GET /sanctions/check: the word of the five list groups on one address, with what is in force and what is history. */
+import { LIST_GROUP_NAMES, LIST_GROUPS, type ListFreshness } from '../labels/freshness.ts';
+import { NOT_LABELLED } from '../labels/index/reader.ts';
+import type { Label } from '../labels/label.ts';
+import type { SanctionsList } from '../sources/records.ts';
+import {
+  type AnswerWriter,
+  copyInto,
+  createHeadWriter,
+  type Found,
+  fieldsJson,
+  fragment,
+  textInto,
+} from './answer-bytes.ts';
+import type { ListDates, SanctionsCheckAnswer } from './answers.ts';
+import { createLabelContext, type LabelContext } from './context.ts';
+import type { LabelDeps } from './deps.ts';
+import { sanctionsDetail } from './sanctions-detail.ts';
+import { parseSubject } from './subject.ts';
+
+export type SanctionsCheckQuery = (chainText: string, addressText: string) => SanctionsCheckAnswer;
+
+function listDates(freshness: ListFreshness): Partial<Record<SanctionsList, ListDates>> {
+  const dates: Partial<Record<SanctionsList, ListDates>> = {};
+  for (const group of LIST_GROUP_NAMES) {
+    for (const list of LIST_GROUPS[group]) {
+      const check = freshness.lists[list];
+      dates[list] = { publishedAt: check?.publishedAt ?? null, checkedAt: check?.checkedAt ?? null };
+    }
+  }
+  return dates;
+}
+
+/** All of the answer behind address and chain. */
+function checkOf(
+  { freshness, coverage, staleReason, reader }: LabelContext,
+  labels: readonly Label[],
+): Omit<SanctionsCheckAnswer, 'address' | 'chain'> {
+  const { isSanctioned, lists, agreementCount, dataAsOf } = sanctionsDetail(labels, freshness.asOf);
+  return {
+    sanctioned: isSanctioned,
+    lists,
+    agreementCount,
+    dataAsOf,
+    freshness: listDates(freshness),
+    coverage,
+    assessed: labels.length > 0,
+    reasons: staleReason ? [staleReason] : [],
+    dataVersion: reader.meta.dataVersion,
+  };
+}
+
+/** Answers with objects. Throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
+export function createSanctionsCheck(deps: LabelDeps): SanctionsCheckQuery {
+  const contextNow = createLabelContext(deps);
+  return (chainText, addressText) => {
+    const subject = parseSubject(chainText, addressText);
+    const context = contextNow();
+    const labels = context.reader.lookup(subject.key, subject.chain);
+    return { address: subject.shown, chain: subject.chain, ...checkOf(context, labels) };
+  };
+}
+
+/** Answers with bytes: see AnswerWriter. Addresses without a label, nearly all of them, cost no object. */
+export function createSanctionsCheckWriter(deps: LabelDeps): AnswerWriter {
+  const contextNow = createLabelContext(deps);
+  const found: Found = { chain: 'ETH', handle: NOT_LABELLED };
+  const writeHead = createHeadWriter(found);
+  let rendered: LabelContext | null = null;
+  let unknown = fragment('');
+
+  return (chainText, addressText, out, offset) => {
+    const context = contextNow();
+    if (context !== rendered) {
+      unknown = fragment(`${fieldsJson(checkOf(context, []))}}`);
+      rendered = context;
+    }
+    const at = writeHead(context.reader, chainText, addressText, out, offset);
+    const { handle, chain } = found;
+    if (handle === NOT_LABELLED) return copyInto(unknown, out, at);
+    return textInto(`${fieldsJson(checkOf(context, context.reader.labels(handle, chain)))}}`, out, at);
+  };
+}

@@ -1,0 +1,33 @@
+/** The address an answer is about: read from the caller's text, and written the way answers write addresses. */
+import type { ParsedAddress } from '../chains/address/address.ts';
+import { parseAddress } from '../chains/address/parse.ts';
+import { type ChainFamily, chainOf, isEvm, parseChainId } from '../chains/registry.ts';
+
+export interface Subject extends ParsedAddress {
+  /** EVM in lower case, all others canonical. */
+  readonly shown: string;
+}
+
+/** Reads chain and address. Throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
+export function parseSubject(chainText: string, addressText: string): Subject {
+  const parsed = parseAddress(parseChainId(chainText), addressText);
+  return { ...parsed, shown: shownAddress(parsed) };
+}
+
+/** How answers write an address (decisions, "Everywhere"). */
+export const shownAddress = ({ chain, canonical }: Pick<ParsedAddress, 'chain' | 'canonical'>): string =>
+  isEvm(chain) ? canonical.toLowerCase() : canonical;
+
+/** Families whose texts carry no checksum at all, and those where it depends on the form. All others always carry one. */
+const CHECKSUM: Readonly<Partial<Record<ChainFamily, (text: string) => boolean>>> = {
+  solana: () => false,
+  evm: (text) => /[a-f]/.test(text.slice(2)) && /[A-F]/.test(text.slice(2)),
+  // The raw form is workchain and hash in hex; the friendly ones end in a CRC-16.
+  ton: (text) => !text.includes(':'),
+  // Raw account ids in hex are read beside SS58.
+  polkadot: (text) => !text.startsWith('0x'),
+};
+
+/** Whether the text that was given carries a checksum, which has then been verified. */
+export const hasChecksum = (subject: Subject, text: string): boolean =>
+  CHECKSUM[chainOf(subject.chain).family]?.(text.trim()) ?? true;
