@@ -57,7 +57,7 @@ export const LIMITS = {
   shutdownMsMax: 15_000,
   /** A client that sends its headers, or takes its answer, slower than this is cut off (uWebSockets.js has the same fixed 10 s). */
   slowClientMs: 10_000,
-  /** Header bytes of one request: what uWebSockets.js allows; the node:http twin is set to the same. */
+  /** Header bytes of one request that come in pieces: what uWebSockets.js allows; the node:http twin allows no more in one piece either. */
   headerBytesMax: 4096,
   /** Above this an answer is handed to the socket in pieces as the client takes them, not copied into its buffer. */
   bufferedAnswerBytesMax: 64 * 1024,

@@ -130,10 +130,18 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     pending++;
     request.socket.setTimeout(0);
-    response.once('close', () => pending--);
+    response.once('close', () => {
+      pending--;
+      if (closing && pending === 0) server.closeAllConnections();
+    });
     const exchange = new NodeExchange(request, response, () => closing);
     const handler = router.match(exchange.method, exchange.path, exchange.params) ?? fallback;
-    handler(exchange);
+    try {
+      handler(exchange);
+    } catch (error) {
+      deps.log.error({ err: error, path: exchange.path }, 'a handler threw');
+      request.socket.destroy();
+    }
   };
 
   const settings = {
@@ -185,7 +193,8 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
           clearTimeout(deadline);
           resolve();
         });
-        server.closeIdleConnections();
+        if (pending === 0) server.closeAllConnections();
+        else server.closeIdleConnections();
       }),
   };
 }

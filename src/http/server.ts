@@ -3,6 +3,7 @@
  * twin, pass one conformance suite.
  */
 import { AssayError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
 import type { Router } from './router.ts';
 
 /**
@@ -36,6 +37,7 @@ export interface Exchange {
   reply(status: number, headers: string, body: string | Uint8Array): void;
 }
 
+/** Must not throw: the connection of one that does is closed without an answer. */
 export type Handler = (exchange: Exchange) => void;
 
 export interface ServerOptions {
@@ -48,6 +50,7 @@ export interface ServerDeps {
   readonly router: Router<Handler>;
   /** Answers what no route matches. */
   readonly fallback: Handler;
+  readonly log: Logger;
 }
 
 export interface HttpServer {

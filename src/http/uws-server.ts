@@ -102,6 +102,13 @@ class UwsExchange implements Exchange {
     return this.#abort.signal;
   }
 
+  /** Closes the connection without an answer. */
+  drop(): void {
+    if (this.#gone) return;
+    this.#hold();
+    this.#res.close();
+  }
+
   /** Called once the handler has returned. */
   returned(): void {
     if (!this.#replied) this.#hold();
@@ -177,7 +184,9 @@ class UwsExchange implements Exchange {
     if (status === 304) {
       res.endWithoutBody();
     } else if (this.method === 'HEAD') {
-      res.endWithoutBody(typeof body === 'string' ? Buffer.byteLength(body) : body.length, close);
+      // Told the length, endWithoutBody waits for a body of it, and the binding ends the process.
+      const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+      res.writeHeader('Content-Length', String(length)).endWithoutBody();
     } else if (body.length <= LIMITS.bufferedAnswerBytesMax || close) {
       res.end(body, close);
     } else {
@@ -231,7 +240,14 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   const answer = (res: HttpResponse, req: HttpRequest, method: string): void => {
     const exchange = new UwsExchange(res, req, method, req.getUrl(), tally);
     const handler: Handler = router.match(method, exchange.path, exchange.params) ?? fallback;
-    handler(exchange);
+    try {
+      handler(exchange);
+    } catch (error) {
+      // A request that is left without an answer ends the whole process in the binding, so this one ends here.
+      deps.log.error({ err: error, path: exchange.path }, 'a handler threw');
+      exchange.drop();
+      return;
+    }
     exchange.returned();
   };
 

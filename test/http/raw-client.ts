@@ -1,0 +1,92 @@
+/** A client that writes bytes as they are and reads answers one by one: what a fetch would never send or forgive. */
+import { connect, type Socket } from 'node:net';
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** Cuts one complete answer off the front of a text (latin1); null where it is not complete yet. */
+function cutAnswer(text: string, isHead = false): { answer: RawAnswer; rest: string } | null {
+  const end = text.indexOf('\r\n\r\n');
+  if (end < 0) return null;
+  const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n');
+  const headers = new Map(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+    }),
+  );
+  const status = Number(statusLine.split(' ')[1]);
+  const bodyless = isHead || status === 304 || status === 100;
+  const length = bodyless ? 0 : Number(headers.get('content-length') ?? 0);
+  const start = end + 4;
+  if (text.length < start + length) return null;
+  const body = Buffer.from(text.slice(start, start + length), 'latin1').toString('utf8');
+  return { answer: { status, headers, body }, rest: text.slice(start + length) };
+}
+
+export class RawClient {
+  readonly socket: Socket;
+  #received = '';
+  #closed = false;
+  #waiting: (() => void) | null = null;
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1');
+    this.socket.on('data', (chunk: Buffer) => {
+      this.#received += chunk.toString('latin1');
+      this.#waiting?.();
+    });
+    this.socket.on('error', () => {});
+    this.socket.on('close', () => {
+      this.#closed = true;
+      this.#waiting?.();
+    });
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  get received(): string {
+    return this.#received;
+  }
+
+  send(text: string | Uint8Array): void {
+    if (!this.socket.destroyed) this.socket.write(text);
+  }
+
+  /** The next answer; null where the server closed without one, or within `timeoutMs` said nothing. */
+  async next(options: { timeoutMs?: number; isHead?: boolean } = {}): Promise<RawAnswer | null> {
+    const deadline = performance.now() + (options.timeoutMs ?? 15_000);
+    for (;;) {
+      const cut = cutAnswer(this.#received, options.isHead);
+      if (cut) {
+        this.#received = cut.rest;
+        return cut.answer;
+      }
+      const left = deadline - performance.now();
+      if (this.#closed || left <= 0) return null;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left);
+        this.#waiting = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  }
+
+  /** Resolves with true when the server has closed the connection within the time. */
+  async ended(timeoutMs: number): Promise<boolean> {
+    const deadline = performance.now() + timeoutMs;
+    while (!this.#closed && performance.now() < deadline) await new Promise((r) => setTimeout(r, 20));
+    return this.#closed;
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+}
