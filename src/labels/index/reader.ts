@@ -30,8 +30,12 @@ export interface SnapshotMeta {
   readonly real: LabelCounts;
   readonly synthetic: LabelCounts;
   readonly sources: readonly SnapshotSource[];
+  /** Real labels by the scope they hold on (`EVM` or a chain) and by category. */
   readonly byChain: Readonly<Record<string, number>>;
   readonly byCategory: Readonly<Record<string, number>>;
+  /** The same of synthetic labels; absent where there are none. */
+  readonly syntheticByChain?: Readonly<Record<string, number>>;
+  readonly syntheticByCategory?: Readonly<Record<string, number>>;
   readonly checksum: string;
 }
 

@@ -180,10 +180,10 @@ export interface Segment {
   /** The canonical texts of the templates, in the order of their ids. */
   readonly templateTexts: readonly string[];
   /**
-   * Hands out all records, a chunk at a time, in a buffer that is used again: `words[0, count * SEGMENT_RECORD_WORDS)`.
-   * With `check`, compares the checksum at the end and throws STORE_CORRUPT where it differs.
+   * All records, a chunk at a time, in one buffer that is used again: `words[0, count * SEGMENT_RECORD_WORDS)`. With `check`,
+   * compares the checksum at the end and throws STORE_CORRUPT where it differs.
    */
-  forEachChunk(visit: (words: Int32Array, count: number) => void, check?: boolean): void;
+  chunks(check: boolean): Generator<readonly [words: Int32Array, count: number]>;
 }
 
 /** Opens a closed segment. Throws NOT_FOUND where there is none, STORE_CORRUPT or STORE_VERSION where it cannot be read. */
@@ -205,9 +205,7 @@ export function readSegment(path: string): Segment {
     path,
     stats,
     templateTexts,
-    forEachChunk(visit, check = false) {
-      readRecords(files.records, stats, visit, check ? createHash('sha256') : null);
-    },
+    chunks: (check) => readRecords(files.records, stats, check ? createHash('sha256') : null),
   };
 }
 
@@ -244,12 +242,11 @@ function parseHeader(line: string, path: string): SegmentStats {
   return header;
 }
 
-function readRecords(
+function* readRecords(
   path: string,
   stats: SegmentStats,
-  visit: (words: Int32Array, count: number) => void,
   digest: Hash | null,
-): void {
+): Generator<readonly [words: Int32Array, count: number]> {
   const chunk = new Int32Array(CHUNK_RECORDS * SEGMENT_RECORD_WORDS);
   const bytes = new Uint8Array(chunk.buffer);
   const file = openSync(path, 'r');
@@ -266,7 +263,7 @@ function readRecords(
         have += read;
       }
       digest?.update(bytes.subarray(0, wanted));
-      visit(chunk, count);
+      yield [chunk, count];
       left -= count;
     }
   } finally {

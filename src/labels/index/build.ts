@@ -1,0 +1,474 @@
+/**
+ * Builds a snapshot from segments: count, scatter into buckets, order and merge inside each, filter, write, publish. Memory is
+ * about 100 bytes a label and 1.5 KB a template. Readers keep the old snapshot until the last step, and so does a crash.
+ */
+import { createHash } from 'node:crypto';
+import { isoTime } from '../../base/clock.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Label } from '../label.ts';
+import { CATEGORIES } from '../taxonomy.ts';
+import type { BuildDeps, BuildOptions, BuildPhase } from './build-types.ts';
+import { isoFromDay } from './days.ts';
+import { buildFilter, slotPlace } from './filter.ts';
+import { beginBuild } from './folder.ts';
+import {
+  DAYS,
+  FLAGS,
+  FORMAT_VERSION,
+  FRAGMENT,
+  MAP_BYTES,
+  MULTIPLE,
+  RECORD_WORDS,
+  SANCTIONED,
+  SANCTIONED_SOMEWHERE,
+  type StoredMeta,
+  SYNTHETIC,
+  TEMPLATE,
+  TEMPLATE_WORDS,
+} from './format.ts';
+import type { LabelCounts, SnapshotMeta } from './reader.ts';
+import { readSegment, SEGMENT_RECORD_WORDS, type Segment } from './segment.ts';
+import { SLOT_WORDS } from './slot.ts';
+import { encodeTemplates } from './template-table.ts';
+import { SCOPES, templateFromText } from './template-text.ts';
+import { writeEnvironment } from './write-environment.ts';
+
+/** Addresses a bucket on average: one cache line more for the directory costs less than a second record to compare. */
+const BUCKET_LOAD = 1.5;
+/** Labels between two looks at the event loop and the signal: about 20 ms of work. */
+const PAUSE_EVERY = 1 << 18;
+
+type Pause = (phase: BuildPhase, done: number) => Promise<void>;
+
+/**
+ * Builds and publishes the snapshot of all labels of the segments. Throws STORE_BUSY where another build runs in the folder,
+ * INVALID_REQUEST where there are no labels or too many, STORE_CORRUPT or STORE_VERSION for an unreadable segment; an
+ * aborted signal throws its reason. After any throw the published snapshot is the one from before.
+ */
+export async function buildSnapshot(options: BuildOptions, deps: BuildDeps): Promise<SnapshotMeta> {
+  const building = beginBuild(options.folder, deps);
+  try {
+    const meta = await buildInto(building.folder, options, deps);
+    options.onProgress?.({ phase: 'publish', done: 1, total: 1 });
+    building.publish(meta.dataVersion);
+    return meta;
+  } finally {
+    building.end();
+  }
+}
+
+async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps): Promise<StoredMeta> {
+  const segments = options.segments.map((ref) => readSegment(ref.path));
+  const total = segments.reduce((sum, segment) => sum + segment.stats.labels, 0);
+  if (total === 0) throw new AssayError('INVALID_REQUEST', 'There are no labels to build an index of.');
+  if (total > LIMITS.indexLabelsMax) {
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `An index holds at most ${LIMITS.indexLabelsMax} labels; these are ${total}.`,
+    );
+  }
+  const pause: Pause = async (phase, done) => {
+    options.onProgress?.({ phase, done, total });
+    options.signal?.throwIfAborted();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  const bucketBits = Math.min(Math.max(Math.ceil(Math.log2(total / BUCKET_LOAD)), 4), 26);
+  const counted = await countBuckets(segments, bucketBits, pause);
+  const { texts, idsOf } = mergeTemplates(segments, counted.used);
+  const encoded = encodeTemplates(texts);
+  const records = await scatter(segments, idsOf, counted.starts, total, bucketBits, pause);
+  const merged = await mergeBuckets(
+    records,
+    counted.starts,
+    encoded.table,
+    texts,
+    options.compareLabels,
+    pause,
+  );
+  await pause('filter', 0);
+  const filter = buildFilter(records, RECORD_WORDS, merged.addresses);
+  await pause('filter', total);
+
+  const directory = counted.starts;
+  const lookup = Buffer.concat([bytesOf(directory), bytesOf(merged.overflow), filter.bytes]);
+  const values = {
+    records: bytesOf(records.subarray(0, merged.addresses * RECORD_WORDS)),
+    lookup,
+    texts: encoded.bytes,
+  };
+  if (values.records.length + lookup.length + values.texts.length > MAP_BYTES - (1 << 20)) {
+    throw new AssayError('INVALID_REQUEST', `The snapshot would be larger than ${MAP_BYTES} bytes.`);
+  }
+  const sha256 = {
+    records: sha256Of(values.records),
+    lookup: sha256Of(values.lookup),
+    texts: sha256Of(values.texts),
+  };
+  const checksum = createHash('sha256')
+    .update(`${FORMAT_VERSION} ${sha256.records} ${sha256.lookup} ${sha256.texts}`)
+    .digest('hex');
+  const meta: StoredMeta = {
+    formatVersion: FORMAT_VERSION,
+    dataVersion: checksum.slice(0, 16),
+    builtAt: isoTime(deps.clock.now()),
+    ...countLabels(texts, merged),
+    sources: options.segments.map((ref, index) => ({
+      ...ref.source,
+      labels: (segments[index] as Segment).stats.labels,
+    })),
+    checksum,
+    layout: {
+      addresses: merged.addresses,
+      bucketBits,
+      overflowWords: merged.overflow.length,
+      filter: filter.shape,
+      templates: texts.length,
+      scopes: SCOPES,
+      categories: CATEGORIES,
+      sourceIds: encoded.sourceIds,
+      sha256,
+    },
+  };
+  await pause('write', 0);
+  await writeEnvironment(folder, meta, values);
+  await pause('write', total);
+  return meta;
+}
+
+const bytesOf = (words: Int32Array | Uint32Array): Uint8Array =>
+  new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+
+const sha256Of = (bytes: Uint8Array): string => {
+  const digest = createHash('sha256');
+  // One update takes at most 2 GiB.
+  for (let from = 0; from < bytes.length; from += 1 << 28)
+    digest.update(bytes.subarray(from, from + (1 << 28)));
+  return digest.digest('hex');
+};
+
+/** First pass: where each bucket starts, and which templates have labels. Checks the segments' checksums on the way. */
+async function countBuckets(
+  segments: readonly Segment[],
+  bucketBits: number,
+  pause: Pause,
+): Promise<{ starts: Uint32Array; used: readonly Uint8Array[] }> {
+  const starts = new Uint32Array((1 << bucketBits) + 1);
+  const shift = 32 - bucketBits;
+  const used: Uint8Array[] = [];
+  let done = 0;
+  for (const segment of segments) {
+    const usedHere = new Uint8Array(segment.stats.templates);
+    const path = segment.path;
+    for (const [words, count] of segment.chunks(true)) {
+      for (let at = 0, end = count * SEGMENT_RECORD_WORDS; at < end; at += SEGMENT_RECORD_WORDS) {
+        const bucket = slotPlace(words, at) >>> shift;
+        starts[bucket + 1] = (starts[bucket + 1] as number) + 1;
+        const template = words[at + SLOT_WORDS] as number;
+        if (template >>> 0 >= usedHere.length) {
+          throw new AssayError('STORE_CORRUPT', `${path} names a template that it does not have.`);
+        }
+        usedHere[template] = 1;
+      }
+      done += count;
+      if (done % PAUSE_EVERY === 0) await pause('read', done);
+    }
+    used.push(usedHere);
+  }
+  for (let bucket = 1; bucket < starts.length; bucket++) {
+    starts[bucket] = (starts[bucket] as number) + (starts[bucket - 1] as number);
+  }
+  return { starts, used };
+}
+
+/** All templates that have labels, each once, ordered by their texts: the order of the segments leaves no trace. */
+function mergeTemplates(
+  segments: readonly Segment[],
+  used: readonly Uint8Array[],
+): { texts: string[]; idsOf: Int32Array[] } {
+  const ids = new Map<string, number>();
+  for (const [index, segment] of segments.entries()) {
+    const usedHere = used[index] as Uint8Array;
+    for (const [local, text] of segment.templateTexts.entries()) if (usedHere[local] === 1) ids.set(text, 0);
+  }
+  if (ids.size > LIMITS.labelTemplatesMax) {
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `An index holds at most ${LIMITS.labelTemplatesMax} different labels (address and dates aside); these are ${ids.size}.`,
+    );
+  }
+  const texts = [...ids.keys()].sort();
+  for (const [id, text] of texts.entries()) ids.set(text, id);
+  const idsOf = segments.map((segment) =>
+    Int32Array.from(segment.templateTexts, (text) => ids.get(text) ?? -1),
+  );
+  return { texts, idsOf };
+}
+
+/** Second pass: every label into its bucket, with the template's number of this snapshot. */
+async function scatter(
+  segments: readonly Segment[],
+  idsOf: readonly Int32Array[],
+  starts: Uint32Array,
+  total: number,
+  bucketBits: number,
+  pause: Pause,
+): Promise<Int32Array> {
+  const records = new Int32Array(total * RECORD_WORDS);
+  const next = starts.slice();
+  const shift = 32 - bucketBits;
+  let done = 0;
+  for (const [index, segment] of segments.entries()) {
+    const ids = idsOf[index] as Int32Array;
+    for (const [words, count] of segment.chunks(false)) {
+      for (let at = 0, end = count * SEGMENT_RECORD_WORDS; at < end; at += SEGMENT_RECORD_WORDS) {
+        const bucket = slotPlace(words, at) >>> shift;
+        const place = next[bucket] as number;
+        next[bucket] = place + 1;
+        const to = place * RECORD_WORDS;
+        records[to] = words[at] as number;
+        records[to + 1] = words[at + 1] as number;
+        records[to + 2] = words[at + 2] as number;
+        records[to + 3] = words[at + 3] as number;
+        records[to + 4] = words[at + 4] as number;
+        records[to + 5] = words[at + 5] as number;
+        records[to + TEMPLATE] = ids[words[at + SLOT_WORDS] as number] as number;
+        records[to + DAYS] = words[at + SLOT_WORDS + 1] as number;
+      }
+      done += count;
+      if (done % PAUSE_EVERY === 0) await pause('sort', done);
+    }
+  }
+  return records;
+}
+
+interface Merged {
+  readonly addresses: number;
+  readonly overflow: Int32Array;
+  /** Labels of each template, the same label of an address counted once. */
+  readonly labelsOfTemplate: Uint32Array;
+  readonly realAddresses: number;
+}
+
+/**
+ * Orders each bucket by slot and template, merges equal labels, moves the labels of addresses with several to the overflow
+ * area in the order of `compareLabels`, and closes the gaps. `records` and `starts` become the snapshot's.
+ */
+async function mergeBuckets(
+  records: Int32Array,
+  starts: Uint32Array,
+  table: Int32Array,
+  texts: readonly string[],
+  compareLabels: (a: Label, b: Label) => number,
+  pause: Pause,
+): Promise<Merged> {
+  const labelsOfTemplate = new Uint32Array(texts.length);
+  const held = new Int32Array(RECORD_WORDS);
+  const ranked = rankBy(compareLabels, texts);
+  let overflow = new Int32Array(1024);
+  let overflowEnd = 0;
+  let out = 0;
+  let realAddresses = 0;
+  const buckets = starts.length - 1;
+  let start = 0;
+  for (let bucket = 0; bucket < buckets; bucket++) {
+    const end = starts[bucket + 1] as number;
+    starts[bucket] = out;
+    if (end - start > 1) sortBucket(records, start, end, held);
+    for (let from = start; from < end; ) {
+      let same = from + 1;
+      while (same < end && sameSlot(records, from, same)) same++;
+      const at = from * RECORD_WORDS;
+      const to = out * RECORD_WORDS;
+      const kept = same - from === 1 ? 1 : mergeEqualLabels(records, from, same);
+      if (kept === 1) {
+        const template = records[at + TEMPLATE] as number;
+        const flags = table[template * TEMPLATE_WORDS + 3] as number;
+        labelsOfTemplate[template] = (labelsOfTemplate[template] as number) + 1;
+        if ((flags & SYNTHETIC) === 0) realAddresses++;
+        if (to !== at) records.copyWithin(to, at, at + FLAGS);
+        records[to + FLAGS] = flags;
+        records[to + FRAGMENT] = table[template * TEMPLATE_WORDS] as number;
+      } else {
+        if (overflowEnd + 1 + 2 * kept > overflow.length) {
+          const larger = new Int32Array((overflow.length + kept) * 2);
+          larger.set(overflow);
+          overflow = larger;
+        }
+        const order = ranked(records, from, kept);
+        const position = overflowEnd;
+        overflow[overflowEnd++] = kept;
+        let flags = MULTIPLE | SYNTHETIC;
+        for (const index of order) {
+          const label = index * RECORD_WORDS;
+          const template = records[label + TEMPLATE] as number;
+          const templateFlags = table[template * TEMPLATE_WORDS + 3] as number;
+          labelsOfTemplate[template] = (labelsOfTemplate[template] as number) + 1;
+          flags |= templateFlags & (SANCTIONED | SANCTIONED_SOMEWHERE);
+          if ((templateFlags & SYNTHETIC) === 0) flags &= ~SYNTHETIC;
+          overflow[overflowEnd++] = template;
+          overflow[overflowEnd++] = records[label + DAYS] as number;
+        }
+        if ((flags & SYNTHETIC) === 0) realAddresses++;
+        if (to !== at) records.copyWithin(to, at, at + SLOT_WORDS);
+        records[to + TEMPLATE] = position;
+        records[to + DAYS] = 0;
+        records[to + FLAGS] = flags;
+        records[to + FRAGMENT] = 0;
+      }
+      out++;
+      from = same;
+    }
+    start = end;
+    if (bucket % PAUSE_EVERY === 0) await pause('sort', start);
+  }
+  starts[buckets] = out;
+  return { addresses: out, overflow: overflow.slice(0, overflowEnd), labelsOfTemplate, realAddresses };
+}
+
+/** Orders records [start, end) by slot, then template, then days: insertion, a bucket holds one or two. */
+function sortBucket(records: Int32Array, start: number, end: number, held: Int32Array): void {
+  if (end - start > 64) {
+    sortLargeBucket(records, start, end);
+    return;
+  }
+  for (let index = start + 1; index < end; index++) {
+    let place = index;
+    while (place > start && compareRecords(records, place - 1, records, index) > 0) place--;
+    if (place === index) continue;
+    const at = index * RECORD_WORDS;
+    for (let word = 0; word < RECORD_WORDS; word++) held[word] = records[at + word] as number;
+    records.copyWithin((place + 1) * RECORD_WORDS, place * RECORD_WORDS, at);
+    records.set(held, place * RECORD_WORDS);
+  }
+}
+
+/** One address with thousands of labels, or an input made to collide: insertion would take the square of it. */
+function sortLargeBucket(records: Int32Array, start: number, end: number): void {
+  const copy = records.slice(start * RECORD_WORDS, end * RECORD_WORDS);
+  const order = Array.from({ length: end - start }, (_, index) => index);
+  order.sort((a, b) => compareRecords(copy, a, copy, b));
+  for (const [place, index] of order.entries()) {
+    records.set(
+      copy.subarray(index * RECORD_WORDS, (index + 1) * RECORD_WORDS),
+      (start + place) * RECORD_WORDS,
+    );
+  }
+}
+
+function compareRecords(a: Int32Array, first: number, b: Int32Array, second: number): number {
+  const left = first * RECORD_WORDS;
+  const right = second * RECORD_WORDS;
+  for (let word = 0; word < FLAGS; word++) {
+    const difference = (a[left + word] as number) - (b[right + word] as number);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function sameSlot(records: Int32Array, first: number, second: number): boolean {
+  const left = first * RECORD_WORDS;
+  const right = second * RECORD_WORDS;
+  for (let word = 0; word < SLOT_WORDS; word++)
+    if (records[left + word] !== records[right + word]) return false;
+  return true;
+}
+
+/** Makes one of each run of equal templates in [from, to): earliest first day, latest last day. Returns how many are left. */
+function mergeEqualLabels(records: Int32Array, from: number, to: number): number {
+  let kept = 1;
+  for (let index = from + 1; index < to; index++) {
+    const at = index * RECORD_WORDS;
+    const last = (from + kept - 1) * RECORD_WORDS;
+    if (records[at + TEMPLATE] === records[last + TEMPLATE]) {
+      records[last + DAYS] = mergeDays(records[last + DAYS] as number, records[at + DAYS] as number);
+      continue;
+    }
+    const place = (from + kept) * RECORD_WORDS;
+    records[place + TEMPLATE] = records[at + TEMPLATE] as number;
+    records[place + DAYS] = records[at + DAYS] as number;
+    kept++;
+  }
+  return kept;
+}
+
+function mergeDays(a: number, b: number): number {
+  const firstA = a & 0xffff;
+  const firstB = b & 0xffff;
+  const first = firstA === 0 ? firstB : firstB === 0 ? firstA : Math.min(firstA, firstB);
+  return first | (Math.max(a >>> 16, b >>> 16) << 16);
+}
+
+/** The records [from, from + count) of one address, best label first. Templates are decoded through a small cache. */
+function rankBy(
+  compareLabels: (a: Label, b: Label) => number,
+  texts: readonly string[],
+): (records: Int32Array, from: number, count: number) => number[] {
+  const cache = new Map<number, ReturnType<typeof templateFromText>>();
+  const template = (id: number): ReturnType<typeof templateFromText> => {
+    let found = cache.get(id);
+    if (!found) {
+      // Which labels share addresses is seldom a matter of many templates; starting over is cheaper than keeping order.
+      if (cache.size >= 1 << 15) cache.clear();
+      found = templateFromText(texts[id] as string);
+      cache.set(id, found);
+    }
+    return found;
+  };
+  return (records, from, count) => {
+    const labels = Array.from({ length: count }, (_, index) => {
+      const at = (from + index) * RECORD_WORDS;
+      const id = records[at + TEMPLATE] as number;
+      const days = records[at + DAYS] as number;
+      const label: Label = {
+        ...template(id),
+        firstSeen: isoFromDay(days & 0xffff),
+        lastSeen: isoFromDay(days >>> 16),
+      };
+      return { index: from + index, id, label };
+    });
+    // Template ids follow the texts: a tie is decided by content.
+    labels.sort((a, b) => compareLabels(a.label, b.label) || a.id - b.id);
+    return labels.map((entry) => entry.index);
+  };
+}
+
+type Counts = Pick<
+  StoredMeta,
+  'real' | 'synthetic' | 'byChain' | 'byCategory' | 'syntheticByChain' | 'syntheticByCategory'
+>;
+
+function countLabels(texts: readonly string[], merged: Merged): Counts {
+  const tally = () => ({
+    labels: 0,
+    entities: new Set<string>(),
+    byChain: {} as Record<string, number>,
+    byCategory: {} as Record<string, number>,
+  });
+  const real = tally();
+  const synthetic = tally();
+  for (const [id, text] of texts.entries()) {
+    const template = templateFromText(text);
+    const counts = template.synthetic ? synthetic : real;
+    const labels = merged.labelsOfTemplate[id] as number;
+    counts.labels += labels;
+    counts.entities.add(template.entity.id);
+    counts.byChain[template.scope] = (counts.byChain[template.scope] ?? 0) + labels;
+    counts.byCategory[template.category] = (counts.byCategory[template.category] ?? 0) + labels;
+  }
+  const counts = (side: ReturnType<typeof tally>, addresses: number): LabelCounts => ({
+    addresses,
+    labels: side.labels,
+    entities: side.entities.size,
+  });
+  return {
+    real: counts(real, merged.realAddresses),
+    synthetic: counts(synthetic, merged.addresses - merged.realAddresses),
+    byChain: real.byChain,
+    byCategory: real.byCategory,
+    ...(synthetic.labels === 0
+      ? {}
+      : { syntheticByChain: synthetic.byChain, syntheticByCategory: synthetic.byCategory }),
+  };
+}

@@ -1,0 +1,184 @@
+/**
+ * A binary fuse filter of 8 bits: says "not in here" of an address without touching the records, wrong once in 256.
+ * Source: Graf and Lemire, "Binary Fuse Filters: Fast and Smaller Than Xor Filters", https://arxiv.org/abs/2201.01174,
+ * three-wise, with 32-bit hashes of the slot in place of one of 64 bits.
+ */
+import { filterHash, placeHash, SLOT_WORDS } from './slot.ts';
+
+export interface FilterShape {
+  /** log2 of the segment's length. */
+  readonly segmentBits: number;
+  /** Number of first positions: segments times their length. */
+  readonly span: number;
+  /** Bytes of the filter. */
+  readonly bytes: number;
+}
+
+/** A filter that could not be built (it needs two slots with equal 64-bit hashes, many times over) lets everything pass. */
+export const OPEN_FILTER: FilterShape = { segmentBits: 0, span: 0, bytes: 0 };
+
+/** Segment masks take two times this many bits of one 32-bit hash. */
+const SEGMENT_BITS_MAX = 16;
+const ATTEMPTS_MAX = 8;
+
+/** Sizes as in the paper's reference implementation, for `keys` keys. */
+export function filterShape(keys: number, growth: number): FilterShape {
+  const count = Math.max(keys, 2);
+  const segmentBits = Math.min(
+    Math.max(Math.floor(Math.log(count) / Math.log(3.33) + 2.25), 2),
+    SEGMENT_BITS_MAX,
+  );
+  const segment = 1 << segmentBits;
+  const factor = Math.max(1.125, 0.875 + (0.25 * Math.log(1_000_000)) / Math.log(count)) * growth;
+  const segments = Math.max(Math.ceil((count * factor) / segment) - 2, 1);
+  return { segmentBits, span: segments * segment, bytes: (segments + 2) * segment };
+}
+
+/** Position in the first of the three segments: the place hash scaled to the span. */
+export const firstPosition = (place: number, span: number): number =>
+  ((place >>> 0) * (span / 4_294_967_296)) | 0;
+
+/** One byte of both hashes, of bits that the positions leave alone as far as they can. */
+export const fingerprint = (place: number, second: number): number =>
+  (Math.imul(place ^ (second >>> 9), 0x9e3779b1) >>> 24) ^ (second >>> 28);
+
+export interface Filter {
+  readonly shape: FilterShape;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Builds the filter of `count` slots, which stand in `records` every `stride` words, ordered by their place hash (so that
+ * memory is walked in order). Two neighbours with equal hashes are taken once.
+ */
+export function buildFilter(records: Int32Array, stride: number, count: number): Filter {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const shape = filterShape(count, 1 + attempt / 16);
+    const bytes = tryFilter(records, stride, count, shape);
+    if (bytes) return { shape, bytes };
+  }
+  return { shape: OPEN_FILTER, bytes: new Uint8Array(0) };
+}
+
+function tryFilter(
+  records: Int32Array,
+  stride: number,
+  count: number,
+  shape: FilterShape,
+): Uint8Array | null {
+  const { span, segmentBits, bytes: size } = shape;
+  const segment = 1 << segmentBits;
+  const mask = segment - 1;
+  // Of each position: how many keys still use it (times 4, plus the exclusive or of which of its three they are), and the
+  // exclusive or of their hashes. A position with one key left names that key.
+  const uses = new Uint16Array(size);
+  const places = new Int32Array(size);
+  const seconds = new Int32Array(size);
+  let keys = 0;
+  let before = 0;
+  let beforeSecond = 0;
+  for (let key = 0, at = 0; key < count; key++, at += stride) {
+    const place = slotPlace(records, at);
+    const second = slotSecond(records, at);
+    if (key > 0 && place === before && second === beforeSecond) continue;
+    before = place;
+    beforeSecond = second;
+    keys++;
+    const first = firstPosition(place, span);
+    const middle = (first + segment) ^ (second & mask);
+    const last = (first + 2 * segment) ^ ((second >>> segmentBits) & mask);
+    uses[first] = (uses[first] as number) + 4;
+    uses[middle] = ((uses[middle] as number) + 4) ^ 1;
+    uses[last] = ((uses[last] as number) + 4) ^ 2;
+    places[first] = (places[first] as number) ^ place;
+    places[middle] = (places[middle] as number) ^ place;
+    places[last] = (places[last] as number) ^ place;
+    seconds[first] = (seconds[first] as number) ^ second;
+    seconds[middle] = (seconds[middle] as number) ^ second;
+    seconds[last] = (seconds[last] as number) ^ second;
+    if ((uses[first] as number) >= 0xfff0) return null;
+  }
+
+  const alone = new Int32Array(size);
+  let waiting = 0;
+  for (let position = 0; position < size; position++) {
+    if ((uses[position] as number) >> 2 === 1) alone[waiting++] = position;
+  }
+  const orderPlaces = new Int32Array(keys);
+  const orderSeconds = new Int32Array(keys);
+  const orderWhich = new Uint8Array(keys);
+  let taken = 0;
+  while (waiting > 0) {
+    const position = alone[--waiting] as number;
+    if ((uses[position] as number) >> 2 !== 1) continue;
+    const place = places[position] as number;
+    const second = seconds[position] as number;
+    const which = (uses[position] as number) & 3;
+    orderPlaces[taken] = place;
+    orderSeconds[taken] = second;
+    orderWhich[taken] = which;
+    taken++;
+    const first = firstPosition(place, span);
+    const middle = (first + segment) ^ (second & mask);
+    const last = (first + 2 * segment) ^ ((second >>> segmentBits) & mask);
+    for (let other = 0; other < 3; other++) {
+      const target = other === 0 ? first : other === 1 ? middle : last;
+      const left = ((uses[target] as number) - 4) ^ other;
+      uses[target] = left;
+      places[target] = (places[target] as number) ^ place;
+      seconds[target] = (seconds[target] as number) ^ second;
+      if (left >> 2 === 1) alone[waiting++] = target;
+    }
+  }
+  if (taken !== keys) return null;
+
+  const filter = new Uint8Array(size);
+  for (let index = taken - 1; index >= 0; index--) {
+    const place = orderPlaces[index] as number;
+    const second = orderSeconds[index] as number;
+    const first = firstPosition(place, span);
+    const middle = (first + segment) ^ (second & mask);
+    const last = (first + 2 * segment) ^ ((second >>> segmentBits) & mask);
+    const others =
+      (filter[first] as number) ^
+      (filter[middle] as number) ^
+      (filter[last] as number) ^
+      fingerprint(place, second);
+    const which = orderWhich[index] as number;
+    filter[which === 0 ? first : which === 1 ? middle : last] = others;
+  }
+  return filter;
+}
+
+/** Whether the filter lets a slot with these hashes pass. Always true for a slot it was built from. */
+export function passesFilter(bytes: Uint8Array, shape: FilterShape, place: number, second: number): boolean {
+  if (shape.bytes === 0) return true;
+  const segment = 1 << shape.segmentBits;
+  const mask = segment - 1;
+  const first = firstPosition(place, shape.span);
+  const middle = (first + segment) ^ (second & mask);
+  const last = (first + 2 * segment) ^ ((second >>> shape.segmentBits) & mask);
+  const found = (bytes[first] as number) ^ (bytes[middle] as number) ^ (bytes[last] as number);
+  return found === (fingerprint(place, second) & 0xff);
+}
+
+/** The place hash of the slot at `records[at]`. */
+export const slotPlace = (records: Int32Array, at: number): number =>
+  placeHash(
+    records[at] as number,
+    records[at + 1] as number,
+    records[at + 2] as number,
+    records[at + 3] as number,
+    records[at + 4] as number,
+    records[at + SLOT_WORDS - 1] as number,
+  );
+
+const slotSecond = (records: Int32Array, at: number): number =>
+  filterHash(
+    records[at] as number,
+    records[at + 1] as number,
+    records[at + 2] as number,
+    records[at + 3] as number,
+    records[at + 4] as number,
+    records[at + SLOT_WORDS - 1] as number,
+  );

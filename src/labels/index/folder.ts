@@ -1,0 +1,188 @@
+/**
+ * The folder of snapshots: `CURRENT` names the one in force, every other entry is a snapshot in use, one being built, or
+ * waste. Publishing is the rename of a file; taking away what nobody holds never races with those who come.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { threadId } from 'node:worker_threads';
+import { isoTime } from '../../base/clock.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { BuildDeps } from './build-types.ts';
+import { isLeaseLive, type Lease, leaseText, sweepLeases, takeLease } from './lease.ts';
+import { syncFolder } from './segment.ts';
+
+const CURRENT = 'CURRENT';
+const BUILD_LOCK = 'build.lock';
+const BUILDING = 'building-';
+const SNAPSHOT = 'snapshot-';
+const WASTE = 'waste-';
+const LEASES = 'leases';
+
+/** Path of the snapshot in force; null where none was published yet. */
+export function currentSnapshot(root: string): string | null {
+  let name: string;
+  try {
+    name = readFileSync(join(root, CURRENT), 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  if (!name.startsWith(SNAPSHOT) || name.includes('/') || name.includes('..')) {
+    throw new AssayError('STORE_CORRUPT', `${join(root, CURRENT)} does not name a snapshot.`);
+  }
+  return join(root, name);
+}
+
+/** Changes whenever another snapshot is published; costs one system call. Null where none was published yet. */
+export function publicationMark(root: string): string | null {
+  const state = statSync(join(root, CURRENT), { bigint: true, throwIfNoEntry: false });
+  return state ? `${state.ino}.${state.mtimeNs}.${state.ctimeNs}` : null;
+}
+
+let leasesTaken = 0;
+
+/**
+ * Lays a lease in the snapshot in force. Whoever takes snapshots away looks for leases after `CURRENT` moved on: a lease that
+ * is laid, and then still finds its snapshot in force, was there in time. Null where none was published yet.
+ */
+export function leaseCurrent(root: string): { path: string; lease: Lease } | null {
+  // Each round but the last means that a whole snapshot was published meanwhile.
+  for (let round = 0; round < 100; round++) {
+    const path = currentSnapshot(root);
+    if (path === null) return null;
+    let lease: Lease;
+    try {
+      lease = takeLease(join(path, LEASES, `${process.pid}-${threadId}-${leasesTaken++}`));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (currentSnapshot(root) !== path) continue;
+      throw new AssayError(
+        'STORE_CORRUPT',
+        `${join(root, CURRENT)} names a snapshot that is not there: ${path}.`,
+      );
+    }
+    if (currentSnapshot(root) === path) return { path, lease };
+    lease.release();
+  }
+  throw new AssayError('STORE_BUSY', `Snapshots of ${root} are published faster than they can be opened.`);
+}
+
+/** Takes away every snapshot that is neither in force nor held. Returns how many went. */
+export function removeUnheld(root: string, log: Logger): number {
+  const current = currentSnapshot(root);
+  let removed = 0;
+  for (const name of readdirSync(root)) {
+    const path = join(root, name);
+    if (name.startsWith(WASTE)) {
+      rmSync(path, { recursive: true, force: true });
+      continue;
+    }
+    if (!name.startsWith(SNAPSHOT) || path === current || sweepLeases(join(path, LEASES))) continue;
+    // In one step out of reach, then at leisure: nobody opens a half-removed snapshot.
+    const waste = join(root, `${WASTE}${name}`);
+    try {
+      renameSync(path, waste);
+      rmSync(waste, { recursive: true, force: true });
+      removed++;
+    } catch (error) {
+      // Another process took it first; what is left goes next time.
+      log.debug({ path, reason: messageOf(error) }, 'snapshot not removed');
+    }
+  }
+  return removed;
+}
+
+export interface Building {
+  /** Empty folder, on the same file system, for the snapshot's files. */
+  readonly folder: string;
+  /** Puts the finished folder in force: durable first, then one rename. */
+  publish(dataVersion: string): void;
+  /** Removes what was not published, and old snapshots that nobody holds. Always to be called. */
+  end(): void;
+}
+
+/** Claims the folder for one build, removing what earlier builds left when they died. Throws STORE_BUSY. */
+export function beginBuild(root: string, deps: BuildDeps): Building {
+  mkdirSync(root, { recursive: true });
+  const lock = claimBuild(root);
+  for (const name of readdirSync(root)) {
+    if (name.startsWith(BUILDING)) rmSync(join(root, name), { recursive: true, force: true });
+  }
+  const folder = join(root, `${BUILDING}${process.pid}`);
+  mkdirSync(join(folder, LEASES), { recursive: true });
+  return {
+    folder,
+    publish(dataVersion) {
+      const stamp = isoTime(deps.clock.now()).replace(/\D/g, '');
+      let name = `${SNAPSHOT}${stamp}-${dataVersion}`;
+      for (let again = 2; existsSync(join(root, name)); again++)
+        name = `${SNAPSHOT}${stamp}-${dataVersion}-${again}`;
+      renameSync(folder, join(root, name));
+      syncFolder(root);
+      point(root, name);
+    },
+    end() {
+      rmSync(folder, { recursive: true, force: true });
+      try {
+        removeUnheld(root, deps.log);
+      } finally {
+        lock.release();
+      }
+    },
+  };
+}
+
+function point(root: string, name: string): void {
+  const next = join(root, `${CURRENT}.next`);
+  const file = openSync(next, 'w');
+  try {
+    writeSync(file, `${name}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(next, join(root, CURRENT));
+  syncFolder(root);
+}
+
+function claimBuild(root: string): Lease {
+  const path = join(root, BUILD_LOCK);
+  for (let round = 0; round < 3; round++) {
+    try {
+      return takeLease(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const found = leaseText(path);
+    if (found === null) continue;
+    if (isLeaseLive(path)) break;
+    clearDeadLock(path, found);
+  }
+  throw new AssayError('STORE_BUSY', `Another process is building a label index in ${root}.`);
+}
+
+/** Takes a dead lock away: moved aside first, and put back where it turns out that another claimant was here before. */
+function clearDeadLock(path: string, deadText: string): void {
+  const aside = `${path}.${process.pid}-${threadId}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  if (leaseText(aside) === deadText) rmSync(aside, { force: true });
+  else renameSync(aside, path);
+}

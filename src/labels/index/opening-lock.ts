@@ -1,0 +1,40 @@
+/**
+ * One thread of a process at a time opens a snapshot: lmdb-js keeps the memory of its views in one table for all threads,
+ * without a lock of its own. The threads share no object, so they meet at a file.
+ */
+
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { AssayError } from '../../base/errors.ts';
+import { isLeaseLive, takeLease } from './lease.ts';
+
+/** An opening takes milliseconds; a machine that needs seconds for one is in trouble of another kind. */
+const WAIT_MS = 2;
+const ROUNDS_MAX = 5000;
+
+/** Runs `work` while no other thread of this process does, for snapshots beside `path`. */
+export function withOpeningLock<T>(path: string, work: () => T): T {
+  const lockPath = join(dirname(path), `opening-${process.pid}`);
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    let lease: ReturnType<typeof takeLease>;
+    try {
+      lease = takeLease(lockPath);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      // A thread that was ended while it opened leaves its file; so does an earlier process of this number.
+      if (round % 100 === 99 && !isLeaseLive(lockPath)) rmSync(lockPath, { force: true });
+      Atomics.wait(sleeper, 0, 0, WAIT_MS);
+      continue;
+    }
+    try {
+      return work();
+    } finally {
+      lease.release();
+    }
+  }
+  throw new AssayError(
+    'STORE_BUSY',
+    `The label snapshot ${path} could not be opened: another thread holds the lock.`,
+  );
+}

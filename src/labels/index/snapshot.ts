@@ -1,0 +1,367 @@
+/** An open snapshot: the look-up over views of the memory map. Every answer is copied out of it; no view leaves this file. */
+import { join } from 'node:path';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import { openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
+import type { AddressKey } from '../../chains/address/address.ts';
+import { type ChainId, isEvm } from '../../chains/registry.ts';
+import type { Label } from '../label.ts';
+import { NO_DAY, writeIsoDay } from './days.ts';
+import { fingerprint, firstPosition } from './filter.ts';
+import {
+  DAYS,
+  ENVIRONMENT_FILE,
+  FLAGS,
+  FORMAT_VERSION,
+  FRAGMENT,
+  MAP_BYTES,
+  MULTIPLE,
+  RECORD_WORDS,
+  SANCTIONED,
+  SANCTIONED_SOMEWHERE,
+  SCOPE_EVM,
+  type StoredMeta,
+  TEMPLATE,
+  TEMPLATE_WORDS,
+  VALUE_KEYS,
+} from './format.ts';
+import { withOpeningLock } from './opening-lock.ts';
+import { type LabelHandle, type LabelReader, NOT_LABELLED, type SnapshotMeta } from './reader.ts';
+import { filterHash, placeHash, SLOT_WORDS, wordAt, writeSlot } from './slot.ts';
+import { BETWEEN_DAYS, TemplateDecoder } from './template-table.ts';
+
+const NO_LABELS: readonly Label[] = Object.freeze([]);
+const BETWEEN = Buffer.from(BETWEEN_DAYS);
+const NULL = Buffer.from('null');
+/** `"YYYY-MM-DD"` twice, and what stands between. */
+const DAYS_BYTES_MAX = 12 + BETWEEN.length + 12;
+
+const COMMA = 44;
+const OPEN_BRACKET = 91;
+const CLOSE_BRACKET = 93;
+const QUOTE = 34;
+
+/** The values of a snapshot as they stand in its environment. */
+export interface SnapshotViews {
+  readonly meta: StoredMeta;
+  readonly records: Uint8Array;
+  readonly lookup: Uint8Array;
+  readonly texts: Uint8Array;
+}
+
+export interface OpenedSnapshot {
+  readonly reader: LabelReader;
+  /** Closes the environment. Only when nothing can call the reader any more: its views would read unmapped memory. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the snapshot in a folder for as long as the process lives: fit for a command that reads one snapshot. Whoever serves
+ * takes a SnapshotSet. Throws NOT_FOUND, STORE_VERSION or STORE_CORRUPT.
+ */
+export function openSnapshot(path: string): LabelReader {
+  return openSnapshotClosable(path).reader;
+}
+
+/** Opens the snapshot in a folder for a caller that knows when its reader has become unreachable. */
+export function openSnapshotClosable(path: string): OpenedSnapshot {
+  const { environment, views } = openViews(path);
+  return { reader: new MappedReader(views), close: () => environment.close() };
+}
+
+/** Opens the environment of a snapshot and takes its four values. */
+export function openViews(path: string): { environment: RootDatabase; views: SnapshotViews } {
+  const file = join(path, ENVIRONMENT_FILE);
+  return withOpeningLock(path, () => {
+    let environment: RootDatabase;
+    try {
+      environment = openEnvironment(file, {
+        encoding: 'binary',
+        keyEncoding: 'binary',
+        readOnly: true,
+        mapSize: MAP_BYTES,
+      });
+    } catch (cause) {
+      throw new AssayError(
+        'STORE_CORRUPT',
+        `The label snapshot ${file} cannot be opened: ${messageOf(cause)}`,
+        {
+          cause,
+        },
+      );
+    }
+    try {
+      return { environment, views: readViews(environment, file) };
+    } catch (error) {
+      void environment.close();
+      throw error;
+    }
+  });
+}
+
+function readViews(environment: RootDatabase, file: string): SnapshotViews {
+  const metaBytes = environment.getBinary(VALUE_KEYS.meta);
+  if (!metaBytes) throw new AssayError('STORE_CORRUPT', `${file} holds no label snapshot.`);
+  const meta = JSON.parse(metaBytes.toString('utf8')) as StoredMeta;
+  if (meta.formatVersion !== FORMAT_VERSION) {
+    throw new AssayError(
+      'STORE_VERSION',
+      `${file} is of format ${meta.formatVersion}; this version reads ${FORMAT_VERSION}. Run 'assay index build'.`,
+    );
+  }
+  const value = (key: Buffer): Uint8Array => {
+    const view = environment.getBinaryFast(key);
+    if (!view) throw new AssayError('STORE_CORRUPT', `${file} has no value '${key.toString()}'.`);
+    return isMapped(view) ? view : Uint8Array.from(view.subarray(0, view.length));
+  };
+  const views = {
+    meta,
+    records: value(VALUE_KEYS.records),
+    lookup: value(VALUE_KEYS.lookup),
+    texts: value(VALUE_KEYS.texts),
+  };
+  const { addresses, bucketBits, overflowWords, filter } = meta.layout;
+  if (
+    views.records.length !== addresses * RECORD_WORDS * 4 ||
+    views.lookup.length !== ((1 << bucketBits) + 1 + overflowWords) * 4 + filter.bytes
+  ) {
+    throw new AssayError('STORE_CORRUPT', `The values of ${file} have not the sizes that its layout names.`);
+  }
+  return views;
+}
+
+/** Small values come in lmdb-js's one buffer, which the next read overwrites; large ones are the memory map itself. */
+const isMapped = (view: Uint8Array): boolean =>
+  (view.buffer as { isSharedMap?: boolean }).isSharedMap === true;
+
+export const wordsOf = (bytes: Uint8Array, offset: number, words: number): Int32Array =>
+  new Int32Array(bytes.buffer, bytes.byteOffset + offset, words);
+
+class MappedReader implements LabelReader {
+  readonly meta: SnapshotMeta;
+  private readonly records: Int32Array;
+  private readonly directory: Int32Array;
+  private readonly overflow: Int32Array;
+  private readonly filter: Uint8Array;
+  private readonly textWords: Int32Array;
+  private readonly texts: Uint8Array;
+  private readonly table: Int32Array;
+  private readonly decoder: TemplateDecoder;
+  private readonly scopeNumbers: ReadonlyMap<string, number>;
+  private readonly bucketShift: number;
+  private readonly segmentBits: number;
+  private readonly filterSpan: number;
+  private readonly hasFilter: boolean;
+  private readonly slot = new Int32Array(SLOT_WORDS);
+  private out: Uint8Array = new Uint8Array(0);
+  private outWords: DataView = new DataView(new ArrayBuffer(0));
+
+  constructor(views: SnapshotViews) {
+    const { layout } = views.meta;
+    const directoryWords = (1 << layout.bucketBits) + 1;
+    this.meta = views.meta;
+    this.records = wordsOf(views.records, 0, layout.addresses * RECORD_WORDS);
+    this.directory = wordsOf(views.lookup, 0, directoryWords);
+    this.overflow = wordsOf(views.lookup, directoryWords * 4, layout.overflowWords);
+    this.filter = views.lookup.subarray((directoryWords + layout.overflowWords) * 4);
+    this.texts = views.texts;
+    this.textWords = wordsOf(views.texts, 0, views.texts.length >>> 2);
+    this.table = wordsOf(views.texts, 0, layout.templates * TEMPLATE_WORDS);
+    this.decoder = new TemplateDecoder(views.texts, layout);
+    this.scopeNumbers = new Map(layout.scopes.map((scope, number) => [scope, number]));
+    this.bucketShift = 32 - layout.bucketBits;
+    this.segmentBits = layout.filter.segmentBits;
+    this.filterSpan = layout.filter.span;
+    this.hasFilter = layout.filter.bytes > 0;
+  }
+
+  find(keys: Uint8Array, offset: number, length: number): LabelHandle {
+    if (length === 22) {
+      // The common key (EVM, hash160) keeps its slot in registers.
+      return this.findSlot(
+        wordAt(keys, offset),
+        wordAt(keys, offset + 4),
+        wordAt(keys, offset + 8),
+        wordAt(keys, offset + 12),
+        wordAt(keys, offset + 16),
+        (keys[offset + 20] as number) | ((keys[offset + 21] as number) << 8),
+      );
+    }
+    if (length < 2) return NOT_LABELLED;
+    const { slot } = this;
+    writeSlot(keys, offset, length, slot, 0);
+    return this.findSlot(
+      slot[0] as number,
+      slot[1] as number,
+      slot[2] as number,
+      slot[3] as number,
+      slot[4] as number,
+      slot[5] as number,
+    );
+  }
+
+  private findSlot(a: number, b: number, c: number, d: number, e: number, f: number): LabelHandle {
+    const place = placeHash(a, b, c, d, e, f);
+    if (this.hasFilter) {
+      const { filter, segmentBits } = this;
+      const second = filterHash(a, b, c, d, e, f);
+      const segment = 1 << segmentBits;
+      const first = firstPosition(place, this.filterSpan);
+      const middle = (first + segment) ^ (second & (segment - 1));
+      const last = (first + 2 * segment) ^ ((second >>> segmentBits) & (segment - 1));
+      const found = (filter[first] as number) ^ (filter[middle] as number) ^ (filter[last] as number);
+      if (found !== (fingerprint(place, second) & 0xff)) return NOT_LABELLED;
+    }
+    const { records, directory } = this;
+    const bucket = place >>> this.bucketShift;
+    const end = directory[bucket + 1] as number;
+    for (let record = directory[bucket] as number; record < end; record++) {
+      const at = record * RECORD_WORDS;
+      if (
+        records[at + 1] === b &&
+        records[at + 2] === c &&
+        records[at + 3] === d &&
+        records[at + 4] === e &&
+        records[at + 5] === f &&
+        records[at] === a
+      ) {
+        return record;
+      }
+    }
+    return NOT_LABELLED;
+  }
+
+  labels(handle: LabelHandle, chain: ChainId): readonly Label[] {
+    if (handle < 0) return NO_LABELS;
+    const { records } = this;
+    const at = handle * RECORD_WORDS;
+    const flags = records[at + FLAGS] as number;
+    const scope = this.scopeNumbers.get(chain) as number;
+    if ((flags & MULTIPLE) === 0) {
+      if (!this.holds(flags, scope, chain)) return NO_LABELS;
+      return [this.decoder.label(records[at + TEMPLATE] as number, records[at + DAYS] as number)];
+    }
+    const found: Label[] = [];
+    let position = records[at + TEMPLATE] as number;
+    for (let left = this.overflow[position++] as number; left > 0; left--, position += 2) {
+      const template = this.overflow[position] as number;
+      if (!this.holds(this.table[template * TEMPLATE_WORDS + 3] as number, scope, chain)) continue;
+      found.push(this.decoder.label(template, this.overflow[position + 1] as number));
+    }
+    return found;
+  }
+
+  lookup(key: AddressKey, chain: ChainId): readonly Label[] {
+    return this.labels(this.find(key, 0, key.length), chain);
+  }
+
+  writeLabelsJson(handle: LabelHandle, chain: ChainId, out: Uint8Array, offset: number): number {
+    if (offset + 2 > out.length) return -1;
+    if (handle < 0) {
+      out[offset] = OPEN_BRACKET;
+      out[offset + 1] = CLOSE_BRACKET;
+      return offset + 2;
+    }
+    if (out !== this.out) {
+      this.out = out;
+      this.outWords = new DataView(out.buffer, out.byteOffset, out.length);
+    }
+    const { records } = this;
+    const at = handle * RECORD_WORDS;
+    const flags = records[at + FLAGS] as number;
+    const scope = this.scopeNumbers.get(chain) as number;
+    let end = offset;
+    out[end++] = OPEN_BRACKET;
+    if ((flags & MULTIPLE) === 0) {
+      if (this.holds(flags, scope, chain)) {
+        end = this.writeLabel(records[at + FRAGMENT] as number, records[at + DAYS] as number, out, end);
+      }
+    } else {
+      let position = records[at + TEMPLATE] as number;
+      for (let left = this.overflow[position++] as number; left > 0; left--, position += 2) {
+        const entry = (this.overflow[position] as number) * TEMPLATE_WORDS;
+        if (!this.holds(this.table[entry + 3] as number, scope, chain)) continue;
+        if (end > offset + 1) {
+          if (end >= out.length) return -1;
+          out[end++] = COMMA;
+        }
+        end = this.writeLabel(this.table[entry] as number, this.overflow[position + 1] as number, out, end);
+        if (end < 0) return -1;
+      }
+    }
+    if (end < 0 || end >= out.length) return -1;
+    out[end++] = CLOSE_BRACKET;
+    return end;
+  }
+
+  isSanctioned(handle: LabelHandle, chain: ChainId): boolean {
+    if (handle < 0) return false;
+    const flags = this.records[handle * RECORD_WORDS + FLAGS] as number;
+    if ((flags & (SANCTIONED | SANCTIONED_SOMEWHERE)) === 0) return false;
+    if ((flags & SANCTIONED) !== 0) return true;
+    const scope = this.scopeNumbers.get(chain) as number;
+    if ((flags & MULTIPLE) === 0) return this.holds(flags, scope, chain);
+    let position = this.records[handle * RECORD_WORDS + TEMPLATE] as number;
+    for (let left = this.overflow[position++] as number; left > 0; left--, position += 2) {
+      const entry = this.table[(this.overflow[position] as number) * TEMPLATE_WORDS + 3] as number;
+      if ((entry & SANCTIONED_SOMEWHERE) !== 0 && this.holds(entry, scope, chain)) return true;
+    }
+    return false;
+  }
+
+  private holds(flags: number, scope: number, chain: ChainId): boolean {
+    const own = (flags >>> 8) & 0xff;
+    return own === scope || (own === SCOPE_EVM && isEvm(chain));
+  }
+
+  /** Writes one label; -1 where `out` is too small. Fragments are copied word by word: half the cost of a call to `set`. */
+  private writeLabel(fragment: number, days: number, out: Uint8Array, offset: number): number {
+    const { textWords, outWords } = this;
+    let word = fragment * 2;
+    const prefix = textWords[word] as number;
+    const suffix = textWords[word + 1] as number;
+    word += 2;
+    // Whole words are written, up to three bytes more than belong to a part; what follows overwrites them.
+    if (offset + prefix + suffix + DAYS_BYTES_MAX + 8 > out.length)
+      return this.writeTight(fragment, days, out, offset);
+    let end = offset + prefix;
+    for (let at = offset; at < end; at += 4) outWords.setInt32(at, textWords[word++] as number, true);
+    end = writeDays(days, out, end);
+    const stop = end + suffix;
+    for (let at = end; at < stop; at += 4) outWords.setInt32(at, textWords[word++] as number, true);
+    return stop;
+  }
+
+  /** The same near the end of `out`, where not a byte may be written too many. */
+  private writeTight(fragment: number, days: number, out: Uint8Array, offset: number): number {
+    const prefix = this.textWords[fragment * 2] as number;
+    const suffix = this.textWords[fragment * 2 + 1] as number;
+    const middle = new Uint8Array(DAYS_BYTES_MAX);
+    const middleLength = writeDays(days, middle, 0);
+    const stop = offset + prefix + middleLength + suffix;
+    if (stop > out.length) return -1;
+    const start = fragment * 8 + 8;
+    const suffixStart = (start + prefix + 3) & ~3;
+    out.set(this.texts.subarray(start, start + prefix), offset);
+    out.set(middle.subarray(0, middleLength), offset + prefix);
+    out.set(this.texts.subarray(suffixStart, suffixStart + suffix), stop - suffix);
+    return stop;
+  }
+}
+
+function writeDays(days: number, out: Uint8Array, offset: number): number {
+  let end = writeDay(days & 0xffff, out, offset);
+  for (let index = 0; index < BETWEEN.length; index++) out[end + index] = BETWEEN[index] as number;
+  end += BETWEEN.length;
+  return writeDay(days >>> 16, out, end);
+}
+
+function writeDay(day: number, out: Uint8Array, offset: number): number {
+  if (day === NO_DAY) {
+    for (let index = 0; index < 4; index++) out[offset + index] = NULL[index] as number;
+    return offset + 4;
+  }
+  out[offset] = QUOTE;
+  writeIsoDay(day, out, offset + 1);
+  out[offset + 11] = QUOTE;
+  return offset + 12;
+}

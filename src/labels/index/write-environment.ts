@@ -1,0 +1,52 @@
+/** Writes the values of a snapshot into a fresh LMDB environment and makes it durable. */
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { openEnvironment } from '../../base/lmdb.ts';
+import { ENVIRONMENT_FILE, type StoredMeta, VALUE_KEYS } from './format.ts';
+import { syncFolder } from './segment.ts';
+
+/** Room for LMDB's own pages beside the values. */
+const SLACK_BYTES = 16 * 1024 * 1024;
+
+export interface SnapshotValues {
+  readonly records: Uint8Array;
+  readonly lookup: Uint8Array;
+  readonly texts: Uint8Array;
+}
+
+/**
+ * Writes `folder`/labels.mdb. A value a transaction, so that LMDB holds one copy at a time; it does not sync while it writes
+ * (nobody reads the folder yet), the whole file is synced once at the end.
+ */
+export async function writeEnvironment(
+  folder: string,
+  meta: StoredMeta,
+  values: SnapshotValues,
+): Promise<void> {
+  const path = join(folder, ENVIRONMENT_FILE);
+  const bytes = values.records.length + values.lookup.length + values.texts.length;
+  const environment = openEnvironment(path, {
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    noSync: true,
+    noMemInit: true,
+    mapSize: Math.ceil((bytes + SLACK_BYTES) / 4096) * 4096,
+  });
+  try {
+    environment.putSync(VALUE_KEYS.records, asBuffer(values.records));
+    environment.putSync(VALUE_KEYS.lookup, asBuffer(values.lookup));
+    environment.putSync(VALUE_KEYS.texts, asBuffer(values.texts));
+    environment.putSync(VALUE_KEYS.meta, Buffer.from(JSON.stringify(meta)));
+  } finally {
+    await environment.close();
+  }
+  const file = openSync(path, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  syncFolder(folder);
+}
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
