@@ -134,6 +134,20 @@ export async function* openText(
   if (rest !== '') yield rest;
 }
 
+/** The first characters of a file, by which a reader tells a publisher's layouts apart. Throws INVALID_FILE. */
+export async function readTextHead(
+  part: string | SourcePart,
+  chars: number,
+  options: OpenTextOptions = {},
+): Promise<string> {
+  let head = '';
+  for await (const chunk of openText(part, options)) {
+    head += chunk;
+    if (head.length >= chars) break;
+  }
+  return head.slice(0, chars);
+}
+
 /** One line of text and its 1-based number. */
 export interface TextLine {
   readonly line: number;
