@@ -1,0 +1,124 @@
+/** Streams the rows of a delimited table (CSV) with the line each starts on. What columns mean is for the readers. */
+import { Readable } from 'node:stream';
+import { parse } from 'csv-parse';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { type OpenTextOptions, openText, partName, type SourcePart } from './open.ts';
+import type { Reject } from './records.ts';
+
+export interface TableRow {
+  /** 1-based line on which the row starts. */
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+export interface TableOptions extends OpenTextOptions {
+  readonly delimiter: ',' | ';' | '\t';
+}
+
+/** The last character of files made for DOS. */
+const DOS_END_MARK = '\u001a';
+
+/** Yields rows of any number of cells, passing over empty lines. Throws INVALID_FILE on a quote that never closes or a row beyond bounds. */
+export async function* readRows(
+  part: string | SourcePart,
+  options: TableOptions,
+): AsyncGenerator<TableRow, void, undefined> {
+  const parser = parse({
+    delimiter: options.delimiter,
+    info: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    max_record_size: LIMITS.sourceLineCharsMax,
+  });
+  const text = Readable.from(openText(part, options));
+  // An error of the source must end the parser, or the iteration would wait for ever.
+  text.on('error', (error) => parser.destroy(error));
+  text.pipe(parser);
+  let previousLine = 0;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{
+      record: string[];
+      info: { lines: number };
+    }>) {
+      const line = previousLine + 1;
+      previousLine = info.lines;
+      if (record.length === 1 && record[0] === DOS_END_MARK) continue;
+      yield { line, cells: record };
+    }
+  } catch (error) {
+    if (error instanceof AssayError) throw error;
+    throw new AssayError(
+      'INVALID_FILE',
+      `${partName(part)}, line ${previousLine + 1}: not a readable table (${messageOf(error)}).`,
+      { field: 'file', cause: error },
+    );
+  } finally {
+    text.destroy();
+    parser.destroy();
+  }
+}
+
+/** Reads cells by the names of a header row: letter case, spaces and punctuation of the names do not matter. */
+export function columnsOf(header: readonly string[]): (cells: readonly string[], name: string) => string {
+  const fold = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+  const at = new Map<string, number>();
+  header.forEach((name, index) => {
+    if (!at.has(fold(name))) at.set(fold(name), index);
+  });
+  return (cells, name) => cells[at.get(fold(name)) ?? -1]?.trim() ?? '';
+}
+
+export interface WholeTableOptions extends TableOptions {
+  /** Rows of something else above the header row. */
+  readonly linesAbove?: number;
+  /** Cells of each row, for a table that has no header row. */
+  readonly cells?: number;
+}
+
+export type WholeTableRow =
+  | { readonly kind: 'above' | 'header' | 'row'; readonly line: number; readonly cells: readonly string[] }
+  | { readonly kind: 'reject'; readonly reject: Reject };
+
+/**
+ * Yields the rows of a table whose rows have as many cells as its header row, or as `cells` says. Any other row is handed out
+ * as a reject, and where it is the last one, the file is cut: INVALID_FILE.
+ */
+export async function* readWholeTable(
+  part: string | SourcePart,
+  options: WholeTableOptions,
+): AsyncGenerator<WholeTableRow, void, undefined> {
+  const file = partName(part);
+  let above = options.linesAbove ?? 0;
+  let columns = options.cells ?? 0;
+  let broken: Reject | null = null;
+  for await (const { line, cells } of readRows(part, options)) {
+    if (above > 0) {
+      above--;
+      yield { kind: 'above', line, cells };
+    } else if (columns === 0) {
+      columns = cells.length;
+      yield { kind: 'header', line, cells };
+    } else {
+      if (broken) yield { kind: 'reject', reject: broken };
+      broken = null;
+      if (cells.length === columns) yield { kind: 'row', line, cells };
+      else {
+        broken = {
+          type: 'reject',
+          reason: `Expected ${columns} cells, found ${cells.length}.`,
+          text: cells.join(options.delimiter).slice(0, 500),
+          provenance: { file, line },
+        };
+      }
+    }
+  }
+  if (broken) {
+    throw new AssayError(
+      'INVALID_FILE',
+      `${file}, line ${broken.provenance.line}: the last row is not whole, so the file is cut. ${broken.reason}`,
+      { field: 'file' },
+    );
+  }
+}
