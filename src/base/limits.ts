@@ -107,4 +107,8 @@ export const LIMITS = {
   labelTemplatesMax: 2_000_000,
   /** Labels of one index: 40 bytes each, and a snapshot must stay inside the 3.75 GB that one view of its map can span. */
   indexLabelsMax: 60_000_000,
+  /** Rows of a rejects file: whoever has more has the wrong file, and only counts the rest. */
+  rejectsKeptMax: 1_000_000,
+  /** No answer made on the main thread is near this; one that is would be a fault, and must not take all memory. */
+  answerBytesMax: 16 * 1024 * 1024,
 } as const;

@@ -9,8 +9,11 @@ import type { Gauge } from './ports.ts';
 const BUCKETS_SECONDS = [0.00005, 0.0001, 0.00025, 0.001, 0.0025, 0.01, 0.05, 0.25, 1, 5] as const;
 const BUCKETS_MS = BUCKETS_SECONDS.map((seconds) => seconds * 1000);
 
-/** Statuses that are counted apart; anything else is counted as the last. 0: the client went away before its answer. */
-const STATUSES = [0, 200, 301, 304, 400, 401, 402, 403, 404, 429, 500, 503] as const;
+/** Stands for a status where the client went away before its answer. */
+export const CLIENT_GONE = 0;
+
+/** Statuses that are counted apart; anything else is counted as the last. */
+const STATUSES = [CLIENT_GONE, 200, 301, 304, 400, 401, 402, 403, 404, 429, 500, 503] as const;
 const statusSlot = new Map<number, number>(STATUSES.map((status, slot) => [status, slot]));
 
 export interface HttpMetrics {

@@ -8,8 +8,8 @@ import { LIMITS } from '../base/limits.ts';
 import { Call } from './call.ts';
 import { renderError } from './errors.ts';
 import { type BodyOutline, compileBodyCheck, outlineBody, parseJson, unknownFields } from './json-body.ts';
-import type { HttpMetrics } from './metrics.ts';
-import type { HttpDeps, Json } from './ports.ts';
+import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
+import type { HttpDeps } from './ports.ts';
 import type { ClientOrigin } from './proxies.ts';
 import type { Route } from './routes.ts';
 import type { Exchange, Handler } from './server.ts';
@@ -23,19 +23,27 @@ export interface Page {
   readonly body: string | Uint8Array;
 }
 
-/** What an operation does once it is its turn, by what it needs. Answers are the JSON text of `data`. */
+/** Writes the JSON text of `data` into `out` at `offset`; returns the offset behind it, or -1 where it does not fit. */
+type WriteData = (out: Buffer, offset: number) => number;
+
+/** What an operation does once it is its turn, by what it needs. */
 export type Work =
   | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
   /** Answered at once, from the path and the query. */
-  | { readonly kind: 'lookup'; readonly answer: (call: Call) => Json }
-  /** From a body that fits its schema. */
-  | { readonly kind: 'body'; readonly answer: (call: Call, body: unknown) => Json | Promise<Json> }
-  /** From the bytes of a body, which are parsed elsewhere. */
+  | { readonly kind: 'lookup'; readonly write: (call: Call, out: Buffer, offset: number) => number }
+  /** Answered at once, from a body that fits its schema. */
+  | {
+      readonly kind: 'body';
+      readonly write: (call: Call, body: unknown, out: Buffer, offset: number) => number;
+    }
+  /** Answered later, from a body that fits its schema. */
+  | { readonly kind: 'task'; readonly answer: (call: Call, body: unknown) => Promise<Uint8Array> }
+  /** Answered later, from the bytes of a body, which are parsed elsewhere. */
   | {
       readonly kind: 'bytes';
       /** Units of quota that the body asks for. Throws where it asks for too many. */
       readonly units: (outline: BodyOutline, body: Uint8Array) => number;
-      readonly answer: (call: Call, body: Uint8Array) => Promise<Json>;
+      readonly answer: (call: Call, body: Uint8Array) => Promise<Uint8Array>;
     };
 
 export interface Pipeline {
@@ -56,20 +64,36 @@ export interface PipelineDeps extends Pick<HttpDeps, 'clock' | 'log' | 'access'>
 }
 
 const JSON_TYPE = '\r\nContent-Type: application/json';
-const OPENING = '{"success":true,"data":';
-const OPENING_BYTES = Buffer.from(OPENING);
+const OPENING = Buffer.from('{"success":true,"data":');
 const BEARER = /^bearer +/i;
 const FAST_BEARER = 'Bearer ';
+const CLOSE_BRACE = 0x7d;
+
+/** Room for all but the most labelled addresses; grown where an answer does not fit. */
+const SCRATCH_BYTES = 64 * 1024;
+
+/** A list of unknown fields at its longest, every character escaped. */
+const ENVELOPE_END_BYTES_MAX = LIMITS.bodyFieldsMax * (64 * 6 + 3) + 32;
+
+/** What closes the envelope behind `data`. */
+const closingOf = (ignored: readonly string[] | null): string =>
+  ignored === null ? '}' : `,"ignored":${JSON.stringify(ignored)}}`;
 
 /** The envelope around `data`, without taking `data` apart. */
-function enveloped(data: Json, ignored: readonly string[] | null): string | Uint8Array {
-  const closing = ignored === null ? '}' : `,"ignored":${JSON.stringify(ignored)}}`;
-  if (typeof data === 'string') return OPENING + data + closing;
-  const answer = Buffer.allocUnsafe(OPENING_BYTES.length + data.length + Buffer.byteLength(closing));
-  answer.set(OPENING_BYTES, 0);
-  answer.set(data, OPENING_BYTES.length);
-  answer.write(closing, OPENING_BYTES.length + data.length);
+function enveloped(data: Uint8Array, ignored: readonly string[] | null): Uint8Array {
+  const closing = closingOf(ignored);
+  const answer = Buffer.allocUnsafe(OPENING.length + data.length + Buffer.byteLength(closing));
+  answer.set(OPENING, 0);
+  answer.set(data, OPENING.length);
+  answer.write(closing, OPENING.length + data.length);
   return answer;
+}
+
+/** A buffer that begins with the opening of the envelope. */
+function createScratch(bytes: number): Buffer {
+  const scratch = Buffer.allocUnsafeSlow(bytes);
+  scratch.set(OPENING, 0);
+  return scratch;
 }
 
 const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
@@ -117,13 +141,30 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     }
   }
 
-  function succeed(call: Call, position: number, data: Json): void {
+  /** Written over by every answer that is made at once; the server copies what it cannot send at once. */
+  let scratch = createScratch(SCRATCH_BYTES);
+
+  function succeed(call: Call, position: number, body: Uint8Array): void {
     if (call.notModified) {
       giveBack(call, call.quotaTaken);
       finish(call, position, 304, call.head + call.lines, '');
       return;
     }
-    finish(call, position, 200, call.head + call.lines + JSON_TYPE, enveloped(data, call.ignored));
+    finish(call, position, 200, call.head + call.lines + JSON_TYPE, body);
+  }
+
+  /** Answers at once with what `write` writes between the ends of the envelope. */
+  function writeAnswer(call: Call, position: number, write: WriteData): void {
+    let end = write(scratch, OPENING.length);
+    while (end < 0 || end + ENVELOPE_END_BYTES_MAX > scratch.length) {
+      if (scratch.length >= LIMITS.answerBytesMax)
+        throw new AssayError('INTERNAL', `An answer is over ${LIMITS.answerBytesMax} bytes.`);
+      scratch = createScratch(scratch.length * 2);
+      end = write(scratch, OPENING.length);
+    }
+    if (call.ignored === null) scratch[end++] = CLOSE_BRACE;
+    else end += scratch.write(closingOf(call.ignored), end);
+    succeed(call, position, new Uint8Array(scratch.buffer, scratch.byteOffset, end));
   }
 
   /** Sends `www.` requests to the configured host, which alone is named in the answer. */
@@ -191,27 +232,17 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     call.quota = decision;
   }
 
-  /** The handlers of bodies: what is read before the body is, and what happens once it is there. */
-  function readBody(
-    call: Call,
-    route: Route,
-    position: number,
-    answer: (body: Uint8Array) => Json | Promise<Json>,
-  ): void {
-    const failed = (error: unknown): void => fail(call, position, route.path, error);
-    call.exchange.readBody(LIMITS.bodyBytesMax, (body) => {
-      try {
-        if (body === null)
-          throw new AssayError('BODY_TOO_LARGE', `The request body is over ${LIMITS.bodyBytesMax} bytes.`, {
-            field: 'body',
-          });
-        const data = answer(body);
-        if (data instanceof Promise) data.then((json) => succeed(call, position, json)).catch(failed);
-        else succeed(call, position, data);
-      } catch (error) {
-        failed(error);
-      }
-    });
+  /** Answers later with the envelope around what `data` resolves with. */
+  function answerLater(call: Call, route: Route, position: number, data: Promise<Uint8Array>): void {
+    const { signal } = call.exchange;
+    data
+      .then((bytes) => succeed(call, position, enveloped(bytes, call.ignored)))
+      .catch((error: unknown) => {
+        if (!signal.aborted) return fail(call, position, route.path, error);
+        // The client went away and its work was given up: nobody to tell, nothing to charge.
+        giveBack(call, call.quotaTaken);
+        metrics.record(position, CLIENT_GONE, clock.monotonic() - call.startedMs);
+      });
   }
 
   function pageHandler(
@@ -238,14 +269,18 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     };
   }
 
-  function lookupHandler(route: Route, position: number, answer: (call: Call) => Json): Handler {
+  function lookupHandler(
+    route: Route,
+    position: number,
+    write: (call: Call, out: Buffer, offset: number) => number,
+  ): Handler {
     return (exchange) => {
       const call = begin(exchange);
       try {
         if (redirected(call, position)) return;
         admit(call, route);
         takeQuota(call, route, 1);
-        succeed(call, position, answer(call));
+        writeAnswer(call, position, (out, offset) => write(call, out, offset));
       } catch (error) {
         call.accept = exchange.header('accept');
         fail(call, position, route.path, error);
@@ -253,49 +288,80 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     };
   }
 
+  /** Reads the body of an admitted request; `answer` replies, now or later, or throws. */
   function bodyHandler(
     route: Route,
     position: number,
-    answer: (call: Call, body: Uint8Array, outline: BodyOutline) => Json | Promise<Json>,
+    answer: (call: Call, body: Uint8Array, outline: BodyOutline) => void,
   ): Handler {
     const fields =
       (route.body as { properties?: Readonly<Record<string, unknown>> } | null)?.properties ?? {};
     const known = new Set(Object.keys(fields));
+
+    const onBody = (call: Call, body: Uint8Array | null): void => {
+      try {
+        if (body === null)
+          throw new AssayError('BODY_TOO_LARGE', `The request body is over ${LIMITS.bodyBytesMax} bytes.`, {
+            field: 'body',
+          });
+        const outline = outlineBody(body);
+        call.ignored = unknownFields(outline.fields, known);
+        answer(call, body, outline);
+      } catch (error) {
+        fail(call, position, route.path, error);
+      }
+    };
+
     return (exchange) => {
       const call = begin(exchange);
       try {
         call.accept = exchange.header('accept');
         if (redirected(call, position)) return;
         admit(call, route);
-        readBody(call, route, position, (body) => {
-          const outline = outlineBody(body);
-          call.ignored = unknownFields(outline.fields, known);
-          return answer(call, body, outline);
-        });
+        exchange.readBody(LIMITS.bodyBytesMax, (body) => onBody(call, body));
       } catch (error) {
         fail(call, position, route.path, error);
       }
     };
   }
 
+  /** Reads a body that must fit the schema of its route. */
+  function schemaHandler(
+    route: Route,
+    position: number,
+    answer: (call: Call, body: unknown) => void,
+  ): Handler {
+    if (route.body === null) throw new Error(`The table gives ${route.path} no schema for its body.`);
+    const check = compileBodyCheck(route.body);
+    return bodyHandler(route, position, (call, bytes) => {
+      takeQuota(call, route, 1);
+      const body = parseJson(bytes);
+      check(body);
+      answer(call, body);
+    });
+  }
+
   return {
     handlerFor(route, position, work) {
-      if (work.kind === 'page') return pageHandler(route, position, work.answer);
-      if (work.kind === 'lookup') return lookupHandler(route, position, work.answer);
-      if (work.kind === 'bytes') {
-        return bodyHandler(route, position, (call, body, outline) => {
-          takeQuota(call, route, work.units(outline, body));
-          return work.answer(call, body);
-        });
+      switch (work.kind) {
+        case 'page':
+          return pageHandler(route, position, work.answer);
+        case 'lookup':
+          return lookupHandler(route, position, work.write);
+        case 'body':
+          return schemaHandler(route, position, (call, body) =>
+            writeAnswer(call, position, (out, offset) => work.write(call, body, out, offset)),
+          );
+        case 'task':
+          return schemaHandler(route, position, (call, body) =>
+            answerLater(call, route, position, work.answer(call, body)),
+          );
+        case 'bytes':
+          return bodyHandler(route, position, (call, body, outline) => {
+            takeQuota(call, route, work.units(outline, body));
+            answerLater(call, route, position, work.answer(call, body));
+          });
       }
-      if (route.body === null) throw new Error(`The table gives ${route.path} no schema for its body.`);
-      const check = compileBodyCheck(route.body);
-      return bodyHandler(route, position, (call, body) => {
-        takeQuota(call, route, 1);
-        const value = parseJson(body);
-        check(value);
-        return work.answer(call, value);
-      });
     },
     fallback(position) {
       return (exchange) => {

@@ -1,21 +1,19 @@
 /**
  * What the HTTP front end asks of the rest of the program: keys, limits, quotas, and the use cases. Implementations are chosen by
- * the composition root. Answers are the JSON text of `data`: written to the socket as they are, never parsed on the way.
+ * the composition root. Answers are the JSON text of `data` as bytes: written to the socket as they are, never parsed on the way.
  */
 import type { Access } from '../accounts/access.ts';
-import type { QuotaDecision } from '../accounts/quota.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import type { AnswerWriter } from '../screening/answer-bytes.ts';
+import type { OracleWriter } from '../screening/oracle.ts';
 
 /** As much of the accounts as a request needs: who is this key, may it ask now, has its account any quota left. */
 export type CallerAccess = Pick<Access, 'verify' | 'limiter' | 'quota'>;
 
-/** JSON text of a `data` object. */
-export type Json = string | Uint8Array;
-
 export interface BulkAnswer {
-  /** JSON text of `data`. */
+  /** JSON text of `data`, UTF-8. */
   readonly json: Uint8Array;
   /** Items that were answered; those with an error in their place are not among them, and cost nothing. */
   readonly answered: number;
@@ -29,22 +27,22 @@ export interface ScreeningRequest {
 
 /**
  * The use cases of the endpoints. Chains come as the client wrote them, in any letter case; addresses in any valid form. Each throws
- * (or rejects with) AssayError: UNKNOWN_CHAIN, INVALID_ADDRESS, OVERLOADED, NOT_READY.
+ * (or rejects with) AssayError: UNKNOWN_CHAIN, INVALID_ADDRESS, OVERLOADED.
  */
 export interface UseCases {
-  /** The entity label set: `GET /entity/{address}`, `POST /screen`, `GET /address/{chain}/{address}/labels`. Synchronous. */
-  labelSet(chain: string, address: string): Json;
+  /** The entity label set: `GET /entity/{address}`, `POST /screen`, `GET /address/{chain}/{address}/labels`. */
+  readonly labelSet: AnswerWriter;
   /**
    * Changes whenever an answer of `labelSet` may change (the data version, and what makes its coverage): printable ASCII without
    * quotes, what a cacheable read is validated against.
    */
   labelSetVersion(): string;
-  sanctionsCheck(chain: string, address: string): Json;
-  /** The verdict, with the quota as it stands after this call. */
-  oracle(chain: string, address: string, quota: QuotaDecision): Json;
+  readonly sanctionsCheck: AnswerWriter;
+  readonly oracle: OracleWriter;
   /** The body of `POST /screen/bulk` as received: valid UTF-8, at most `jsonDepthMax` deep, JSON not yet checked. */
   bulk(body: Uint8Array, signal: AbortSignal): Promise<BulkAnswer>;
-  screening(request: ScreeningRequest, signal: AbortSignal): Promise<Json>;
+  /** JSON text of `data`, UTF-8. */
+  screening(request: ScreeningRequest, signal: AbortSignal): Promise<Uint8Array>;
 }
 
 /** One list's state, as `/ready` tells it. */

@@ -19,9 +19,9 @@ const inPath = (call: Call, position: number, name: string): string =>
 export function entityWork({ useCases }: Deps): Work {
   return {
     kind: 'lookup',
-    answer: (call) => {
+    write: (call, out, offset) => {
       const chain = queryValue(call.exchange.query(), 'chain') ?? 'ETH';
-      return useCases.labelSet(chain, inPath(call, 0, 'address'));
+      return useCases.labelSet(chain, inPath(call, 0, 'address'), out, offset);
     },
   };
 }
@@ -38,12 +38,12 @@ function namesTag(header: string, tag: string): boolean {
 export function labelsWork({ useCases }: Deps): Work {
   return {
     kind: 'lookup',
-    answer: (call) => {
-      const data = useCases.labelSet(inPath(call, 0, 'chain'), inPath(call, 1, 'address'));
+    write: (call, out, offset) => {
+      const end = useCases.labelSet(inPath(call, 0, 'chain'), inPath(call, 1, 'address'), out, offset);
       const tag = `W/"${useCases.labelSetVersion()}"`;
       call.lines = `\r\nETag: ${tag}\r\nCache-Control: private, max-age=${LABELS_MAX_AGE_SECONDS}`;
       call.notModified = namesTag(call.exchange.header('if-none-match'), tag);
-      return data;
+      return end;
     },
   };
 }
@@ -51,9 +51,9 @@ export function labelsWork({ useCases }: Deps): Work {
 export function screenWork({ useCases }: Deps): Work {
   return {
     kind: 'body',
-    answer: (_call, body) => {
+    write: (_call, body, out, offset) => {
       const { chain, address } = body as { chain: string; address: string };
-      return useCases.labelSet(chain, address);
+      return useCases.labelSet(chain, address, out, offset);
     },
   };
 }
@@ -84,10 +84,10 @@ export function screenBulkWork({ useCases, access }: Deps): Work {
 export function sanctionsCheckWork({ useCases }: Deps): Work {
   return {
     kind: 'lookup',
-    answer: (call) => {
+    write: (call, out, offset) => {
       const query = call.exchange.query();
       const address = requiredQueryValue(query, 'address');
-      return useCases.sanctionsCheck(requiredQueryValue(query, 'chain'), address);
+      return useCases.sanctionsCheck(requiredQueryValue(query, 'chain'), address, out, offset);
     },
   };
 }
@@ -95,12 +95,11 @@ export function sanctionsCheckWork({ useCases }: Deps): Work {
 export function oracleWork({ useCases }: Deps): Work {
   return {
     kind: 'lookup',
-    answer: (call) => {
+    write: (call, out, offset) => {
       const { quota } = call;
       if (quota === null) throw new AssayError('INTERNAL', 'The oracle was asked without a quota.');
-      const data = useCases.oracle(inPath(call, 0, 'chain'), inPath(call, 1, 'address'), quota);
       call.lines = `\r\nX-Quota-Remaining: ${quota.remaining ?? 'unlimited'}`;
-      return data;
+      return useCases.oracle(inPath(call, 0, 'chain'), inPath(call, 1, 'address'), quota, out, offset);
     },
   };
 }

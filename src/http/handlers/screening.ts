@@ -13,7 +13,7 @@ const DEFAULT_JURISDICTION = 'CH';
 
 export function screeningWork({ useCases }: Pick<HttpDeps, 'useCases'>): Work {
   return {
-    kind: 'body',
+    kind: 'task',
     answer: (call, body) => {
       const { address, chain, jurisdiction = DEFAULT_JURISDICTION } = body as Body;
       const request = { address, chain, jurisdiction: jurisdiction.toUpperCase() };

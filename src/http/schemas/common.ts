@@ -143,7 +143,9 @@ export const SanctionsCheck = Type.Object({
   address: text(),
   chain: ChainIdSchema,
   sanctioned: flag('True for direct matches only.'),
-  ...sanctionsDetailFields,
+  lists: sanctionsDetailFields.lists,
+  agreementCount: sanctionsDetailFields.agreementCount,
+  dataAsOf: sanctionsDetailFields.dataAsOf,
   freshness: Type.Record(
     Type.String(),
     Type.Object({ publishedAt: nullable(Type.String()), checkedAt: nullable(Type.String()) }),
