@@ -49,6 +49,8 @@ export const LIMITS = {
   tagPackActorsMax: 200_000,
   /** One row of a CSV of labels: addresses, names and URLs are below 4 KB together. */
   labelRowCharsMax: 64 * 1024,
+  /** A quoted CSV cell of a real list spans below 20 lines; an unclosed quote must not make every line be read thousands of times. */
+  csvRowLinesMax: 100,
   /** Texts of one label (a name, a URL, all tags) beyond this are not meant for people. */
   labelTextCharsMax: 4_096,
   /** The pools file has 35 KB; it is read whole. */

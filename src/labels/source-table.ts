@@ -24,6 +24,8 @@ export interface SourceTable {
   /** Confidence of a sanctions entry that is no longer in force. */
   readonly historyConfidence: number;
   authority(list: SanctionsList): string;
+  /** Where a person can read an entry of a list. */
+  partyUrl(list: SanctionsList, entityId: string): string;
   /** The source that publishes a list. */
   sourceOf(list: SanctionsList): string;
 }
@@ -33,6 +35,7 @@ interface SourcesFile {
   readonly confidenceWords: Readonly<Record<string, number>>;
   readonly historyConfidence: number;
   readonly authorities: Readonly<Record<SanctionsList, string>>;
+  readonly partyUrls: Readonly<Record<SanctionsList, string>>;
 }
 
 /** Confidence where neither the record nor the table says anything. */
@@ -54,6 +57,7 @@ export function loadSourceTable(path: string = shippedData('sources.json')): Sou
     },
     historyConfidence: file.historyConfidence,
     authority: (list) => file.authorities[list],
+    partyUrl: (list, entityId) => file.partyUrls[list].replace('{id}', encodeURIComponent(entityId)),
     sourceOf: (list) => file.sources.find((row) => row.lists.includes(list))?.id ?? 'own',
   };
 }

@@ -1,0 +1,158 @@
+/** From the store of labels to a published snapshot: gathers what counts now, and builds only where something changed. */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { AssayError } from '../base/errors.ts';
+import { packagesFiles } from '../sources/packages/read.ts';
+import { seedFiles } from '../sources/seed/read.ts';
+import { writeJsonAtomically } from './atomic-file.ts';
+import { type ImportDeps, type ImportReport, importFiles } from './import.ts';
+import { buildSnapshot } from './index/build.ts';
+import type { BuildProgress, SegmentRef } from './index/build-types.ts';
+import { dayFromIso } from './index/days.ts';
+import { currentSnapshot } from './index/folder.ts';
+import type { SnapshotMeta } from './index/reader.ts';
+import { createSegmentWriter } from './index/segment.ts';
+import type { When } from './map.ts';
+import { primaryOrder } from './primary.ts';
+import { sanctionLabels } from './sanction-labels.ts';
+import type { LabelStore } from './store.ts';
+
+/** The folder of published snapshots inside the program's folder of state. */
+export const snapshotsFolderOf = (dataDir: string): string => join(dataDir, 'snapshots');
+
+export interface BuildIndexOptions {
+  readonly snapshotsFolder: string;
+  /** Build even where nothing has changed. */
+  readonly force?: boolean;
+  readonly onProgress?: (progress: BuildProgress) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface BuildIndexReport {
+  /** False where the published snapshot already holds what the store holds. */
+  readonly built: boolean;
+  /** Of the new snapshot; null where none was built. */
+  readonly meta: SnapshotMeta | null;
+}
+
+/** What the last snapshot was built from. */
+interface BuiltFile {
+  readonly revision: string;
+  readonly snapshot: string;
+}
+
+/**
+ * Builds a snapshot of all that counts in the store and publishes it, unless the published one holds just that already.
+ * Throws STORE_BUSY while an import runs, INVALID_REQUEST where the store holds no label at all.
+ */
+export async function buildLabelIndex(
+  options: BuildIndexOptions,
+  deps: ImportDeps,
+): Promise<BuildIndexReport> {
+  const { store, rules, clock, log } = deps;
+  return store.locked(async () => {
+    // Labels of lists are made at build time, so the rules belong to what the snapshot is built from.
+    const revision = createHash('sha256').update(`${store.revision()} ${rules.fingerprint}`).digest('hex');
+    if (options.force !== true && isBuilt(store, options.snapshotsFolder, revision)) {
+      return { built: false, meta: null };
+    }
+    const staging = join(store.folder, 'building');
+    rmSync(staging, { recursive: true, force: true });
+    mkdirSync(staging, { recursive: true });
+    try {
+      const segments = [...datasetSegments(store), ...(await listSegments(staging, deps))];
+      const meta = await buildSnapshot(
+        {
+          segments,
+          folder: options.snapshotsFolder,
+          compareLabels: primaryOrder(rules.sources),
+          ...(options.onProgress ? { onProgress: options.onProgress } : {}),
+          ...(options.signal ? { signal: options.signal } : {}),
+        },
+        { clock, log },
+      );
+      const snapshot = currentSnapshot(options.snapshotsFolder) ?? '';
+      writeJsonAtomically(builtPath(store), { revision, snapshot } satisfies BuiltFile);
+      return { built: true, meta };
+    } finally {
+      rmSync(staging, { recursive: true, force: true });
+    }
+  });
+}
+
+const builtPath = (store: LabelStore): string => join(store.folder, 'built.json');
+
+function isBuilt(store: LabelStore, snapshotsFolder: string, revision: string): boolean {
+  const current = currentSnapshot(snapshotsFolder);
+  if (current === null || !existsSync(current) || !existsSync(builtPath(store))) return false;
+  const built = JSON.parse(readFileSync(builtPath(store), 'utf8')) as BuiltFile;
+  return built.revision === revision && built.snapshot === current;
+}
+
+/** The segments of datasets that count, given which lists have been loaded. */
+function datasetSegments(store: LabelStore): SegmentRef[] {
+  const { datasets, lists } = store.catalogue();
+  const loaded = new Set(lists.filter((row) => row.publishedAt !== null).map((row) => row.list));
+  const counts = (when: When): boolean =>
+    when === 'always' || ('unless' in when ? !loaded.has(when.unless) : loaded.has(when.once));
+  return datasets.flatMap((row) =>
+    row.segments
+      .filter((segment) => counts(segment.when))
+      .map((segment) => ({
+        path: store.segmentPath(row, segment),
+        source: {
+          id: row.source,
+          dataset: row.dataset,
+          publishedAt: row.publishedAt,
+          importedAt: row.importedAt,
+          url: row.url,
+          lists: [],
+        },
+      })),
+  );
+}
+
+/** Writes the labels of every list as a segment. */
+async function listSegments(staging: string, deps: ImportDeps): Promise<SegmentRef[]> {
+  const { store, rules } = deps;
+  const refs: SegmentRef[] = [];
+  for (const row of store.catalogue().lists) {
+    const path = join(staging, row.list);
+    const writer = createSegmentWriter(path);
+    for (const { key, template, firstSeen, lastSeen } of sanctionLabels(store.listState(row.list), rules)) {
+      const id = writer.template(template);
+      writer.add(key, 0, key.length, id, dayFromIso(firstSeen), dayFromIso(lastSeen));
+    }
+    await writer.close();
+    const source = rules.sources.sourceOf(row.list);
+    refs.push({
+      path,
+      source: {
+        id: source,
+        dataset: row.list,
+        publishedAt: row.publishedAt,
+        importedAt: row.importedAt,
+        url: rules.sources.of(source)?.url ?? null,
+        lists: [row.list],
+      },
+    });
+  }
+  return refs;
+}
+
+/** Imports what ships with the product where the store lacks its present content, so that a fresh clone has an index. */
+export async function ensureShipped(deps: ImportDeps): Promise<readonly ImportReport[]> {
+  const shipped = [
+    { source: 'seed', files: await seedFiles() },
+    { source: 'packages', files: await packagesFiles() },
+  ] as const;
+  const reports: ImportReport[] = [];
+  for (const { source, files } of shipped) {
+    if (files.length === 0) {
+      throw new AssayError('NOT_FOUND', `The ${source} labels that ship with Assay are missing from data/.`);
+    }
+    reports.push(await importFiles({ source, files }, deps));
+  }
+  return reports;
+}

@@ -1,0 +1,333 @@
+/**
+ * From a publisher's neutral record to a label: which chain and key, which entity, which category, how sure. Rules are data
+ * (categories, currencies, entity-aliases, sources); a record that cannot be used is refused with a reason, never guessed.
+ */
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { shippedData } from '../base/paths.ts';
+import { AddressError, type AddressKey, type ParsedAddress } from '../chains/address/address.ts';
+import { detectChains, parseAddress } from '../chains/address/parse.ts';
+import { type ChainFamily, type ChainId, chainOf, isEvm } from '../chains/registry.ts';
+import type { AttributedAddress, SanctionsList, StatedSanction } from '../sources/records.ts';
+import { isCategory, isThreatLevel, loadTaxonomy, type Taxonomy, threatOrder } from './categories.ts';
+import { type Currencies, type CurrencyHint, loadCurrencies } from './currencies.ts';
+import { type EntityAliases, loadEntityAliases, slugOf } from './entities.ts';
+import type { Entity, LabelScope, LabelTemplate, SanctionsEntry } from './label.ts';
+import { loadSourceTable, type SourceTable } from './source-table.ts';
+import type { Category, ThreatLevel } from './taxonomy.ts';
+
+/** All that mapping goes by. */
+export interface Rulebook {
+  /** Names the content of the rules: labels mapped by other rules are out of date. */
+  readonly fingerprint: string;
+  readonly taxonomy: Taxonomy;
+  readonly currencies: Currencies;
+  readonly entities: EntityAliases;
+  readonly sources: SourceTable;
+}
+
+/** Raised when the code maps the same record by the same data differently. */
+const MAPPING_VERSION = 1;
+
+const RULE_FILES = ['categories.json', 'currencies.json', 'entity-aliases.json', 'sources.json'];
+
+function fingerprintOfRules(): string {
+  const hash = createHash('sha256').update(`mapping ${MAPPING_VERSION}\n`);
+  for (const name of RULE_FILES) hash.update(readFileSync(shippedData(name))).update('\n');
+  return hash.digest('hex');
+}
+
+/** Reads the rules that ship in data/. */
+export const loadRulebook = (): Rulebook => ({
+  fingerprint: fingerprintOfRules(),
+  taxonomy: loadTaxonomy(),
+  currencies: loadCurrencies(),
+  entities: loadEntityAliases(),
+  sources: loadSourceTable(),
+});
+
+/** When a label counts: always, only until a sanctions list has been loaded, or only from then on. */
+export type When = 'always' | { readonly unless: SanctionsList } | { readonly once: SanctionsList };
+
+export interface Refused {
+  readonly ok: false;
+  readonly reason: string;
+}
+
+export interface ResolvedAddress {
+  readonly ok: true;
+  readonly parsed: ParsedAddress;
+  /** What the printed currency or network turned out to say. */
+  readonly hint: CurrencyHint;
+}
+
+export interface MappedAddress {
+  readonly ok: true;
+  readonly key: AddressKey;
+  /** Nearly always one; two where the label changes once a list is loaded. */
+  readonly labels: readonly { readonly when: When; readonly template: LabelTemplate }[];
+  readonly firstSeen: string | null;
+  readonly lastSeen: string | null;
+}
+
+export interface Mapper {
+  /**
+   * Decides which address a text is. The currency is a hint, the address decides: a hint that fits is taken; one that does
+   * not is overridden where the address can belong to one family of chains only. `strict` refuses words nobody knows.
+   */
+  resolve(address: string, currency: string | null, strict: boolean): ResolvedAddress | Refused;
+  /** Maps one attributed address of `source`. */
+  map(source: string, record: AttributedAddress): MappedAddress | Refused;
+}
+
+const refuse = (reason: string): Refused => ({ ok: false, reason });
+
+/** Distinct labels kept ready; a file of millions of entities must not fill the heap. */
+const TEMPLATES_KEPT_MAX = 100_000;
+/** Explorers print `Owner: role`; longer owners are sentences. */
+const OWNER_AND_ROLE = /^([^:]{2,40}): (.{1,80})$/;
+
+export function createMapper(rules: Rulebook): Mapper {
+  const { taxonomy, currencies, entities, sources } = rules;
+  let labels = new Map<string, MappedAddress['labels']>();
+
+  function resolve(address: string, currency: string | null, strict: boolean): ResolvedAddress | Refused {
+    const text = address.trim();
+    const hint = currencies.hintOf(currency);
+    if (hint.kind === 'elsewhere') return refuse(`${hint.name} is not one of the supported chains.`);
+    if (hint.kind === 'unknown' && strict) return refuse(`'${hint.word}' is not a known chain or currency.`);
+    let fault = 'It is not an address of any supported chain.';
+    if (hint.kind === 'chain') {
+      const parsed = tryParse(hint.chain, text);
+      if (typeof parsed !== 'string') return { ok: true, parsed, hint };
+      fault = parsed;
+    }
+    const chain = chainByForm(text, hint);
+    if (chain === null) return refuse(hint.kind === 'evm-elsewhere' ? elsewhere(hint.name) : fault);
+    if (chain === 'ambiguous')
+      return refuse('The address can belong to several chains, and nothing says which.');
+    const parsed = tryParse(chain, text);
+    return typeof parsed === 'string' ? refuse(parsed) : { ok: true, parsed, hint };
+  }
+
+  /** The chain that the form of an address alone says; null where it is the form of none. */
+  function chainByForm(text: string, hint: CurrencyHint): ChainId | 'ambiguous' | null {
+    const detected = detectChains(text);
+    const chains = hint.kind === 'evm-elsewhere' ? detected.filter(isEvm) : detected;
+    const first = chains[0];
+    if (first === undefined) return null;
+    const families = new Set<ChainFamily>(chains.map((chain) => chainOf(chain).family));
+    if (families.size > 1) return 'ambiguous';
+    return families.has('evm')
+      ? first
+      : (currencies.preferred(chains) ?? (chains.length === 1 ? first : 'ambiguous'));
+  }
+
+  function map(source: string, record: AttributedAddress): MappedAddress | Refused {
+    const resolved = resolve(record.address, record.currency, true);
+    if (!resolved.ok) return resolved;
+    const { parsed, hint } = resolved;
+    const said = saying(source, record, parsed);
+    if (!said.ok) return said;
+    if (isZero(parsed.key) && !(source === 'seed' && said.category === 'BURN')) {
+      return refuse('The zero address belongs to nobody.');
+    }
+    const scope = scopeOf(record.isContract, said, parsed.chain, hint);
+    if (typeof scope !== 'string') return scope;
+    const made = labelsOf(source, record, said, scope);
+    return {
+      ok: true,
+      key: parsed.key,
+      labels: made,
+      firstSeen: record.firstSeen,
+      lastSeen: record.lastSeen,
+    };
+  }
+
+  interface Saying {
+    readonly ok: true;
+    readonly category: Category;
+    readonly threatLevel: ThreatLevel;
+    readonly confidence: number;
+    readonly known: Entity | null;
+    readonly copyOf: SanctionsList | null;
+    readonly contract: boolean;
+  }
+
+  /** What the record says of the address: its category, threat, confidence, and the entity where it is a known one. */
+  function saying(source: string, record: AttributedAddress, parsed: ParsedAddress): Saying | Refused {
+    const confidence = sources.confidence(source, record.confidence);
+    if (confidence === null)
+      return refuse(`confidence: '${record.confidence}' is neither a known word nor 0 to 1.`);
+    const outright = record.category ?? null;
+    if (outright !== null && !isCategory(outright))
+      return refuse(`category: '${outright}' is not a category.`);
+    const threat = record.threatLevel ?? null;
+    if (threat !== null && !isThreatLevel(threat)) return refuse(`threat level: '${threat}' is not one.`);
+    const words = taxonomy.classify(record.concepts, record.actorName, chainOf(parsed.chain).family);
+    const stated = outright ?? words.category;
+    const known = knownEntity(record, stated);
+    // A word as general as "service" says less than what is known of the entity.
+    const category = outright === null && words.strength < 2 && known ? known.category : stated;
+    const row = taxonomy.of(category);
+    return {
+      ok: true,
+      category,
+      threatLevel: threat ?? row.threatLevel,
+      confidence,
+      known,
+      copyOf: outright === null ? words.copyOf : null,
+      contract: row.contract,
+    };
+  }
+
+  const isHarmful = (category: Category): boolean =>
+    threatOrder(taxonomy.of(category).threatLevel) >= threatOrder('HIGH');
+
+  /** A scam that calls itself Binance is not Binance: where the category is harmful only the publisher's id counts. */
+  function knownEntity(record: AttributedAddress, category: Category): Entity | null {
+    const byId = record.actorId === null ? null : entities.byName(record.actorId);
+    if (byId || isHarmful(category)) return byId;
+    const owner = OWNER_AND_ROLE.exec(record.actorName)?.[1];
+    return entities.byName(record.actorName) ?? (owner === undefined ? null : entities.byName(owner));
+  }
+
+  function entityOf(record: AttributedAddress, said: Saying): Entity {
+    if (said.known) return said.known;
+    const name = record.actorName.trim();
+    const facts = { category: said.category, jurisdiction: record.jurisdiction, url: record.url };
+    if (record.actorId !== null) return { id: idOf(record.actorId), name, ...facts };
+    if (isHarmful(said.category)) return { id: `${slugOf(said.category)}:${slugOf(name)}`, name, ...facts };
+    const owner = OWNER_AND_ROLE.exec(name)?.[1];
+    return { id: slugOf(owner ?? name), name: owner ?? name, ...facts };
+  }
+
+  function labelsOf(
+    source: string,
+    record: AttributedAddress,
+    said: Saying,
+    scope: LabelScope,
+  ): MappedAddress['labels'] {
+    const recipe = JSON.stringify([
+      source,
+      record.actorId,
+      record.actorName,
+      said.category,
+      said.threatLevel,
+      said.confidence,
+      scope,
+      record.jurisdiction,
+      record.url,
+      record.sourceUrl,
+      record.tags,
+      record.verified,
+      record.sanctions,
+      said.copyOf,
+    ]);
+    const made = labels.get(recipe);
+    if (made) return made;
+    const entity = entityOf(record, said);
+    const template: LabelTemplate = {
+      entity,
+      scope,
+      category: said.category,
+      threatLevel: said.threatLevel,
+      source,
+      sourceUrl: record.sourceUrl ?? null,
+      tags: tagsOf(record, entity),
+      confidence: said.confidence,
+      sanctions: [],
+      verified: record.verified,
+      synthetic: false,
+    };
+    const fresh = conditional(template, record, said.copyOf);
+    if (labels.size >= TEMPLATES_KEPT_MAX) labels = new Map();
+    labels.set(recipe, fresh);
+    return fresh;
+  }
+
+  /** A shipped sanction counts until its list is loaded; from then on the list decides, and what else the fact says remains. */
+  function conditional(
+    template: LabelTemplate,
+    record: AttributedAddress,
+    copyOf: SanctionsList | null,
+  ): MappedAddress['labels'] {
+    if (copyOf !== null) return [{ when: { unless: copyOf }, template }];
+    const stated = record.sanctions ?? null;
+    if (stated === null) return [{ when: 'always', template }];
+    const sanctioned = { ...template, sanctions: [entryOf(stated, record, template)] };
+    if (stated.list === 'OTHER') return [{ when: 'always', template: sanctioned }];
+    const until = { when: { unless: stated.list }, template: sanctioned } as const;
+    if (template.category === 'SANCTIONED_ENTITY') return [until];
+    return [until, { when: { once: stated.list }, template }];
+  }
+
+  const entryOf = (
+    stated: StatedSanction,
+    record: AttributedAddress,
+    template: LabelTemplate,
+  ): SanctionsEntry => ({
+    list: stated.list,
+    authority: sources.authority(stated.list),
+    program: stated.program,
+    entityName: record.actorName,
+    entityId: stated.entityId,
+    listedAt: stated.listedAt,
+    delistedAt: stated.delistedAt,
+    sourceUrl: template.sourceUrl ?? sources.partyUrl(stated.list, stated.entityId),
+    matchType: 'DIRECT',
+  });
+
+  return { resolve, map };
+}
+
+/** Where a label holds: an account on every EVM chain, a contract on its own chain. */
+function scopeOf(
+  isContract: boolean | null,
+  said: { readonly contract: boolean },
+  chain: ChainId,
+  hint: CurrencyHint,
+): LabelScope | Refused {
+  if (!isEvm(chain)) return chain;
+  const contract = isContract ?? said.contract;
+  if (!contract) return 'EVM';
+  if (hint.kind === 'evm-elsewhere')
+    return refuse(`A contract of ${hint.name}, which is not one of the supported chains.`);
+  // Where nobody says on which chain the contract stands, it is better found on all than on none.
+  return hint.kind === 'chain' && isEvm(hint.chain) ? hint.chain : 'EVM';
+}
+
+const elsewhere = (name: string): string =>
+  `${name} is not one of the supported chains, and this is no account that the EVM chains share.`;
+
+/** Ids that publishers gave are kept as they are where they are slugs already. */
+const idOf = (actorId: string): string =>
+  /^[a-z0-9][a-z0-9:._-]{0,63}$/.test(actorId) ? actorId : slugOf(actorId);
+
+/** Labels carry few tags: more than these are noise in an answer. */
+const TAGS_MAX = 16;
+
+/** The publisher's tags, and what it printed where that says more than the entity's name. */
+function tagsOf(record: AttributedAddress, entity: Entity): readonly string[] {
+  const printed = record.actorName.trim();
+  const slug = printed.toLowerCase();
+  const same = slug === entity.name.toLowerCase() || slug === record.actorId?.toLowerCase();
+  const tags = same ? record.tags : [...record.tags, printed];
+  return [...new Set(tags)].slice(0, TAGS_MAX);
+}
+
+function tryParse(chain: ChainId, text: string): ParsedAddress | string {
+  try {
+    return parseAddress(chain, text);
+  } catch (error) {
+    if (error instanceof AddressError) return error.message;
+    throw error;
+  }
+}
+
+/** Whether the payload behind chain and kind byte is all zero. */
+function isZero(key: AddressKey): boolean {
+  for (let at = 2; at < key.length; at++) if (key[at] !== 0) return false;
+  return true;
+}

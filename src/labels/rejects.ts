@@ -1,0 +1,69 @@
+/** The rejects file of an import: every row that could not be used, with its place and the reason, one JSON object a line. */
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { LIMITS } from '../base/limits.ts';
+import type { Provenance } from '../sources/records.ts';
+
+export interface RejectsWriter {
+  /** How many rows were rejected. */
+  readonly count: number;
+  add(reason: string, text: string, provenance: Provenance): void;
+  /** Puts the file at `path`; removes an older one where nothing was rejected now. Returns its path, or null. */
+  close(path: string): string | null;
+  abort(): void;
+}
+
+const FLUSH_CHARS = 1 << 16;
+
+/** Starts a rejects file at `partial`, for its time of writing. Beyond `rejectsKeptMax` rows are only counted. */
+export function createRejectsWriter(partial: string): RejectsWriter {
+  let file: number | null = null;
+  let pending = '';
+  let count = 0;
+
+  function flush(): void {
+    if (file === null || pending === '') return;
+    const bytes = Buffer.from(pending);
+    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+    pending = '';
+  }
+
+  function finish(): boolean {
+    if (file === null) return false;
+    flush();
+    fsyncSync(file);
+    closeSync(file);
+    file = null;
+    return true;
+  }
+
+  return {
+    get count() {
+      return count;
+    },
+    add(reason, text, provenance) {
+      count++;
+      if (count > LIMITS.rejectsKeptMax) return;
+      if (file === null) {
+        file = openSync(partial, 'w');
+      }
+      pending += `${JSON.stringify({ file: provenance.file, line: provenance.line, reason, text: text.slice(0, 500) })}\n`;
+      if (pending.length >= FLUSH_CHARS) flush();
+    },
+    close(path) {
+      if (count > LIMITS.rejectsKeptMax)
+        pending += `${JSON.stringify({ reason: `${count - LIMITS.rejectsKeptMax} more were only counted.` })}\n`;
+      if (finish()) {
+        mkdirSync(dirname(path), { recursive: true });
+        renameSync(partial, path);
+        return path;
+      }
+      rmSync(path, { force: true });
+      return null;
+    },
+    abort() {
+      finish();
+      rmSync(partial, { force: true });
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/** The labels that follow from the state of a sanctions list: one for every wallet and party, in force or history. */
+import { isEvm } from '../chains/registry.ts';
+import { slugOf } from './entities.ts';
+import type { Entity, LabelTemplate } from './label.ts';
+import type { Rulebook } from './map.ts';
+import { delistedAt, type ListedEntry, type ListState } from './sanctions.ts';
+
+export interface SanctionLabel {
+  readonly key: Uint8Array;
+  readonly template: LabelTemplate;
+  /** ISO dates. */
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+}
+
+/** Yields the labels of a list. Pure: the same state gives the same labels. */
+export function* sanctionLabels(state: ListState, rules: Rulebook): Generator<SanctionLabel> {
+  const dates = state.entries.map((entry) => delistedAt(state, entry));
+  const inForce = new Set(state.entries.filter((_, at) => dates[at] === null).map((entry) => entry.entityId));
+  for (const [at, entry] of state.entries.entries()) {
+    yield {
+      key: Buffer.from(entry.key, 'hex'),
+      template: templateOf(state, entry, dates[at] ?? null, inForce.has(entry.entityId), rules),
+      firstSeen: entry.firstAt.slice(0, 10),
+      lastSeen: entry.lastAt.slice(0, 10),
+    };
+  }
+}
+
+function templateOf(
+  state: ListState,
+  entry: ListedEntry,
+  delisted: string | null,
+  partyInForce: boolean,
+  rules: Rulebook,
+): LabelTemplate {
+  const { sources, taxonomy } = rules;
+  const { details } = entry;
+  const source = sources.sourceOf(state.list);
+  const known = rules.entities.byParty(state.list, entry.entityId);
+  const entity: Entity = known ?? {
+    id: `${source}-${slugOf(entry.entityId)}`,
+    name: details.entityName,
+    category: partyInForce ? 'SANCTIONED_ENTITY' : 'OTHER',
+    jurisdiction: details.jurisdiction,
+    url: null,
+  };
+  const sourceUrl = sources.partyUrl(state.list, entry.entityId);
+  // Of an entity that is no longer listed, what else is known of it remains: Tornado Cash is still a mixer.
+  const category = delisted === null ? 'SANCTIONED_ENTITY' : (known?.category ?? 'OTHER');
+  return {
+    entity,
+    scope: isEvm(entry.chain) ? 'EVM' : entry.chain,
+    category,
+    threatLevel: taxonomy.of(category).threatLevel,
+    source,
+    sourceUrl,
+    tags: [delisted === null ? 'sanctioned' : 'delisted', state.list, ...details.currencies],
+    confidence: delisted === null ? (sources.of(source)?.confidence ?? 1) : sources.historyConfidence,
+    sanctions: [
+      {
+        list: state.list,
+        authority: sources.authority(state.list),
+        program: details.program,
+        entityName: details.entityName,
+        entityId: entry.entityId,
+        listedAt: details.listedAt,
+        delistedAt: delisted,
+        sourceUrl,
+        matchType: 'DIRECT',
+      },
+    ],
+    verified: true,
+    synthetic: false,
+  };
+}

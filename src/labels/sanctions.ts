@@ -1,0 +1,257 @@
+/**
+ * The history of each sanctions list as a function of the files that were imported, whatever their order. A list is judged by
+ * its own newest file alone: an entry is in force where that file has it, an older file adds history, no list touches another.
+ */
+import { AssayError } from '../base/errors.ts';
+import type { ChainId } from '../chains/registry.ts';
+import type { SanctionsList } from '../sources/records.ts';
+
+/** One imported file of a list. */
+export interface ListFile {
+  /** ISO date or time. */
+  readonly publishedAt: string;
+  readonly contentHash: string;
+  readonly layout: string;
+  /** The file carries the whole list: what it lacks was delisted by then. */
+  readonly whole: boolean;
+  readonly parties: number;
+  readonly wallets: number;
+}
+
+/** What the publisher says of one wallet of one party. */
+export interface EntryDetails {
+  readonly entityName: string;
+  readonly program: string | null;
+  /** ISO 3166-1 alpha-2. */
+  readonly jurisdiction: string | null;
+  readonly listedAt: string | null;
+  /** The publisher's own date of delisting, where it keeps delisted parties in the file. */
+  readonly delistedAt: string | null;
+  /** Currencies under which the address is printed. */
+  readonly currencies: readonly string[];
+}
+
+/** One wallet of one party, as some file of the list has it. */
+export interface ObservedEntry {
+  readonly entityId: string;
+  /** The address key in hex. */
+  readonly key: string;
+  readonly chain: ChainId;
+  /** Canonical address. */
+  readonly address: string;
+  readonly details: EntryDetails;
+}
+
+/** One wallet of one party through all files. */
+export interface ListedEntry extends ObservedEntry {
+  /** Publication of the oldest and of the newest file that has the entry. */
+  readonly firstAt: string;
+  readonly lastAt: string;
+  /** The content hash of the file that `details` are from: the newest that has the entry. */
+  readonly detailsFrom: string;
+}
+
+export interface ListState {
+  readonly list: SanctionsList;
+  /** In order of publication. */
+  readonly files: readonly ListFile[];
+  /** Sorted by party and key. */
+  readonly entries: readonly ListedEntry[];
+  /** Publication of the newest whole file; null where only excerpts are known. */
+  readonly newestAt: string | null;
+  /** Ids of the parties in force in the newest whole file, sorted: wallets are few, a list is judged by its parties. */
+  readonly parties: readonly string[];
+}
+
+/** A file of a list, read to its end. */
+export interface ReadList {
+  readonly list: SanctionsList;
+  readonly publishedAt: string;
+  readonly contentHash: string;
+  readonly layout: string;
+  readonly whole: boolean;
+  /** Ids of the parties in force by this file. */
+  readonly parties: ReadonlySet<string>;
+  readonly entries: readonly ObservedEntry[];
+}
+
+export const emptyList = (list: SanctionsList): ListState => ({
+  list,
+  files: [],
+  entries: [],
+  newestAt: null,
+  parties: [],
+});
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Order of two publications; a date stands for the start of its day. */
+export const comparePublications = byText;
+
+/** Whether the file is part of the state already. */
+export const hasFile = (state: ListState, contentHash: string): boolean =>
+  state.files.some((file) => file.contentHash === contentHash);
+
+/**
+ * The state with one more file. Files published at the same moment count as one: an entry is in force where any of them has it.
+ * Throws IMPLAUSIBLE_LIST where the file would delist more than half of the parties in force, or has none, unless `force`.
+ */
+export function withFile(state: ListState, file: ReadList, options: { readonly force: boolean }): ListState {
+  if (hasFile(state, file.contentHash)) return state;
+  if (!options.force) checkPlausible(state, file);
+  const files = [
+    ...state.files,
+    {
+      publishedAt: file.publishedAt,
+      contentHash: file.contentHash,
+      layout: file.layout,
+      whole: file.whole,
+      parties: file.parties.size,
+      wallets: file.entries.length,
+    },
+  ].sort((a, b) => comparePublications(a.publishedAt, b.publishedAt) || byText(a.contentHash, b.contentHash));
+  const order = file.whole ? comparePublications(file.publishedAt, state.newestAt ?? '') : -1;
+  return {
+    list: state.list,
+    files,
+    entries: mergeEntries(state.entries, file),
+    newestAt: order > 0 ? file.publishedAt : state.newestAt,
+    parties:
+      order < 0
+        ? state.parties
+        : order > 0
+          ? [...file.parties].sort(byText)
+          : [...new Set([...state.parties, ...file.parties])].sort(byText),
+  };
+}
+
+function checkPlausible(state: ListState, file: ReadList): void {
+  if (!file.whole) return;
+  const refuse = (why: string): never => {
+    throw new AssayError(
+      'IMPLAUSIBLE_LIST',
+      `The ${file.list} list of ${file.publishedAt} ${why}. If that is really so, import it with --force.`,
+      { field: 'file' },
+    );
+  };
+  if (file.parties.size === 0) refuse('holds no party at all');
+  if (state.newestAt === null || comparePublications(file.publishedAt, state.newestAt) <= 0) return;
+  const gone = state.parties.filter((party) => !file.parties.has(party)).length;
+  if (gone * 2 > state.parties.length) {
+    refuse(
+      `would delist ${gone} of the ${state.parties.length} parties in force since ${state.newestAt}, more than half`,
+    );
+  }
+}
+
+function mergeEntries(known: readonly ListedEntry[], file: ReadList): ListedEntry[] {
+  const nameOf = (entry: ObservedEntry): string => `${entry.entityId}\n${entry.key}`;
+  const merged = new Map<string, ListedEntry>(known.map((entry) => [nameOf(entry), entry]));
+  const { publishedAt, contentHash } = file;
+  for (const entry of joinCurrencies(file.entries, nameOf)) {
+    const name = nameOf(entry);
+    const before = merged.get(name);
+    if (!before) {
+      merged.set(name, {
+        ...entry,
+        firstAt: publishedAt,
+        lastAt: publishedAt,
+        detailsFrom: contentHash,
+      });
+      continue;
+    }
+    const age = comparePublications(publishedAt, before.lastAt) || byText(contentHash, before.detailsFrom);
+    merged.set(name, {
+      ...(age > 0 ? { ...entry, detailsFrom: contentHash } : before),
+      firstAt: comparePublications(publishedAt, before.firstAt) < 0 ? publishedAt : before.firstAt,
+      lastAt: comparePublications(publishedAt, before.lastAt) > 0 ? publishedAt : before.lastAt,
+    });
+  }
+  return [...merged.values()].sort((a, b) => byText(a.entityId, b.entityId) || byText(a.key, b.key));
+}
+
+/** A wallet that a party has under several currencies is one entry. */
+function joinCurrencies(
+  entries: readonly ObservedEntry[],
+  nameOf: (entry: ObservedEntry) => string,
+): Iterable<ObservedEntry> {
+  const joined = new Map<string, ObservedEntry>();
+  for (const entry of entries) {
+    const name = nameOf(entry);
+    const before = joined.get(name);
+    const currencies = [
+      ...new Set([...(before?.details.currencies ?? []), ...entry.details.currencies]),
+    ].sort(byText);
+    joined.set(name, { ...entry, details: { ...entry.details, currencies } });
+  }
+  return joined.values();
+}
+
+/**
+ * When the entry left the list; null where it is in force: present in the newest whole file and not marked as delisted there.
+ * Else the publisher's own date, or the publication of the first known later file without it.
+ */
+export function delistedAt(state: ListState, entry: ListedEntry): string | null {
+  if (entry.details.delistedAt !== null) return entry.details.delistedAt.slice(0, 10);
+  if (state.newestAt === null || comparePublications(entry.lastAt, state.newestAt) >= 0) return null;
+  const later = state.files.find(
+    (file) => file.whole && comparePublications(file.publishedAt, entry.lastAt) > 0,
+  );
+  return later ? later.publishedAt.slice(0, 10) : null;
+}
+
+/** How far ahead of the clock a publication may stand: time zones, and publishers that date a list for tomorrow. */
+const AHEAD_MS_MAX = 2 * 86_400_000;
+
+const DATE_IN_NAME = /(?<!\d)((?:19|20)\d\d)(?:([-_.]?)(0[1-9]|1[0-2])(?:\2(0[1-9]|[12]\d|3[01]))?)(?!\d)/;
+
+/** `2021-07`, `20210701` or `2021-07-15` in a file name as an ISO date; a month stands for its first day. */
+export function dateInName(name: string): string | null {
+  const match = DATE_IN_NAME.exec(name);
+  return match ? `${match[1]}-${match[3]}-${match[4] ?? '01'}` : null;
+}
+
+/** A publication date as printed → ISO date, or UTC time where the publisher says one; null where it is neither. */
+export function normalPublication(text: string): string | null {
+  const month = /^(\d{4})-(\d\d)$/.exec(text.trim());
+  const full = month ? `${text.trim()}-01` : text.trim();
+  if (!/^\d{4}-\d\d-\d\d(?:[T ].*)?$/.test(full)) return null;
+  const time = Date.parse(full);
+  if (Number.isNaN(time)) return null;
+  const iso = new Date(time).toISOString();
+  return full.length === 10 ? iso.slice(0, 10) : iso;
+}
+
+/**
+ * When a file was published: what it says itself, else what the caller says, else a date in its name, else when the server
+ * last changed it. Throws INVALID_FILE where nothing says it, or the date lies in the future.
+ */
+export function publicationOf(said: {
+  readonly inside: string | null;
+  readonly option: string | null;
+  readonly names: readonly string[];
+  readonly lastModified: string | null;
+  readonly now: number;
+}): string {
+  const named = said.names.map(dateInName).find((date) => date !== null) ?? null;
+  const text = said.inside ?? said.option ?? named ?? said.lastModified;
+  if (text === null) {
+    throw new AssayError(
+      'INVALID_FILE',
+      `${said.names.join(', ')}: nothing says when this list was published; pass --published YYYY-MM-DD.`,
+      { field: 'published' },
+    );
+  }
+  const published = normalPublication(text);
+  if (published === null) {
+    throw new AssayError('INVALID_FILE', `published: '${text.slice(0, 40)}' is not a date like 2025-03-21.`, {
+      field: 'published',
+    });
+  }
+  if (Date.parse(published) > said.now + AHEAD_MS_MAX) {
+    throw new AssayError('INVALID_FILE', `published: ${published} lies in the future.`, {
+      field: 'published',
+    });
+  }
+  return published;
+}

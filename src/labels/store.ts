@@ -1,0 +1,254 @@
+/**
+ * The store of labels on disk: imported datasets as segments, the state of each sanctions list, and one catalogue that names
+ * what counts. Replacing the catalogue is the commit of every change; what it does not name is rubbish of a crash.
+ *
+ *   labels/catalogue.json    format, datasets, lists
+ *   labels/datasets/FOLDER/  segments of one dataset
+ *   labels/lists/FILE        the state of one sanctions list
+ *   labels/rejects/          what the last import of each dataset could not use
+ *   labels/freshness.json    when each list was last checked
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { AssayError } from '../base/errors.ts';
+import type { SanctionsList } from '../sources/records.ts';
+import { syncFolder, writeJsonAtomically } from './atomic-file.ts';
+import { type ListChecks, writeListChecks } from './freshness.ts';
+import type { When } from './map.ts';
+import { emptyList, type ListState } from './sanctions.ts';
+import { type LockOptions, withLock } from './store-lock.ts';
+
+export interface DatasetSegment {
+  /** Name of the segment inside the dataset's folder. */
+  readonly name: string;
+  readonly when: When;
+  readonly labels: number;
+}
+
+/** One imported unit of a source: what the next import of the same dataset replaces. */
+export interface DatasetRow {
+  readonly source: string;
+  readonly dataset: string;
+  readonly layout: string;
+  /** SHA-256 of what the files hold, unwrapped. */
+  readonly contentHash: string;
+  /** Fingerprint of the rules that it was mapped by. */
+  readonly rules: string;
+  readonly files: readonly string[];
+  readonly publishedAt: string | null;
+  readonly importedAt: string;
+  readonly url: string | null;
+  readonly folder: string;
+  readonly segments: readonly DatasetSegment[];
+  readonly records: number;
+  readonly rejected: number;
+}
+
+export interface ListRow {
+  readonly list: SanctionsList;
+  /** File of its state; its name carries the hash of the content. */
+  readonly file: string;
+  readonly publishedAt: string | null;
+  readonly importedAt: string;
+  readonly parties: number;
+  readonly entries: number;
+}
+
+export interface Catalogue {
+  readonly format: number;
+  readonly datasets: readonly DatasetRow[];
+  readonly lists: readonly ListRow[];
+}
+
+/** What one import changes, all or nothing. */
+export interface StoreChange {
+  readonly datasets?: readonly Omit<DatasetRow, 'folder'>[];
+  /** Staged folder of each dataset of `datasets`, in the same order. */
+  readonly staged?: readonly string[];
+  readonly lists?: readonly ListState[];
+  readonly checks?: ListChecks;
+  /** ISO time of the import. */
+  readonly at: string;
+}
+
+export interface LabelStore {
+  /** The folder of all label state. */
+  readonly folder: string;
+  /** Reads the catalogue as it is now. Throws STORE_VERSION, STORE_CORRUPT. */
+  catalogue(): Catalogue;
+  /** The state of a list; empty where it was never imported. */
+  listState(list: SanctionsList): ListState;
+  /** Names all that a snapshot is built from: equal content, equal revision. */
+  revision(): string;
+  /** Path, without suffix, of a segment. */
+  segmentPath(row: DatasetRow, segment: DatasetSegment): string;
+  /** Does `work` as the only writer of all processes. Throws STORE_BUSY. */
+  locked<T>(work: (writer: StoreWriter) => Promise<T>): Promise<T>;
+  /** Path of the rejects file of a dataset. */
+  rejectsPath(source: string, dataset: string): string;
+}
+
+export interface StoreWriter {
+  /** A fresh folder for the segments of a dataset; gone again unless `commit` takes it. */
+  stage(): string;
+  commit(change: StoreChange): void;
+}
+
+const FORMAT = 1;
+const EMPTY: Catalogue = { format: FORMAT, datasets: [], lists: [] };
+
+export interface StoreOptions {
+  /** The program's folder of state; labels are kept in `labels/` below it. */
+  readonly dataDir: string;
+  /** How long a writer waits for another one, in milliseconds. Default 0: STORE_BUSY at once. */
+  readonly lockWaitMs?: number;
+}
+
+/** The folder of label state inside the program's folder of state. */
+export const labelsFolderOf = (dataDir: string): string => join(dataDir, 'labels');
+
+/** Opens the store; nothing is written before the first change. */
+export function openLabelStore(options: StoreOptions): LabelStore {
+  const folder = labelsFolderOf(options.dataDir);
+  const lock: LockOptions = { waitMs: options.lockWaitMs ?? 0 };
+  const cataloguePath = join(folder, 'catalogue.json');
+  let staged = 0;
+
+  const catalogue = (): Catalogue => readCatalogue(cataloguePath);
+
+  function listState(list: SanctionsList): ListState {
+    const row = catalogue().lists.find((one) => one.list === list);
+    return row ? readListState(join(folder, 'lists', row.file)) : emptyList(list);
+  }
+
+  function commit(change: StoreChange): void {
+    const before = catalogue();
+    const datasets = new Map(before.datasets.map((row) => [`${row.source}/${row.dataset}`, row]));
+    for (const [at, row] of (change.datasets ?? []).entries()) {
+      const from = change.staged?.[at];
+      if (from === undefined) throw new Error(`Dataset ${row.dataset} has no staged folder.`);
+      const name = moveInto(
+        from,
+        join(folder, 'datasets'),
+        `${row.source}-${row.dataset}-${row.contentHash.slice(0, 12)}`,
+      );
+      datasets.set(`${row.source}/${row.dataset}`, { ...row, folder: name });
+    }
+    const lists = new Map(before.lists.map((row) => [row.list, row]));
+    for (const state of change.lists ?? []) lists.set(state.list, writeListState(folder, state, change.at));
+    const after: Catalogue = {
+      format: FORMAT,
+      datasets: sorted([...datasets.values()], (row) => `${row.source}/${row.dataset}`),
+      lists: sorted([...lists.values()], (row) => row.list),
+    };
+    writeJsonAtomically(cataloguePath, after);
+    if (change.checks) writeListChecks(folder, change.checks);
+    removeRubbish(folder, after);
+  }
+
+  return {
+    folder,
+    catalogue,
+    listState,
+    revision() {
+      const { datasets, lists } = catalogue();
+      const content = [
+        datasets.map((row) => [row.source, row.dataset, row.contentHash, row.rules]),
+        lists.map((row) => [row.list, row.file]),
+      ];
+      return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+    },
+    segmentPath: (row, segment) => join(folder, 'datasets', row.folder, segment.name),
+    locked: (work) =>
+      withLock(join(folder, 'LOCK'), lock, async () => {
+        // Nobody else can be staging now: what is left is of a writer that died.
+        rmSync(join(folder, 'staged'), { recursive: true, force: true });
+        try {
+          return await work({
+            stage() {
+              const path = join(folder, 'staged', String(staged++));
+              mkdirSync(path, { recursive: true });
+              return path;
+            },
+            commit,
+          });
+        } finally {
+          rmSync(join(folder, 'staged'), { recursive: true, force: true });
+        }
+      }),
+    rejectsPath: (source, dataset) => join(folder, 'rejects', `${source}-${dataset}.ndjson`),
+  };
+}
+
+const sorted = <T>(rows: readonly T[], nameOf: (row: T) => string): T[] =>
+  [...rows].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+
+function readCatalogue(path: string): Catalogue {
+  if (!existsSync(path)) return EMPTY;
+  return checkFormat(readJson<Catalogue>(path), path);
+}
+
+function readJson<T>(path: string): T {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as T;
+  } catch (cause) {
+    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
+  }
+}
+
+/** Refuses what another version of the program wrote, rather than start afresh over it. */
+function checkFormat<T extends { readonly format: number }>(file: T, path: string): T {
+  if (file.format === FORMAT) return file;
+  throw new AssayError(
+    'STORE_VERSION',
+    `${path} has format ${String(file.format)}; this version of Assay knows format ${FORMAT}. Use the version that wrote it, or another ASSAY_DATA_DIR.`,
+  );
+}
+
+interface ListFile extends ListState {
+  readonly format: number;
+}
+
+function readListState(path: string): ListState {
+  const { format: _, ...state } = checkFormat(readJson<ListFile>(path), path);
+  return state;
+}
+
+function writeListState(folder: string, state: ListState, at: string): ListRow {
+  const content: ListFile = { format: FORMAT, ...state };
+  const hash = createHash('sha256').update(JSON.stringify(content)).digest('hex');
+  const file = `${state.list}-${hash.slice(0, 16)}.json`;
+  const path = join(folder, 'lists', file);
+  if (!existsSync(path)) writeJsonAtomically(path, content);
+  return {
+    list: state.list,
+    file,
+    publishedAt: state.newestAt,
+    importedAt: at,
+    parties: state.parties.length,
+    entries: state.entries.length,
+  };
+}
+
+/** Moves a staged folder under a name of its own: the one that the catalogue names now must stay until the commit. */
+function moveInto(from: string, folder: string, wanted: string): string {
+  mkdirSync(folder, { recursive: true });
+  let name = wanted;
+  for (let copy = 2; existsSync(join(folder, name)); copy++) name = `${wanted}-${copy}`;
+  renameSync(from, join(folder, name));
+  syncFolder(folder);
+  return name;
+}
+
+/** Removes segments and list states that the catalogue does not name. */
+function removeRubbish(folder: string, named: Catalogue): void {
+  const keep = new Set([...named.datasets.map((row) => row.folder), ...named.lists.map((row) => row.file)]);
+  for (const part of ['datasets', 'lists']) {
+    const inside = join(folder, part);
+    if (!existsSync(inside)) continue;
+    for (const name of readdirSync(inside)) {
+      if (!keep.has(name)) rmSync(join(inside, name), { recursive: true, force: true });
+    }
+  }
+}
