@@ -1,6 +1,4 @@
-/** API keys: the shape of a key's text, its record, and the port of the store. How they are stored is keys-lmdb.ts. */
-import { AssayError } from '../base/errors.ts';
-import type { Random } from '../base/random.ts';
+/** API keys: their record and the port of their store. A key's text is key-token.ts, the store is keys-lmdb.ts. */
 import type { PlanName, RateOverrides } from './plans.ts';
 
 export const PERMISSIONS = ['screening', 'entity', 'kyt', 'monitoring', 'intel', 'oracle'] as const;
@@ -27,9 +25,12 @@ export interface KeyRecord {
   readonly rateLimits: RateOverrides;
 }
 
+/** The account of keys that were made without naming one. */
+export const LOCAL_ACCOUNT = 'local';
+
 export interface NewKey {
   readonly name: string;
-  /** The installation's own account where left out. */
+  /** LOCAL_ACCOUNT where left out. */
   readonly accountId?: string;
   /** Plan of the account, set when this key is its first; later keys take the account's. FREE where left out. */
   readonly plan?: PlanName;

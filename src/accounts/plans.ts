@@ -41,29 +41,32 @@ export interface Plan {
 
 export type Plans = Readonly<Record<PlanName, Plan>>;
 
-const wrong = (field: string, expected: string): AssayError =>
+type Complaint = (field: string, expected: string) => AssayError;
+
+const wrongPlan: Complaint = (field, expected) =>
   new AssayError('INVALID_CONFIG', `data/plans.json: ${field} must be ${expected}.`, { field });
 
 type Row = Readonly<Record<string, unknown>>;
 
 function rowAt(parent: Row, name: string, field: string): Row {
   const value = parent[name];
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(field, 'an object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrongPlan(field, 'an object');
   return value as Row;
 }
 
-function wholeNumber(value: unknown, max: number, field: string): number {
+function wholeNumber(value: unknown, max: number, field: string, wrong: Complaint): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) return value;
   throw wrong(field, `a whole number from 1 to ${max}`);
 }
 
-/** Checks limits a minute: known classes, whole numbers. Throws INVALID_CONFIG naming the class under `field`. */
-export function readRateOverrides(row: Readonly<Record<string, unknown>>, field: string): RateOverrides {
+/** Checks limits a minute: known classes, whole numbers. Throws what `wrong` makes of the field and what it must be. */
+export function readRateOverrides(row: Row, field: string, wrong: Complaint): RateOverrides {
   const limits: Partial<Record<RateClass, number>> = {};
   for (const [name, value] of Object.entries(row)) {
     const rateClass = RATE_CLASSES.find((known) => known === name);
-    if (!rateClass) throw wrong(`${field}.${name}`, `one of ${RATE_CLASSES.join(', ')}`);
-    limits[rateClass] = wholeNumber(value, LIMITS.rateLimitMax, `${field}.${name}`);
+    if (!rateClass) throw wrong(`${field}.${name}`, `left out: the classes are ${RATE_CLASSES.join(', ')}`);
+    limits[rateClass] = wholeNumber(value, LIMITS.rateLimitMax, `${field}.${name}`, wrong);
   }
   return limits;
 }
@@ -72,24 +75,24 @@ function readPlan(name: PlanName, row: Row, base: Record<RateClass, number>): Pl
   const quota = (field: string): number | null =>
     row[field] === null
       ? null
-      : wholeNumber(row[field], Number.MAX_SAFE_INTEGER, `plans.${name}.${field}`);
+      : wholeNumber(row[field], Number.MAX_SAFE_INTEGER, `plans.${name}.${field}`, wrongPlan);
   const field = `plans.${name}.rateLimits`;
   return {
     name,
     quotas: { intel: quota('intelQuota'), oracle: quota('oracleQuota') },
-    walletsMax: wholeNumber(row.walletsMax, 1_000_000, `plans.${name}.walletsMax`),
-    rateLimits: { ...base, ...readRateOverrides(rowAt(row, 'rateLimits', field), field) },
+    walletsMax: wholeNumber(row.walletsMax, 1_000_000, `plans.${name}.walletsMax`, wrongPlan),
+    rateLimits: { ...base, ...readRateOverrides(rowAt(row, 'rateLimits', field), field, wrongPlan) },
   };
 }
 
 /** Reads all plans. Throws INVALID_CONFIG with a sentence that names the field. */
 export function readPlans(path: string = shippedData('plans.json')): Plans {
   const file = JSON.parse(readFileSync(path, 'utf8')) as Row;
-  const shared = readRateOverrides(rowAt(file, 'rateLimits', 'rateLimits'), 'rateLimits');
+  const shared = readRateOverrides(rowAt(file, 'rateLimits', 'rateLimits'), 'rateLimits', wrongPlan);
   const base = {} as Record<RateClass, number>;
   for (const rateClass of RATE_CLASSES) {
     const limit = shared[rateClass];
-    if (limit === undefined) throw wrong(`rateLimits.${rateClass}`, 'present');
+    if (limit === undefined) throw wrongPlan(`rateLimits.${rateClass}`, 'present');
     base[rateClass] = limit;
   }
   const rows = rowAt(file, 'plans', 'plans');

@@ -16,7 +16,7 @@ export interface QuotaDecision {
 export interface QuotaMeter {
   /** Takes `units` whole or not at all. */
   take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
-  /** Gives back what a request took and did not use. Nothing where the month has turned since. */
+  /** Gives back what a request took and did not use: to the month of now, and at most what was taken in it. */
   give(accountId: string, meter: QuotaMeterName, units: number): void;
   /** Units taken this month. */
   used(accountId: string, meter: QuotaMeterName): number;

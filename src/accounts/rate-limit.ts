@@ -1,5 +1,7 @@
 /** Rate limits: never more than N requests of a key and class in any 60 seconds, a rested key may use all N at once. */
-import type { RateClass } from './plans.ts';
+import type { Clock } from '../base/clock.ts';
+import { LIMITS } from '../base/limits.ts';
+import { RATE_CLASSES, type RateClass } from './plans.ts';
 
 export interface RateDecision {
   readonly allowed: boolean;
@@ -17,4 +19,143 @@ export interface RateDecision {
 export interface RateLimiter {
   /** Counts a request where it is allowed; a refused one is not counted. `monotonicMs` never goes back; default: the clock's. */
   check(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision;
+}
+
+/** One bucket a second. 61 of them are counted: the current second and the 60 before it. */
+const BUCKET_MS = 1_000;
+const COUNTED = 61;
+/** Ring of buckets: the power of two above, so that a position is a mask away. */
+const RING = 64;
+
+/** The last minute of one key and class. 64 counters whatever the limit is. */
+interface Window {
+  readonly counts: Uint32Array;
+  /** Newest second seen; counters of older seconds are kept down to `newest - 60`. */
+  newest: number;
+  /** Oldest second that may still count something. */
+  oldest: number;
+  /** Sum of all counters. */
+  total: number;
+  limit: number;
+  /** Generation of the keys that `limit` was read in. */
+  generation: number;
+}
+
+/** Forgets the seconds that no longer count at second `now`. */
+function advance(window: Window, now: number): void {
+  const firstCounted = now - COUNTED + 1;
+  if (window.total === 0 || firstCounted > window.newest) {
+    window.counts.fill(0);
+    window.total = 0;
+    window.oldest = now;
+    window.newest = now;
+    return;
+  }
+  while (window.oldest < firstCounted) {
+    const slot = window.oldest & (RING - 1);
+    window.total -= window.counts[slot] as number;
+    window.counts[slot] = 0;
+    window.oldest++;
+  }
+  window.newest = now;
+}
+
+/** The second whose end lets `remaining` grow: the oldest that counts, or a later one where the limit was lowered since. */
+function freeingSecond(window: Window): number {
+  while (window.counts[window.oldest & (RING - 1)] === 0) window.oldest++;
+  let second = window.oldest;
+  let left = window.total - (window.counts[second & (RING - 1)] as number);
+  while (left >= window.limit) {
+    second++;
+    left -= window.counts[second & (RING - 1)] as number;
+  }
+  return second;
+}
+
+export interface RateLimiterDeps {
+  readonly clock: Clock;
+  /** Requests in any 60 seconds of a key and class. */
+  readonly limitOf: (keyId: string, rateClass: RateClass) => number;
+  /** Changes when an answer of `limitOf` may have changed. */
+  readonly generation: () => number;
+}
+
+/**
+ * The limiter of one process: counters of whole seconds in memory. A request counts until the end of its second, 60 seconds
+ * later, so no window of 60 seconds ever holds more than N, and a request is refused at most one second longer than an exact
+ * log of times would refuse it. Decisions are made on the monotonic clock alone. The start of a process begins with rested keys.
+ */
+export function createRateLimiter(options: { windowsMax?: number }, deps: RateLimiterDeps): RateLimiter {
+  const windowsMax = options.windowsMax ?? LIMITS.rateWindowsMax;
+  const byClass = new Map<RateClass, Map<string, Window>>(RATE_CLASSES.map((name) => [name, new Map()]));
+  let tracked = 0;
+  let lastSweepSecond = Number.NEGATIVE_INFINITY;
+
+  /** Drops the windows that count nothing any more. At most once a second, so that a full table costs no sweep a request. */
+  function sweep(now: number): void {
+    if (now <= lastSweepSecond) return;
+    lastSweepSecond = now;
+    for (const windows of byClass.values()) {
+      for (const [keyId, window] of windows) {
+        if (now > window.newest) advance(window, now);
+        if (window.total > 0) continue;
+        windows.delete(keyId);
+        tracked--;
+      }
+    }
+  }
+
+  /** A new window, or null where the table is full of keys that asked within the last minute. */
+  function track(windows: Map<string, Window>, keyId: string, now: number): Window | null {
+    if (tracked >= windowsMax) sweep(now);
+    if (tracked >= windowsMax) return null;
+    const window: Window = {
+      counts: new Uint32Array(RING),
+      newest: now,
+      oldest: now,
+      total: 0,
+      limit: 0,
+      generation: -1,
+    };
+    windows.set(keyId, window);
+    tracked++;
+    return window;
+  }
+
+  return {
+    check(keyId, rateClass, monotonicMs = deps.clock.monotonic()) {
+      const windows = byClass.get(rateClass) as Map<string, Window>;
+      const second = Math.floor(monotonicMs / BUCKET_MS);
+      const window = windows.get(keyId) ?? track(windows, keyId, second);
+      const wallMs = deps.clock.now();
+      if (window === null) {
+        const limit = deps.limitOf(keyId, rateClass);
+        const resetEpochSeconds = Math.ceil(wallMs / 1000) + 1;
+        return { allowed: false, limit, remaining: 0, resetEpochSeconds, retryAfterSeconds: 1 };
+      }
+      const generation = deps.generation();
+      if (window.generation !== generation) {
+        window.limit = deps.limitOf(keyId, rateClass);
+        window.generation = generation;
+      }
+      if (second > window.newest) advance(window, second);
+      const { limit } = window;
+      const allowed = window.total < limit;
+      if (allowed) {
+        if (window.total === 0) window.oldest = window.newest;
+        const slot = window.newest & (RING - 1);
+        window.counts[slot] = (window.counts[slot] as number) + 1;
+        window.total++;
+      }
+      const freed = freeingSecond(window) + COUNTED;
+      const untilResetMs = freed * BUCKET_MS - monotonicMs;
+      return {
+        allowed,
+        limit,
+        remaining: Math.max(0, limit - window.total),
+        resetEpochSeconds: Math.ceil((wallMs + untilResetMs) / 1000),
+        retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(untilResetMs / 1000)),
+      };
+    },
+  };
 }

@@ -1,0 +1,194 @@
+/**
+ * The meter of quotas on LMDB. Units are leased from the store ahead of use and spent in memory: the store always counts what
+ * was leased, so a crash can only over-count (by at most one lease an account and meter, 1 % of the quota), never under-count;
+ * a clean close gives the unspent lease back, and the stored number is exactly what was taken.
+ */
+import type { Clock } from '../base/clock.ts';
+import { isoTime } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Database } from '../base/lmdb.ts';
+import type { Logger } from '../base/log.ts';
+import type { QuotaMeterName } from './plans.ts';
+import type { QuotaDecision, QuotaMeter } from './quota.ts';
+import { openAccountStore } from './store.ts';
+
+const FORMAT_VERSION = 1;
+
+/** A lease is this share of the quota: what a crash may cost an account. */
+const LEASE_SHARE = 0.01;
+/** Of an unlimited quota, which is counted for its own sake; at 1 M addresses/s that is ten commits a second. */
+const LEASE_MAX = 100_000;
+
+export interface QuotaMeterDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Units a month of an account; null is unlimited. */
+  readonly limitOf: (accountId: string, meter: QuotaMeterName) => number | null;
+  /** Changes when an answer of `limitOf` may have changed. */
+  readonly generation: () => number;
+}
+
+/** One account's month on one meter. */
+interface Counter {
+  readonly key: [month: string, accountId: string, meter: QuotaMeterName];
+  /** Units that the store counts, our unspent lease among them, as last seen. */
+  stored: number;
+  /** Leased units that nobody took yet. */
+  spare: number;
+  /** Whether a lease is on its way to the disk. */
+  leasing: boolean;
+  limit: number | null;
+  generation: number;
+}
+
+interface Month {
+  /** `2026-11`. */
+  readonly name: string;
+  readonly startMs: number;
+  /** First instant of the next month. */
+  readonly endMs: number;
+  readonly resetAt: string;
+  readonly counters: Readonly<Record<QuotaMeterName, Map<string, Counter>>>;
+}
+
+/** The UTC calendar month that holds an instant. */
+function monthOf(epochMs: number): Month {
+  const name = isoTime(epochMs).slice(0, 7);
+  const [year, month] = name.split('-').map(Number) as [number, number];
+  const endMs = Date.UTC(year, month, 1);
+  return {
+    name,
+    startMs: Date.UTC(year, month - 1, 1),
+    endMs,
+    resetAt: isoTime(endMs),
+    counters: { intel: new Map(), oracle: new Map() },
+  };
+}
+
+const countersOf = ({ counters }: Month): Counter[] => [
+  ...counters.intel.values(),
+  ...counters.oracle.values(),
+];
+
+const leaseOf = (limit: number | null): number =>
+  limit === null ? LEASE_MAX : Math.min(LEASE_MAX, Math.max(1, Math.floor(limit * LEASE_SHARE)));
+
+/** Opens the meter at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps): QuotaMeter {
+  const { root } = openAccountStore(options.path, FORMAT_VERSION);
+  const taken: Database<number, Counter['key']> = root.openDB({ name: 'taken', encoding: 'json' });
+  const pending = new Set<Promise<void>>();
+  let month = monthOf(deps.clock.now());
+
+  /** The month of now. A clock that jumps back over the turn of a month does not bring the old one back. */
+  function currentMonth(): Month {
+    const now = deps.clock.now();
+    if (now < month.endMs) return month;
+    settle(countersOf(month));
+    month = monthOf(now);
+    return month;
+  }
+
+  function counterOf(accountId: string, meter: QuotaMeterName): Counter {
+    const { name, counters } = currentMonth();
+    let counter = counters[meter].get(accountId);
+    if (counter === undefined) {
+      const key: Counter['key'] = [name, accountId, meter];
+      counter = { key, stored: taken.get(key) ?? 0, spare: 0, leasing: false, limit: 0, generation: -1 };
+      counters[meter].set(accountId, counter);
+    }
+    const generation = deps.generation();
+    if (counter.generation !== generation) {
+      counter.limit = deps.limitOf(accountId, meter);
+      counter.generation = generation;
+    }
+    return counter;
+  }
+
+  /** Inside a transaction: moves the store by `units`, as far as the limit lets it; returns the units that it moved. */
+  function lease(counter: Counter, units: number): number {
+    const stored = taken.get(counter.key) ?? 0;
+    const granted = counter.limit === null ? units : Math.max(0, Math.min(units, counter.limit - stored));
+    if (granted > 0) taken.putSync(counter.key, stored + granted);
+    return granted;
+  }
+
+  /** Adds a lease whose transaction is on the disk. Another process may have leased beside it: the store's number decides. */
+  function received(counter: Counter, granted: number): void {
+    counter.stored = taken.get(counter.key) ?? 0;
+    counter.spare += granted;
+  }
+
+  /** Leases ahead, so that the next requests find units in memory. */
+  function leaseAhead(counter: Counter): void {
+    counter.leasing = true;
+    let granted = 0;
+    const done = root
+      .transaction(() => {
+        granted = lease(counter, leaseOf(counter.limit));
+      })
+      .then(() => {
+        received(counter, granted);
+        if (counter.key[0] !== month.name) settle([counter]);
+      })
+      .catch((error: unknown) => deps.log.error(`quota: a lease was not written: ${messageOf(error)}`))
+      .finally(() => {
+        counter.leasing = false;
+        pending.delete(done);
+      });
+    pending.add(done);
+  }
+
+  /** Leases at once, for a request that needs more than is left in memory. Blocks for one durable commit. */
+  function leaseNow(counter: Counter, units: number): void {
+    let granted = 0;
+    root.transactionSync(() => {
+      granted = lease(counter, units - counter.spare + leaseOf(counter.limit));
+    });
+    received(counter, granted);
+  }
+
+  /** Gives unspent leases back. */
+  function settle(counters: Iterable<Counter>): void {
+    root.transactionSync(() => {
+      for (const counter of counters) {
+        if (counter.spare === 0) continue;
+        taken.putSync(counter.key, (taken.get(counter.key) ?? 0) - counter.spare);
+        counter.spare = 0;
+      }
+    });
+  }
+
+  function decision(counter: Counter, ok: boolean): QuotaDecision {
+    const { limit } = counter;
+    const remaining = limit === null ? null : Math.max(0, limit - (counter.stored - counter.spare));
+    return { ok, limit, remaining, resetAt: month.resetAt };
+  }
+
+  return {
+    take(accountId, meter, units) {
+      const counter = counterOf(accountId, meter);
+      const used = counter.stored - counter.spare;
+      if (counter.limit !== null && used + units > counter.limit) return decision(counter, false);
+      if (counter.spare < units) leaseNow(counter, units);
+      if (counter.spare < units) return decision(counter, false);
+      counter.spare -= units;
+      const exhausted = counter.limit !== null && counter.stored >= counter.limit;
+      if (!counter.leasing && !exhausted && counter.spare < leaseOf(counter.limit) / 2) leaseAhead(counter);
+      return decision(counter, true);
+    },
+    give(accountId, meter, units) {
+      const counter = currentMonth().counters[meter].get(accountId);
+      if (counter !== undefined) counter.spare += Math.min(units, counter.stored - counter.spare);
+    },
+    used(accountId, meter) {
+      const counter = counterOf(accountId, meter);
+      return counter.stored - counter.spare;
+    },
+    async close() {
+      await Promise.all(pending);
+      settle(countersOf(month));
+      await root.close();
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTokenDigest, isTokenShaped, newToken } from '../../src/accounts/key-token.ts';
+import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
+import { openAccountStore } from '../../src/accounts/store.ts';
+import { VerifiedKeys } from '../../src/accounts/verified-keys.ts';
+import { openEnvironment } from '../../src/base/lmdb.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { type Random, seededUint32, systemRandom } from '../../src/base/random.ts';
+import { type KeyAction, keyStoreConformance } from '../conformance/keys.ts';
+import { inOtherProcess } from './other-process.ts';
+import { type TempFolder, tempFolder } from './temp-folder.ts';
+
+keyStoreConformance('LMDB', async () => {
+  const folder = tempFolder();
+  const world = {
+    now: Date.UTC(2026, 10, 21),
+    open: () =>
+      openKeyStore(
+        { path: join(folder.path, 'keys.mdb') },
+        { clock: { now: () => world.now, monotonic: () => 0 }, random: systemRandom, log: silentLogger },
+      ),
+    elsewhere: <T>(action: KeyAction) => inOtherProcess<T>(join(folder.path, 'keys.mdb'), action),
+    dispose: async () => folder.remove(),
+  };
+  return world;
+});
+
+function seeded(seed: number): Random {
+  const next = seededUint32(seed);
+  return { bytes: (count) => Uint8Array.from({ length: count }, () => next() & 0xff) };
+}
+
+describe('the text of a key', () => {
+  it('is the prefix, 32 base62 characters and 6 of their CRC-32', () => {
+    for (let seed = 0; seed < 200; seed++) {
+      const token = newToken(seeded(seed));
+      expect(token).toMatch(/^assay_live_[0-9A-Za-z]{38}$/);
+      expect(isTokenShaped(token)).toBe(true);
+    }
+  });
+
+  it('carries the CRC-32 that zlib computes', () => {
+    // zlib.crc32('0' * 32), as Python computes it.
+    const crc = 2_700_251_856;
+    const token = newToken({ bytes: (count) => new Uint8Array(count) });
+    expect(token.slice(11, 43)).toBe('0'.repeat(32));
+    const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+    expect([...token.slice(43)].reduce((value, digit) => value * 62 + digits.indexOf(digit), 0)).toBe(crc);
+  });
+
+  it('a changed character is told from a key without the store', () => {
+    const token = newToken(seeded(7));
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: token.length - 1 }),
+        fc.string({ minLength: 1, maxLength: 1 }),
+        (at, char) => {
+          fc.pre(token[at] !== char);
+          expect(isTokenShaped(token.slice(0, at) + char + token.slice(at + 1))).toBe(false);
+        },
+      ),
+    );
+  });
+
+  it('every character counts in the digest, and another process has another digest', () => {
+    const digestOf = createTokenDigest(seeded(1));
+    const token = newToken(seeded(2));
+    const words = (text: string, digest = digestOf): string => {
+      const out = new Uint32Array(4);
+      digest(text, out);
+      return out.join(' ');
+    };
+    for (let at = 11; at < token.length; at++) {
+      const changed = `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`;
+      expect(words(changed)).not.toBe(words(token));
+    }
+    expect(words(token)).toBe(words(token));
+    expect(words(token, createTokenDigest(seeded(3)))).not.toBe(words(token));
+  });
+});
+
+describe('the table of verified keys', () => {
+  it('finds exactly what was added, through every growth', () => {
+    const table = new VerifiedKeys(5000);
+    const next = seededUint32(1);
+    const digests = Array.from({ length: 3000 }, () => Uint32Array.from({ length: 4 }, next));
+    const entries = digests.map(() => ({ record: {} as never, lastUsedMs: 0, writtenMs: 0 }));
+    for (const [index, digest] of digests.entries()) table.add(digest, entries[index]!);
+    for (const [index, digest] of digests.entries()) {
+      expect(table.find(digest)).toBe(entries[index]);
+      const near = Uint32Array.from(digest);
+      near[index % 4]! ^= 1;
+      expect(table.find(near)).toBeUndefined();
+    }
+    expect([...table.values()].length).toBe(3000);
+    table.clear();
+    expect(table.find(digests[0]!)).toBeUndefined();
+  });
+});
+
+describe('a store that this version does not know', () => {
+  let folder: TempFolder;
+  beforeEach(() => {
+    folder = tempFolder();
+  });
+  afterEach(() => folder.remove());
+
+  it('is refused by its version, and left as it is', async () => {
+    const path = join(folder.path, 'x.mdb');
+    const { root } = openAccountStore(path, 2);
+    await root.close();
+    expect(() => openAccountStore(path, 1)).toThrow(/format version 2.*version 1 only/);
+    const again = openAccountStore(path, 2);
+    expect(again.meta.get('formatVersion')).toBe(2);
+    await again.root.close();
+  });
+
+  it('is refused where it is an environment of something else', async () => {
+    const path = join(folder.path, 'x.mdb');
+    const foreign = openEnvironment(path, { maxDbs: 4, noSubdir: true });
+    await foreign.openDB({ name: 'things' }).put('a', 1);
+    await foreign.close();
+    expect(() => openAccountStore(path, 1)).toThrow(/format version unknown/);
+  });
+
+  it('is refused where it is no environment at all', () => {
+    const path = join(folder.path, 'x.mdb');
+    writeFileSync(path, 'these are not the pages of a database, but more than one page of it '.repeat(500));
+    expect(() => openAccountStore(path, 1)).toThrow(/is not a store of Assay/);
+  });
+});

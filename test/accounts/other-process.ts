@@ -1,0 +1,33 @@
+/** Runs one call of a key store in a process of its own, as the command line does beside a running server. */
+import { execFile } from 'node:child_process';
+import { argv } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { projectRoot } from '../../src/base/paths.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import type { KeyAction } from '../conformance/keys.ts';
+
+const BUILT = `${projectRoot}/dist/test/accounts/other-process.js`;
+
+/** The answer of `action` on the store at `path`, given by another process. */
+export async function inOtherProcess<T>(path: string, action: KeyAction): Promise<T> {
+  const { stdout } = await promisify(execFile)(process.execPath, [BUILT, path, JSON.stringify(action)]);
+  return JSON.parse(stdout) as T;
+}
+
+if (argv[1] === BUILT && fileURLToPath(import.meta.url) === BUILT) {
+  const [path, text] = argv.slice(2) as [string, string];
+  const action = JSON.parse(text) as KeyAction;
+  const keys = openKeyStore({ path }, { clock: systemClock, random: systemRandom, log: silentLogger });
+  const call = {
+    create: () => keys.create(action[1] as never),
+    setPermission: () => keys.setPermission(...(action.slice(1) as Parameters<typeof keys.setPermission>)),
+    revoke: () => keys.revoke(action[1] as string),
+  };
+  const answer = await call[action[0]]();
+  await keys.close();
+  process.stdout.write(JSON.stringify(answer));
+}

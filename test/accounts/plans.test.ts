@@ -1,0 +1,35 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readPlans } from '../../src/accounts/plans.ts';
+import { tempFolder } from './temp-folder.ts';
+
+describe('plans', () => {
+  it('carry the numbers of the specification and its decisions', () => {
+    const plans = readPlans();
+    expect(plans.FREE.quotas).toEqual({ intel: 1000, oracle: 1000 });
+    expect(plans.BUSINESS.quotas).toEqual({ intel: 10_000_000, oracle: 10_000_000 });
+    expect(plans.ENTERPRISE.quotas).toEqual({ intel: null, oracle: null });
+    expect(plans.FREE.rateLimits).toEqual({
+      screening: 20,
+      kyt: 60,
+      trace: 5,
+      entity: 100,
+      'exchange-status': 100,
+      monitoring: 30,
+      names: 20,
+      intel: 300,
+      sanctions: 600,
+      oracle: 600,
+      keys: 20,
+    });
+  });
+
+  it('a fault in the file is a sentence that names the field', () => {
+    const folder = tempFolder();
+    const path = join(folder.path, 'plans.json');
+    writeFileSync(path, JSON.stringify({ rateLimits: { screening: 'many' }, plans: {} }));
+    expect(() => readPlans(path)).toThrow('data/plans.json: rateLimits.screening must be a whole number');
+    folder.remove();
+  });
+});

@@ -1,0 +1,70 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { QuotaMeter } from '../../src/accounts/quota.ts';
+import { openQuotaMeter } from '../../src/accounts/quota-lmdb.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { quotaConformance } from '../conformance/quota.ts';
+import { tempFolder } from './temp-folder.ts';
+
+interface World {
+  now: number;
+  limit: number | null;
+  generation: number;
+}
+
+const openAt = (path: string, world: World): QuotaMeter =>
+  openQuotaMeter(
+    { path },
+    {
+      clock: { now: () => world.now, monotonic: () => 0 },
+      log: silentLogger,
+      limitOf: () => world.limit,
+      generation: () => world.generation,
+    },
+  );
+
+quotaConformance('LMDB', async () => {
+  const folder = tempFolder();
+  const world = {
+    now: 0,
+    limit: null as number | null,
+    generation: 0,
+    open: () => openAt(join(folder.path, 'quotas.mdb'), world),
+    dispose: async () => folder.remove(),
+  };
+  return world;
+});
+
+describe('the meter on LMDB', () => {
+  it('a crash over-counts by at most 1 % of the quota and never under-counts', async () => {
+    const folder = tempFolder();
+    const world = { now: Date.UTC(2026, 10, 21), limit: 10_000, generation: 0 };
+    const meter = openAt(join(folder.path, 'a.mdb'), world);
+    for (let call = 0; call < 1234; call++) {
+      meter.take('a', 'oracle', 1);
+      if (call % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    // What a process that dies now leaves behind.
+    copyFileSync(join(folder.path, 'a.mdb'), join(folder.path, 'crashed.mdb'));
+    const after = openAt(join(folder.path, 'crashed.mdb'), world);
+    expect(after.used('a', 'oracle')).toBeGreaterThanOrEqual(1234);
+    expect(after.used('a', 'oracle')).toBeLessThanOrEqual(1234 + 200);
+    await after.close();
+    await meter.close();
+    folder.remove();
+  });
+
+  it('a lowered plan holds at once, also for units that were leased before', async () => {
+    const folder = tempFolder();
+    const world = { now: Date.UTC(2026, 10, 21), limit: 100_000, generation: 0 };
+    const meter = openAt(join(folder.path, 'a.mdb'), world);
+    expect(meter.take('a', 'intel', 500).ok).toBe(true);
+    world.limit = 400;
+    world.generation++;
+    expect(meter.take('a', 'intel', 1)).toMatchObject({ ok: false, limit: 400, remaining: 0 });
+    await meter.close();
+    folder.remove();
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { createRateLimiter } from '../../src/accounts/rate-limit.ts';
+import { rateLimiterConformance } from '../conformance/rate-limit.ts';
+
+const WALL_MS = Date.UTC(2026, 10, 21);
+
+function world(limit: number, windowsMax?: number) {
+  let current = limit;
+  let generation = 0;
+  const limiter = createRateLimiter(windowsMax === undefined ? {} : { windowsMax }, {
+    clock: { now: () => WALL_MS, monotonic: () => 0 },
+    limitOf: () => current,
+    generation: () => generation,
+  });
+  return {
+    limiter,
+    setLimit(next: number) {
+      current = next;
+      generation++;
+    },
+  };
+}
+
+rateLimiterConformance('memory', (limit) => world(limit));
+
+describe('the limiter in memory', () => {
+  it('tells the epoch second at which the oldest request stops counting', () => {
+    const { limiter } = world(2);
+    expect(limiter.check('a', 'intel', 4_250)).toEqual({
+      allowed: true,
+      limit: 2,
+      remaining: 1,
+      // Counted until the end of its second (5.0 s), 60 seconds later: 60.75 s from now.
+      resetEpochSeconds: WALL_MS / 1000 + 61,
+      retryAfterSeconds: 0,
+    });
+  });
+
+  it('a clock that steps back by a fault allows nothing extra', () => {
+    const { limiter } = world(2);
+    limiter.check('a', 'intel', 100_000);
+    limiter.check('a', 'intel', 90_000);
+    expect(limiter.check('a', 'intel', 95_000).allowed).toBe(false);
+    expect(limiter.check('a', 'intel', 160_999).allowed).toBe(false);
+    expect(limiter.check('a', 'intel', 161_000).allowed).toBe(true);
+  });
+
+  it('remembers a bounded number of keys: idle ones make room, and none is forgotten in its minute', () => {
+    const { limiter } = world(1, 10);
+    for (let key = 0; key < 10; key++) expect(limiter.check(`k${key}`, 'intel', 0).allowed).toBe(true);
+    expect(limiter.check('late', 'intel', 30_000)).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
+    for (let key = 0; key < 10; key++) expect(limiter.check(`k${key}`, 'intel', 30_000).allowed).toBe(false);
+    expect(limiter.check('late', 'intel', 61_000).allowed).toBe(true);
+    expect(limiter.check('k0', 'oracle', 61_000).allowed).toBe(true);
+  });
+});

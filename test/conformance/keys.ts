@@ -1,0 +1,160 @@
+/** What every store of keys does. Run by the test of each implementation. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CreatedKey, type KeyStore, PERMISSIONS } from '../../src/accounts/keys.ts';
+
+export type KeyAction =
+  | readonly ['create', Parameters<KeyStore['create']>[0]]
+  | readonly ['setPermission', ...Parameters<KeyStore['setPermission']>]
+  | readonly ['revoke', string];
+
+export interface KeyStoreWorld {
+  /** Opens the store over the same data. */
+  open(): KeyStore;
+  /** Calls the store over the same data in another process. */
+  elsewhere<T>(action: KeyAction): Promise<T>;
+  /** Milliseconds since the epoch of the world's clock. */
+  now: number;
+  dispose(): Promise<void>;
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+export function keyStoreConformance(name: string, makeWorld: () => Promise<KeyStoreWorld>): void {
+  describe(`${name} keeps keys`, () => {
+    let world: KeyStoreWorld;
+    let keys: KeyStore;
+
+    beforeEach(async () => {
+      world = await makeWorld();
+      keys = world.open();
+    });
+
+    afterEach(async () => {
+      await keys.close();
+      await world.dispose();
+    });
+
+    it('a new key verifies, with all six permissions and the plan FREE', async () => {
+      const { record, apiKey } = await keys.create({ name: ' first ' });
+      expect(keys.verify(apiKey)).toEqual(record);
+      expect(record).toMatchObject({
+        name: 'first',
+        status: 'ACTIVE',
+        permissions: PERMISSIONS,
+        plan: 'FREE',
+        accountId: 'local',
+        createdAt: new Date(world.now).toISOString(),
+        lastUsedAt: null,
+        revokedAt: null,
+      });
+      expect(apiKey.startsWith(record.prefix)).toBe(true);
+      expect(apiKey.endsWith(record.last4)).toBe(true);
+      expect(JSON.stringify(keys.list())).not.toContain(apiKey);
+    });
+
+    it('nothing but the whole key verifies', async () => {
+      const { apiKey } = await keys.create({ name: 'k' });
+      expect(keys.verify(apiKey)).not.toBeNull();
+      const other = apiKey.slice(0, 20) + (apiKey[20] === 'x' ? 'y' : 'x') + apiKey.slice(21);
+      for (const text of [
+        '',
+        apiKey.slice(1),
+        `${apiKey}0`,
+        other,
+        apiKey.toUpperCase(),
+        ` ${apiKey.slice(1)}`,
+      ])
+        expect(keys.verify(text)).toBeNull();
+    });
+
+    it('a revoked key is refused from then on, and stays revoked', async () => {
+      const { record, apiKey } = await keys.create({ name: 'k' });
+      expect(keys.verify(apiKey)).not.toBeNull();
+      const revoked = await keys.revoke(record.id);
+      expect(revoked).toMatchObject({ status: 'REVOKED', revokedAt: new Date(world.now).toISOString() });
+      expect(keys.verify(apiKey)).toBeNull();
+      world.now += 5000;
+      expect((await keys.revoke(record.id)).revokedAt).toBe(revoked.revokedAt);
+      await expect(keys.setPermission(record.id, 'kyt', true)).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+      });
+      await expect(keys.revoke('key_none')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+
+    it('a permission is taken and given back', async () => {
+      const { record, apiKey } = await keys.create({ name: 'k', permissions: ['oracle', 'intel'] });
+      expect(record.permissions).toEqual(['intel', 'oracle']);
+      await keys.setPermission(record.id, 'intel', false);
+      expect(keys.verify(apiKey)?.permissions).toEqual(['oracle']);
+      await keys.setPermission(record.id, 'kyt', true);
+      expect(keys.verify(apiKey)?.permissions).toEqual(['kyt', 'oracle']);
+    });
+
+    it('what another process creates, changes or revokes is known at the next turn', async () => {
+      const before = keys.generation();
+      const { record, apiKey } = await world.elsewhere<CreatedKey>(['create', { name: 'theirs' }]);
+      await nextTurn();
+      expect(keys.verify(apiKey)?.id).toBe(record.id);
+      expect(keys.generation()).not.toBe(before);
+      await world.elsewhere(['setPermission', record.id, 'intel', false]);
+      await nextTurn();
+      expect(keys.verify(apiKey)?.permissions).not.toContain('intel');
+      const known = keys.generation();
+      await world.elsewhere(['revoke', record.id]);
+      await nextTurn();
+      expect(keys.generation()).not.toBe(known);
+      expect(keys.verify(apiKey)).toBeNull();
+    });
+
+    it('keys and their last use survive a restart', async () => {
+      const { record, apiKey } = await keys.create({ name: 'k' });
+      world.now += 60_000;
+      await nextTurn();
+      keys.verify(apiKey);
+      await keys.close();
+      keys = world.open();
+      expect(keys.verify(apiKey)?.id).toBe(record.id);
+      expect(keys.get(record.id)?.lastUsedAt).toBe(new Date(world.now).toISOString());
+    });
+
+    it('lists oldest first, by account where asked', async () => {
+      for (const [index, accountId] of ['a', 'b', 'a'].entries()) {
+        world.now += 1000;
+        await keys.create({ name: `k${index}`, accountId });
+      }
+      expect(keys.list().map((key) => key.name)).toEqual(['k0', 'k1', 'k2']);
+      expect(keys.list('a').map((key) => key.name)).toEqual(['k0', 'k2']);
+      expect(keys.list('none')).toEqual([]);
+    });
+
+    it('a plan belongs to the account and shows on all its keys', async () => {
+      const first = await keys.create({ name: 'a', accountId: 'acme', plan: 'GROWTH' });
+      const second = await keys.create({ name: 'b', accountId: 'acme' });
+      expect([first.record.plan, second.record.plan]).toEqual(['GROWTH', 'GROWTH']);
+      await expect(keys.create({ name: 'c', accountId: 'acme', plan: 'FREE' })).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+      });
+      await keys.setPlan('acme', 'ENTERPRISE');
+      expect(keys.verify(first.apiKey)?.plan).toBe('ENTERPRISE');
+      expect(keys.planOf('acme')).toBe('ENTERPRISE');
+      expect(keys.planOf('nobody')).toBeNull();
+      await expect(keys.setPlan('nobody', 'FREE')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+
+    it('refuses what is no key, naming the field', async () => {
+      const bad = [
+        [{ name: '' }, 'name'],
+        [{ name: 'x'.repeat(101) }, 'name'],
+        [{ name: 'a\nb' }, 'name'],
+        [{ name: 'k', permissions: ['admin' as 'kyt'] }, 'permissions'],
+        [{ name: 'k', accountId: '../x' }, 'accountId'],
+        [{ name: 'k', plan: 'GOLD' as 'FREE' }, 'plan'],
+        [{ name: 'k', rateLimits: { intel: 0 } }, 'rateLimits.intel'],
+        [{ name: 'k', rateLimits: { bogus: 5 } as object }, 'rateLimits.bogus'],
+      ] as const;
+      for (const [key, field] of bad)
+        await expect(keys.create(key)).rejects.toMatchObject({ code: 'INVALID_REQUEST', field });
+      expect(keys.list()).toEqual([]);
+    });
+  });
+}

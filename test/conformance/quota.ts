@@ -1,0 +1,120 @@
+/** What every meter of quotas does. Run by the test of each implementation. */
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type QuotaMeter, quotaExhausted } from '../../src/accounts/quota.ts';
+
+export interface QuotaWorld {
+  /** Opens the meter over the same data. */
+  open(): QuotaMeter;
+  /** Milliseconds since the epoch of the world's clock. */
+  now: number;
+  /** Units a month of every account and meter; null is unlimited. */
+  limit: number | null;
+  dispose(): Promise<void>;
+}
+
+export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWorld>): void {
+  describe(`${name} meters`, () => {
+    let world: QuotaWorld;
+    let meter: QuotaMeter;
+
+    beforeEach(async () => {
+      world = await makeWorld();
+      world.now = Date.UTC(2026, 10, 21, 12);
+      world.limit = 1000;
+      meter = world.open();
+    });
+
+    afterEach(async () => {
+      await meter.close();
+      await world.dispose();
+    });
+
+    it('takes whole or not at all, down to the last unit', async () => {
+      expect(await meter.take('a', 'intel', 100)).toEqual({
+        ok: true,
+        limit: 1000,
+        remaining: 900,
+        resetAt: '2026-12-01T00:00:00.000Z',
+      });
+      expect((await meter.take('a', 'intel', 901)).ok).toBe(false);
+      expect(await meter.take('a', 'intel', 900)).toMatchObject({ ok: true, remaining: 0 });
+      const refused = await meter.take('a', 'intel', 1);
+      expect(refused).toMatchObject({ ok: false, remaining: 0 });
+      expect(quotaExhausted(refused, 'intel', 1).message).toBe(
+        'The monthly intel quota of 1000 addresses leaves 0, and this request needs 1. It renews at 2026-12-01T00:00:00.000Z.',
+      );
+      expect((await meter.take('a', 'oracle', 1)).remaining).toBe(999);
+      expect((await meter.take('b', 'intel', 1)).remaining).toBe(999);
+    });
+
+    it('counts exactly what was taken and given back, over restarts', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.tuple(fc.constantFrom('take', 'give', 'turn', 'restart'), fc.nat(120)), {
+            maxLength: 60,
+          }),
+          fc.uuid(),
+          async (steps, account) => {
+            let used = 0;
+            for (const [step, units] of steps) {
+              if (step === 'take') {
+                const { ok, remaining } = await meter.take(account, 'intel', units);
+                expect(ok).toBe(used + units <= 1000);
+                if (ok) used += units;
+                expect(remaining).toBe(1000 - used);
+              } else if (step === 'give') {
+                await meter.give(account, 'intel', units);
+                used = Math.max(0, used - units);
+              } else if (step === 'turn') {
+                await new Promise((resolve) => setImmediate(resolve));
+              } else {
+                await meter.close();
+                meter = world.open();
+              }
+              expect(await meter.used(account, 'intel')).toBe(used);
+            }
+          },
+        ),
+        { numRuns: 25 },
+      );
+    });
+
+    it('renews with the UTC month, and not with a clock that steps back', async () => {
+      world.now = Date.UTC(2026, 11, 31, 23, 59, 59, 999);
+      await meter.take('a', 'intel', 1000);
+      expect((await meter.take('a', 'intel', 1)).ok).toBe(false);
+      world.now += 1;
+      expect(await meter.take('a', 'intel', 1)).toMatchObject({
+        ok: true,
+        remaining: 999,
+        resetAt: '2027-02-01T00:00:00.000Z',
+      });
+      world.now -= 5;
+      expect((await meter.take('a', 'intel', 1)).remaining).toBe(998);
+    });
+
+    it('counts an unlimited quota too', async () => {
+      world.limit = null;
+      expect(await meter.take('a', 'intel', 5_000_000)).toMatchObject({
+        ok: true,
+        limit: null,
+        remaining: null,
+      });
+      expect(await meter.used('a', 'intel')).toBe(5_000_000);
+    });
+
+    it('many small takes are counted one by one', async () => {
+      world.limit = 1_000_000;
+      for (let call = 0; call < 30_000; call++) {
+        await meter.take(`a${call % 7}`, 'oracle', 1);
+        if (call % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+      await meter.close();
+      meter = world.open();
+      let sum = 0;
+      for (let account = 0; account < 7; account++) sum += await meter.used(`a${account}`, 'oracle');
+      expect(sum).toBe(30_000);
+    });
+  });
+}
