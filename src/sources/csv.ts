@@ -1,0 +1,126 @@
+/** Comma-separated rows (RFC 4180) out of a stream of lines, with the line each row begins on; a bad row costs only itself. */
+import { LIMITS } from '../base/limits.ts';
+import { type OpenTextOptions, openLines, type SourcePart, type TextLine } from './open.ts';
+import type { Reject } from './records.ts';
+
+export interface CsvRow {
+  readonly type: 'row';
+  /** 1-based line on which the row begins. */
+  readonly line: number;
+  /** The row as printed. */
+  readonly text: string;
+  readonly cells: readonly string[];
+}
+
+export interface CsvFault {
+  readonly type: 'fault';
+  readonly line: number;
+  readonly text: string;
+  readonly reason: string;
+}
+
+/**
+ * Takes a row apart: `"` opens a quoted cell at its beginning only, and `""` inside stands for `"`. Returns `'open'` where the
+ * row goes on in the next line, and `'broken'` where text follows a closing quote.
+ */
+export function splitCsvRow(text: string): readonly string[] | 'open' | 'broken' {
+  if (!text.includes('"')) return text.split(',');
+  const cells: string[] = [];
+  for (let at = 0; ; at++) {
+    if (text[at] !== '"') {
+      const comma = text.indexOf(',', at);
+      if (comma < 0) return [...cells, text.slice(at)];
+      cells.push(text.slice(at, comma));
+      at = comma;
+      continue;
+    }
+    let cell = '';
+    for (at++; ; at += 2) {
+      const quote = text.indexOf('"', at);
+      if (quote < 0) return 'open';
+      cell += text.slice(at, quote);
+      at = quote;
+      if (text[at + 1] !== '"') break;
+      cell += '"';
+    }
+    at++;
+    cells.push(cell);
+    if (at >= text.length) return cells;
+    if (text[at] !== ',') return 'broken';
+  }
+}
+
+/** Streams the rows of a file, empty lines left out. A row that cannot be read is a fault; reading goes on at the next line. */
+export async function* readCsv(
+  part: string | SourcePart,
+  options: OpenTextOptions = {},
+): AsyncGenerator<CsvRow | CsvFault, void, undefined> {
+  const rows = new RowReader();
+  for await (const line of openLines(part, options)) yield* rows.take(line);
+  yield* rows.end();
+}
+
+/** Joins lines to rows. Each line is scanned once, and again only where an open quote turned out to be a fault. */
+class RowReader {
+  /** The lines of a row whose quoted cell goes on. */
+  private open: TextLine[] = [];
+  private openChars = 0;
+
+  *take(line: TextLine): Generator<CsvRow | CsvFault> {
+    const waiting = [line];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const { result, again } = this.accept(next);
+      if (result !== null) yield result;
+      waiting.push(...again.reverse());
+    }
+  }
+
+  *end(): Generator<CsvRow | CsvFault> {
+    while (this.open.length > 0) {
+      const [first, ...rest] = this.close();
+      yield faultAt(first as TextLine, 'A quote is opened and never closed.');
+      for (const line of rest) yield* this.take(line);
+    }
+  }
+
+  private close(): TextLine[] {
+    const lines = this.open;
+    this.open = [];
+    this.openChars = 0;
+    return lines;
+  }
+
+  /** What a line completes, and the lines that must be read again by themselves. */
+  private accept(line: TextLine): { result: CsvRow | CsvFault | null; again: TextLine[] } {
+    const first = this.open[0] ?? line;
+    // A line that goes on inside a quoted cell is scanned as if the quote stood before it.
+    const scanned = splitCsvRow(this.open.length > 0 ? `"${line.text}` : line.text);
+    this.open.push(line);
+    this.openChars += line.text.length + 1;
+    const tooLong = this.openChars > LIMITS.labelRowCharsMax || this.open.length > LIMITS.csvRowLinesMax;
+    if (scanned === 'open' && !tooLong) return { result: null, again: [] };
+    const lines = this.close();
+    const again = lines.slice(1);
+    if (tooLong) return { result: faultAt(first, TOO_LONG), again };
+    const text = lines.map((one) => one.text).join('\n');
+    const cells = lines.length === 1 ? scanned : splitCsvRow(text);
+    if (typeof cells === 'string') return { result: faultAt(first, 'Text follows a closing quote.'), again };
+    return { result: text.trim() === '' ? null : { type: 'row', line: first.line, text, cells }, again: [] };
+  }
+}
+
+const TOO_LONG =
+  `The row is longer than ${LIMITS.labelRowCharsMax.toLocaleString('en')} characters or ` +
+  `${LIMITS.csvRowLinesMax} lines, or a quote is never closed.`;
+
+const faultAt = (line: TextLine, reason: string): CsvFault => ({
+  type: 'fault',
+  line: line.line,
+  text: line.text,
+  reason,
+});
+
+/** A reject of one row of a file, its text cut as records.ts says. */
+export function rejectRow(file: string, row: { line: number; text: string }, reason: string): Reject {
+  return { type: 'reject', reason, text: row.text.slice(0, 500), provenance: { file, line: row.line } };
+}
