@@ -39,9 +39,9 @@ export function openAccountStore(path: string, formatVersion: number): AccountSt
   return { root, meta };
 }
 
-/** LMDB's magic number, 0xBEEFC0DE, behind the 16 bytes of the first page's header. */
+/** LMDB's magic number, 0xBEEFC0DE, behind the 24 bytes of the first page's header. */
 const MAGIC = Buffer.from([0xde, 0xc0, 0xef, 0xbe]);
-const MAGIC_AT = 16;
+const MAGIC_AT = 24;
 
 /** Looks before lmdb does: a file that is no environment brings the whole process down in it. */
 function refuseForeignFile(path: string): void {
