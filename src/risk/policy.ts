@@ -14,7 +14,7 @@ export interface RiskPolicy {
   readonly levels: Readonly<Record<Exclude<RiskLevel, 'LOW'>, number>>;
   /** Points, 0 to 100, that owning an address of the category is worth. */
   readonly weights: Readonly<Record<Category, number>>;
-  /** Categories that trade with everybody by trade and are not risky themselves. */
+  /** Categories that serve the public: exchanges, bridges, but also mixers. */
   readonly services: ReadonlySet<Category>;
   /** Points of a direct sanctions hit in force. */
   readonly sanctionedPoints: number;
@@ -99,13 +99,12 @@ export function parsePolicy(document: unknown, categories: readonly CategoryDefa
       numberIn(weights[category] ?? defaults.get(category), `weights.${category}`, [0, 100]),
     ]),
   ) as Record<Category, number>;
-  const isService = (row: CategoryDefaults): boolean => row.service && weighed[row.id] < plain.riskyFrom;
   return Object.freeze({
     ...plain,
     version,
     levels: bounds,
     weights: weighed,
-    services: new Set(categories.filter(isService).map((row) => row.id)),
+    services: new Set(categories.filter((row) => row.service).map((row) => row.id)),
   });
 }
 

@@ -36,7 +36,7 @@ export interface RiskEvidence {
   readonly sanctions: readonly string[];
   readonly labels: readonly OwnershipEvidence[];
   readonly exposures: readonly ExposureEvidence[];
-  /** The address belongs to a service of the policy (exchange, bridge, pool), which trades with everybody. */
+  /** The address belongs to a service that is not risky itself (exchange, bridge, pool), and trades with everybody. */
   readonly isService: boolean;
 }
 
