@@ -1,0 +1,106 @@
+/**
+ * Finds wallet addresses in the prose of a list (remarks, other information, statements of reasons). Shape proposes, the
+ * chains' own checks decide, so that passport, phone and registration numbers, hashes and words are not taken for wallets.
+ */
+
+import { LIMITS } from '../base/limits.ts';
+import { detectChains } from '../chains/address/parse.ts';
+import type { ChainId } from '../chains/registry.ts';
+
+export interface FoundWallet {
+  readonly address: string;
+  /** The currency or chain that the text names before the address, as the lists abbreviate it; null where it names none that fits. */
+  readonly currency: string | null;
+}
+
+/**
+ * Runs of address characters: 25 is the shortest address (BTC, XRP). A scheme belongs to it only where the chain's form has
+ * one; TON's user-friendly form has `-` and `_`, its raw form a workchain.
+ */
+const CANDIDATE =
+  /(?<![A-Za-z0-9])(?:[EU]Q[A-Za-z0-9_-]{46}|(?:-1|0):[0-9a-fA-F]{64}|(?:bitcoincash|xrpl|ethereum):[A-Za-z0-9]{25,}|[A-Za-z0-9]{25,})(?![A-Za-z0-9])/g;
+
+interface Currency {
+  readonly symbol: string;
+  readonly words: RegExp;
+  /** Chains on which it is native; null for a token of many. */
+  readonly chains: readonly ChainId[] | null;
+}
+
+const CURRENCIES: readonly Currency[] = [
+  { symbol: 'XBT', words: /\b(?:xbt|btc|bitcoins?)\b/gi, chains: ['BTC'] },
+  { symbol: 'BCH', words: /\b(?:bch|bitcoin cash)\b/gi, chains: ['BCH'] },
+  { symbol: 'BSV', words: /\b(?:bsv|bitcoin sv)\b/gi, chains: ['BSV'] },
+  { symbol: 'LTC', words: /\b(?:ltc|litecoin)\b/gi, chains: ['LTC'] },
+  { symbol: 'DOGE', words: /\b(?:doge|dogecoin)\b/gi, chains: ['DOGE'] },
+  { symbol: 'DASH', words: /\bDASH\b|\bDash\b/g, chains: ['DASH'] },
+  { symbol: 'ZEC', words: /\b(?:zec|zcash)\b/gi, chains: ['ZEC'] },
+  { symbol: 'ETH', words: /\b(?:eth|ether|ethereum|erc-?20)\b/gi, chains: ['ETH'] },
+  { symbol: 'ETC', words: /\b(?:ETC|ethereum classic)\b/g, chains: ['ETC'] },
+  { symbol: 'BSC', words: /\b(?:bsc|bnb|binance smart chain|bep-?20)\b/gi, chains: ['BSC'] },
+  { symbol: 'ARB', words: /\b(?:ARB|[Aa]rbitrum)\b/g, chains: ['ARBITRUM'] },
+  { symbol: 'MATIC', words: /\b(?:MATIC|[Pp]olygon)\b/g, chains: ['POLYGON'] },
+  { symbol: 'TRX', words: /\b(?:trx|tron|trc-?20)\b/gi, chains: ['TRON'] },
+  { symbol: 'SOL', words: /\b(?:SOL|[Ss]olana)\b/g, chains: ['SOL'] },
+  { symbol: 'XRP', words: /\b(?:xrp|ripple)\b/gi, chains: ['XRP'] },
+  { symbol: 'XLM', words: /\b(?:xlm|stellar)\b/gi, chains: ['XLM'] },
+  { symbol: 'ADA', words: /\b(?:ADA|[Cc]ardano)\b/g, chains: ['ADA'] },
+  { symbol: 'DOT', words: /\b(?:DOT|[Pp]olkadot)\b/g, chains: ['DOT'] },
+  { symbol: 'TON', words: /\bTON\b|\bToncoin\b/g, chains: ['TON'] },
+  { symbol: 'XMR', words: /\b(?:xmr|monero)\b/gi, chains: ['XMR'] },
+  { symbol: 'ATOM', words: /\b(?:ATOM|[Cc]osmos)\b/g, chains: ['ATOM'] },
+  { symbol: 'ALGO', words: /\b(?:ALGO|[Aa]lgorand)\b/g, chains: ['ALGO'] },
+  { symbol: 'XTZ', words: /\b(?:xtz|tezos)\b/gi, chains: ['XTZ'] },
+  { symbol: 'USDT', words: /\b(?:usdt|tether)\b/gi, chains: null },
+  { symbol: 'USDC', words: /\busdc\b/gi, chains: null },
+];
+
+/** Chains whose addresses carry no checksum in every form: a run of letters may decode by chance, so the text must speak of money of that kind. */
+const WITHOUT_CHECKSUM: ReadonlySet<ChainId> = new Set(['SOL', 'DOT', 'TON', 'ADA']);
+const SPEAKS_OF_CRYPTO =
+  /\b(?:wallets?|crypto\w*|digital (?:currency|asset)|virtual (?:currency|asset)|blockchain|stablecoin|solana|SOL|toncoin|TON)\b/i;
+
+/** The wallets of a text, each once, in the order of first mention. */
+export function findWallets(text: string): FoundWallet[] {
+  const found = new Map<string, FoundWallet>();
+  for (const match of text.matchAll(CANDIDATE)) {
+    const candidate = match[0];
+    if (found.has(candidate) || candidate.length > LIMITS.addressTextMax || !looksDrawn(candidate)) continue;
+    const chains = detectChains(candidate);
+    if (chains.length === 0) continue;
+    if (
+      chains.every((chain) => WITHOUT_CHECKSUM.has(chain)) &&
+      !isPlausibleUnchecked(text, match.index, candidate)
+    ) {
+      continue;
+    }
+    found.set(candidate, {
+      address: candidate,
+      currency: currencyBefore(text.slice(0, match.index), chains),
+    });
+  }
+  return [...found.values()];
+}
+
+/** Words have no digits, numbers no letters, and a bare run of hexadecimal digits is a hash or a serial number. */
+const looksDrawn = (candidate: string): boolean =>
+  /\d/.test(candidate) && /[A-Za-z]/.test(candidate) && !/^[0-9a-fA-F]+$/.test(candidate);
+
+function isPlausibleUnchecked(text: string, at: number, candidate: string): boolean {
+  const insideUrl = /[/=?&.#]/.test(text[at - 1] ?? '') || /[/=&]/.test(text[at + candidate.length] ?? '');
+  const mixedCase = /[a-z]/.test(candidate) && /[A-Z]/.test(candidate);
+  return !insideUrl && mixedCase && SPEAKS_OF_CRYPTO.test(text);
+}
+
+/** The last currency named before the address on one of whose chains the address can stand. */
+function currencyBefore(before: string, chains: readonly ChainId[]): string | null {
+  let best: { readonly at: number; readonly symbol: string } | null = null;
+  for (const { symbol, words, chains: native } of CURRENCIES) {
+    if (native !== null && !native.some((chain) => chains.includes(chain))) continue;
+    for (const match of before.matchAll(words)) {
+      // "Bitcoin Cash" is named after "Bitcoin" at the same place: the longer name stands later in the table.
+      if (best === null || match.index >= best.at) best = { at: match.index, symbol };
+    }
+  }
+  return best?.symbol ?? null;
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { findWallets } from '../../src/sources/free-text.ts';
+
+const TRON = 'TW5tokvhEfrb77z98Rc8HqbkzQJ6sxYtGX';
+const TRON_2 = 'TBKpozurdWLrbKkxtDqkveeq1dSB8Axj3V';
+const BTC = '1NE2NiGhhbkFPSEyNWwj7hKGhGDedBtSrQ';
+const SEGWIT = 'bc1q72ud4m6zf5g37jkhc2ty95zm5vel9ufdxquqpm';
+const ETH = '0x1da5821544e25c636c1417ba96ade4cf6d2f9b5a';
+const SOL = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
+
+describe('wallets in prose', () => {
+  it('finds those of a UK designation, with the chain it names', () => {
+    const text = `Xinbi is associated with the following Tron crypto addresses: \n\n${TRON}\n${TRON_2}`;
+    expect(findWallets(text)).toEqual([
+      { address: TRON, currency: 'TRX' },
+      { address: TRON_2, currency: 'TRX' },
+    ]);
+  });
+
+  it('takes the last named currency that fits the address', () => {
+    const text = `Bitcoin: ${BTC}; ${SEGWIT}. Ethereum ${ETH}, USDT wallet ${TRON}. Digital Currency Address - XBT ${BTC}.`;
+    expect(findWallets(text)).toEqual([
+      { address: BTC, currency: 'XBT' },
+      { address: SEGWIT, currency: 'XBT' },
+      { address: ETH, currency: 'ETH' },
+      { address: TRON, currency: 'USDT' },
+    ]);
+    expect(findWallets(`crypto wallet ${TRON}`)).toEqual([{ address: TRON, currency: null }]);
+    // A currency on whose chain the address cannot stand is not its currency.
+    expect(findWallets(`Bitcoin and more: ${ETH}`)).toEqual([{ address: ETH, currency: null }]);
+  });
+
+  it.each([
+    ['(0x…)', `(${ETH})`],
+    ['quoted', `'${ETH}'`],
+    ['after a colon', `address:${ETH}`],
+    ['after a dash', `USDT-${ETH}`],
+    ['at the end of a sentence', `Pays to ${ETH}.`],
+    ['in an explorer URL', `https://etherscan.io/address/${ETH}`],
+  ])('finds an address %s', (_, text) => expect(findWallets(text).map((one) => one.address)).toEqual([ETH]));
+
+  it('wants talk of crypto around an address without a checksum', () => {
+    expect(findWallets(`Solana wallet: ${SOL}`)).toEqual([{ address: SOL, currency: 'SOL' }]);
+    expect(findWallets(`Registration ${SOL}`)).toEqual([]);
+    expect(findWallets(`wallet https://example.org/watch?v=${SOL}`)).toEqual([]);
+  });
+
+  it.each([
+    ['a passport', 'Passport 4005504207 (Russia); Identification Number 210302198701102136'],
+    ['a phone number', 'Phone Number 8613314257947; +7 (495) 620-69-39'],
+    [
+      'a transaction hash',
+      'tx 0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060 in a wallet',
+    ],
+    [
+      'a bare hash',
+      'SHA-256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, MD5 d41d8cd98f00b204e9800998ecf8427e',
+    ],
+    ['an IBAN', 'IBAN DE89370400440532013000DE89370400, crypto wallet'],
+    ['a long word', 'Donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamtengesellschaft2'],
+    ['a mistyped address', `Bitcoin wallet ${BTC.slice(0, -1)}R, TRON ${TRON.slice(0, -1)}Z`],
+    ['a UNC link', 'https://www.interpol.int/en/How-we-work/Notices/View-UN-Notices-Individuals click here'],
+  ])('does not take %s for a wallet', (_, text) => expect(findWallets(text)).toEqual([]));
+
+  it('names a wallet once, and stays fast on long noise', () => {
+    expect(findWallets(`${BTC} ${BTC} ${BTC}`).length).toBe(1);
+    expect(findWallets(`${'a1'.repeat(2_000_000)}`)).toEqual([]);
+  });
+});
