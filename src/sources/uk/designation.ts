@@ -1,0 +1,84 @@
+/** One UK designation, whichever layout it was read from, and how it becomes a party. */
+import { readCountries } from '../countries.ts';
+import { readDate, readDates } from '../dates.ts';
+import { findWallets } from '../free-text.ts';
+import type { DesignatedParty, PartyName, PartySchema, Provenance, Reject } from '../records.ts';
+
+export interface Designation {
+  readonly uniqueId: string;
+  readonly designatedOn: string;
+  readonly names: readonly PartyName[];
+  readonly regimes: readonly string[];
+  /** `Individual`, `Entity` or `Ship`. */
+  readonly kind: string;
+  readonly births: readonly string[];
+  readonly countries: readonly string[];
+  readonly remarks: readonly string[];
+  readonly provenance: Provenance;
+}
+
+const SCHEMAS: Readonly<Record<string, PartySchema>> = {
+  individual: 'Person',
+  entity: 'Organization',
+  ship: 'Vessel',
+};
+
+/** Joins the six name fields: given names first, then `Name 6`, the family or whole name. */
+export const joinName = (given: readonly string[], family: string): string =>
+  [...given, family]
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .join(' ');
+
+/** A name with the publisher's words for its type and strength; none where it is empty. */
+export function nameOf(
+  text: string,
+  type: string,
+  strength: string,
+  script: string | null = null,
+): PartyName[] {
+  if (text === '') return [];
+  const folded = type.trim().toLowerCase();
+  const kind =
+    folded === 'primary name' ? 'primary' : /^(?:f\.?k\.?a|formerly)/.test(folded) ? 'former' : 'alias';
+  return [{ text, kind, weak: strength.trim().toLowerCase().startsWith('low'), script }];
+}
+
+export function partyOf(designation: Designation): DesignatedParty | Reject {
+  const { provenance } = designation;
+  const names = uniqueNames(designation.names);
+  if (designation.uniqueId === '' || names.length === 0) {
+    return {
+      type: 'reject',
+      reason: 'The designation has no unique id or no name.',
+      text: `${designation.uniqueId} ${names[0]?.text ?? ''}`.slice(0, 500),
+      provenance,
+    };
+  }
+  const remarks = [...new Set(designation.remarks.map((text) => text.trim()))].filter((text) => text !== '');
+  return {
+    type: 'party',
+    list: 'UK',
+    entityId: designation.uniqueId,
+    schema: SCHEMAS[designation.kind.trim().toLowerCase()] ?? 'Unknown',
+    names,
+    programs: [...new Set(designation.regimes)].filter((regime) => regime !== ''),
+    birthDates: [...new Set(designation.births.flatMap(readDates))],
+    countries: readCountries(designation.countries),
+    listedAt: readDate(designation.designatedOn),
+    delistedAt: null,
+    addresses: findWallets(remarks.join('\n')).map((wallet) => ({ ...wallet, provenance })),
+    remarks: remarks.length === 0 ? null : remarks.join('\n'),
+    provenance,
+  };
+}
+
+/** The CSV layouts repeat a party's names with each of its addresses. */
+function uniqueNames(names: readonly PartyName[]): PartyName[] {
+  const byText = new Map<string, PartyName>();
+  for (const name of names) {
+    const key = `${name.kind} ${name.text}`;
+    if (!byText.has(key)) byText.set(key, name);
+  }
+  return [...byText.values()];
+}
