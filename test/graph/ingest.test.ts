@@ -1,0 +1,248 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseAddress } from '../../src/chains/address/parse.ts';
+import { ingestFiles } from '../../src/graph/ingest/ingest-files.ts';
+import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
+import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
+
+let folder = '';
+let store: TransferStore;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'assay-ingest-'));
+  store = openTransferStore({ path: join(folder, 'graph'), readOnly: false });
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const sender = '0xae2fc483527b8ef99eb5d9b44875f005ba1fae13';
+const receiver = '0x6b75d8af000000e20b7a7ddf000ba900b4009a80';
+const hash = (digit: string): string => `0x${digit.repeat(64)}`;
+const keyOf = (text: string): Uint8Array => parseAddress('ETH', text).key;
+
+const transaction = (fields: object): string =>
+  JSON.stringify({
+    hash: hash('1'),
+    from_address: sender,
+    to_address: receiver,
+    value: 5,
+    block_number: 10,
+    block_timestamp: 1_683_029_999,
+    receipt_status: 1,
+    ...fields,
+  });
+
+describe('ingesting ethereum-etl files', () => {
+  it('keeps a failed transaction, which moved nothing', async () => {
+    const path = file('tx', transaction({ receipt_status: 0 }));
+    await ingestFiles({ format: 'ethereum-etl', files: [path], chain: 'ETH' }, { store });
+    expect(store.totals('ETH', keyOf(sender))).toMatchObject({
+      transactions: 1,
+      out: { transfers: 1, unpricedTransfers: 0, valueUsd: 0, byAsset: [{ amount: 0n }] },
+    });
+  });
+
+  it('takes the times of blocks from the file of blocks, in whatever order the files come', async () => {
+    const tx = file('tx', transaction({ block_timestamp: undefined }));
+    const blocks = file('blocks', '{"number":10,"hash":"0xaa","timestamp":1683029999}');
+    const report = await ingestFiles(
+      { format: 'ethereum-etl', files: [tx, blocks], chain: 'ETH' },
+      { store },
+    );
+    expect(report).toMatchObject({ stored: 1, ignored: 1, rejected: 0 });
+    expect(store.coverage('ETH').asOf).toBe('2023-05-02T12:19:59.000Z');
+  });
+
+  it('rejects a transaction whose time nothing tells', async () => {
+    const tx = file('tx', transaction({ block_timestamp: undefined }));
+    const report = await ingestFiles({ format: 'ethereum-etl', files: [tx], chain: 'ETH' }, { store });
+    expect(report).toMatchObject({ stored: 0, rejected: 1 });
+    expect(report.rejects[0]?.reason).toContain('no file gives the time of block 10');
+  });
+
+  it('gives a contract creation its contract', async () => {
+    const path = file('tx', transaction({ to_address: null, receipt_contract_address: receiver }));
+    await ingestFiles({ format: 'ethereum-etl', files: [path], chain: 'ETH' }, { store });
+    expect(store.totals('ETH', keyOf(receiver))).toMatchObject({ in: { transfers: 1 } });
+  });
+
+  it('takes the zero address of a token transfer for nobody', async () => {
+    const mint = {
+      transaction_hash: hash('2'),
+      token_address: receiver,
+      from_address: `0x${'0'.repeat(40)}`,
+      to_address: sender,
+      value: 7,
+      log_index: 3,
+      block_number: 10,
+      block_timestamp: '2023-05-02 12:19:59 UTC',
+    };
+    await ingestFiles(
+      { format: 'ethereum-etl', files: [file('tt', JSON.stringify(mint))], chain: 'ETH' },
+      { store },
+    );
+    expect(store.counterparties('ETH', keyOf(sender), { direction: 'in', limit: 5 })).toEqual([]);
+    expect(store.totals('ETH', keyOf(sender))?.in).toMatchObject({ transfers: 1 });
+  });
+
+  it('reports what it rejects by file and line, and stores the rest', async () => {
+    const lines = [
+      transaction({}),
+      transaction({ hash: hash('2'), from_address: `${sender}0` }),
+      transaction({ hash: '0x12' }),
+      transaction({ hash: hash('3'), value: 1.5 }),
+      transaction({ hash: hash('4'), value: -1 }),
+      '{"broken',
+      transaction({ hash: hash('5') }),
+    ];
+    const told: number[] = [];
+    const report = await ingestFiles(
+      { format: 'ethereum-etl', files: [file('tx.json', lines.join('\n'))], chain: 'ETH' },
+      { store, onReject: (reject) => told.push(reject.provenance.line) },
+    );
+    expect(report).toMatchObject({ rows: 7, stored: 2, rejected: 5 });
+    expect(told).toEqual([2, 3, 4, 5, 6]);
+    expect(report.rejects.every((reject) => reject.provenance.file === 'tx.json')).toBe(true);
+  });
+
+  it('refuses a chain that is not of the EVM family', async () => {
+    const ingest = ingestFiles(
+      { format: 'ethereum-etl', files: [file('tx', transaction({}))], chain: 'BTC' },
+      { store },
+    );
+    await expect(ingest).rejects.toMatchObject({ code: 'INVALID_REQUEST', field: 'chain' });
+  });
+});
+
+describe('ingesting NDJSON', () => {
+  const row = (fields: object): string =>
+    JSON.stringify({
+      txHash: hash('a'),
+      position: 'value',
+      blockNumber: 1,
+      timestamp: '2023-05-02T12:19:59Z',
+      from: sender,
+      to: receiver,
+      asset: 'ETH',
+      amount: '340282366920938463463374607431768211457',
+      valueUsd: 12.34,
+      ...fields,
+    });
+
+  it('reads the record of docs/transfers.md', async () => {
+    const report = await ingestFiles(
+      { format: 'ndjson', files: [file('rows', row({}))], chain: 'ETH' },
+      { store },
+    );
+    expect(report).toMatchObject({ stored: 1, rejected: 0 });
+    expect(store.counterparties('ETH', keyOf(sender), { direction: 'out', limit: 1 })).toMatchObject([
+      { valueUsd: 12.34, assets: [{ amount: 340282366920938463463374607431768211457n, decimals: 18 }] },
+    ]);
+  });
+
+  it('reads other chains by their own addresses', async () => {
+    const bitcoin = row({
+      txHash: 'ab'.repeat(32),
+      position: 'out:0',
+      from: null,
+      to: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa',
+      asset: 'BTC',
+      amount: 5_000_000_000,
+    });
+    const report = await ingestFiles(
+      { format: 'ndjson', files: [file('rows', bitcoin)], chain: 'BTC' },
+      { store },
+    );
+    expect(report).toMatchObject({ stored: 1, rejected: 0 });
+    const { key } = parseAddress('BTC', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa');
+    expect(store.totals('BTC', key)?.in.byAsset).toMatchObject([
+      { asset: 'BTC', amount: 5_000_000_000n, decimals: 8 },
+    ]);
+  });
+
+  it.each([
+    [{ amount: '1.5' }, 'amount'],
+    [{ amount: undefined }, 'amount is missing'],
+    [{ timestamp: 'yesterday' }, 'timestamp'],
+    [{ timestamp: 1_683_029_999_000_000 }, 'timestamp'],
+    [{ chain: 'BSC' }, 'chain is BSC'],
+    [{ from: null, to: null }, 'from and to'],
+    [{ valueUsd: -1 }, 'valueUsd'],
+    [{ decimals: 200 }, 'decimals'],
+    [{ position: 'x'.repeat(100) }, 'position'],
+    [{ asset: 'DOGE' }, 'DOGE'],
+  ])('rejects %j with a reason', async (change, reason) => {
+    const report = await ingestFiles(
+      { format: 'ndjson', files: [file('rows', row(change))], chain: 'ETH' },
+      { store },
+    );
+    expect(report).toMatchObject({ stored: 0, rejected: 1 });
+    expect(report.rejects[0]?.reason).toContain(reason);
+  });
+});
+
+describeWithSharedData('two real Ethereum blocks', () => {
+  const part = (name: string): string => sharedData('transactions', 'ethereum', `expected_${name}.json`);
+  const files = [part('blocks'), part('transactions'), part('token_transfers'), part('logs')];
+
+  it('give 298 transactions and 291 token transfers, once', async () => {
+    const options = { format: 'ethereum-etl', files, chain: 'ETH' } as const;
+    const first = await ingestFiles(options, { store });
+    expect(first).toMatchObject({ stored: 298 + 291, duplicates: 0, rejected: 0 });
+    const coverage = store.coverage('ETH');
+    expect(coverage).toEqual({
+      transfers: 589,
+      firstBlock: 17_173_049,
+      lastBlock: 17_173_050,
+      asOf: '2023-05-02T12:20:11.000Z',
+    });
+    const totals = store.totals('ETH', keyOf(sender));
+    const second = await ingestFiles(options, { store });
+    expect(second).toMatchObject({ stored: 0, duplicates: 589, rejected: 0 });
+    expect(store.coverage('ETH')).toEqual(coverage);
+    expect(store.totals('ETH', keyOf(sender))).toEqual(totals);
+  });
+
+  it('keep every digit of the largest token amount', async () => {
+    await ingestFiles({ format: 'ethereum-etl', files: [part('token_transfers')], chain: 'ETH' }, { store });
+    const rows = readFileSync(part('token_transfers'), 'utf8');
+    expect(rows).toContain('"value": 7786596450288373164569331648084');
+    const row = rows.split('\n').find((line) => line.includes('7786596450288373164569331648084')) ?? '';
+    const from = /"from_address": "(0x[0-9a-f]{40})"/.exec(row)?.[1] ?? '';
+    const found = store.counterparties('ETH', keyOf(from), { direction: 'out', limit: 1_000 });
+    const amounts = found.flatMap((one) => one.assets.map((asset) => asset.amount));
+    expect(amounts).toContain(7_786_596_450_288_373_164_569_331_648_084n);
+  });
+
+  it('are the same as a JSON array and as CSV', async () => {
+    const lines = readFileSync(part('transactions'), 'utf8').trim().split('\n');
+    const array = file('tx-array.json', `[\n${lines.join(',\n')}\n]`);
+    const report = await ingestFiles({ format: 'ethereum-etl', files: [array], chain: 'ETH' }, { store });
+    expect(report).toMatchObject({ rows: 298, stored: 298, rejected: 0 });
+    const columns = ['hash', 'from_address', 'to_address', 'value', 'block_number', 'receipt_status'];
+    const cells = lines.map((line) =>
+      columns
+        .map(
+          (column) =>
+            new RegExp(`"${column}": (?:"([^"]*)"|(\\d+)|null)`).exec(line)?.slice(1).join('') ?? '',
+        )
+        .join(','),
+    );
+    const csv = file('tx.csv', [columns.join(','), ...cells].join('\n'));
+    const again = await ingestFiles(
+      { format: 'ethereum-etl', files: [csv, part('blocks')], chain: 'ETH' },
+      { store },
+    );
+    expect(again).toMatchObject({ stored: 0, duplicates: 298, rejected: 0 });
+  });
+});
