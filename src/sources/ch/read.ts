@@ -84,9 +84,12 @@ function readTarget(target: XmlElement, context: TargetContext): SourceRecord {
     ),
   ].filter((text) => text !== '');
   const addresses = identities.flatMap((identity) => childrenOf(identity, 'address'));
-  const programs = childrenOf(target, 'sanctions-set-id').map(
-    (set) => context.programOfSet.get(set.text) ?? set.text,
-  );
+  // Older editions carry the one set as an attribute.
+  const sets = [
+    target.attributes['sanctions-set-id'] ?? '',
+    ...childrenOf(target, 'sanctions-set-id').map((set) => set.text),
+  ];
+  const programs = sets.filter((set) => set !== '').map((set) => context.programOfSet.get(set) ?? set);
   return {
     type: 'party',
     list: 'CH',
