@@ -7,7 +7,7 @@ import { LIMITS } from '../base/limits.ts';
 
 /** What one pass over the bytes of a body tells, before anything is parsed. */
 export interface BodyOutline {
-  /** Names of the fields of the outermost object, as they stand between their quotes. */
+  /** Names of the fields of the outermost object. */
   readonly fields: readonly string[];
   /** Elements of all arrays that are fields of the outermost object. */
   readonly elements: number;
@@ -30,6 +30,16 @@ function endOfString(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return at;
+}
+
+/** What stands between the quotes of a name, its escapes resolved. Broken ones stay; the parser will find them. */
+function fieldName(raw: string): string {
+  if (!raw.includes('\\')) return raw;
+  try {
+    return String(JSON.parse(`"${raw}"`));
+  } catch {
+    return raw;
+  }
 }
 
 /**
@@ -58,7 +68,9 @@ export function outlineBody(bytes: Uint8Array): BodyOutline {
         let next = end + 1;
         while (next < bytes.length && (bytes[next] as number) <= SPACE) next++;
         if (bytes[next] === COLON)
-          fields.push(Buffer.from(bytes.buffer, bytes.byteOffset + at + 1, end - at - 1).toString());
+          fields.push(
+            fieldName(Buffer.from(bytes.buffer, bytes.byteOffset + at + 1, end - at - 1).toString()),
+          );
       }
       at = end;
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {

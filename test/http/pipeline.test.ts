@@ -1,0 +1,369 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AssayError } from '../../src/base/errors.ts';
+import { RawClient } from './raw-client.ts';
+import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from './world.ts';
+
+const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'] as const;
+
+describe.each(['uws', 'node'] as const)('front end on %s', (backend) => {
+  let world: World;
+  let key: string;
+  let overloaded = false;
+  let broken = false;
+  const logged: unknown[] = [];
+
+  beforeAll(async () => {
+    world = await openWorld({
+      backend,
+      publicHost: 'api.example.org',
+      trustedProxies: ['127.0.0.1'],
+      log: { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => void logged.push(line) },
+      useCases: {
+        labelSetVersion: () => 'v1-abc',
+        async screening() {
+          if (overloaded)
+            throw new AssayError('OVERLOADED', 'Too much work is waiting.', { retryAfterSeconds: 2 });
+          if (broken) throw new Error('/secret/path is broken');
+          return Buffer.from('{"riskScore":0}');
+        },
+      },
+    });
+    key = await world.key();
+  });
+  afterAll(() => world.close());
+
+  const ask = (path: string, init: RequestInit & { key?: string } = {}): Promise<Response> =>
+    fetch(`${world.url}${path}`, {
+      redirect: 'manual',
+      ...init,
+      headers: {
+        ...(init.key === '' ? {} : { Authorization: `Bearer ${init.key ?? key}` }),
+        ...init.headers,
+      },
+    });
+  const post = (path: string, body: unknown, init: RequestInit & { key?: string } = {}): Promise<Response> =>
+    ask(path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), ...init });
+  const errorOf = async (response: Response): Promise<string> =>
+    ((await response.json()) as { error: string }).error;
+  const used = (meter: 'intel' | 'oracle', accountId: string): number =>
+    world.access.quota.used(accountId, meter);
+
+  it('answers probes without a key, at the root and under the version', async () => {
+    for (const path of ['/health', '/api/v1/health']) {
+      const response = await ask(path, { key: '' });
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({ success: true, status: 'ok' });
+      for (const name of RATE_HEADERS) expect(response.headers.has(name)).toBe(false);
+    }
+    expect((await ask('/ready', { key: '' })).status).toBe(200);
+    expect((await ask('/docs', { key: '' })).headers.get('content-type')).toContain('text/html');
+  });
+
+  it('wraps the data of every operation in the envelope', async () => {
+    const entity = await ask(`/api/v1/entity/${SANCTIONED}`);
+    expect(entity.status).toBe(200);
+    const body = (await entity.json()) as { success: boolean; data: { labels: { name: string }[] } };
+    expect(body.success).toBe(true);
+    expect(body.data.labels[0]?.name).toBe('Lazarus “Group” é');
+    const bulk = await post('/api/v1/screen/bulk', { chain: 'eth', addresses: [EXCHANGE, 'junk', UNKNOWN] });
+    const { data } = (await bulk.json()) as { data: { results: Record<string, unknown>[] } };
+    expect(data.results.map((result) => result.error ?? result.assessed)).toEqual([
+      true,
+      expect.stringContaining('address:'),
+      false,
+    ]);
+  });
+
+  it('401 for a missing, malformed, unknown or revoked key, from the moment of its revocation', async () => {
+    const created = await world.access.keys.create({ name: 'short-lived' });
+    expect((await ask(`/api/v1/entity/${EXCHANGE}`, { key: created.apiKey })).status).toBe(200);
+    await world.access.keys.revoke(created.record.id);
+    for (const wrong of ['', 'x', `${key}x`, key.slice(0, -1), created.apiKey]) {
+      const response = await ask(`/api/v1/entity/${EXCHANGE}`, { key: wrong });
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toBe('Bearer');
+      expect(response.headers.has('x-request-id')).toBe(true);
+      for (const name of RATE_HEADERS) expect(response.headers.has(name)).toBe(false);
+      expect(await response.text()).not.toContain('assay_live_');
+    }
+    const basic = await ask(`/api/v1/entity/${EXCHANGE}`, { headers: { Authorization: `Basic ${key}` } });
+    expect(basic.status).toBe(401);
+    const lower = await ask(`/api/v1/entity/${EXCHANGE}`, { headers: { Authorization: `bearer ${key}` } });
+    expect(lower.status).toBe(200);
+  });
+
+  it('decides 401 before a body is read', async () => {
+    const client = new RawClient(world.port);
+    client.send('POST /api/v1/screening HTTP/1.1\r\nHost: x\r\nContent-Length: 500000\r\n\r\n');
+    const answer = await client.next({ timeoutMs: 3000 });
+    expect(answer?.status).toBe(401);
+    client.destroy();
+  });
+
+  it('403 without the permission, with the limits of the route', async () => {
+    const narrow = await world.key({ permissions: ['entity'] });
+    const response = await ask(`/api/v1/oracle/address/ETH/${EXCHANGE}`, { key: narrow });
+    expect(response.status).toBe(403);
+    expect(await errorOf(response)).toContain("'oracle'");
+    for (const name of RATE_HEADERS) expect(response.headers.has(name)).toBe(true);
+  });
+
+  it('limits requests, says so on every answer, and refuses with Retry-After', async () => {
+    const limited = await world.key({ rateLimits: { entity: 3 } });
+    const remaining: (string | null)[] = [];
+    for (const path of [EXCHANGE, 'junk', UNKNOWN]) {
+      const response = await ask(`/api/v1/entity/${path}`, { key: limited });
+      expect(response.headers.get('x-ratelimit-limit')).toBe('3');
+      const reset = Number(response.headers.get('x-ratelimit-reset'));
+      expect(reset - Date.now() / 1000).toBeGreaterThan(0);
+      expect(reset - Date.now() / 1000).toBeLessThan(63);
+      remaining.push(response.headers.get('x-ratelimit-remaining'));
+    }
+    expect(remaining).toEqual(['2', '1', '0']);
+    const refused = await ask(`/api/v1/entity/${EXCHANGE}`, { key: limited });
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
+    const other = await ask(`/api/v1/sanctions/check?address=${EXCHANGE}&chain=ETH`, { key: limited });
+    expect(other.status).toBe(200);
+  });
+
+  it('counts the quota of the oracle, repeats it in a header, charges no error, and ends with 402', async () => {
+    const own = await world.key({ accountId: `oracle-${backend}`, rateLimits: { oracle: 100_000 } });
+    const first = await ask(`/api/v1/oracle/address/ETH/${EXCHANGE}`, { key: own });
+    const { data } = (await first.json()) as { data: { quota: { remaining: number } } };
+    expect(first.headers.get('x-quota-remaining')).toBe('999');
+    expect(data.quota.remaining).toBe(999);
+    expect((await ask('/api/v1/oracle/address/ETH/junk', { key: own })).status).toBe(400);
+    expect((await ask(`/api/v1/oracle/address/NOPE/${EXCHANGE}`, { key: own })).status).toBe(400);
+    expect((await ask('/api/v1/oracle/address/ETH/%zz', { key: own })).status).toBe(400);
+    expect(used('oracle', `oracle-${backend}`)).toBe(1);
+    world.access.quota.take(`oracle-${backend}`, 'oracle', 999);
+    const refused = await ask(`/api/v1/oracle/address/ETH/${EXCHANGE}`, { key: own });
+    expect(refused.status).toBe(402);
+    for (const name of RATE_HEADERS) expect(refused.headers.has(name)).toBe(true);
+    expect(used('oracle', `oracle-${backend}`)).toBe(1000);
+  });
+
+  it('counts addresses of a bulk, not its bad items, and refuses whole what does not fit', async () => {
+    const account = `intel-${backend}`;
+    const own = await world.key({ accountId: account });
+    await post('/api/v1/screen/bulk', { chain: 'ETH', addresses: [EXCHANGE, 'junk', UNKNOWN] }, { key: own });
+    expect(used('intel', account)).toBe(2);
+    await post('/api/v1/screen', { chain: 'ETH', address: EXCHANGE }, { key: own });
+    await post('/api/v1/screen', { chain: 'ETH', address: 'junk' }, { key: own });
+    expect(used('intel', account)).toBe(3);
+    world.access.quota.take(account, 'intel', 995);
+    const refused = await post(
+      '/api/v1/screen/bulk',
+      { chain: 'ETH', addresses: [EXCHANGE, EXCHANGE, UNKNOWN] },
+      { key: own },
+    );
+    expect(refused.status).toBe(402);
+    expect(await errorOf(refused)).toContain('needs 3');
+    expect(used('intel', account)).toBe(998);
+  });
+
+  it('answers a cacheable read with an ETag, and 304 without a charge while it holds', async () => {
+    const account = `cache-${backend}`;
+    const own = await world.key({ accountId: account });
+    const path = `/api/v1/address/ETH/${EXCHANGE}/labels`;
+    const first = await ask(path, { key: own });
+    const tag = first.headers.get('etag') as string;
+    expect(first.headers.get('cache-control')).toBe('private, max-age=300');
+    for (const held of [tag, tag.slice(2), `"other", ${tag}`, '*']) {
+      const again = await ask(path, { key: own, headers: { 'If-None-Match': held } });
+      expect(again.status).toBe(304);
+      expect(again.headers.get('etag')).toBe(tag);
+      expect(await again.text()).toBe('');
+    }
+    expect(used('intel', account)).toBe(1);
+    const stale = await ask(path, { key: own, headers: { 'If-None-Match': '"other"' } });
+    expect(stale.status).toBe(200);
+  });
+
+  it('names the field and the bound of a bad body', async () => {
+    const cases: readonly (readonly [string, unknown, RegExp])[] = [
+      ['/screen', {}, /^address, chain are required\.$/],
+      ['/screen', { chain: 'ETH' }, /^address is required\.$/],
+      ['/screen', { address: 5, chain: 'ETH' }, /^address: must be a string\.$/],
+      [
+        '/screen',
+        { address: 'a'.repeat(513), chain: 'ETH' },
+        /^address: must have at most 512 characters\.$/,
+      ],
+      ['/screen', { address: EXCHANGE, chain: 'MOON' }, /^chain: 'MOON' is not a supported chain/],
+      ['/screen', [], /^The request body must be an object\.$/],
+      ['/screen', 'null', /must be an object/],
+      ['/screen', '', /body is empty/],
+      ['/screen', '{"address":', /^The request body is not valid JSON/],
+      ['/screen', `${'['.repeat(17)}${']'.repeat(17)}`, /nests deeper than 16/],
+      [
+        '/screening',
+        { address: EXCHANGE, chain: 'ETH', jurisdiction: 'CHE' },
+        /^jurisdiction: must be a country code/,
+      ],
+      ['/screen/bulk', { addresses: [] }, /^addresses: must have at least 1 items\.$/],
+      [
+        '/screen/bulk',
+        { addresses: Array(101).fill(EXCHANGE) },
+        /^addresses: must have at most 100 items\.$/,
+      ],
+      ['/screen/bulk', { addresses: 'x' }, /^addresses: must be an array\.$/],
+      ['/screen/bulk', {}, /^addresses is required\.$/],
+    ];
+    const own = await world.key({ rateLimits: { intel: 1000, screening: 1000 } });
+    for (const [path, body, sentence] of cases) {
+      const response = await post(`/api/v1${path}`, body, { key: own });
+      expect([path, body, response.status]).toEqual([path, body, 400]);
+      expect(await errorOf(response)).toMatch(sentence);
+      for (const name of RATE_HEADERS) expect(response.headers.has(name)).toBe(true);
+    }
+    const notUtf8 = await ask('/api/v1/screen', {
+      method: 'POST',
+      body: Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x7d]),
+    });
+    expect(await errorOf(notUtf8)).toContain('UTF-8');
+    const large = await post('/api/v1/screen', `{"address":"${'x'.repeat(1024 * 1024)}"}`);
+    expect(large.status).toBe(400);
+    expect(await errorOf(large)).toContain('1048576 bytes');
+  });
+
+  it('names the query parameter that is missing or doubled', async () => {
+    const missing = await ask('/api/v1/sanctions/check?chain=ETH');
+    expect([missing.status, await errorOf(missing)]).toEqual([400, 'address is required.']);
+    const doubled = await ask(`/api/v1/entity/${EXCHANGE}?chain=ETH&chain=BSC`);
+    expect([doubled.status, await errorOf(doubled)]).toEqual([400, 'chain: is given more than once.']);
+  });
+
+  it('lists the fields of a body that it does not know', async () => {
+    const body = { address: EXCHANGE, chain: 'ETH', jurisdicton: 'CH', 'qu"ote': { address: 1 } };
+    const answer = (await (await post('/api/v1/screening', body)).json()) as { ignored: string[] };
+    expect(answer.ignored).toEqual(['jurisdicton', 'qu"ote']);
+    const clean = await post('/api/v1/screen', { address: EXCHANGE, chain: 'ETH' });
+    expect(((await clean.json()) as { ignored: string[] }).ignored).toEqual([]);
+  });
+
+  it('404 for an unknown path or method, with or without a key', async () => {
+    for (const [method, path] of [
+      ['GET', '/api/v1/nope'],
+      ['GET', '/api/v2/health'],
+      ['DELETE', '/health'],
+      ['GET', '/api/v1/screening'],
+      ['POST', `/api/v1/entity/${EXCHANGE}`],
+      ['GET', '/api/v1/entity/'],
+    ] as const) {
+      const response = await ask(path, { method, key: '' });
+      expect([method, path, response.status]).toEqual([method, path, 404]);
+      expect(await errorOf(response)).toContain(path);
+    }
+  });
+
+  it('repeats no API key, wherever a client puts one', async () => {
+    for (const response of [
+      await ask(`/api/v1/${key}`),
+      await ask(`/api/v1/entity/${EXCHANGE}?chain=${key}`),
+      await post('/api/v1/screen', { address: EXCHANGE, chain: key }),
+      await post('/api/v1/screen', `{"${key}":`),
+    ]) {
+      expect(response.status).toBeGreaterThanOrEqual(400);
+      expect(await response.text()).not.toContain(key);
+    }
+  });
+
+  it('gives every answer an id: the client’s where it is sane, else a new one', async () => {
+    const ids = new Set<string | null>();
+    for (let n = 0; n < 3; n++) ids.add((await ask('/health')).headers.get('x-request-id'));
+    expect(ids.size).toBe(3);
+    const own = await ask('/nope', { headers: { 'X-Request-Id': 'my-id_1.2:3' } });
+    expect(own.headers.get('x-request-id')).toBe('my-id_1.2:3');
+    for (const bad of ['a b', 'x'.repeat(65), 'é', '"'])
+      expect((await ask('/nope', { headers: { 'X-Request-Id': bad } })).headers.get('x-request-id')).not.toBe(
+        bad,
+      );
+  });
+
+  it('sends the same error as problem details when asked to', async () => {
+    const response = await ask('/api/v1/entity/junk', {
+      headers: { Accept: 'application/problem+json', 'X-Request-Id': 'abc' },
+    });
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+    expect(await response.json()).toEqual({
+      type: 'about:blank',
+      title: 'Bad Request',
+      status: 400,
+      detail: expect.stringContaining('address:'),
+      instance: 'urn:assay:request:abc',
+      code: 'INVALID_ADDRESS',
+      field: 'address',
+    });
+  });
+
+  it('answers 429 with Retry-After when too much work is waiting', async () => {
+    overloaded = true;
+    const response = await post('/api/v1/screening', { address: EXCHANGE, chain: 'ETH' });
+    overloaded = false;
+    expect(response.status).toBe(429);
+    expect(response.headers.get('retry-after')).toBe('2');
+  });
+
+  it('says nothing of what broke inside, and logs it with the id', async () => {
+    broken = true;
+    logged.length = 0;
+    const response = await post('/api/v1/screening', { address: EXCHANGE, chain: 'ETH' });
+    broken = false;
+    expect(response.status).toBe(500);
+    expect(await errorOf(response)).toBe('Internal server error.');
+    expect(JSON.stringify(logged)).toContain(response.headers.get('x-request-id'));
+  });
+
+  it('sends a www host to the configured host, never to what the request says', async () => {
+    const ask301 = async (host: string, more = ''): Promise<readonly (string | number | undefined)[]> => {
+      const client = new RawClient(world.port);
+      client.send(`GET /api/v1/entity/x?chain=ETH HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`);
+      const answer = await client.next();
+      client.destroy();
+      return [answer?.status, answer?.headers.get('location')];
+    };
+    const target = 'api.example.org/api/v1/entity/x?chain=ETH';
+    expect(await ask301('www.evil.example')).toEqual([301, `http://${target}`]);
+    expect(await ask301('WWW.example.org', 'X-Forwarded-Proto: https\r\n')).toEqual([
+      301,
+      `https://${target}`,
+    ]);
+    expect(await ask301('wwwexample.org')).toEqual([401, undefined]);
+  });
+
+  it('shows what it did on /metrics', async () => {
+    await ask(`/api/v1/entity/${EXCHANGE}`);
+    const text = await (await ask('/metrics', { key: '' })).text();
+    expect(text).toMatch(/assay_http_requests_total\{route="GET \/entity\/\{address\}",status="200"\} \d+/);
+    expect(text).toMatch(/assay_http_request_duration_seconds_bucket\{route="GET \/health",le="\+Inf"\} \d+/);
+    expect(text).toContain('assay_test_gauge 7');
+    expect(text).toMatch(/assay_http_pending_requests 1\b/);
+    expect(text).not.toContain('assay_live_');
+  });
+});
+
+describe('front end that is not ready', () => {
+  it('answers 503 from /ready with the reasons', async () => {
+    const world = await openWorld({
+      backend: 'uws',
+      readiness: { ready: false, reasons: ['EU is stale.'], snapshot: null, lists: [] },
+    });
+    const response = await fetch(`${world.url}/ready`);
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ error: 'Not ready: EU is stale.', data: { ready: false } });
+    expect((await fetch(`${world.url}/health`)).status).toBe(200);
+    await world.close();
+  });
+
+  it('does not answer www hosts where no host is configured', async () => {
+    const world = await openWorld({ backend: 'uws' });
+    const client = new RawClient(world.port);
+    client.send('GET /health HTTP/1.1\r\nHost: www.example.org\r\n\r\n');
+    expect((await client.next())?.status).toBe(404);
+    client.destroy();
+    await world.close();
+  });
+});

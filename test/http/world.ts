@@ -1,0 +1,306 @@
+/** A front end with real accounts in a folder of its own; behind it, use cases that know three addresses. */
+import { type Access, createAccess } from '../../src/accounts/access.ts';
+import type { Permission } from '../../src/accounts/keys.ts';
+import type { RateOverrides } from '../../src/accounts/plans.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { AssayError } from '../../src/base/errors.ts';
+import { type Logger, silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { parseChainId } from '../../src/chains/registry.ts';
+import { createHttpApp } from '../../src/http/http-app.ts';
+import type { HttpApp, HttpOptions, Readiness, UseCases } from '../../src/http/ports.ts';
+import type { SanctionsEntry } from '../../src/labels/label.ts';
+import type {
+  Coverage,
+  EntityLabelSet,
+  OracleAnswer,
+  SanctionsCheckAnswer,
+  ScreeningAnswer,
+} from '../../src/screening/answers.ts';
+import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+
+export const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
+export const SANCTIONED = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
+export const UNKNOWN = '0x0000000000000000000000000000000000c0ffee';
+
+const NONE = { status: 'NONE', asOf: null } as const;
+const READ = { status: 'COMPLETE', asOf: '2026-11-21T00:00:00.000Z' } as const;
+const coverage: Coverage = { labels: READ, graph: NONE, balances: NONE, history: NONE, sanctions: READ };
+const DATA_VERSION = 'v1-abc';
+
+const entry: SanctionsEntry = {
+  list: 'OFAC_SDN',
+  authority: 'OFAC',
+  program: 'DPRK3',
+  entityName: 'LAZARUS GROUP',
+  entityId: '27307',
+  listedAt: '2019-09-13',
+  delistedAt: null,
+  sourceUrl: 'https://example.org/sdn',
+  matchType: 'DIRECT',
+};
+
+interface Subject {
+  readonly chain: ReturnType<typeof parseChainId>;
+  readonly address: string;
+}
+
+function subjectOf(chainText: string, addressText: string): Subject {
+  const chain = parseChainId(chainText);
+  if (!/^0x[0-9a-fA-F]{40}$/.test(addressText))
+    throw new AssayError('INVALID_ADDRESS', 'address: has not the form of an Ethereum address.', {
+      field: 'address',
+    });
+  return { chain, address: addressText.toLowerCase() };
+}
+
+function labelSet({ chain, address }: Subject): EntityLabelSet {
+  const sanctioned = address === SANCTIONED;
+  const known = sanctioned || address === EXCHANGE;
+  return {
+    address,
+    chain,
+    labels: known
+      ? [
+          {
+            name: sanctioned ? 'Lazarus “Group” é' : 'Binance',
+            category: sanctioned ? 'SANCTIONED_ENTITY' : 'EXCHANGE',
+            threatLevel: sanctioned ? 'CRITICAL' : 'SAFE',
+            source: 'seed',
+            tags: ['hot wallet'],
+            confidence: 0.9,
+            entityId: 'e1',
+            jurisdiction: null,
+            url: null,
+            sourceUrl: null,
+            firstSeen: null,
+            lastSeen: null,
+            verified: false,
+            chain: 'EVM',
+          },
+        ]
+      : [],
+    sanctioned,
+    sanctionsDetail: sanctioned
+      ? { isSanctioned: true, lists: [entry], agreementCount: 1, dataAsOf: READ.asOf }
+      : null,
+    coverage,
+    assessed: known,
+    reasons: [],
+    dataVersion: DATA_VERSION,
+  };
+}
+
+const sanctionsAnswer = (subject: Subject): SanctionsCheckAnswer => ({
+  ...subject,
+  sanctioned: subject.address === SANCTIONED,
+  lists: subject.address === SANCTIONED ? [entry] : [],
+  agreementCount: subject.address === SANCTIONED ? 1 : 0,
+  dataAsOf: READ.asOf,
+  freshness: { OFAC_SDN: { publishedAt: '2026-11-20', checkedAt: READ.asOf } },
+  coverage,
+  assessed: true,
+  reasons: [],
+  dataVersion: DATA_VERSION,
+});
+
+const oracleAnswer = (
+  subject: Subject,
+  { limit, remaining, resetAt }: OracleAnswer['quota'],
+): OracleAnswer => ({
+  ...subject,
+  verdict: subject.address === SANCTIONED ? 'danger' : 'safe',
+  score: subject.address === SANCTIONED ? 100 : 0,
+  riskLevel: subject.address === SANCTIONED ? 'CRITICAL' : 'LOW',
+  sanctioned: subject.address === SANCTIONED,
+  reasons:
+    subject.address === SANCTIONED
+      ? [
+          {
+            code: 'SANCTIONED',
+            severity: 'CRITICAL',
+            category: 'SANCTIONED_ENTITY',
+            message: 'OFAC_SDN: LAZARUS GROUP',
+            source: 'OFAC',
+            verified: true,
+          },
+        ]
+      : [],
+  coverage,
+  assessed: true,
+  dataVersion: DATA_VERSION,
+  policyVersion: 'p1',
+  evaluatedAt: READ.asOf,
+  ttlSeconds: 60,
+  quota: { limit, remaining, resetAt },
+});
+
+const noFlow = { valueUsd: null, txCount: 0, byAsset: [] } as const;
+
+const screeningAnswer = (subject: Subject, jurisdiction: string): ScreeningAnswer => ({
+  walletAddress: subject.address,
+  address: subject.address,
+  chain: subject.chain,
+  riskScore: 0,
+  riskLevel: 'LOW',
+  scoreBreakdown: [],
+  policyVersion: 'p1',
+  assessed: false,
+  reasons: [],
+  balance: null,
+  balanceUsd: null,
+  totalTransactions: null,
+  sanctionsCheck: { isSanctioned: false, lists: [], agreementCount: 0, dataAsOf: READ.asOf },
+  sanctioned: false,
+  entity: null,
+  entityLabels: [],
+  flaggedTransactions: [],
+  topCounterparties: [],
+  exposureSending: {},
+  exposureReceiving: {},
+  exposures: [],
+  clusterAnalysis: { clusterId: null, size: null, heuristics: [], confidence: null, members: [] },
+  transactionFlow: { inflow: noFlow, outflow: noFlow, net: noFlow, daily: [] },
+  geographicRisk: { jurisdictions: [], highRisk: [], score: null },
+  fundFlowJurisdictions: [],
+  historicalServices: [],
+  crossChainBalances: {},
+  bridgeActivity: { bridges: [], inUsd: null, outUsd: null, txCount: 0 },
+  darknetExposure: { direct: 0, indirect: null, percentage: 0, markets: [] },
+  addressValidation: { valid: true, canonical: subject.address, kind: 'account', checksum: false },
+  legalInterpretation: {
+    jurisdiction,
+    regulator: null,
+    framework: [],
+    assessment: 'none',
+    recommendedAction: 'none',
+    obligations: [],
+    reportingTo: null,
+    disclaimer: 'none',
+  },
+  coverage,
+  dataVersion: DATA_VERSION,
+  screenedAt: READ.asOf,
+});
+
+/** As a writer writes: into the buffer if it fits. */
+function written(value: unknown, out: Buffer, offset: number): number {
+  const bytes = Buffer.from(JSON.stringify(value));
+  if (offset + bytes.length > out.length) return -1;
+  out.set(bytes, offset);
+  return offset + bytes.length;
+}
+
+const bytesOf = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
+
+/** The use cases; `overrides` replaces any of them. */
+function worldUseCases(): UseCases {
+  return {
+    labelSet: (chain, address, out, offset) => written(labelSet(subjectOf(chain, address)), out, offset),
+    labelSetVersion: () => DATA_VERSION,
+    sanctionsCheck: (chain, address, out, offset) =>
+      written(sanctionsAnswer(subjectOf(chain, address)), out, offset),
+    oracle: (chain, address, quota, out, offset) =>
+      written(oracleAnswer(subjectOf(chain, address), quota), out, offset),
+    async bulk(body) {
+      const { addresses, chain = 'ETH' } = JSON.parse(Buffer.from(body).toString()) as {
+        addresses: readonly (string | { address: string; chain?: string })[];
+        chain?: string;
+      };
+      const results = addresses.map((item) => {
+        const address = typeof item === 'string' ? item : item.address;
+        try {
+          return labelSet(subjectOf(typeof item === 'string' ? chain : (item.chain ?? chain), address));
+        } catch (error) {
+          return { address, error: (error as Error).message };
+        }
+      });
+      return {
+        json: bytesOf({ results }),
+        answered: results.filter((result) => !('error' in result)).length,
+      };
+    },
+    async screening({ chain, address, jurisdiction }) {
+      return bytesOf(screeningAnswer(subjectOf(chain, address), jurisdiction));
+    },
+  };
+}
+
+export interface World {
+  readonly app: HttpApp;
+  readonly port: number;
+  readonly url: string;
+  readonly access: Access;
+  /** Makes a key and returns its text. */
+  key(options?: {
+    permissions?: readonly Permission[];
+    rateLimits?: RateOverrides;
+    accountId?: string;
+  }): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface WorldOptions extends Partial<HttpOptions> {
+  readonly backend: 'uws' | 'node';
+  readonly useCases?: Partial<UseCases>;
+  readonly readiness?: Readiness;
+  readonly log?: Logger;
+}
+
+export async function openWorld(options: WorldOptions): Promise<World> {
+  const folder: TempFolder = tempFolder();
+  const log = options.log ?? silentLogger;
+  const parts = { clock: systemClock, random: systemRandom, log };
+  const access = createAccess({ folder: folder.path }, parts);
+  const app = createHttpApp(
+    {
+      host: '127.0.0.1',
+      port: 0,
+      tls: null,
+      publicHost: null,
+      trustedProxies: [],
+      version: '0.0.0',
+      ...options,
+    },
+    {
+      ...parts,
+      access,
+      useCases: { ...worldUseCases(), ...options.useCases },
+      readiness: () =>
+        options.readiness ?? {
+          ready: true,
+          reasons: [],
+          snapshot: {
+            dataVersion: DATA_VERSION,
+            builtAt: READ.asOf,
+            addresses: 2,
+            labels: 2,
+            syntheticLabels: 0,
+          },
+          lists: [{ list: 'EU', publishedAt: null, checkedAt: null, stale: true }],
+        },
+      gauges: [{ name: 'assay_test_gauge', help: 'A gauge of another room.', value: () => 7 }],
+    },
+  );
+  const { port, url } = await app.listen();
+  return {
+    app,
+    port,
+    url,
+    access,
+    async key({ permissions, rateLimits, accountId } = {}) {
+      const created = await access.keys.create({
+        name: 'test',
+        ...(permissions ? { permissions } : {}),
+        ...(rateLimits ? { rateLimits } : {}),
+        ...(accountId ? { accountId } : {}),
+      });
+      return created.apiKey;
+    },
+    async close() {
+      await app.close();
+      await access.close();
+      folder.remove();
+    },
+  };
+}
