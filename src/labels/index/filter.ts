@@ -173,7 +173,8 @@ export const slotPlace = (records: Int32Array, at: number): number =>
     records[at + SLOT_WORDS - 1] as number,
   );
 
-const slotSecond = (records: Int32Array, at: number): number =>
+/** The filter hash of the slot at `records[at]`. */
+export const slotSecond = (records: Int32Array, at: number): number =>
   filterHash(
     records[at] as number,
     records[at + 1] as number,

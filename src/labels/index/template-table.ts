@@ -192,6 +192,18 @@ export class TemplateDecoder {
     };
   }
 
+  /** The JSON fragment of a template as a whole label, without dates. */
+  fragmentText(id: number): string {
+    const start = (this.table[id * TEMPLATE_WORDS] as number) * 8;
+    const lengths = new DataView(this.texts.buffer, this.texts.byteOffset + start, 8);
+    const prefix = lengths.getUint32(0, true);
+    const suffix = lengths.getUint32(4, true);
+    const suffixAt = (start + 8 + prefix + 3) & ~3;
+    const text = (from: number, length: number): string =>
+      Buffer.from(this.texts.subarray(from, from + length)).toString('utf8');
+    return `${text(start + 8, prefix)}null${BETWEEN_DAYS}null${text(suffixAt, suffix)}`;
+  }
+
   private decode(id: number): LabelTemplate {
     const at = id * TEMPLATE_WORDS;
     const start = (this.table[at + 1] as number) * 8;

@@ -1,0 +1,19 @@
+/**
+ * Measures the TagPacks (a tar.gz, first argument) and writes data/synth-profile.json, the shape that `index synth` follows.
+ * Usage: node dist/scripts/synth-profile.js graphsense-tagpacks.tar.gz
+ */
+import { writeFileSync } from 'node:fs';
+import { shippedData } from '../src/base/paths.ts';
+import { profileTagPacks } from '../src/labels/tagpack-profile.ts';
+
+const [file] = process.argv.slice(2);
+if (file === undefined) {
+  process.stderr.write('Usage: node dist/scripts/synth-profile.js graphsense-tagpacks.tar.gz\n');
+  process.exitCode = 1;
+} else {
+  const profile = await profileTagPacks(file);
+  writeFileSync(shippedData('synth-profile.json'), `${JSON.stringify(profile, null, 1)}\n`);
+  process.stdout.write(
+    `${profile.labels} labels, ${profile.addresses} addresses, ${profile.entities} entities, ${profile.strata.length} strata\n`,
+  );
+}

@@ -1,0 +1,25 @@
+/** What `index stats` prints: the counts of the snapshot in force, real and synthetic labels apart. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { AssayError } from '../../base/errors.ts';
+import { currentSnapshot } from './folder.ts';
+import { ENVIRONMENT_FILE } from './format.ts';
+import type { SnapshotMeta } from './reader.ts';
+import { openViews } from './snapshot.ts';
+
+export interface IndexStats {
+  readonly path: string;
+  readonly bytesOnDisk: number;
+  readonly meta: Omit<SnapshotMeta, 'layout'>;
+}
+
+/** Throws NOT_READY where no snapshot was published yet. */
+export async function readIndexStats(root: string): Promise<IndexStats> {
+  const path = currentSnapshot(root);
+  if (path === null)
+    throw new AssayError('NOT_READY', `No label index was built yet in ${root}. Run 'assay index build'.`);
+  const { environment, views } = openViews(path);
+  const { layout: _, ...meta } = views.meta;
+  await environment.close();
+  return { path, bytesOnDisk: statSync(join(path, ENVIRONMENT_FILE)).size, meta };
+}

@@ -1,0 +1,162 @@
+/** Checks a snapshot from end to end: checksums, and that every record can be found and every reference points inside. */
+import { createHash } from 'node:crypto';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import { passesFilter, slotPlace, slotSecond } from './filter.ts';
+import {
+  FLAGS,
+  FORMAT_VERSION,
+  FRAGMENT,
+  MULTIPLE,
+  RECORD_WORDS,
+  TEMPLATE,
+  TEMPLATE_WORDS,
+} from './format.ts';
+import { openViews, type SnapshotViews, wordsOf } from './snapshot.ts';
+import { TemplateDecoder } from './template-table.ts';
+
+export interface VerifyReport {
+  readonly path: string;
+  readonly dataVersion: string;
+  readonly addresses: number;
+  readonly templates: number;
+  /** What is wrong, at most 20 sentences; empty for a sound snapshot. */
+  readonly faults: readonly string[];
+}
+
+const FAULTS_MAX = 20;
+
+/**
+ * Verifies the snapshot in a folder. Throws what `openSnapshot` throws where it cannot even be opened; everything else is
+ * reported.
+ */
+export async function verifySnapshot(path: string): Promise<VerifyReport> {
+  const { environment, views } = openViews(path);
+  const faults: string[] = [];
+  const fault = (sentence: string): void => {
+    if (faults.length < FAULTS_MAX) faults.push(sentence);
+  };
+  try {
+    checkSums(views, fault);
+    checkRecords(views, fault);
+    checkTemplates(views, fault);
+    const { meta } = views;
+    return {
+      path,
+      dataVersion: meta.dataVersion,
+      addresses: meta.layout.addresses,
+      templates: meta.layout.templates,
+      faults,
+    };
+  } finally {
+    await environment.close();
+  }
+}
+
+type Fault = (sentence: string) => void;
+
+function checkSums(views: SnapshotViews, fault: Fault): void {
+  const { sha256 } = views.meta.layout;
+  for (const name of ['records', 'lookup', 'texts'] as const) {
+    const digest = createHash('sha256').update(views[name]).digest('hex');
+    if (digest !== sha256[name]) fault(`The checksum of '${name}' is ${digest}, not ${sha256[name]}.`);
+  }
+  const checksum = createHash('sha256')
+    .update(`${FORMAT_VERSION} ${sha256.records} ${sha256.lookup} ${sha256.texts}`)
+    .digest('hex');
+  if (checksum !== views.meta.checksum)
+    fault(`The checksum of the snapshot is ${checksum}, not ${views.meta.checksum}.`);
+  if (!checksum.startsWith(views.meta.dataVersion)) {
+    fault(`The data version ${views.meta.dataVersion} is not that of the content.`);
+  }
+}
+
+/** Every record stands in the bucket of its hash, passes the filter, and refers to templates and overflow entries that exist. */
+function checkRecords(views: SnapshotViews, fault: Fault): void {
+  const { layout } = views.meta;
+  const directoryWords = (1 << layout.bucketBits) + 1;
+  const records = wordsOf(views.records, 0, layout.addresses * RECORD_WORDS);
+  const directory = wordsOf(views.lookup, 0, directoryWords);
+  const overflow = wordsOf(views.lookup, directoryWords * 4, layout.overflowWords);
+  const filter = views.lookup.subarray((directoryWords + layout.overflowWords) * 4);
+  const table = wordsOf(views.texts, 0, layout.templates * TEMPLATE_WORDS);
+  if (directory[0] !== 0 || directory[directoryWords - 1] !== layout.addresses) {
+    fault('The directory does not cover all records.');
+  }
+  for (let bucket = 0; bucket < directoryWords - 1; bucket++) {
+    const start = directory[bucket] as number;
+    const end = directory[bucket + 1] as number;
+    if (start > end || start < 0 || end > layout.addresses) {
+      fault(`Bucket ${bucket} runs from ${start} to ${end}.`);
+      continue;
+    }
+    for (let record = start; record < end; record++) {
+      const at = record * RECORD_WORDS;
+      const place = slotPlace(records, at);
+      if (place >>> (32 - layout.bucketBits) !== bucket)
+        fault(`Record ${record} stands in the wrong bucket.`);
+      if (!passesFilter(filter, layout.filter, place, slotSecond(records, at))) {
+        fault(`The filter denies record ${record}.`);
+      }
+      checkReferences(records, at, overflow, table, layout.templates, (what) =>
+        fault(`Record ${record} ${what}.`),
+      );
+    }
+  }
+}
+
+function checkReferences(
+  records: Int32Array,
+  at: number,
+  overflow: Int32Array,
+  table: Int32Array,
+  templates: number,
+  fault: Fault,
+): void {
+  const reference = records[at + TEMPLATE] as number;
+  const flags = records[at + FLAGS] as number;
+  if ((flags & MULTIPLE) === 0) {
+    if (reference < 0 || reference >= templates) fault('names a template that is not there');
+    else if (
+      table[reference * TEMPLATE_WORDS] !== records[at + FRAGMENT] ||
+      table[reference * TEMPLATE_WORDS + 3] !== flags
+    ) {
+      fault('does not agree with its template');
+    }
+    return;
+  }
+  const count = overflow[reference] ?? 0;
+  if (reference < 0 || count < 2 || reference + 1 + 2 * count > overflow.length) {
+    fault('has its labels outside the overflow area');
+    return;
+  }
+  for (let label = 0; label < count; label++) {
+    const template = overflow[reference + 1 + 2 * label] as number;
+    if (template < 0 || template >= templates) fault('names a template that is not there');
+  }
+}
+
+/** Every template decodes, and its fragment is the JSON of what was decoded. */
+function checkTemplates(views: SnapshotViews, fault: Fault): void {
+  const { layout } = views.meta;
+  const decoder = new TemplateDecoder(views.texts, layout, 1);
+  for (let id = 0; id < layout.templates; id++) {
+    try {
+      const rendered = JSON.parse(decoder.fragmentText(id)) as { name: string; entityId: string };
+      const { entity } = decoder.template(id);
+      if (rendered.name !== entity.name || rendered.entityId !== entity.id) {
+        fault(`The two forms of template ${id} do not agree.`);
+      }
+    } catch (error) {
+      fault(`Template ${id} cannot be decoded: ${messageOf(error)}`);
+    }
+  }
+}
+
+/** Verifies and throws STORE_CORRUPT with the first fault. */
+export async function assertSound(path: string): Promise<VerifyReport> {
+  const report = await verifySnapshot(path);
+  if (report.faults[0] !== undefined) {
+    throw new AssayError('STORE_CORRUPT', `The label snapshot ${path} is damaged: ${report.faults[0]}`);
+  }
+  return report;
+}

@@ -1,0 +1,26 @@
+/** Measures the TagPacks the way they are imported: through the reader and the mapper. */
+import { graphsenseReader } from '../sources/graphsense/read.ts';
+import { createProfiler, type LabelProfile } from './index/label-profile.ts';
+import { createMapper, loadRulebook } from './map.ts';
+
+/** The profile of all labels that a TagPack archive yields. Refused rows count nowhere. */
+export async function profileTagPacks(file: string): Promise<LabelProfile> {
+  const mapper = createMapper(loadRulebook());
+  const profiler = createProfiler();
+  for await (const record of graphsenseReader([file])) {
+    if (record.type !== 'address') continue;
+    const resolved = mapper.resolve(record.address, record.currency, true);
+    const mapped = mapper.map('graphsense', record);
+    if (!resolved.ok || !mapped.ok) continue;
+    for (const { template } of mapped.labels) {
+      profiler.add(
+        mapped.key,
+        resolved.parsed.chain,
+        template,
+        mapped.firstSeen !== null,
+        mapped.lastSeen !== null,
+      );
+    }
+  }
+  return profiler.profile();
+}
