@@ -6,6 +6,7 @@
 import { LIMITS } from '../base/limits.ts';
 import { detectChains } from '../chains/address/parse.ts';
 import type { ChainId } from '../chains/registry.ts';
+import type { SourceRecord } from './records.ts';
 
 export interface FoundWallet {
   readonly address: string;
@@ -55,41 +56,68 @@ const CURRENCIES: readonly Currency[] = [
   { symbol: 'USDC', words: /\busdc\b/gi, chains: null },
 ];
 
-/** Chains whose addresses carry no checksum in every form: a run of letters may decode by chance, so the text must speak of money of that kind. */
-const WITHOUT_CHECKSUM: ReadonlySet<ChainId> = new Set(['SOL', 'DOT', 'TON', 'ADA']);
 const SPEAKS_OF_CRYPTO =
   /\b(?:wallets?|crypto\w*|digital (?:currency|asset)|virtual (?:currency|asset)|blockchain|stablecoin|solana|SOL|toncoin|TON)\b/i;
 
 /** The wallets of a text, each once, in the order of first mention. */
 export function findWallets(text: string): FoundWallet[] {
   const found = new Map<string, FoundWallet>();
-  for (const match of text.matchAll(CANDIDATE)) {
-    const candidate = match[0];
-    if (found.has(candidate) || candidate.length > LIMITS.addressTextMax || !looksDrawn(candidate)) continue;
+  for (const { candidate, at } of candidatesOf(text)) {
+    if (found.has(candidate)) continue;
     const chains = detectChains(candidate);
-    if (chains.length === 0) continue;
-    if (
-      chains.every((chain) => WITHOUT_CHECKSUM.has(chain)) &&
-      !isPlausibleUnchecked(text, match.index, candidate)
-    ) {
+    if (chains.length === 0 || (isUnchecked(candidate, chains) && !isPlausible(text, candidate, at)))
       continue;
-    }
-    found.set(candidate, {
-      address: candidate,
-      currency: currencyBefore(text.slice(0, match.index), chains),
-    });
+    found.set(candidate, { address: candidate, currency: currencyBefore(text.slice(0, at), chains) });
   }
   return [...found.values()];
+}
+
+/**
+ * Yields the party, then a reject for each run of characters in its remarks that has the look of a wallet where the text
+ * speaks of such, but is valid on no chain: a misprint in the list must be seen.
+ */
+export function* withUnreadableWallets(record: SourceRecord): Generator<SourceRecord, void, undefined> {
+  yield record;
+  if (record.type !== 'party' || record.remarks === null) return;
+  const seen = new Set<string>();
+  for (const { candidate, at } of candidatesOf(record.remarks)) {
+    if (seen.has(candidate)) continue;
+    seen.add(candidate);
+    const hasTheLook = /^0x[0-9a-fA-F]{30,50}$/.test(candidate) || isPlausible(record.remarks, candidate, at);
+    if (!hasTheLook || detectChains(candidate).length > 0) continue;
+    yield {
+      type: 'reject',
+      reason: 'Has the look of a wallet address, but is valid on no supported chain.',
+      text: candidate.slice(0, 500),
+      provenance: record.provenance,
+    };
+  }
+}
+
+function* candidatesOf(text: string): Generator<{ readonly candidate: string; readonly at: number }> {
+  for (const match of text.matchAll(CANDIDATE)) {
+    const [candidate] = match;
+    if (candidate.length <= LIMITS.addressTextMax && looksDrawn(candidate))
+      yield { candidate, at: match.index };
+  }
 }
 
 /** Words have no digits, numbers no letters, and a bare run of hexadecimal digits is a hash or a serial number. */
 const looksDrawn = (candidate: string): boolean =>
   /\d/.test(candidate) && /[A-Za-z]/.test(candidate) && !/^[0-9a-fA-F]+$/.test(candidate);
 
-function isPlausibleUnchecked(text: string, at: number, candidate: string): boolean {
+/** Forms without a checksum, which other things can have by chance: Solana's, and TON's raw one. */
+const isUnchecked = (candidate: string, chains: readonly ChainId[]): boolean =>
+  chains.every((chain) => chain === 'SOL') || /^(?:-1|0):/.test(candidate);
+
+/** Whether the text speaks of such money, and the run is neither part of a URL nor of one letter case. */
+function isPlausible(text: string, candidate: string, at: number): boolean {
   const insideUrl = /[/=?&.#]/.test(text[at - 1] ?? '') || /[/=&]/.test(text[at + candidate.length] ?? '');
-  const mixedCase = /[a-z]/.test(candidate) && /[A-Z]/.test(candidate);
-  return !insideUrl && mixedCase && SPEAKS_OF_CRYPTO.test(text);
+  const drawnFromBothCases =
+    candidate.includes(':') ||
+    (/[a-z]/.test(candidate) && /[A-Z]/.test(candidate)) ||
+    /^[a-z]{2,8}1/.test(candidate);
+  return !insideUrl && drawnFromBothCases && SPEAKS_OF_CRYPTO.test(text);
 }
 
 /** The last currency named before the address on one of whose chains the address can stand. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { findWallets } from '../../src/sources/free-text.ts';
+import { findWallets, withUnreadableWallets } from '../../src/sources/free-text.ts';
+import type { DesignatedParty } from '../../src/sources/records.ts';
 
 const TRON = 'TW5tokvhEfrb77z98Rc8HqbkzQJ6sxYtGX';
 const TRON_2 = 'TBKpozurdWLrbKkxtDqkveeq1dSB8Axj3V';
@@ -65,5 +66,49 @@ describe('wallets in prose', () => {
   it('names a wallet once, and stays fast on long noise', () => {
     expect(findWallets(`${BTC} ${BTC} ${BTC}`).length).toBe(1);
     expect(findWallets(`${'a1'.repeat(2_000_000)}`)).toEqual([]);
+  });
+});
+
+describe('misprinted wallets', () => {
+  const party = (remarks: string): DesignatedParty => ({
+    type: 'party',
+    list: 'UK',
+    entityId: '1',
+    schema: 'Unknown',
+    names: [],
+    programs: [],
+    birthDates: [],
+    countries: [],
+    listedAt: null,
+    delistedAt: null,
+    addresses: [],
+    remarks,
+    provenance: { file: 'list.xml', line: 7 },
+  });
+  const rejected = (remarks: string): string[] =>
+    [...withUnreadableWallets(party(remarks))]
+      .slice(1)
+      .map((one) => (one.type === 'reject' ? one.text : 'party'));
+
+  it('are rejected with their place, and not passed over', () => {
+    const misprint = `${TRON.slice(0, -1)}Z`;
+    expect([...withUnreadableWallets(party(`Crypto wallets: ${TRON}, ${misprint}`))].slice(1)).toEqual([
+      {
+        type: 'reject',
+        reason: 'Has the look of a wallet address, but is valid on no supported chain.',
+        text: misprint,
+        provenance: { file: 'list.xml', line: 7 },
+      },
+    ]);
+    expect(rejected(`digital currency address bc1q72ud4m6zf5g37jkhc2ty95zm5vel9ufdxquqpn`).length).toBe(1);
+    expect(rejected(`Pays to ${ETH.slice(0, -1)}`)).toEqual([ETH.slice(0, -1)]);
+  });
+
+  it('are not seen in transaction hashes, numbers and links', () => {
+    expect(
+      rejected(
+        'Crypto wallet. tx 0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060, Passport 4005504207, https://example.org/A1b2C3d4E5f6G7h8I9j0K1l2M3n4',
+      ),
+    ).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /** Reads SECO's Swiss list (XML). Delisted targets stay in the file: the newest modification of a target decides. */
 import { readCountries } from '../countries.ts';
 import { partialDate, readDate } from '../dates.ts';
-import { findWallets } from '../free-text.ts';
+import { findWallets, withUnreadableWallets } from '../free-text.ts';
 import { listParts } from '../open.ts';
 import type { PartyName, PartySchema, SourceReader, SourceRecord } from '../records.ts';
 import { childrenOf, readXml, textOf, type XmlElement } from '../xml.ts';
@@ -34,7 +34,9 @@ async function* readCh(files: readonly string[]): AsyncGenerator<SourceRecord, v
         } else if (element.name === 'place') {
           countryOfPlace.set(element.attributes.ssid ?? '', countryText(element) ?? '');
         } else {
-          yield readTarget(element, { programOfSet, countryOfPlace, file: part.name });
+          yield* withUnreadableWallets(
+            readTarget(element, { programOfSet, countryOfPlace, file: part.name }),
+          );
         }
       }
     }

@@ -2,7 +2,7 @@
 import { AssayError } from '../../base/errors.ts';
 import { readCountries } from '../countries.ts';
 import { partialDate, readDate, yearRange } from '../dates.ts';
-import { findWallets } from '../free-text.ts';
+import { findWallets, withUnreadableWallets } from '../free-text.ts';
 import { unknownLayout } from '../layout-error.ts';
 import { listParts, openLines, readTextHead, type SourcePart } from '../open.ts';
 import type {
@@ -104,7 +104,7 @@ async function* readFsfXml(part: SourcePart): AsyncGenerator<SourceRecord, void,
       yield { type: 'header', lists: ['EU'], publishedAt, layout: 'EU_FSF_1_1' };
       continue;
     }
-    yield partyOf(entityOfXml(element, part.name));
+    yield* withUnreadableWallets(partyOf(entityOfXml(element, part.name)));
   }
 }
 
@@ -234,7 +234,7 @@ async function* readFsfCsv(part: SourcePart): AsyncGenerator<SourceRecord, void,
   for (const entity of entities.values()) {
     // Rows repeat a name with each address and birth date of the entity.
     const names = [...new Map(entity.names.map((name) => [name.text, name])).values()];
-    yield partyOf({ ...entity, names });
+    yield* withUnreadableWallets(partyOf({ ...entity, names }));
   }
 }
 
@@ -255,7 +255,7 @@ async function* readJsonLines(part: SourcePart): AsyncGenerator<SourceRecord, vo
         },
       );
     }
-    yield partyOf(entityOfJson(row, { file: part.name, line }));
+    yield* withUnreadableWallets(partyOf(entityOfJson(row, { file: part.name, line })));
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { AssayError } from '../../base/errors.ts';
 import { readDate } from '../dates.ts';
+import { withUnreadableWallets } from '../free-text.ts';
 import { unknownLayout } from '../layout-error.ts';
 import { listParts, openLines, readTextHead, type SourcePart } from '../open.ts';
 import type { FileHeader, SourceReader, SourceRecord } from '../records.ts';
@@ -52,7 +53,8 @@ async function* readDesignationsXml(part: SourcePart): AsyncGenerator<SourceReco
       const date = element.name === 'DateGenerated' ? readDate(element.text) : null;
       yield header(date, 'UK_XML');
     }
-    if (element.name === 'Designation') yield partyOf(designationOfXml(element, part.name));
+    if (element.name === 'Designation')
+      yield* withUnreadableWallets(partyOf(designationOfXml(element, part.name)));
   }
   if (!headed) yield header(null, 'UK_XML');
 }
@@ -101,7 +103,9 @@ async function* readDesignationsJson(part: SourcePart): AsyncGenerator<SourceRec
   yield header(null, 'UK_JSON_LINES');
   for await (const { line, text } of openLines(part)) {
     if (text.trim() === '') continue;
-    yield partyOf(designationOfJson(parseObject(text, part.name, line), { file: part.name, line }));
+    yield* withUnreadableWallets(
+      partyOf(designationOfJson(parseObject(text, part.name, line), { file: part.name, line })),
+    );
   }
 }
 
@@ -270,6 +274,5 @@ async function* readTable(
   }
   yield header(publishedAt, table.layout);
   yield* rejects;
-  for (const group of groups.values())
-    yield partyOf({ ...group, births: group.births.filter((text) => text !== '') });
+  for (const group of groups.values()) yield* withUnreadableWallets(partyOf(group));
 }

@@ -1,7 +1,7 @@
 /** Reads the UN Security Council's consolidated list (XML). It fails its own schema, so elements are taken as they come. */
 import { readCountries } from '../countries.ts';
 import { readDate, yearRange } from '../dates.ts';
-import { findWallets } from '../free-text.ts';
+import { findWallets, withUnreadableWallets } from '../free-text.ts';
 import { listParts } from '../open.ts';
 import type { DesignatedParty, PartyName, SourceReader, SourceRecord } from '../records.ts';
 import { childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts';
@@ -20,7 +20,7 @@ async function* readUn(files: readonly string[]): AsyncGenerator<SourceRecord, v
           yield { type: 'header', lists: ['UN'], publishedAt: readDate(generated), layout: 'UN_XML' };
           continue;
         }
-        yield readParty(element, part.name);
+        yield* withUnreadableWallets(readParty(element, part.name));
       }
     }
   }
