@@ -113,4 +113,8 @@ export const LIMITS = {
   rejectsKeptMax: 1_000_000,
   /** No answer made on the main thread is near this; one that is would be a fault, and must not take all memory. */
   answerBytesMax: 16 * 1024 * 1024,
+  /** Tasks that wait for the worker pool: 256 bulk requests of 100 addresses are a quarter of a second of work and 5 MB. */
+  poolTasksMax: 256,
+  /** Bytes of one block of a bulk file: 25,000 addresses, 20 ms of work, so that two threads rarely wait for each other. */
+  bulkBlockBytes: 1024 * 1024,
 } as const;

@@ -1,0 +1,110 @@
+/** The worker pool: bounded, first come first served, errors as data. The only importer of Piscina. */
+import { Piscina } from 'piscina';
+import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Logger } from '../base/log.ts';
+import { workerUrl } from '../base/paths.ts';
+import type { TaskName, Tasks, WorkerSettings } from './tasks.ts';
+
+export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch'> {
+  readonly threads: number;
+  /** Tasks that wait or run at once; default LIMITS.poolTasksMax. */
+  readonly tasksMax?: number;
+  /** Built entry of the threads; default workers/screen.ts. */
+  readonly worker?: URL;
+}
+
+export interface PoolDeps {
+  readonly log: Logger;
+}
+
+/**
+ * Tasks that one thread is given at once. Piscina's default of one sends a waiting task to the tail of the queue and its thread
+ * back to sleep between two; four keep a thread busy and a task's wait near 10 ms under saturation.
+ */
+const TASKS_PER_THREAD = 4;
+
+export interface WorkerPool {
+  /**
+   * Runs a task. Bytes are copied to the thread and back. Rejects with the AssayError that the task threw; OVERLOADED with
+   * `retryAfterSeconds` at once where the queue is full; INTERNAL where the thread died. An aborted task that waits is not run.
+   */
+  run<Name extends TaskName>(
+    name: Name,
+    message: Tasks[Name]['message'],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<Tasks[Name]['result']>;
+  /** Tells every thread to look for a newer snapshot before its next task. */
+  refresh(): void;
+  /** Tasks that wait or run. */
+  readonly pending: number;
+  /** Takes no more, finishes what it took, stops the threads. */
+  close(): Promise<void>;
+}
+
+/** Starts the threads. A thread that cannot open its stores fails the tasks it is given. */
+export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
+  const { threads, tasksMax = LIMITS.poolTasksMax, worker = workerUrl('screen'), ...folders } = options;
+  const epoch = new Int32Array(new SharedArrayBuffer(4));
+  const settings: WorkerSettings = { ...folders, snapshotEpoch: epoch.buffer as SharedArrayBuffer };
+  const piscina = new Piscina({
+    filename: worker.href,
+    minThreads: threads,
+    maxThreads: threads,
+    concurrentTasksPerWorker: TASKS_PER_THREAD,
+    stricterFIFO: true,
+    // The bound is ours: refused before anything is copied.
+    maxQueue: Number.POSITIVE_INFINITY,
+    workerData: settings,
+    recordTiming: false,
+  });
+  piscina.on('error', (error: unknown) => deps.log.error(`worker pool: ${messageOf(error)}`));
+  const running = new Set<Promise<unknown>>();
+  let closing = false;
+
+  async function runTask(
+    name: TaskName,
+    message: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const answer = (await piscina.run({ name, message }, signal ? { signal } : {})) as
+      | { readonly ok: true; readonly result: unknown }
+      | ErrorData;
+    if (!answer.ok) throw errorFromData(answer);
+    return answer.result;
+  }
+
+  return {
+    async run(name, message, { signal } = {}) {
+      if (closing) throw new AssayError('OVERLOADED', 'The service is stopping.', { retryAfterSeconds: 5 });
+      if (running.size >= tasksMax)
+        throw new AssayError('OVERLOADED', 'Too many requests are waiting for a worker.', {
+          retryAfterSeconds: 1,
+        });
+      const task = runTask(name, message, signal);
+      running.add(task);
+      try {
+        return (await task) as never;
+      } catch (error) {
+        if (error instanceof AssayError) throw error;
+        if (signal?.aborted)
+          throw new AssayError('INVALID_REQUEST', 'The request was aborted by its client.', { cause: error });
+        deps.log.error(`worker pool: ${name} failed: ${messageOf(error)}`);
+        throw new AssayError('INTERNAL', 'Internal server error.', { cause: error });
+      } finally {
+        running.delete(task);
+      }
+    },
+    refresh() {
+      Atomics.add(epoch, 0, 1);
+    },
+    get pending() {
+      return running.size;
+    },
+    async close() {
+      closing = true;
+      await Promise.allSettled(running);
+      await piscina.close();
+    },
+  };
+}

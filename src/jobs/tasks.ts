@@ -1,0 +1,70 @@
+/** What a worker of the pool can do, by name, and the stores that it opens for it. All are opened read-only, once a thread. */
+import { systemClock } from '../base/clock.ts';
+import { createLogger, type LogLevel } from '../base/log.ts';
+import { openTransferStore } from '../graph/store.ts';
+import { loadTaxonomy } from '../labels/categories.ts';
+import { openFreshness } from '../labels/freshness.ts';
+import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
+import { loadPolicy } from '../risk/policy.ts';
+import { type BulkAnswer, createBulk } from '../screening/bulk.ts';
+import type { ScreeningDeps } from '../screening/deps.ts';
+import { createScreening, type ScreeningRequest } from '../screening/screen.ts';
+
+/** Where a worker finds its stores; sent once, at its start. */
+export interface WorkerSettings {
+  readonly snapshotsFolder: string;
+  readonly labelsFolder: string;
+  readonly transfersFolder: string;
+  readonly listMaxAgeDays: number;
+  readonly logLevel: LogLevel;
+  /** One int32, counted up by the main thread when a new snapshot is in force. */
+  readonly snapshotEpoch: SharedArrayBuffer;
+}
+
+/** Message in and result out of every task. */
+export interface Tasks {
+  readonly 'bulk-labels': { readonly message: Uint8Array; readonly result: BulkAnswer };
+  readonly screening: { readonly message: ScreeningRequest; readonly result: Uint8Array };
+}
+
+export type TaskName = keyof Tasks;
+
+export type TaskTable = {
+  readonly [Name in TaskName]: (message: Tasks[Name]['message']) => Tasks[Name]['result'];
+};
+
+/** The tasks over stores that are open. Runs in any thread. */
+export function createTasks(deps: ScreeningDeps): TaskTable {
+  const screen = createScreening(deps);
+  return {
+    'bulk-labels': createBulk(deps),
+    screening: (request) => new TextEncoder().encode(JSON.stringify(screen(request))),
+  };
+}
+
+/** Opens the stores of one worker thread. The snapshot is looked at again whenever the epoch has moved. */
+export function openTasks(settings: WorkerSettings): TaskTable {
+  const log = createLogger({ level: settings.logLevel });
+  const labels = openSnapshotSet(settings.snapshotsFolder, { log });
+  const freshness = openFreshness({ labelsFolder: settings.labelsFolder });
+  const tasks = createTasks({
+    labels,
+    freshness: () => freshness.listFreshness(systemClock.now(), settings.listMaxAgeDays),
+    policy: loadPolicy(loadTaxonomy().rows),
+    clock: systemClock,
+    transfers: openTransferStore({ path: settings.transfersFolder, readOnly: true }),
+  });
+  const epoch = new Int32Array(settings.snapshotEpoch);
+  let seen = Atomics.load(epoch, 0);
+  const current = <Message, Result>(task: (message: Message) => Result) => {
+    return (message: Message): Result => {
+      const now = Atomics.load(epoch, 0);
+      if (now !== seen) {
+        labels.refresh();
+        seen = now;
+      }
+      return task(message);
+    };
+  };
+  return { 'bulk-labels': current(tasks['bulk-labels']), screening: current(tasks.screening) };
+}

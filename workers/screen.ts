@@ -1,0 +1,19 @@
+/** Entry of the pool's threads: opens the read-only stores once, then runs one task a message. Errors go back as data. */
+import { workerData } from 'node:worker_threads';
+import { type ErrorData, errorToData, messageOf } from '../src/base/errors.ts';
+import { createLogger } from '../src/base/log.ts';
+import { openTasks, type TaskName, type WorkerSettings } from '../src/jobs/tasks.ts';
+
+const settings = workerData as WorkerSettings;
+const log = createLogger({ level: settings.logLevel });
+const tasks = openTasks(settings);
+
+export default function run({ name, message }: { name: TaskName; message: never }): unknown {
+  try {
+    return { ok: true, result: tasks[name](message) };
+  } catch (error) {
+    const data: ErrorData = errorToData(error);
+    if (data.code === 'INTERNAL') log.error({ task: name, reason: messageOf(error) }, 'task failed');
+    return data;
+  }
+}
