@@ -1,14 +1,16 @@
 /** A front end with real accounts in a folder of its own; behind it, use cases that know three addresses. */
 import { type Access, createAccess } from '../../src/accounts/access.ts';
 import type { Permission } from '../../src/accounts/keys.ts';
-import type { RateOverrides } from '../../src/accounts/plans.ts';
+import type { PlanName, RateOverrides } from '../../src/accounts/plans.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { parseChainId } from '../../src/chains/registry.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
+import { compileBodyCheck, parseJson } from '../../src/http/json-body.ts';
 import type { HttpApp, HttpOptions, Readiness, UseCases } from '../../src/http/ports.ts';
+import { BulkBody } from '../../src/http/schemas/labels.ts';
 import type { SanctionsEntry } from '../../src/labels/label.ts';
 import type {
   Coverage,
@@ -193,7 +195,8 @@ function written(value: unknown, out: Buffer, offset: number): number {
 
 const bytesOf = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 
-/** The use cases; `overrides` replaces any of them. */
+const checkBulk = compileBodyCheck(BulkBody);
+
 function worldUseCases(): UseCases {
   return {
     labelSet: (chain, address, out, offset) => written(labelSet(subjectOf(chain, address)), out, offset),
@@ -203,7 +206,9 @@ function worldUseCases(): UseCases {
     oracle: (chain, address, quota, out, offset) =>
       written(oracleAnswer(subjectOf(chain, address), quota), out, offset),
     async bulk(body) {
-      const { addresses, chain = 'ETH' } = JSON.parse(Buffer.from(body).toString()) as {
+      const value = parseJson(body);
+      checkBulk(value);
+      const { addresses, chain = 'ETH' } = value as {
         addresses: readonly (string | { address: string; chain?: string })[];
         chain?: string;
       };
@@ -236,6 +241,7 @@ export interface World {
     permissions?: readonly Permission[];
     rateLimits?: RateOverrides;
     accountId?: string;
+    plan?: PlanName;
   }): Promise<string>;
   close(): Promise<void>;
 }
@@ -288,12 +294,13 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     port,
     url,
     access,
-    async key({ permissions, rateLimits, accountId } = {}) {
+    async key({ permissions, rateLimits, accountId, plan } = {}) {
       const created = await access.keys.create({
         name: 'test',
         ...(permissions ? { permissions } : {}),
         ...(rateLimits ? { rateLimits } : {}),
         ...(accountId ? { accountId } : {}),
+        ...(plan ? { plan } : {}),
       });
       return created.apiKey;
     },
