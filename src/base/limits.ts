@@ -7,7 +7,7 @@ export const LIMITS = {
   bodyBytesMax: 1024 * 1024,
   /** Nobody's request nests deeper than an array of objects; recursion in a parser must stay far from the stack's end. */
   jsonDepthMax: 16,
-  /** The longest valid address text of the 36 chains is a ZEC unified address with four receivers; beyond is noise. */
+  /** The longest known address is a ZEC unified one with all three receivers that may meet, 213 characters; receivers to come need room. */
   addressTextMax: 512,
   /** A source file unpacked: the largest list has 0.12 GB, 10 million labels as text about 1.5 GB; ten times that is a fault. */
   sourceFileBytesMax: 16 * 1024 ** 3,

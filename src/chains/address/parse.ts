@@ -154,14 +154,15 @@ function addressError(
   if (text.trim() !== text) {
     return new AddressError('characters', `${field}: begins or ends with white space.`, field);
   }
-  const others = detectChains(text);
   const { name } = chainOf(chain);
+  const others = detectChains(text);
   if (others.length > 0) {
+    const [first, second, third] = others;
     const shown =
-      others.length > 3 ? `${others.slice(0, 3).join(', ')} or another EVM chain` : others.join(' or ');
-    return new AddressError('chain', `${field}: is not a ${name} address, but one of ${shown}.`, field);
+      others.length > 4 ? `${first}, ${second}, ${third} or another EVM chain` : others.join(' or ');
+    return new AddressError('chain', `${field}: is no ${name} address, but of ${shown}.`, field);
   }
-  return new AddressError(found, `${field}: is not a ${name} address: it ${detail}.`, field);
+  return new AddressError(found, `${field}: is no ${name} address: it ${detail}.`, field);
 }
 
 /** Every chain that the text is a valid address of, in the order of the registry; empty where none. Never throws. */
