@@ -581,7 +581,7 @@ function counterpartyOf(store: ChainStore, candidate: Candidate, direction: Dire
   const key = addressKeyOf(store, candidate.id);
   return {
     key,
-    address: formatAddressKey(store.chain, key),
+    address: formatAddressKey(key, store.chain),
     direction,
     transfers: candidate.transfers,
     unpricedTransfers: candidate.unpriced,

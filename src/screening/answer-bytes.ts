@@ -1,6 +1,6 @@
 /** Writing answers as bytes without objects: what the hot paths share. A write that does not fit returns -1 and may have begun. */
 
-import { writeAddressKeyFromText } from '../chains/address/parse.ts';
+import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
 import { CHAINS, type ChainId, isEvm, parseChainId } from '../chains/registry.ts';
 import type { LabelHandle, LabelReader } from '../labels/index/reader.ts';
 import { parseSubject } from './subject.ts';
@@ -77,9 +77,6 @@ export interface Found {
   handle: LabelHandle;
 }
 
-/** The longest address key: a ZEC unified address with four receivers. */
-const KEY_BYTES_MAX = 512;
-
 /**
  * Returns a function that parses chain and address, looks the address up in `reader` and writes the head of the answer; it
  * returns the offset behind the head and leaves chain and handle in `found`. EVM addresses take a path without allocation.
@@ -87,12 +84,14 @@ const KEY_BYTES_MAX = 512;
 export function createHeadWriter(
   found: Found,
 ): (reader: LabelReader, chainText: string, addressText: string, out: Buffer, offset: number) => number {
-  const key = new Uint8Array(KEY_BYTES_MAX);
+  const key = new Uint8Array(maxKeyBytes);
   return (reader, chainText, addressText, out, offset) => {
     const chain = parseChainId(chainText);
     found.chain = chain;
     if (isEvm(chain)) {
       const length = writeAddressKeyFromText(chain, addressText, key, 0);
+      // Parsed again only to say what is wrong with it.
+      if (length < 0) parseSubject(chain, addressText);
       found.handle = reader.find(key, 0, length);
       return evmHeadInto(key, chain, out, offset);
     }

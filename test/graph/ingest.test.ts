@@ -180,7 +180,8 @@ describe('ingesting NDJSON', () => {
     [{ valueUsd: -1 }, 'valueUsd'],
     [{ decimals: 200 }, 'decimals'],
     [{ position: 'x'.repeat(100) }, 'position'],
-    [{ asset: 'DOGE' }, 'DOGE'],
+    [{ asset: 'DOGE' }, 'asset:'],
+    [{ to: '0x12' }, 'to:'],
   ])('rejects %j with a reason', async (change, reason) => {
     const report = await ingestFiles(
       { format: 'ndjson', files: [file('rows', row(change))], chain: 'ETH' },

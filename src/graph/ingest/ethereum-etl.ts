@@ -15,7 +15,6 @@ import {
   integerOf,
   RowFault,
   smallIntegerOf,
-  textOf,
   timeOf,
 } from './transfer-fields.ts';
 
@@ -106,9 +105,9 @@ export async function ethereumEtlReader(options: {
       position: 'value',
       blockNumber,
       timestampMs: time(fields, blockNumber),
-      from: addresses.canonical(textOf(fields, 'from_address')),
+      from: addresses.required(fields, 'from_address'),
       // A contract creation has no receiver; the contract's address stands in the receipt, where that was exported.
-      to: addresses.of(fields, 'to_address') ?? addresses.of(fields, 'receipt_contract_address'),
+      to: addresses.optional(fields, 'to_address') ?? addresses.optional(fields, 'receipt_contract_address'),
       asset: symbol,
       amount: failed ? 0n : amount,
       decimals,
@@ -124,9 +123,9 @@ export async function ethereumEtlReader(options: {
       position: `log:${smallIntegerOf(fields, 'log_index')}`,
       blockNumber,
       timestampMs: time(fields, blockNumber),
-      from: party(addresses.canonical(textOf(fields, 'from_address'))),
-      to: party(addresses.canonical(textOf(fields, 'to_address'))),
-      asset: addresses.canonical(textOf(fields, 'token_address')),
+      from: party(addresses.required(fields, 'from_address')),
+      to: party(addresses.required(fields, 'to_address')),
+      asset: addresses.required(fields, 'token_address'),
       amount: integerOf(fields, 'value'),
       decimals: null,
       valueUsd: null,

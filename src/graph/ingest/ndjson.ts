@@ -48,14 +48,14 @@ export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowR
     const asset = textOf(fields, 'asset');
     if (asset === symbol) return asset;
     // Token contracts of EVM chains are addresses; elsewhere an asset's name is the publisher's own.
-    return isEvm(chain) ? addresses.canonical(asset) : asset;
+    return isEvm(chain) ? addresses.required(fields, 'asset') : asset;
   };
   return (fields) => {
     const named = fieldOf(fields, 'chain');
     if (named !== undefined && String(named).toUpperCase() !== chain)
       throw new RowFault(`chain is ${String(named)}, and this file is ingested for ${chain}.`);
-    const from = addresses.of(fields, 'from');
-    const to = addresses.of(fields, 'to');
+    const from = addresses.optional(fields, 'from');
+    const to = addresses.optional(fields, 'to');
     if (from === null && to === null) throw new RowFault('from and to are both missing.');
     const asset = assetOf(fields);
     return {

@@ -77,19 +77,19 @@ export class AddressTexts {
     this.#chain = chain;
   }
 
-  /** Throws AddressError with the reason. */
-  canonical(text: string): string {
+  /** The canonical text of a field that must be there. Throws RowFault, or AddressError naming the field. */
+  required(fields: RowFields, name: string): string {
+    const text = textOf(fields, name);
     const known = this.#known.get(text);
     if (known !== undefined) return known;
-    const { canonical } = parseAddress(this.#chain, text);
+    const { canonical } = parseAddress(this.#chain, text, name);
     if (this.#known.size >= AddressTexts.#max) this.#known.clear();
     this.#known.set(text, canonical);
     return canonical;
   }
 
-  /** The canonical text of a field; null where the field is empty. */
-  of(fields: RowFields, name: string): string | null {
-    const value = fieldOf(fields, name);
-    return value === undefined ? null : this.canonical(textOf(fields, name));
+  /** The same of a field that may be empty: null. */
+  optional(fields: RowFields, name: string): string | null {
+    return fieldOf(fields, name) === undefined ? null : this.required(fields, name);
   }
 }

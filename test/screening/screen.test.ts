@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { roundedShares } from '../../src/screening/counterparties.ts';
+import { createScreening, type ScreeningRequest } from '../../src/screening/screen.ts';
+import { allFresh, BTC_WALLET, createWorld, someStale, WALLETS, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+beforeEach(() => world.setLists(allFresh));
+
+const screen = (address: string, more: Partial<ScreeningRequest> = {}) =>
+  createScreening(world.deps)({ chain: 'ETH', address, ...more });
+
+const sum = (shares: object): number =>
+  Math.round(Object.values(shares).reduce((total: number, share: number) => total + share, 0) * 100) / 100;
+
+/** Every field of the specification and its decisions. */
+const FIELDS = [
+  'walletAddress',
+  'address',
+  'chain',
+  'riskScore',
+  'riskLevel',
+  'scoreBreakdown',
+  'policyVersion',
+  'assessed',
+  'reasons',
+  'balance',
+  'balanceUsd',
+  'totalTransactions',
+  'sanctionsCheck',
+  'sanctioned',
+  'entity',
+  'entityLabels',
+  'flaggedTransactions',
+  'topCounterparties',
+  'exposureSending',
+  'exposureReceiving',
+  'exposures',
+  'clusterAnalysis',
+  'transactionFlow',
+  'geographicRisk',
+  'fundFlowJurisdictions',
+  'historicalServices',
+  'crossChainBalances',
+  'bridgeActivity',
+  'darknetExposure',
+  'addressValidation',
+  'legalInterpretation',
+  'coverage',
+  'dataVersion',
+];
+
+describe('screening', () => {
+  it.each(Object.entries(WALLETS))(
+    'answers every field for the %s wallet, and its points add up',
+    (_, address) => {
+      const answer = screen(address);
+      const json = JSON.parse(JSON.stringify(answer)) as Record<string, unknown>;
+      for (const field of FIELDS) expect(json).toHaveProperty(field);
+      const points = answer.scoreBreakdown.reduce((total, factor) => total + factor.points, 0);
+      expect(answer.riskScore).toBe(Math.min(100, points));
+      expect(answer.walletAddress).toBe(answer.address);
+      expect(answer.sanctioned).toBe(answer.sanctionsCheck.isSanctioned);
+      for (const shares of [answer.exposureSending, answer.exposureReceiving])
+        expect(Object.keys(shares).length === 0 || sum(shares) === 100).toBe(true);
+    },
+  );
+
+  it('puts a sanction in force at 100', () => {
+    expect(screen(WALLETS.sanctioned)).toMatchObject({
+      riskScore: 100,
+      riskLevel: 'CRITICAL',
+      sanctioned: true,
+      sanctionsCheck: { agreementCount: 2 },
+      entity: { name: 'LAZARUS GROUP', category: 'SANCTIONED_ENTITY', threatLevel: 'CRITICAL' },
+      legalInterpretation: { jurisdiction: 'CH', assessment: expect.stringContaining('in force') },
+    });
+  });
+
+  it('keeps a delisting as history', () => {
+    const answer = screen(WALLETS.delisted);
+    expect(answer).toMatchObject({ sanctioned: false, riskLevel: 'HIGH', entity: { category: 'MIXER' } });
+    expect(answer.sanctionsCheck.lists).toMatchObject([{ list: 'OFAC_SDN', delistedAt: '2025-03-21' }]);
+    expect(answer.reasons.map((reason) => reason.code)).toContain('DELISTED');
+  });
+
+  it('asked as of a date, takes the lists as they were in force', () => {
+    expect(screen(WALLETS.delisted, { asOf: '2025-03-20' })).toMatchObject({
+      sanctioned: true,
+      riskScore: 100,
+    });
+    expect(screen(WALLETS.delisted, { asOf: '2025-03-21' }).sanctioned).toBe(false);
+    const before = screen(WALLETS.sanctioned, { asOf: '2019-01-01' });
+    expect(before).toMatchObject({ sanctioned: false, riskScore: 0 });
+  });
+
+  it('finds the exchange a wallet paid and the mixer that paid it', () => {
+    const answer = screen(WALLETS.payer);
+    expect(answer.exposureSending).toEqual({ EXCHANGE: 25, UNKNOWN: 75 });
+    expect(answer.exposureReceiving).toEqual({ MIXER: 100 });
+    expect(answer.totalTransactions).toBe(3);
+    expect(answer.entity).toBeNull();
+    expect(answer.topCounterparties).toMatchObject([
+      { address: WALLETS.mixer, category: 'MIXER', direction: 'in', valueUsd: 10_000, percentage: 100 },
+      { address: WALLETS.unknown, category: 'UNKNOWN', entity: null, direction: 'out', percentage: 75 },
+      { address: WALLETS.exchange, entity: { name: 'Binance' }, txCount: 1, valueUsd: 2_000, percentage: 25 },
+    ]);
+    expect(answer.exposures).toContainEqual({
+      category: 'EXCHANGE',
+      entity: { name: 'Binance', category: 'EXCHANGE', threatLevel: 'SAFE' },
+      direction: 'out',
+      type: 'DIRECT',
+      percentage: 25,
+      valueUsd: 2_000,
+      hops: 1,
+      txCount: 1,
+      unpricedTxCount: 0,
+    });
+    expect(answer.scoreBreakdown).toMatchObject([
+      {
+        factor: 'DIRECT_EXPOSURE',
+        category: 'MIXER',
+        direction: 'in',
+        percentage: 100,
+        evidence: ['Blender'],
+      },
+    ]);
+    expect(answer.flaggedTransactions).toMatchObject([
+      {
+        direction: 'in',
+        counterparty: WALLETS.mixer,
+        severity: 'HIGH',
+        amount: '1000000000000000000',
+        valueUsd: 10_000,
+      },
+    ]);
+    expect(answer.transactionFlow).toMatchObject({
+      inflow: { valueUsd: 10_000, txCount: 1 },
+      outflow: { valueUsd: 8_000, txCount: 2 },
+      net: { valueUsd: 2_000, txCount: 3, byAsset: [{ asset: 'ETH', amount: '-1000000000000000000' }] },
+    });
+    expect(answer.fundFlowJurisdictions).toEqual([
+      { jurisdiction: 'MT', inUsd: null, outUsd: 2_000, percentage: 11.11 },
+    ]);
+    expect(answer.historicalServices.map((service) => service.name)).toEqual(['Blender', 'Binance']);
+    expect(answer.coverage.graph).toMatchObject({ status: 'PARTIAL' });
+    expect(answer.assessed).toBe(true);
+  });
+
+  it('counts what nobody could price, flags the sanctioned, and ignores contacts without value', () => {
+    const answer = screen(WALLETS.victim);
+    expect(answer.exposureReceiving).toEqual({});
+    // 1,000 USD are assumed for each of the two unpriced transfers, beside 500 known.
+    expect(answer.exposureSending).toEqual({ PHISHING: 40, BRIDGE: 40, SANCTIONED_ENTITY: 20 });
+    expect(answer.sanctioned).toBe(false);
+    expect(answer.flaggedTransactions.map((one) => [one.category, one.severity])).toEqual([
+      ['SANCTIONED_ENTITY', 'CRITICAL'],
+      ['PHISHING', 'CRITICAL'],
+    ]);
+    expect(answer.riskLevel).toBe('CRITICAL');
+    expect(answer.bridgeActivity).toMatchObject({ bridges: ['Some Bridge'], txCount: 1, outUsd: null });
+    expect(answer.darknetExposure).toEqual({ direct: 0, indirect: null, percentage: 0, markets: [] });
+    expect(answer.totalTransactions).toBe(5);
+  });
+
+  it('says of an address nobody knows that nothing was assessed', () => {
+    const answer = createScreening(world.deps)({
+      chain: 'BTC',
+      address: '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2',
+    });
+    expect(answer).toMatchObject({
+      riskScore: 0,
+      assessed: false,
+      totalTransactions: null,
+      entity: null,
+      exposureSending: {},
+      coverage: { graph: { status: 'NONE', asOf: null } },
+      darknetExposure: { direct: null, percentage: null },
+    });
+    expect(answer.legalInterpretation.assessment).toContain('Nothing is known');
+  });
+
+  it('never reads as clean while lists are missing or old', () => {
+    world.setLists(someStale);
+    const answer = screen(WALLETS.exchange);
+    expect(answer.reasons).toMatchObject([
+      { code: 'STALE_OR_MISSING_DATA', message: expect.stringMatching(/UK.*CH/) },
+    ]);
+    expect(answer.legalInterpretation.assessment).toContain('missing or too old');
+  });
+
+  it('validates the address in its own words', () => {
+    expect(screen(WALLETS.exchange).addressValidation).toMatchObject({ valid: true, checksum: false });
+    const mixed = screen(WALLETS.exchange).addressValidation.canonical;
+    expect(screen(mixed).addressValidation).toMatchObject({ canonical: mixed, checksum: true });
+    const bitcoin = createScreening(world.deps)({ chain: 'btc', address: BTC_WALLET });
+    expect(bitcoin).toMatchObject({ chain: 'BTC', address: BTC_WALLET, entity: { name: 'Genesis' } });
+    expect(bitcoin.addressValidation).toMatchObject({ canonical: BTC_WALLET, checksum: true });
+  });
+
+  it.each([
+    ['jurisdiction', { jurisdiction: 'XX' }],
+    ['jurisdiction', { jurisdiction: 'CHE' }],
+    ['asOf', { asOf: '2025-02-30' }],
+    ['asOf', { asOf: 'yesterday' }],
+    ['chain', { chain: 'NOPE' }],
+    ['address', { address: '0x1' }],
+  ])('refuses a wrong %s: %j', (field, change) => {
+    expect(() => screen(WALLETS.payer, change)).toThrow(expect.objectContaining({ field, status: 400 }));
+  });
+
+  it('takes a jurisdiction in any letter case', () => {
+    expect(screen(WALLETS.payer, { jurisdiction: 'de' }).legalInterpretation).toMatchObject({
+      jurisdiction: 'DE',
+      regulator: null,
+    });
+  });
+});
+
+describe('rounded shares', () => {
+  it('add up to 100 whatever is rounded', () => {
+    const thirds = roundedShares(
+      new Map([
+        ['A', 1],
+        ['B', 1],
+        ['C', 1],
+      ]),
+    );
+    expect(thirds).toEqual({ A: 33.34, B: 33.33, C: 33.33 });
+    expect(sum(roundedShares(new Map(Array.from({ length: 7 }, (_, at) => [String(at), at + 0.1]))))).toBe(
+      100,
+    );
+  });
+
+  it('are none where no value moved', () => {
+    expect(roundedShares(new Map([['A', 0]]))).toEqual({});
+  });
+});
