@@ -110,7 +110,7 @@ export async function* readXml(
   parser.on('text', addText);
   parser.on('cdata', addText);
 
-  for await (const chunk of openText(part)) {
+  for await (const chunk of withLines(openText(part), name, () => parser.line)) {
     pendingChars += chunk.length;
     parser.write(chunk);
     if (pendingChars > LIMITS.xmlTokenCharsMax) {
@@ -123,6 +123,24 @@ export async function* readXml(
   }
   parser.close();
   yield* ready;
+}
+
+/** Says after which line the text itself broke off (a cut archive, broken bytes), which only the parser knows. */
+async function* withLines(
+  text: AsyncIterable<string>,
+  name: string,
+  line: () => number,
+): AsyncGenerator<string, void, undefined> {
+  try {
+    yield* text;
+  } catch (error) {
+    if (!(error instanceof AssayError) || !error.message.startsWith(`${name}: `)) throw error;
+    throw new AssayError(
+      error.code,
+      `${name}, after line ${line()}: ${error.message.slice(name.length + 2)}`,
+      { field: 'file', cause: error },
+    );
+  }
 }
 
 /** saxes prefixes its messages with line and column, which stand in ours already. */

@@ -75,6 +75,14 @@ describe('hostile XML', () => {
   });
 
   it('refuses broken bytes and mismatched tags, with the place', async () => {
+    const late = Buffer.concat([
+      Buffer.from(`<list>${'\n'.repeat(700_000)}`),
+      Buffer.from([0xff]),
+      Buffer.from('</list>'),
+    ]);
+    expect(await refusal(late)).toMatch(
+      /^INVALID_FILE list\.xml, after line \d{6}: bytes \d+–\d+ are not valid utf-8/,
+    );
     expect(await refusal(Buffer.from('<list><entry>\xff</entry></list>', 'latin1'))).toContain(
       'not valid utf-8',
     );
