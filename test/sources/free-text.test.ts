@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { findWallets, withUnreadableWallets } from '../../src/sources/free-text.ts';
+import { ofacReader } from '../../src/sources/ofac/read.ts';
 import type { DesignatedParty } from '../../src/sources/records.ts';
+import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
+import { collect } from './collect.ts';
 
 const TRON = 'TW5tokvhEfrb77z98Rc8HqbkzQJ6sxYtGX';
 const TRON_2 = 'TBKpozurdWLrbKkxtDqkveeq1dSB8Axj3V';
@@ -112,3 +115,34 @@ describe('misprinted wallets', () => {
     ).toEqual([]);
   });
 });
+
+describeWithSharedData(
+  'the remarks of OFAC, where wallets stand among passports, phones, tickers and links',
+  () => {
+    const wallets = (parties: readonly DesignatedParty[]): Set<string> =>
+      new Set(parties.flatMap((party) => findWallets(party.remarks ?? '').map((one) => one.address)));
+
+    it('give exactly the listed wallets that are valid', async () => {
+      const { parties } = await collect(
+        ofacReader,
+        ...['sdn', 'add', 'alt', 'sdn_comments'].map((name) => sharedData('ofac', `${name}_2021-07.csv`)),
+      );
+      const listed = new Set(parties.flatMap((party) => party.addresses.map((one) => one.address)));
+      const found = wallets(parties);
+      expect([...found].filter((address) => !listed.has(address))).toEqual([]);
+      expect([...listed].filter((address) => !found.has(address))).toEqual([
+        // A payment id of Monero's, an address of a chain that is not supported, an Ethereum address of 39 digits.
+        '5be5543ff73456ab9f2d207887e2af87322c651ea1a873c5b25b7ffae456c320',
+        'GPwg61XoHqQPNmAucFACuQ5H9sGCDv9TpS',
+        '0xa7e5d5a720f06526557c513402f2e6b5fa20b00',
+      ]);
+      expect(parties.flatMap((party) => [...withUnreadableWallets(party)].slice(1)).length).toBe(2);
+    });
+
+    it('give none where the wallets stand in fields of their own', async () => {
+      const { parties } = await collect(ofacReader, sharedData('ofac', 'sdn_advanced_2025-03-04.xml.gz'));
+      expect([...wallets(parties)]).toEqual([]);
+      expect(parties.flatMap((party) => [...withUnreadableWallets(party)].slice(1))).toEqual([]);
+    });
+  },
+);
