@@ -5,7 +5,7 @@
 
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { parseAddress, writeAddressKey } from '../chains/address/parse.ts';
+import { maxKeyBytes, parseAddress, writeAddressKey } from '../chains/address/parse.ts';
 import { CHAINS, type ChainId, isEvm } from '../chains/registry.ts';
 import { type LabelHandle, type LabelReader, NOT_LABELLED } from '../labels/index/reader.ts';
 import { fragment } from './answer-bytes.ts';
@@ -30,8 +30,6 @@ export interface BulkItem {
 /** Addresses whose look-ups overlap: enough to hide the memory's latency, few enough to stay in the first-level cache. */
 export const BATCH_ITEMS = 128;
 
-/** More than a key of any chain: see the address codecs. */
-const KEY_BYTES_MAX = 512;
 /** An answer grows by doubling from here. */
 const OUT_BYTES_START = 256 * 1024;
 /** Room for the parts of an item beside its labels: head, address and verdict. */
@@ -62,7 +60,7 @@ export class BulkItems {
   /** Called in the middle of every error item, behind its sentence: the bulk file notes where its line number belongs. */
   onError: ((index: number) => void) | null = null;
 
-  readonly #keys = new Uint8Array((BATCH_ITEMS + 1) * KEY_BYTES_MAX);
+  readonly #keys = new Uint8Array((BATCH_ITEMS + 1) * maxKeyBytes);
   readonly #keyStarts = new Int32Array(BATCH_ITEMS + 1);
   /** Length of a key, or a negative number where there is none. */
   readonly #keyLengths = new Int32Array(BATCH_ITEMS);
@@ -200,6 +198,5 @@ function reasonOf({ chain }: BulkItem, text: string): string {
     if (error instanceof AssayError) return error.message;
     throw error;
   }
-  // The bytes were refused and the text was not: blanks around it, which a batch does not cut off.
-  return `address: it is not an address of ${chain} as it stands.`;
+  throw new Error(`The codec of ${chain} refuses bytes whose text it accepts.`);
 }

@@ -1,0 +1,137 @@
+/**
+ * Label sets of any number of addresses, one a line, from file or pipe to file or pipe, in order, with several threads. This side
+ * starts the threads and tells the progress; what a thread does is bulk-file-thread.ts.
+ */
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../base/clock.ts';
+import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { workerUrl } from '../base/paths.ts';
+import type { ChainId } from '../chains/registry.ts';
+import { type BulkFileJob, Turns } from './bulk-file-thread.ts';
+
+export interface BulkFileProgress {
+  /** Lines answered so far, errors among them. */
+  readonly count: number;
+  /** Lines a second since the start. */
+  readonly rate: number;
+  readonly bytesRead: number;
+  /** Null where the input is a pipe. */
+  readonly bytesTotal: number | null;
+}
+
+export interface BulkFileOptions {
+  /** Path, or an open descriptor: 0 for standard input. */
+  readonly input: string | number;
+  /** Path (made or emptied), or an open descriptor: 1 for standard output. */
+  readonly output: string | number;
+  readonly chain: ChainId;
+  readonly threads: number;
+  readonly onProgress?: (progress: BulkFileProgress) => void;
+  /** Stops at the next block; what is written until then is whole lines. */
+  readonly signal?: AbortSignal;
+}
+
+export interface BulkFileDeps {
+  /** Root of the label snapshots. */
+  readonly snapshotsFolder: string;
+  /** Folder of the label store, for the age of the lists. */
+  readonly labelsFolder: string;
+  readonly listMaxAgeDays: number;
+  readonly clock: Clock;
+}
+
+export interface BulkFileResult {
+  readonly lines: number;
+  /** Lines that were no address; each has its error in its place. */
+  readonly failed: number;
+  readonly bytesRead: number;
+  /** Seconds from the start of the first thread to the end of the last. */
+  readonly seconds: number;
+  /** False where the signal stopped it. */
+  readonly complete: boolean;
+}
+
+const PROGRESS_MS = 200;
+
+function openFile(file: string | number, flags: 'r' | 'w', field: string): { fd: number; close: () => void } {
+  if (typeof file === 'number') return { fd: file, close: () => {} };
+  try {
+    const fd = openSync(file, flags);
+    return { fd, close: () => closeSync(fd) };
+  } catch (cause) {
+    throw new AssayError('INVALID_FILE', `${field}: '${file}' cannot be opened: ${messageOf(cause)}.`, {
+      field,
+      cause,
+    });
+  }
+}
+
+/** Runs one thread to its end; rejects with the error that it sent, or died of. */
+function runThread(job: BulkFileJob): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(workerUrl('bulk-file'), { workerData: job });
+    let failure: unknown = null;
+    worker.on('message', (data: ErrorData) => {
+      failure = errorFromData(data);
+    });
+    worker.on('error', (error) => {
+      failure = error;
+    });
+    worker.on('exit', () => {
+      if (failure === null) return resolve();
+      new Turns(job.turns).stop();
+      reject(failure);
+    });
+  });
+}
+
+/**
+ * Answers every line of `input`: a label set, or `{address, error, line}` in the place of a line that is no address. Memory is
+ * bounded by two blocks a thread. Throws INVALID_FILE, NOT_READY where no index was built.
+ */
+export async function runBulkFile(options: BulkFileOptions, deps: BulkFileDeps): Promise<BulkFileResult> {
+  const input = openFile(options.input, 'r', 'input');
+  let output: ReturnType<typeof openFile>;
+  try {
+    output = openFile(options.output, 'w', 'output');
+  } catch (error) {
+    input.close();
+    throw error;
+  }
+  const turns = Turns.create();
+  const startMs = deps.clock.monotonic();
+  const seconds = (): number => Math.max(1e-3, (deps.clock.monotonic() - startMs) / 1000);
+  const stat = fstatSync(input.fd);
+  const bytesTotal = stat.isFile() ? stat.size : null;
+  const tell = (): void => {
+    const { lines, bytesRead } = turns.counts();
+    options.onProgress?.({ count: lines, rate: lines / seconds(), bytesRead, bytesTotal });
+  };
+  const timer = setInterval(tell, PROGRESS_MS);
+  const stop = (): void => turns.stop();
+  options.signal?.addEventListener('abort', stop);
+  if (options.signal?.aborted) stop();
+  const job: BulkFileJob = {
+    input: input.fd,
+    output: output.fd,
+    chain: options.chain,
+    blockBytes: LIMITS.bulkBlockBytes,
+    turns: turns.memory,
+    snapshotsFolder: deps.snapshotsFolder,
+    labelsFolder: deps.labelsFolder,
+    listMaxAgeDays: deps.listMaxAgeDays,
+  };
+  try {
+    const ends = await Promise.allSettled(Array.from({ length: options.threads }, () => runThread(job)));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    tell();
+    return { ...turns.counts(), seconds: seconds(), complete: turns.atEnd };
+  } finally {
+    clearInterval(timer);
+    options.signal?.removeEventListener('abort', stop);
+    input.close();
+    output.close();
+  }
+}

@@ -1,0 +1,12 @@
+/** Entry of a bulk file's threads. An error stops the other threads, and goes back as data. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { errorToData } from '../src/base/errors.ts';
+import { type BulkFileJob, runBulkFileThread, Turns } from '../src/screening/bulk-file-thread.ts';
+
+const job = workerData as BulkFileJob;
+try {
+  runBulkFileThread(job);
+} catch (error) {
+  new Turns(job.turns).stop();
+  parentPort?.postMessage(errorToData(error));
+}
