@@ -7,23 +7,12 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { AnswerWriter } from '../screening/answer-bytes.ts';
+import type { BulkAnswer } from '../screening/bulk.ts';
 import type { OracleWriter } from '../screening/oracle.ts';
+import type { ScreeningRequest } from '../screening/screen.ts';
 
 /** As much of the accounts as a request needs: who is this key, may it ask now, has its account any quota left. */
 export type CallerAccess = Pick<Access, 'verify' | 'limiter' | 'quota'>;
-
-export interface BulkAnswer {
-  /** JSON text of `data`, UTF-8. */
-  readonly json: Uint8Array;
-  /** Items that were answered; those with an error in their place are not among them, and cost nothing. */
-  readonly answered: number;
-}
-
-export interface ScreeningRequest {
-  readonly address: string;
-  readonly chain: string;
-  readonly jurisdiction: string;
-}
 
 /**
  * The use cases of the endpoints. Chains come as the client wrote them, in any letter case; addresses in any valid form. Each throws

@@ -203,14 +203,14 @@ describe.each(['uws', 'node'] as const)('front end on %s', (backend) => {
         { address: EXCHANGE, chain: 'ETH', jurisdiction: 'CHE' },
         /^jurisdiction: must be a country code/,
       ],
-      ['/screen/bulk', { addresses: [] }, /^addresses: must have at least 1 items\.$/],
+      ['/screen/bulk', { addresses: [] }, /^addresses must be an array of 1 to 100 addresses\.$/],
       [
         '/screen/bulk',
         { addresses: Array(101).fill(EXCHANGE) },
-        /^addresses: must have at most 100 items\.$/,
+        /^addresses must be an array of 1 to 100 addresses\.$/,
       ],
-      ['/screen/bulk', { addresses: 'x' }, /^addresses: must be an array\.$/],
-      ['/screen/bulk', {}, /^addresses is required\.$/],
+      ['/screen/bulk', { addresses: 'x' }, /^addresses must be an array of 1 to 100/],
+      ['/screen/bulk', {}, /^addresses must be an array of 1 to 100/],
     ];
     const own = await world.key({ rateLimits: { intel: 1000, screening: 1000 } });
     for (const [path, body, sentence] of cases) {

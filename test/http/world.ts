@@ -220,12 +220,17 @@ function worldUseCases(): UseCases {
           return { address, error: (error as Error).message };
         }
       });
+      const items = results.map((result) => {
+        if ('error' in result) return result;
+        const { coverage: _coverage, reasons: _reasons, dataVersion: _version, ...item } = result;
+        return item;
+      });
       return {
-        json: bytesOf({ results }),
+        json: bytesOf({ results: items, coverage, reasons: [], dataVersion: DATA_VERSION }),
         answered: results.filter((result) => !('error' in result)).length,
       };
     },
-    async screening({ chain, address, jurisdiction }) {
+    async screening({ chain, address, jurisdiction = 'CH' }) {
       return bytesOf(screeningAnswer(subjectOf(chain, address), jurisdiction));
     },
   };

@@ -1,12 +1,11 @@
 /** The operations that answer labels: entity, raw labels single and bulk, the sanctions check, the oracle. */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { countBulkAddresses } from '../../screening/bulk.ts';
 import type { Call } from '../call.ts';
-import { compileBodyCheck, parseJson } from '../json-body.ts';
 import type { Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
 import { decodeParameter, queryValue, requiredQueryValue } from '../query.ts';
-import { BulkBody } from '../schemas/labels.ts';
 
 type Deps = Pick<HttpDeps, 'useCases' | 'access'>;
 
@@ -59,15 +58,12 @@ export function screenWork({ useCases }: Deps): Work {
 }
 
 export function screenBulkWork({ useCases, access }: Deps): Work {
-  const check = compileBodyCheck(BulkBody);
   return {
     kind: 'bytes',
     units: ({ elements }, body) => {
       if (elements >= 1 && elements <= LIMITS.bulkAddressesMax) return elements;
-      // The outline counts every array of the body; only the parsed body says what is wrong with it.
-      const value = parseJson(body);
-      check(value);
-      return (value as { addresses: readonly unknown[] }).addresses.length;
+      // The outline counts every array of the body; only the body itself says what is wrong with it.
+      return countBulkAddresses(body);
     },
     answer: async (call, body) => {
       const { json, answered } = await useCases.bulk(body, call.exchange.signal);

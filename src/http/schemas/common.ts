@@ -124,18 +124,25 @@ const sanctionsDetailFields = {
 
 export const SanctionsDetail = Type.Object(sanctionsDetailFields);
 
+/** What belongs to one address, also where many are answered at once. */
+export const labelSetFields = {
+  address: text(),
+  chain: ChainIdSchema,
+  labels: listOf(Label, 'The primary entity first.'),
+  sanctioned: flag(),
+  sanctionsDetail: nullable(SanctionsDetail, 'Null when not sanctioned.'),
+  assessed: flag('False: nothing at all is known of the address.'),
+};
+
+/** What an answer about labels rests on. */
+export const labelSetBasis = {
+  coverage: Coverage,
+  reasons: listOf(Reason),
+  dataVersion: DataVersion,
+};
+
 export const EntityLabelSet = Type.Object(
-  {
-    address: text(),
-    chain: ChainIdSchema,
-    labels: listOf(Label, 'The primary entity first.'),
-    sanctioned: flag(),
-    sanctionsDetail: nullable(SanctionsDetail, 'Null when not sanctioned.'),
-    coverage: Coverage,
-    assessed: flag('False: nothing at all is known of the address.'),
-    reasons: listOf(Reason),
-    dataVersion: DataVersion,
-  },
+  { ...labelSetFields, ...labelSetBasis },
   { description: 'All labels of one address.' },
 );
 

@@ -1,7 +1,7 @@
 /** Schemas of the raw label operations. */
 import { Type } from 'typebox';
 import { LIMITS } from '../../base/limits.ts';
-import { AddressText, ChainText, EntityLabelSet, listOf, text } from './common.ts';
+import { AddressText, ChainText, labelSetBasis, labelSetFields, listOf, text } from './common.ts';
 
 export const ScreenBody = Type.Object({ address: AddressText, chain: ChainText });
 
@@ -22,6 +22,9 @@ export const BulkError = Type.Object(
   { description: 'In the place of an item that is no address. It costs no quota.' },
 );
 
+export const BulkItem = Type.Object(labelSetFields);
+
 export const BulkResult = Type.Object({
-  results: listOf(Type.Union([EntityLabelSet, BulkError]), 'In the order of the request.'),
+  results: listOf(Type.Union([BulkItem, BulkError]), 'In the order of the request.'),
+  ...labelSetBasis,
 });

@@ -33,6 +33,12 @@ export const ScreeningBody = Type.Object({
       description: 'a country code of two letters (ISO 3166-1 alpha-2)',
     }),
   ),
+  asOf: Type.Optional(
+    Type.String({
+      pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+      description: 'an ISO date such as 2026-01-31: sanctions lists as in force then',
+    }),
+  ),
 });
 
 const money = (description?: string): ReturnType<typeof nullable> =>
