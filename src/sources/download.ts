@@ -126,7 +126,8 @@ const PARTIAL = '.partial-';
 let attempts = 0;
 
 /**
- * Fetches every file of a source, one after the other, and says of each what became of it; a failed file never throws.
+ * Fetches every file of a source, one after the other, and says of each what became of it; a failed file never throws, and is
+ * the caller's to report.
  * Throws INVALID_REQUEST for a mirror URL that is none. Two runs at once do no harm: the last to finish wins, whole.
  */
 export async function downloadSource(
@@ -232,14 +233,14 @@ class FileFetch {
         const wait = bounds.retryWaitsMs[attempt];
         const passing = error instanceof DownloadFault && error.passing && options.signal?.aborted !== true;
         if (passing && wait !== undefined) {
-          deps.log.info(
+          deps.log.debug(
             { source: sourceId, file: file.name, reason: messageOf(error) },
             'download: trying again',
           );
           await pause(wait, options.signal);
           continue;
         }
-        deps.log.warn({ source: sourceId, file: file.name, reason: messageOf(error) }, 'download failed');
+        deps.log.debug({ source: sourceId, file: file.name, reason: messageOf(error) }, 'download failed');
         return this.result('failed', messageOf(error), known);
       }
     }

@@ -23,6 +23,7 @@ import {
 } from '../../../src/sources/download.ts';
 import type { PublisherSource } from '../../../src/sources/publisher.ts';
 import {
+  type Behaviour,
   cutAfter,
   cutChunked,
   drip,
@@ -192,7 +193,7 @@ describe('a well-behaved publisher', () => {
 });
 
 describe('a hostile or broken publisher', () => {
-  const faults: readonly [string, () => Parameters<ListServer['paths']['set']>[1], RegExp][] = [
+  const faults: readonly [string, () => Behaviour, RegExp, totalMs?: number][] = [
     ['cuts the connection', () => cutAfter(LONGER, 150_000), /cut|longer or shorter/],
     ['cuts a chunked answer', () => cutChunked(LONGER, 150_000), /cut/],
     [
@@ -202,7 +203,7 @@ describe('a hostile or broken publisher', () => {
     ],
     ['falls silent in the middle', () => stallAfter(LONGER, 150_000), /silent/],
     ['never answers', () => silence, /too long to answer/],
-    ['drips', () => drip(LONGER, 50), /longer than 1.5 s/],
+    ['drips', () => drip(LONGER, 50), /longer than 0.9 s/, 900],
     ['sends for ever', () => endless, /larger than 1,000,000 bytes/],
     ['sends a packed bomb', () => packedBomb(50_000_000), /larger than 1,000,000 bytes/],
     ['sends a web page with 200', () => webPage, /web page/],
@@ -218,6 +219,7 @@ describe('a hostile or broken publisher', () => {
       /not public/,
     ],
     ['redirects to another scheme', () => redirect('file:///etc/passwd'), /only https is allowed/],
+    ['floods with headers', () => status(200, { 'x-noise': 'x'.repeat(30_000) }), /headers of the answer/],
     ['is out of order', () => status(503), /HTTP 503/],
     ['has lost the file', () => status(404), /HTTP 404/],
     ['sends a part only', () => status(206), /HTTP 206/],
@@ -225,12 +227,12 @@ describe('a hostile or broken publisher', () => {
     ['breaks the packing', () => status(200, { 'content-encoding': 'gzip' }), /packed answer/],
   ];
 
-  it.each(faults)('that %s: the last good copy stays', async (_, behaviour, reason) => {
+  it.each(faults)('that %s: the last good copy stays', async (_, behaviour, reason, totalMs = 10_000) => {
     server.paths.set(`/${NAME}`, serve(LIST));
     await fetchOne();
     server.paths.set(`/${NAME}`, behaviour());
     now += 60_000;
-    const failed = await fetchOne({ bounds: { totalMs: 1_500, bytesMax: 1_000_000 } });
+    const failed = await fetchOne({ bounds: { totalMs, bytesMax: 1_000_000 } });
     expect(failed.reason).toMatch(reason);
     expect(failed).toMatchObject({
       status: 'failed',
@@ -262,6 +264,14 @@ describe('a hostile or broken publisher', () => {
     const packed = gzipSync(LIST.toString('base64').split('').reverse().join(''));
     server.paths.set(`/${NAME}`, truncate(packed, packed.length - 9));
     expect(await fetchOne()).toMatchObject({ status: 'failed', path: null });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('that sends a file which unpacks without end is found out before it fills the memory', async () => {
+    server.paths.set(`/${NAME}`, serve(gzipSync(Buffer.alloc(64 * 1024 * 1024))));
+    const failed = await fetchOne();
+    expect(failed).toMatchObject({ status: 'failed', path: null });
+    expect(failed.reason).toMatch(/times its size/);
     expect(readdirSync(folder)).toEqual([]);
   });
 
@@ -314,6 +324,16 @@ describe('a run', () => {
       ['b.csv', 'failed'],
       ['c.csv', 'updated'],
     ]);
+  });
+
+  it('beside another of the same source leaves one whole copy', async () => {
+    server.paths.set(`/${NAME}`, inTurn(serve(LIST), serve(LONGER)));
+    const results = await Promise.all([fetchOne(), fetchOne()]);
+    expect(results.every(({ status: outcome }) => outcome !== 'failed')).toBe(true);
+    expect([LIST.length, LONGER.length]).toContain(copy().length);
+    expect(leftovers()).toEqual([]);
+    expect((await fetchOne()).status).not.toBe('failed');
+    expect(copy().equals(LONGER)).toBe(true);
   });
 
   it('stops when told to, and keeps the copy', async () => {
