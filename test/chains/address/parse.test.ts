@@ -1,6 +1,7 @@
 /** Addresses of all chains: forms, faults, traps, and the properties that every codec must have. */
 import { readFileSync } from 'node:fs';
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { base58xmr } from '@scure/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AddressError } from '../../../src/chains/address/address.ts';
@@ -130,6 +131,21 @@ describeWithSharedData('the published vectors', () => {
         payloadHex: vector.payloadHex,
       });
       expect(detectChains(vector.address)).toContain(vector.chain);
+      const again = parseAddress(vector.chain, canonical);
+      expect([again.canonical, hex(again.key)]).toEqual([canonical, hex(parsed.key)]);
+    });
+
+    it.skipIf(!vector.valid)(`${vector.chain} ${vector.address} with one character changed`, () => {
+      const fold = (text: string): string => text.toLowerCase().replaceAll('-', '+').replaceAll('_', '/');
+      const { key } = parseAddress(vector.chain, vector.address);
+      for (let at = 0; at < vector.address.length; at++) {
+        for (const letter of '0189AZazQqB+/-_:') {
+          const changed = vector.address.slice(0, at) + letter + vector.address.slice(at + 1);
+          if (fold(changed) === fold(vector.address)) continue;
+          if (faultOf(vector.chain, changed) !== 'none') continue;
+          expect(hex(parseAddress(vector.chain, changed).key)).not.toBe(hex(key));
+        }
+      }
     });
   }
 });
@@ -156,6 +172,15 @@ describe('forms of one account', () => {
   it('have one key: EVM in lower, upper and checksummed case', () => {
     const text = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
     same('ETH', text, text.toLowerCase(), `0x${text.slice(2).toUpperCase()}`);
+  });
+
+  it('have one key: Monero standard and integrated, whose payment id is the memo', () => {
+    const standard =
+      '44AFFq5kSiGBoZ4NMDwYtN18obc8AemS33DBLWs3H7otXft3XjrpDtQGv7SqSsaBYBb98uNbr2VBBEt7f2wfn3RVGQBEP3A';
+    const body = Uint8Array.of(19, ...parseAddress('XMR', standard).key.subarray(2), 1, 2, 3, 4, 5, 6, 7, 8);
+    const integrated = base58xmr.encode(Uint8Array.of(...body, ...keccak_256(body).subarray(0, 4)));
+    same('XMR', standard, integrated);
+    expect(parseAddress('XMR', integrated)).toMatchObject({ kind: 'integrated', memo: '0102030405060708' });
   });
 
   it('have one key: Polkadot and generic SS58', () => {
