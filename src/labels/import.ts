@@ -193,13 +193,13 @@ class FileImport {
   ): Promise<void> {
     const { source, mapping, signal, onProgress } = this.request;
     const tell = (): void => {
-      signal?.throwIfAborted();
       onProgress?.({
         source,
         file: this.names.join(', '),
         records: this.records,
         rejected: this.rejected,
       });
+      signal?.throwIfAborted();
     };
     for await (const record of readerOf(source, mapping)(this.files)) {
       if (record.type === 'reject') {

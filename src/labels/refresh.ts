@@ -234,7 +234,7 @@ export function startRefreshing(options: RefreshingOptions, deps: RefreshingDeps
     const startedAt = deps.clock.monotonic();
     const seconds = (): number => Math.round((deps.clock.monotonic() - startedAt) / 1000);
     try {
-      const report = await runCommand(options.command, stopping.signal);
+      const report = await runCommand(options.command, stopping.signal, log);
       if (report.rebuilt) onPublished?.(report.dataVersion);
       const failed = report.sources.filter((one) => !one.ok);
       const line = {
@@ -275,6 +275,7 @@ export function startRefreshing(options: RefreshingOptions, deps: RefreshingDeps
 async function runCommand(
   [program, ...args]: readonly [string, ...string[]],
   signal: AbortSignal,
+  log: Logger,
 ): Promise<RefreshReport> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
   let output = '';
@@ -297,7 +298,7 @@ async function runCommand(
     const code = await new Promise<number | null>((resolve, reject) => {
       child.on('error', reject);
       child.on('spawn', () => {
-        if (child.pid !== undefined) lowerPriority(child.pid);
+        if (child.pid !== undefined) lowerPriority(child.pid, log);
       });
       child.on('close', resolve);
     });
@@ -312,12 +313,12 @@ async function runCommand(
 }
 
 /** Answers come first: the refresh takes what they leave. */
-function lowerPriority(pid: number): void {
+function lowerPriority(pid: number, log: Logger): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
     // The child may have ended already, or the system may not allow it: a courtesy, not a need.
-    if (!(error instanceof Error)) throw error;
+    log.debug({ reason: messageOf(error) }, 'the refresh keeps its priority');
   }
 }
 

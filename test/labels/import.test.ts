@@ -1,0 +1,284 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ensureShipped } from '../../src/labels/build-index.ts';
+import { freshnessOf, readListChecks } from '../../src/labels/freshness.ts';
+import { openLabelStore } from '../../src/labels/store.ts';
+import { makeWorld, NOW, type World } from './world.ts';
+
+let world: World;
+beforeEach(() => {
+  world = makeWorld();
+});
+afterEach(() => world.end());
+
+const HEADER = 'address,chain,entity,category,confidence,tags,last_seen\n';
+const BINANCE = '0x28C6c06298d514Db089934071355E5743bf21d60';
+const OWN = `${HEADER}${BINANCE},ETH,Binance,EXCHANGE,0.9,hot wallet,2025-01-01
+1BoatSLRHtKNngkdXEeobR76b53LETtpyT,BTC,Somebody,INDIVIDUAL,,,
+0x28c6c06298d514db089934071355e5743bf21d61,ETH,Nobody,NO_SUCH_THING,,,
+0x0000000000000000000000000000000000000000,ETH,Nobody,SCAM,,,
+1BoatSLRHtKNngkdXEeobR76b53LETtpyU,BTC,Broken checksum,SCAM,,,
+atomichub1234,eos,EOS account,SCAM,,,
+`;
+
+describe('importing own labels', () => {
+  it('keeps what can be used, and every other row with its line and reason', async () => {
+    const { datasets, changed } = await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+    expect(changed).toBe(true);
+    const [report] = datasets;
+    expect(report).toMatchObject({ dataset: 'mine', status: 'imported', records: 6, labels: 2, rejected: 4 });
+    const rejects = readFileSync(report!.rejectsFile!, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { file: string; line: number; reason: string });
+    expect(rejects.map((one) => one.line)).toEqual([4, 5, 6, 7]);
+    expect(rejects.every((one) => one.file === 'mine.csv')).toBe(true);
+    expect(rejects[0]!.reason).toMatch(/NO_SUCH_THING/);
+    expect(rejects[1]!.reason).toMatch(/zero address/);
+    expect(rejects[2]!.reason).toMatch(/checksum/i);
+    expect(rejects[3]!.reason).toMatch(/EOS/);
+  });
+
+  it('changes nothing when the same content comes again, whatever its name', async () => {
+    const first = await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+    const revision = world.deps.store.revision();
+    const again = await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+    expect(again.changed).toBe(false);
+    expect(again.datasets[0]).toMatchObject({ status: 'unchanged', labels: first.datasets[0]!.labels });
+    expect(world.deps.store.revision()).toBe(revision);
+  });
+
+  it('replaces a dataset by the next file of the same name, and leaves no rubbish', async () => {
+    await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+    const less = `${HEADER}${BINANCE},ETH,Binance,EXCHANGE,1,,\n`;
+    const { datasets } = await world.import({ source: 'own', files: [world.file('mine.csv', less)] });
+    expect(datasets[0]).toMatchObject({ status: 'imported', labels: 1, rejected: 0, rejectsFile: null });
+    expect(world.deps.store.catalogue().datasets).toHaveLength(1);
+    expect(readdirSync(join(world.deps.store.folder, 'datasets'))).toHaveLength(1);
+    expect(existsSync(join(world.deps.store.folder, 'rejects', 'own-mine.ndjson'))).toBe(false);
+    const labels = world.lookup(await world.build(), 'ETH', BINANCE);
+    expect(labels).toHaveLength(1);
+    expect(labels[0]!.confidence).toBe(1);
+  });
+
+  it('labels an account on every EVM chain, and a contract on its own', async () => {
+    const rows = `address,chain,entity,category,is_contract
+${BINANCE},POLYGON,Binance,EXCHANGE,
+0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D,ETH,Uniswap,DEX,true
+`;
+    await world.import({ source: 'own', files: [world.file('mine.csv', rows)] });
+    const snapshots = await world.build();
+    expect(world.lookup(snapshots, 'BASE', BINANCE)).toHaveLength(1);
+    const router = '0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D';
+    expect(world.lookup(snapshots, 'ETH', router)[0]!.scope).toBe('ETH');
+    expect(world.lookup(snapshots, 'BASE', router)).toHaveLength(0);
+  });
+
+  it('unites an entity under its many names, and never a scam that borrows one', async () => {
+    const rows = `address,chain,entity,category
+${BINANCE},ETH,OKEx,EXCHANGE
+1BoatSLRHtKNngkdXEeobR76b53LETtpyT,BTC,okx.com,EXCHANGE
+`;
+    await world.import({ source: 'own', files: [world.file('mine.csv', rows)] });
+    const snapshots = await world.build();
+    const ids = [
+      ...world.lookup(snapshots, 'ETH', BINANCE),
+      ...world.lookup(snapshots, 'BTC', '1BoatSLRHtKNngkdXEeobR76b53LETtpyT'),
+    ].map((label) => label.entity.id);
+    expect(ids).toEqual(['okx', 'okx']);
+    const scams =
+      'banned_address,wallet_tag,data_source\n0x80d7bb18521acbef32d7906502ebe94928690e93,Binance,etherscan-phish-hack-list\n';
+    await world.import({ source: 'scams', files: [world.file('scams.csv', scams)] });
+    const [scam] = world.lookup(await world.build(), 'ETH', '0x80d7bb18521acbef32d7906502ebe94928690e93');
+    expect(scam).toMatchObject({ category: 'PHISHING', entity: { id: 'phishing:binance', name: 'Binance' } });
+  });
+
+  it('returns all labels of an address, the primary one by the written rule', async () => {
+    const row = (entity: string, category: string, confidence: string, seen: string): string =>
+      `${HEADER}${BINANCE},ETH,${entity},${category},${confidence},,${seen}\n`;
+    await world.import({
+      source: 'own',
+      files: [world.file('a.csv', row('Older', 'OTHER', '0.6', '2020-01-01'))],
+    });
+    await world.import({
+      source: 'own',
+      files: [world.file('b.csv', row('Newer', 'OTHER', '0.6', '2024-01-01'))],
+    });
+    await world.import({ source: 'own', files: [world.file('c.csv', row('Sure', 'EXCHANGE', '0.8', ''))] });
+    const listed = `exchange,chain,address\nbinance,ethereum,${BINANCE}\n`;
+    await world.import({ source: 'exchanges', files: [world.file('cex.csv', listed)] });
+    const labels = world.lookup(await world.build(), 'ETH', BINANCE);
+    // 0.8 twice: the user's own word ranks above the exchange list; then 0.6 by recency.
+    expect(labels.map((label) => label.entity.name)).toEqual(['Sure', 'Binance', 'Newer', 'Older']);
+  });
+
+  it('cannot be read where the chain is unknown, and says so', async () => {
+    const rows = `${HEADER}${BINANCE},ETHERIUM,Binance,EXCHANGE,,,\n`;
+    const { datasets } = await world.import({ source: 'own', files: [world.file('mine.csv', rows)] });
+    expect(datasets[0]!.rejected).toBe(1);
+    expect(readFileSync(datasets[0]!.rejectsFile!, 'utf8')).toMatch(/ETHERIUM/);
+  });
+});
+
+const SDN = (date: string, wallets: readonly string[]): string =>
+  `<?xml version="1.0" encoding="utf-8"?>
+<sdnList xmlns="https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/XML">
+  <publshInformation><Publish_Date>${date}</Publish_Date><Record_Count>3</Record_Count></publshInformation>
+  ${['101', '102', '103']
+    .map(
+      (uid, at) => `<sdnEntry><uid>${uid}</uid><lastName>PARTY ${uid}</lastName><sdnType>Entity</sdnType>
+    <programList><program>CYBER2</program></programList>
+    ${wallets[at] ? `<idList><id><uid>9${uid}</uid><idType>Digital Currency Address - ETH</idType><idNumber>${wallets[at]}</idNumber></id></idList>` : ''}
+  </sdnEntry>`,
+    )
+    .join('\n')}
+</sdnList>`;
+
+const WALLETS = ['0x098b716b8aaf21512996dc57eb0615e2383e2f96', '0xa0e1c89ef1a489c9c7de96311ed5ce5d32c20e4b'];
+
+describe('importing a sanctions list', () => {
+  it('keeps history when an older file comes later, and reports it as such', async () => {
+    await world.import({
+      source: 'ofac',
+      files: [world.file('new.xml', SDN('03/21/2025', WALLETS.slice(0, 1)))],
+    });
+    const before = world.deps.store.revision();
+    const report = await world.import({
+      source: 'ofac',
+      files: [world.file('old.xml', SDN('03/04/2025', WALLETS))],
+    });
+    expect(report.datasets[0]).toMatchObject({ status: 'history', publishedAt: '2025-03-04' });
+    expect(report.datasets[0]!.lists[0]).toMatchObject({
+      list: 'OFAC_SDN',
+      inForce: 1,
+      delisted: 1,
+      newestAt: '2025-03-21',
+    });
+    expect(world.deps.store.revision()).not.toBe(before);
+    const snapshots = await world.build();
+    const [listed] = world.lookup(snapshots, 'BASE', WALLETS[0]!);
+    expect(listed).toMatchObject({
+      category: 'SANCTIONED_ENTITY',
+      threatLevel: 'CRITICAL',
+      scope: 'EVM',
+      source: 'ofac',
+    });
+    expect(listed!.sanctions[0]).toMatchObject({
+      list: 'OFAC_SDN',
+      entityId: '101',
+      delistedAt: null,
+      matchType: 'DIRECT',
+    });
+    const [delisted] = world.lookup(snapshots, 'ETH', WALLETS[1]!);
+    expect(delisted!.category).not.toBe('SANCTIONED_ENTITY');
+    expect(delisted!.sanctions[0]).toMatchObject({ entityName: 'PARTY 102', delistedAt: '2025-03-21' });
+  });
+
+  it('takes the same file twice as nothing new', async () => {
+    const path = world.file('new.xml', SDN('03/21/2025', WALLETS));
+    await world.import({ source: 'ofac', files: [path] });
+    const again = await world.import({ source: 'ofac', files: [path] });
+    expect(again).toMatchObject({ changed: false, datasets: [{ status: 'unchanged', labels: 2 }] });
+  });
+
+  it('proves the list up to its publication only, unless the import says when it was fetched', async () => {
+    const path = world.file('new.xml', SDN('03/21/2025', WALLETS));
+    await world.import({ source: 'ofac', files: [path] });
+    const group = () => freshnessOf(readListChecks(world.deps.store.folder), NOW, 7).groups.US;
+    expect(readListChecks(world.deps.store.folder).OFAC_SDN).toMatchObject({
+      publishedAt: '2025-03-21',
+      checkedAt: '2025-03-21',
+      records: 3,
+    });
+    expect(group()).toMatchObject({ loaded: false, fresh: false });
+    await world.import({ source: 'ofac', files: [path], checkedAt: '2026-11-20T00:00:00.000Z' });
+    expect(readListChecks(world.deps.store.folder).OFAC_SDN?.checkedAt).toBe('2026-11-20T00:00:00.000Z');
+  });
+
+  it('lets the list decide of a seeded sanction once it is loaded', async () => {
+    const fact = (category: string, address: string): string =>
+      JSON.stringify({
+        chain: 'ETH',
+        address,
+        entity: category === 'MIXER' ? 'tornado-cash' : 'ofac-102',
+        name: 'A seeded party',
+        category,
+        tags: [],
+        confidence: 1,
+        sanctions: { list: 'OFAC_SDN', entityId: '39796', program: 'CYBER2', listedAt: '2022-08-08' },
+        sourceUrl: 'https://example.org',
+        date: '2025-03-01',
+        verified: true,
+      });
+    const pool = '0x12d66f87a04a9e220743712ce6d9bb1b5616b8fc';
+    const seed = [fact('MIXER', pool), fact('SANCTIONED_ENTITY', WALLETS[1]!)].join('\n');
+    await world.import({ source: 'seed', files: [world.file('seed.ndjson', seed)] });
+    const before = await world.build();
+    const sanctionedIn = (snapshots: typeof before, address: string): boolean =>
+      world
+        .lookup(snapshots, 'ETH', address)
+        .some((label) => label.sanctions.some((one) => one.delistedAt === null));
+    expect([pool, WALLETS[1]!].map((one) => sanctionedIn(before, one))).toEqual([true, true]);
+    await world.import({
+      source: 'ofac',
+      files: [world.file('new.xml', SDN('03/21/2025', WALLETS.slice(0, 1)))],
+    });
+    const after = await world.build();
+    expect([pool, WALLETS[1]!].map((one) => sanctionedIn(after, one))).toEqual([false, false]);
+    // What else the fact says of the mixer remains; a fact that says nothing else is gone.
+    expect(world.lookup(after, 'ETH', pool).map((label) => label.category)).toEqual(['MIXER']);
+    expect(world.lookup(after, 'ETH', WALLETS[1]!)).toEqual([]);
+  });
+});
+
+describe('the store', () => {
+  it('lets one writer in at a time', async () => {
+    const other = openLabelStore({ dataDir: join(world.folder, 'store') });
+    await other.locked(async () => {
+      const busy = world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+      await expect(busy).rejects.toMatchObject({ code: 'STORE_BUSY' });
+    });
+    await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+  });
+
+  it('refuses what another version wrote instead of starting afresh over it', async () => {
+    await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+    const path = join(world.deps.store.folder, 'catalogue.json');
+    writeFileSync(path, JSON.stringify({ format: 99, datasets: [], lists: [] }));
+    expect(() => world.deps.store.catalogue()).toThrow(/format 99/);
+    const refused = world.import({ source: 'own', files: [world.file('other.csv', OWN)] });
+    await expect(refused).rejects.toMatchObject({ code: 'STORE_VERSION' });
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ format: 99 });
+  });
+
+  it('is as before when an import fails half way', async () => {
+    await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+    const before = readFileSync(join(world.deps.store.folder, 'catalogue.json'), 'utf8');
+    const stop = new AbortController();
+    const stopped = world.import({
+      source: 'own',
+      files: [world.file('mine.csv', `${OWN}${BINANCE},BSC,Another,SCAM,,,\n`)],
+      signal: stop.signal,
+      onProgress: () => stop.abort(new Error('stopped by the test')),
+    });
+    await expect(stopped).rejects.toThrow('stopped by the test');
+    expect(readdirSync(world.deps.store.folder)).not.toContain('staged');
+    expect(readdirSync(join(world.deps.store.folder, 'datasets'))).toHaveLength(1);
+    expect(readFileSync(join(world.deps.store.folder, 'catalogue.json'), 'utf8')).toBe(before);
+  });
+
+  it('has an index of what ships after the first start, and imports it once', {
+    timeout: 60_000,
+  }, async () => {
+    const first = await ensureShipped(world.deps);
+    expect(first.map((report) => report.changed)).toEqual([true, true]);
+    const again = await ensureShipped(world.deps);
+    expect(again.map((report) => report.changed)).toEqual([false, false]);
+    const seed = first[0]!.datasets[0]!;
+    expect(seed.rejectsFile && readFileSync(seed.rejectsFile, 'utf8')).toBeNull();
+    const snapshots = await world.build();
+    const burn = '0x0000000000000000000000000000000000000000';
+    expect(world.lookup(snapshots, 'BASE', burn)[0]).toMatchObject({ category: 'BURN', threatLevel: 'SAFE' });
+  });
+});

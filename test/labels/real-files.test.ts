@@ -1,0 +1,246 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { SnapshotSet } from '../../src/labels/index/reader.ts';
+import { delistedAt, type ListState } from '../../src/labels/sanctions.ts';
+import type { SanctionsList } from '../../src/sources/records.ts';
+import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
+import { makeWorld, type World } from './world.ts';
+
+const MARCH_4 = sharedData('ofac', 'sdn_advanced_2025-03-04.xml.gz');
+const MARCH_21 = sharedData('ofac', 'sdn_advanced_2025-03-21.xml.gz');
+const CONSOLIDATED = sharedData('ofac', 'consolidated_2022-02-24.xml');
+const LEGACY = ['sdn', 'add', 'alt', 'sdn_comments'].map((name) => sharedData('ofac', `${name}_2021-07.csv`));
+/** The 0.1 ETH pool of Tornado Cash. */
+const POOL = '0x12D66f87A04A9E220743712cE6d9bB1B5616B8Fc';
+/** A wallet of the Lazarus Group, in force on both dates. */
+const LAZARUS = '0x098B716B8Aaf21512996dC57EB0615e2383E2f96';
+
+interface Counts {
+  inForce: number;
+  history: number;
+  tornado: (string | null)[];
+}
+
+function counts(state: ListState): Counts {
+  const dates = state.entries.map((entry) => ({ entry, date: delistedAt(state, entry) }));
+  return {
+    inForce: dates.filter((one) => one.date === null).length,
+    history: dates.filter((one) => one.date !== null).length,
+    tornado: [...new Set(dates.filter((one) => one.entry.entityId === '39796').map((one) => one.date))],
+  };
+}
+
+const inForce = (state: ListState): string[] =>
+  state.entries.filter((entry) => delistedAt(state, entry) === null).map((entry) => entry.key);
+
+describeWithSharedData('Tornado Cash, delisted on 21 March 2025', () => {
+  const worlds: World[] = [];
+  const states: ListState[] = [];
+
+  async function story(files: readonly (readonly string[])[]): Promise<World> {
+    const world = makeWorld();
+    worlds.push(world);
+    for (const group of files) await world.import({ source: 'ofac', files: group });
+    states.push(world.deps.store.listState('OFAC_SDN'));
+    return world;
+  }
+
+  beforeAll(async () => {
+    await story([[MARCH_4], [MARCH_21]]);
+    await story([[MARCH_21], [MARCH_4]]);
+  }, 120_000);
+  afterAll(() => {
+    for (const world of worlds) world.end();
+  });
+
+  it('ends in the same state in either order', () => {
+    expect(states[1]).toEqual(states[0]);
+    expect(counts(states[0]!).tornado).toEqual(['2025-03-21']);
+    expect(states[0]!.parties.length).toBeGreaterThan(16_000);
+  });
+
+  it('leaves the wallets unsanctioned, with the date, and the history kept', async () => {
+    for (const world of worlds.slice(0, 2)) {
+      const snapshots = await world.build();
+      const [label] = world.lookup(snapshots, 'ETH', POOL);
+      expect(label).toMatchObject({
+        category: 'MIXER',
+        entity: { id: 'tornado-cash' },
+        tags: ['delisted', 'OFAC_SDN', 'ETH'],
+      });
+      expect(label!.sanctions).toHaveLength(1);
+      expect(label!.sanctions[0]).toMatchObject({
+        list: 'OFAC_SDN',
+        entityName: 'TORNADO CASH',
+        listedAt: '2022-11-08',
+        delistedAt: '2025-03-21',
+      });
+      expect(world.lookup(snapshots, 'POLYGON', LAZARUS)[0]).toMatchObject({
+        category: 'SANCTIONED_ENTITY',
+        sanctions: [{ delistedAt: null }],
+      });
+    }
+  });
+
+  it('is not touched by a consolidated list or an older legacy CSV imported afterwards', {
+    timeout: 60_000,
+  }, async () => {
+    const world = worlds[0]!;
+    const before = world.deps.store.listState('OFAC_SDN');
+    await world.import({ source: 'ofac', files: [CONSOLIDATED] });
+    expect(world.deps.store.listState('OFAC_SDN')).toEqual(before);
+    expect(world.deps.store.listState('OFAC_CONS').newestAt).toBe('2022-02-24');
+    const { datasets } = await world.import({ source: 'ofac', files: LEGACY });
+    expect(datasets).toHaveLength(1);
+    expect(datasets[0]).toMatchObject({ status: 'history', layout: 'LEGACY_CSV', publishedAt: '2021-07-01' });
+    const after = world.deps.store.listState('OFAC_SDN');
+    expect(inForce(after)).toEqual(inForce(before));
+    expect(after.newestAt).toBe('2025-03-21');
+    expect(counts(after).tornado).toEqual(['2025-03-21']);
+    expect(after.entries.length).toBeGreaterThanOrEqual(before.entries.length);
+    expect(after.entries.some((entry) => entry.firstAt === '2021-07-01')).toBe(true);
+  });
+});
+
+describeWithSharedData('the traps of the OFAC list', () => {
+  let world: World;
+  let state: ListState;
+  beforeAll(async () => {
+    world = makeWorld();
+    await world.import({ source: 'ofac', files: [MARCH_21] });
+    state = world.deps.store.listState('OFAC_SDN');
+  }, 60_000);
+  afterAll(() => world.end());
+
+  const listedAs = (currency: string): Record<string, number> => {
+    const chains: Record<string, number> = {};
+    for (const entry of state.entries) {
+      if (!entry.details.currencies.includes(currency)) continue;
+      const family = entry.key.startsWith('01') ? 'EVM' : entry.chain;
+      chains[family] = (chains[family] ?? 0) + 1;
+    }
+    return chains;
+  };
+
+  it('puts the wallets that are listed as USDT on the chains of their addresses', () => {
+    // 32 in the file: 17 on TRON, 8 on EVM chains, and 7 Bitcoin addresses that held USDT by the Omni protocol.
+    expect(listedAs('USDT')).toEqual({ TRON: 17, EVM: 8, BTC: 7 });
+  });
+
+  it('reads XBT as Bitcoin, except where the address is of another chain', () => {
+    expect(listedAs('XBT')).toEqual({ BTC: 484, TRON: 1 });
+    const odd = state.entries.find((one) => one.address === 'TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq');
+    expect(odd).toMatchObject({ chain: 'TRON', details: { currencies: ['XBT'] } });
+  });
+
+  it('has 63 Ethereum wallets after the delisting', () => {
+    expect(listedAs('ETH').EVM).toBe(63);
+  });
+
+  it('counts an address under two currencies once for its party', () => {
+    const twice = state.entries.filter((entry) => entry.details.currencies.length > 1);
+    expect(twice).toHaveLength(10);
+  });
+});
+
+describeWithSharedData('other lists', () => {
+  let world: World;
+  beforeEach(() => {
+    world = makeWorld();
+  });
+  afterEach(() => world.end());
+
+  it.each([
+    ['un', 'un/un_consolidated_2026-02-27.xml', 'UN', 1_000],
+    ['uk', 'uk/uk_sanctions_list_2026-08-22.jsonl.gz', 'UK', 6_000],
+    ['eu', 'eu/eu_fsf_1_1_excerpt.xml', 'EU', 1],
+    ['ch', 'ch/seco_whole_list_excerpt.xml', 'CH', 1],
+  ] as const)('%s: %s', { timeout: 60_000 }, async (source, path, list: SanctionsList, least) => {
+    const { datasets } = await world.import({ source, files: [sharedData(path)] });
+    expect(datasets[0]!.lists[0]!.list).toBe(list);
+    expect(world.deps.store.listState(list).parties.length).toBeGreaterThanOrEqual(least);
+  });
+});
+
+describeWithSharedData('all files together', () => {
+  let world: World;
+  let snapshots: SnapshotSet;
+  const labels = new Map<string, number>();
+  const rejected = new Map<string, number>();
+
+  beforeAll(async () => {
+    world = makeWorld();
+    for (const [source, files] of [
+      ['ofac', [MARCH_4, MARCH_21]],
+      ['graphsense', [sharedData('graphsense', 'graphsense-tagpacks.tar.gz')]],
+      ['exchanges', [sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv')]],
+      ['pools', [sharedData('exchanges', 'mining_pools_2026-02.json')]],
+      [
+        'scams',
+        ['etherscan_malicious_labels.csv', 'malicious_smart_contracts.csv', 'phishing_scams.csv'].map(
+          (name) => sharedData('scams', name),
+        ),
+      ],
+    ] as const) {
+      const report = await world.import({ source, files });
+      for (const one of report.datasets) {
+        labels.set(source, (labels.get(source) ?? 0) + one.labels);
+        rejected.set(source, (rejected.get(source) ?? 0) + one.rejected);
+      }
+    }
+    snapshots = await world.build();
+  }, 300_000);
+  afterAll(() => world.end());
+
+  it('make more than 500,000 labels', () => {
+    const { real, synthetic } = snapshots.current.meta;
+    expect(real.labels).toBeGreaterThan(500_000);
+    expect(real.addresses).toBeGreaterThan(500_000);
+    expect(synthetic.labels).toBe(0);
+    expect(labels.get('graphsense')).toBeGreaterThan(520_000);
+  });
+
+  it('reject what they must, and little else', () => {
+    expect(Object.fromEntries(rejected)).toMatchInlineSnapshot(`
+      {
+        "exchanges": 182,
+        "graphsense": 114,
+        "ofac": 6,
+        "pools": 7,
+        "scams": 4,
+      }
+    `);
+  });
+
+  it('give the labels of all publishers for one address, the primary first', () => {
+    const hot = world.lookup(snapshots, 'ETH', '0x28C6c06298d514Db089934071355E5743bf21d60');
+    expect(hot.length).toBeGreaterThan(0);
+    expect(hot[0]!.entity).toMatchObject({ id: 'binance', name: 'Binance' });
+    const lazarus = world.lookup(snapshots, 'ETH', LAZARUS);
+    expect(new Set(lazarus.map((label) => label.source)).size).toBeGreaterThan(1);
+    expect(lazarus[0]!.source).toBe('ofac');
+    expect(lazarus[0]!.sanctions[0]!.delistedAt).toBeNull();
+  });
+
+  it('know the delisted mixer as a mixer, by several publishers, and as sanctioned by none', () => {
+    const pool = world.lookup(snapshots, 'ETH', POOL);
+    expect(new Set(pool.map((label) => label.source)).size).toBeGreaterThan(1);
+    expect(pool[0]).toMatchObject({ category: 'MIXER', entity: { id: 'tornado-cash' } });
+    expect(pool.flatMap((label) => label.sanctions).every((entry) => entry.delistedAt !== null)).toBe(true);
+    expect(pool.map((label) => label.category)).not.toContain('SANCTIONED_ENTITY');
+  });
+
+  it('label a phishing address as one', () => {
+    const [label] = world.lookup(snapshots, 'ETH', '0x000000000532b45f47779fce440748893b257865');
+    expect(label).toMatchObject({ category: 'PHISHING', threatLevel: 'CRITICAL' });
+  });
+
+  it('change nothing when they come again', { timeout: 60_000 }, async () => {
+    const again = await world.import({
+      source: 'graphsense',
+      files: [sharedData('graphsense', 'graphsense-tagpacks.tar.gz')],
+    });
+    expect(again).toMatchObject({ changed: false, datasets: [{ status: 'unchanged' }] });
+    const built = await world.build();
+    expect(built.current.meta.dataVersion).toBe(snapshots.current.meta.dataVersion);
+  });
+});

@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import { AssayError } from '../../src/base/errors.ts';
+import {
+  dateInName,
+  delistedAt,
+  emptyList,
+  type ListState,
+  normalPublication,
+  type ObservedEntry,
+  publicationOf,
+  type ReadList,
+  withFile,
+} from '../../src/labels/sanctions.ts';
+
+const entry = (
+  entityId: string,
+  key: string,
+  currency = 'ETH',
+  listed: string | null = null,
+): ObservedEntry => ({
+  entityId,
+  key,
+  chain: 'ETH',
+  address: key,
+  details: {
+    entityName: `name of ${entityId}`,
+    program: 'CYBER2',
+    jurisdiction: null,
+    listedAt: listed,
+    delistedAt: null,
+    currencies: [currency],
+  },
+});
+
+const file = (
+  publishedAt: string,
+  entries: readonly ObservedEntry[],
+  more: Partial<ReadList> = {},
+): ReadList => ({
+  list: 'OFAC_SDN',
+  publishedAt,
+  contentHash: `hash of ${publishedAt}`,
+  layout: 'SDN_ADVANCED',
+  whole: true,
+  parties: new Set(['1', '2', '3', ...entries.map((one) => one.entityId)]),
+  entries,
+  ...more,
+});
+
+const imported = (files: readonly ReadList[]): ListState =>
+  files.reduce((state, one) => withFile(state, one, { force: false }), emptyList('OFAC_SDN'));
+
+const dates = (state: ListState): Record<string, string | null> =>
+  Object.fromEntries(state.entries.map((one) => [`${one.entityId}/${one.key}`, delistedAt(state, one)]));
+
+const permutations = <T>(items: readonly T[]): T[][] =>
+  items.length <= 1
+    ? [[...items]]
+    : items.flatMap((item, at) =>
+        permutations([...items.slice(0, at), ...items.slice(at + 1)]).map((rest) => [item, ...rest]),
+      );
+
+describe('the state of a sanctions list', () => {
+  const files = [
+    file('2021-07-01', [entry('10', 'aa'), entry('11', 'bb')], { layout: 'LEGACY_CSV' }),
+    file('2025-03-04', [entry('10', 'aa'), entry('12', 'cc')]),
+    file('2025-03-21', [entry('12', 'cc', 'ETH', '2022-08-08')]),
+    file('2025-03-21', [entry('12', 'cc'), entry('13', 'dd')], {
+      contentHash: 'another layout',
+      layout: 'SDN_XML',
+    }),
+  ];
+
+  it('is the same whatever the order of the imports', () => {
+    const states = permutations(files).map(imported);
+    expect(states).toHaveLength(24);
+    for (const state of states) expect(state).toEqual(states[0]);
+  });
+
+  it('has in force what the newest file has, and dates the rest by the first file without it', () => {
+    expect(dates(imported(files))).toEqual({
+      '10/aa': '2025-03-21',
+      '11/bb': '2025-03-04',
+      '12/cc': null,
+      '13/dd': null,
+    });
+  });
+
+  it('takes a relisted entry as in force, and as delisted after the last file that had it', () => {
+    const relisted = imported([
+      file('2020-01-01', [entry('10', 'aa')]),
+      file('2021-01-01', []),
+      file('2022-01-01', [entry('10', 'aa')]),
+    ]);
+    expect(dates(relisted)).toEqual({ '10/aa': null });
+    expect(dates(withFile(relisted, file('2023-01-01', []), { force: false }))).toEqual({
+      '10/aa': '2023-01-01',
+    });
+  });
+
+  it('keeps the details of the newest file that has the entry', () => {
+    const later = file('2025-03-04', [entry('10', 'aa', 'ARB', '2022-08-08')]);
+    for (const order of permutations([file('2021-07-01', [entry('10', 'aa')]), later])) {
+      const [kept] = imported(order).entries;
+      expect(kept?.details.listedAt).toBe('2022-08-08');
+      expect(kept?.details.currencies).toEqual(['ARB']);
+      expect(kept?.firstAt).toBe('2021-07-01');
+    }
+  });
+
+  it('counts a wallet that a party has under two currencies once', () => {
+    const state = imported([file('2025-03-04', [entry('10', 'aa', 'ETH'), entry('10', 'aa', 'ARB')])]);
+    expect(state.entries.map((one) => one.details.currencies)).toEqual([['ARB', 'ETH']]);
+  });
+
+  it('does not change when the same content comes again', () => {
+    const state = imported(files);
+    expect(withFile(state, { ...files[1]!, publishedAt: '2026-01-01' }, { force: false })).toBe(state);
+  });
+
+  it('believes a date of delisting that the publisher gives', () => {
+    const marked = entry('10', 'aa');
+    const state = imported([
+      file('2025-03-04', [{ ...marked, details: { ...marked.details, delistedAt: '2024-12-01' } }]),
+    ]);
+    expect(dates(state)).toEqual({ '10/aa': '2024-12-01' });
+  });
+
+  it('takes an excerpt as a sighting that delists nobody', () => {
+    const state = imported([
+      file('2025-03-04', [entry('10', 'aa')]),
+      file('2025-03-21', [entry('12', 'cc')], { whole: false, parties: new Set(['12']) }),
+    ]);
+    expect(dates(state)).toEqual({ '10/aa': null, '12/cc': null });
+    expect(state.newestAt).toBe('2025-03-04');
+  });
+});
+
+describe('an implausible list', () => {
+  const many = new Set(Array.from({ length: 10 }, (_, at) => String(at)));
+  const base = imported([file('2025-03-04', [], { parties: many })]);
+
+  it('is refused where it would delist more than half of the parties, wallets or not', () => {
+    const half = file('2025-03-21', [], { parties: new Set(['0', '1', '2', '3', '4']) });
+    expect(withFile(base, half, { force: false }).parties).toHaveLength(5);
+    const less = file('2025-03-21', [], { parties: new Set(['0', '1', '2', '3', 'new', 'newer', 'newest']) });
+    expect(() => withFile(base, less, { force: false })).toThrow(AssayError);
+    expect(() => withFile(base, less, { force: false })).toThrow(/6 of the 10 parties/);
+    expect(withFile(base, less, { force: true }).newestAt).toBe('2025-03-21');
+  });
+
+  it('is refused where it is empty, and an older file never is', () => {
+    expect(() => withFile(base, file('2025-03-21', [], { parties: new Set() }), { force: false })).toThrow(
+      /no party/,
+    );
+    const older = file('2001-01-01', [], { parties: new Set(['x']) });
+    expect(withFile(base, older, { force: false }).parties).toHaveLength(10);
+  });
+});
+
+describe('the publication date', () => {
+  const said = {
+    inside: null,
+    option: null,
+    names: ['sdn.csv'],
+    lastModified: null,
+    now: Date.UTC(2026, 10, 21),
+  };
+
+  it.each([
+    ['sdn_2021-07.csv', '2021-07-01'],
+    ['sdn_20210701.csv', '2021-07-01'],
+    ['sdn-2021-07-15.csv', '2021-07-15'],
+    ['20260805-FULL-1_1.csv', '2026-08-05'],
+    ['xmlFullSanctionsList_1_1.xml', null],
+    ['sdn_20219901.csv', null],
+    ['block-17173049.json', null],
+  ])('in the name %s is %s', (name, date) => {
+    expect(dateInName(name)).toBe(date);
+  });
+
+  it('comes from the file, then the option, then the name, then the server', () => {
+    const all = {
+      ...said,
+      inside: '2025-03-04',
+      option: '2025-03-05',
+      names: ['sdn_2021-07.csv'],
+      lastModified: '2025-03-06T10:00:00Z',
+    };
+    expect(publicationOf(all)).toBe('2025-03-04');
+    expect(publicationOf({ ...all, inside: null })).toBe('2025-03-05');
+    expect(publicationOf({ ...all, inside: null, option: null })).toBe('2021-07-01');
+    expect(publicationOf({ ...said, lastModified: '2025-03-06T10:00:00Z' })).toBe('2025-03-06T10:00:00.000Z');
+  });
+
+  it('is asked for where nothing says it, and refused in the future or malformed', () => {
+    expect(() => publicationOf(said)).toThrow(/--published/);
+    expect(() => publicationOf({ ...said, option: '2027-01-01' })).toThrow(/future/);
+    expect(() => publicationOf({ ...said, option: '21.03.2025' })).toThrow(/not a date/);
+    expect(normalPublication('2025-02')).toBe('2025-02-01');
+    expect(normalPublication('2025-13-01')).toBeNull();
+  });
+});
