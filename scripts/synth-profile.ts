@@ -12,7 +12,10 @@ if (file === undefined) {
   process.exitCode = 1;
 } else {
   const profile = await profileTagPacks(file);
-  writeFileSync(shippedData('synth-profile.json'), `${JSON.stringify(profile, null, 1)}\n`);
+  const { strata, ...sums } = profile;
+  const rows = strata.map((row) => `  ${JSON.stringify(row)}`).join(',\n');
+  const head = JSON.stringify({ publisher: 'GraphSense TagPacks', licence: 'MIT', ...sums }).slice(0, -1);
+  writeFileSync(shippedData('synth-profile.json'), `${head},"strata":[\n${rows}\n]}\n`);
   process.stdout.write(
     `${profile.labels} labels, ${profile.addresses} addresses, ${profile.entities} entities, ${profile.strata.length} strata\n`,
   );

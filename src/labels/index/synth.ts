@@ -5,6 +5,8 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { shippedData } from '../../base/paths.ts';
 import { seededUint32 } from '../../base/random.ts';
+import { AddressError } from '../../chains/address/address.ts';
+import { formatAddressKey, maxKeyBytes, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import { type ChainId, chainOf } from '../../chains/registry.ts';
 import type { LabelTemplate } from '../label.ts';
 import { isoFromDay, NO_DAY } from './days.ts';
@@ -53,12 +55,62 @@ interface Stratum {
   readonly templates: (LabelTemplate | undefined)[];
 }
 
+/** How many random payloads a form must carry there and back before it is used. */
+const FORM_TRIALS = 16;
+
+/**
+ * The profile without address forms whose payload cannot be any bytes (Cardano headers, points on a curve): their share, a few
+ * in a hundred thousand, goes to the other forms and strata.
+ */
+function usable(profile: LabelProfile, seed: number): LabelProfile {
+  const next = seededUint32(seed);
+  const verdicts = new Map<string, boolean>();
+  const key = new Uint8Array(maxKeyBytes);
+  const back = new Uint8Array(maxKeyBytes);
+  const isFree = (chain: ChainId, kind: number, payloadBytes: number): boolean => {
+    const name = `${chain} ${kind} ${payloadBytes}`;
+    let verdict = verdicts.get(name);
+    if (verdict === undefined) {
+      verdict = true;
+      for (let trial = 0; trial < FORM_TRIALS && verdict; trial++) {
+        key[0] = chainOf(chain).keyByte;
+        key[1] = kind;
+        for (let at = 0; at < payloadBytes; at++) key[2 + at] = next() >>> 24;
+        verdict = survives(chain, key.subarray(0, 2 + payloadBytes), back);
+      }
+      verdicts.set(name, verdict);
+    }
+    return verdict;
+  };
+  const strata = profile.strata
+    .map((row) => ({
+      ...row,
+      forms: row.forms.filter(([kind, payloadBytes]) => isFree(row.chain, kind, payloadBytes)),
+    }))
+    .filter((row) => row.forms.length > 0);
+  return { ...profile, strata };
+}
+
+/** Whether a key has a text that parses to the same key. */
+function survives(chain: ChainId, key: Uint8Array, back: Uint8Array): boolean {
+  let text: string;
+  try {
+    text = formatAddressKey(key, chain);
+  } catch (error) {
+    if (error instanceof AddressError) return false;
+    throw error;
+  }
+  const length = writeAddressKeyFromText(chain, text, back, 0);
+  return length === key.length && key.every((byte, at) => back[at] === byte);
+}
+
 /** Hands `count` labels to `sink`, the same ones for the same seed and profile on every machine. */
 export async function synthesise(
   options: SynthOptions,
-  profile: LabelProfile,
+  measured: LabelProfile,
   sink: SynthSink,
 ): Promise<void> {
+  const profile = usable(measured, options.seed);
   const { count } = options;
   const next = seededUint32(options.seed);
   const fraction = (): number => next() / 4_294_967_296;
@@ -251,11 +303,10 @@ export async function synthSegment(
 export const SYNTH_CSV_HEADER =
   'address,chain,entity,name,category,threat_level,confidence,tags,jurisdiction,url,first_seen,last_seen,source_url';
 
-/** Writes synthetic labels as a CSV of the own format. `formatKey` turns a key into the text of its address. */
+/** Writes synthetic labels as a CSV of the own format. */
 export async function synthCsv(
   path: string,
   options: SynthOptions,
-  formatKey: (chain: ChainId, key: Uint8Array) => string,
   profile: LabelProfile = loadSynthProfile(),
 ): Promise<void> {
   const file = openSync(path, 'w');
@@ -268,7 +319,7 @@ export async function synthCsv(
         rest = csvRest(template, chain);
         rests.set(template, rest);
       }
-      text += `${formatKey(chain, key.subarray(0, length))}${rest[0]}${isoFromDay(first) ?? ''},${isoFromDay(last) ?? ''}${rest[1]}`;
+      text += `${formatAddressKey(key.subarray(0, length), chain)}${rest[0]}${isoFromDay(first) ?? ''},${isoFromDay(last) ?? ''}${rest[1]}`;
       if (text.length < 1 << 22) return;
       writeSync(file, text);
       text = '';

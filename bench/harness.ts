@@ -1,0 +1,156 @@
+/** What every benchmark shares: rows with goal and control, the printed table, and the file that keeps the run. */
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { arch, cpus, platform, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { projectRoot } from '../src/base/paths.ts';
+
+export interface BenchGoal {
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+export interface BenchRow {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  /** What the specification asks of `value`, or of `ratio` where `of` says so; null for a figure beside. */
+  readonly goal: (BenchGoal & { readonly of?: 'value' | 'ratio' }) | null;
+  /** The same work done the bare way, in the same run. */
+  readonly control: number | null;
+  readonly ratio: number | null;
+  readonly met: boolean | null;
+}
+
+export interface BenchReport {
+  readonly name: string;
+  readonly startedAt: string;
+  readonly machine: BenchMachine;
+  /** What was measured on: counts, seeds, real and synthetic apart. */
+  readonly subject: Readonly<Record<string, string | number>>;
+  readonly rows: readonly BenchRow[];
+  readonly met: boolean;
+}
+
+export interface BenchMachine {
+  readonly name: string;
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memoryGb: number;
+  readonly system: string;
+  readonly node: string;
+}
+
+export function describeMachine(): BenchMachine {
+  const processors = cpus();
+  const cpu = processors[0]?.model.trim() ?? 'unknown';
+  const slug = cpu.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '');
+  return {
+    name: `${slug}-${processors.length}`,
+    cpu,
+    cores: processors.length,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    system: `${platform()} ${release()} ${arch()}`,
+    node: process.version,
+  };
+}
+
+/** A row, judged. A goal `of: 'ratio'` is about value / control. */
+export function row(
+  name: string,
+  value: number,
+  unit: string,
+  goal: BenchRow['goal'] = null,
+  control: number | null = null,
+): BenchRow {
+  const ratio = control === null ? null : value / control;
+  const judged = goal?.of === 'ratio' ? ratio : value;
+  const met =
+    goal === null || judged === null
+      ? null
+      : judged >= (goal.atLeast ?? Number.NEGATIVE_INFINITY) && judged <= (goal.atMost ?? Number.POSITIVE_INFINITY);
+  return { name, value, unit, goal, control, ratio, met };
+}
+
+export function report(
+  name: string,
+  startedAt: string,
+  subject: BenchReport['subject'],
+  rows: readonly BenchRow[],
+): BenchReport {
+  return { name, startedAt, machine: describeMachine(), subject, rows, met: rows.every((each) => each.met !== false) };
+}
+
+const shown = (value: number): string =>
+  Math.abs(value) >= 1000 ? Math.round(value).toLocaleString('en-US') : Number(value.toPrecision(3)).toString();
+
+const goalText = (goal: BenchRow['goal']): string => {
+  if (!goal) return '';
+  const bound = goal.atLeast === undefined ? `≤ ${shown(goal.atMost ?? 0)}` : `≥ ${shown(goal.atLeast)}`;
+  return goal.of === 'ratio' ? `${bound} × control` : bound;
+};
+
+/** The report as a table for people. */
+export function formatReport(bench: BenchReport): string {
+  const head = ['', 'value', 'unit', 'goal', 'control', 'ratio', 'met'];
+  const cells = bench.rows.map((each) => [
+    each.name,
+    shown(each.value),
+    each.unit,
+    goalText(each.goal),
+    each.control === null ? '' : shown(each.control),
+    each.ratio === null ? '' : `${shown(each.ratio)} ×`,
+    each.met === null ? '' : each.met ? 'yes' : 'NO',
+  ]);
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...cells.map((line) => (line[column] as string).length)),
+  );
+  const line = (texts: readonly string[]): string =>
+    texts
+      .map((text, column) => (column === 0 ? text.padEnd(widths[0] as number) : text.padStart(widths[column] as number)))
+      .join('  ')
+      .trimEnd();
+  const subject = Object.entries(bench.subject).map(([key, value]) => `${key}: ${value}`);
+  const { machine } = bench;
+  return [
+    `${bench.name} · ${bench.startedAt} · ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB · Node ${machine.node}`,
+    subject.join(' · '),
+    line(head),
+    ...cells.map(line),
+    '',
+  ].join('\n');
+}
+
+/** Keeps the run as bench/results/<date>-<machine>.json beside other benchmarks' runs of that day; returns the path. */
+export function saveReport(bench: BenchReport): string {
+  const folder = join(projectRoot, 'bench', 'results');
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, `${bench.startedAt.slice(0, 10)}-${machineAndName(bench)}.json`);
+  writeFileSync(path, `${JSON.stringify(bench, null, 2)}\n`);
+  return path;
+}
+
+const machineAndName = (bench: BenchReport): string => `${bench.machine.name}-${bench.name}`;
+
+/**
+ * Runs a built script in a process of its own and returns what it printed as JSON on stdout. Throws with its stderr where it
+ * fails.
+ */
+export function runChild<T>(script: string, args: readonly string[], nodeArgs: readonly string[] = []): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [...nodeArgs, script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    let errors = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      errors += chunk.toString();
+    });
+    child.on('error', reject);
+    child.on('close', (code) => {
+      if (code === 0) resolve(JSON.parse(output) as T);
+      else reject(new Error(`${script} ${args.join(' ')} ended with ${code}:\n${errors.slice(-2000)}`));
+    });
+  });
+}

@@ -1,0 +1,408 @@
+/**
+ * The label index on ten million synthetic labels: import and build from CSV, size, opening, heap, hits and misses beside a
+ * B-tree of the same keys, and address text to decoded labels. Run: node dist/bench/labels.js [--count N] [--keep]
+ */
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isoTime, systemClock } from '../src/base/clock.ts';
+import { openEnvironment } from '../src/base/lmdb.ts';
+import { silentLogger } from '../src/base/log.ts';
+import { seededUint32 } from '../src/base/random.ts';
+import { formatAddressKey, maxKeyBytes, writeAddressKey } from '../src/chains/address/parse.ts';
+import type { ChainId } from '../src/chains/registry.ts';
+import { importPlainCsv } from '../src/labels/fast-import.ts';
+import { buildSnapshot } from '../src/labels/index/build.ts';
+import { currentSnapshot } from '../src/labels/index/folder.ts';
+import { ENVIRONMENT_FILE, RECORD_WORDS } from '../src/labels/index/format.ts';
+import type { LabelReader, SnapshotMeta } from '../src/labels/index/reader.ts';
+import { createSegmentWriter } from '../src/labels/index/segment.ts';
+import { SLOT_BYTES, SLOT_WORDS, writeSlot } from '../src/labels/index/slot.ts';
+import { openSnapshot, openViews, wordsOf } from '../src/labels/index/snapshot.ts';
+import { loadSynthProfile, synthCsv, synthesise } from '../src/labels/index/synth.ts';
+import type { LabelScope, LabelTemplate } from '../src/labels/label.ts';
+import { primaryOrder } from '../src/labels/primary.ts';
+import { loadSourceTable } from '../src/labels/source-table.ts';
+import type { Category, ThreatLevel } from '../src/labels/taxonomy.ts';
+import { type BenchReport, formatReport, report, row, runChild, saveReport } from './harness.ts';
+
+const SELF = fileURLToPath(import.meta.url);
+
+export interface LabelBenchOptions {
+  /** Number of synthetic labels. */
+  readonly count: number;
+  readonly seed: number;
+  /** Leaves the files of the run in place and says where. */
+  readonly keep: boolean;
+}
+
+interface BuildResult {
+  readonly importSeconds: number;
+  readonly buildSeconds: number;
+  readonly rssMb: number;
+  readonly slowRows: number;
+  readonly meta: SnapshotMeta;
+}
+
+interface OpenResult {
+  readonly openMs: number;
+  readonly sinceStartMs: number;
+}
+
+interface ReadResult {
+  readonly heapMb: number;
+  readonly hits: number;
+  readonly bareHits: number;
+  readonly misses: number;
+  readonly textToLabels: number;
+  readonly textToJson: number;
+  readonly falsePositives: number;
+}
+
+export async function benchLabels(options: LabelBenchOptions): Promise<BenchReport> {
+  const startedAt = isoTime(systemClock.now());
+  const folder = mkdtempSync(join(tmpdir(), 'assay-bench-labels-'));
+  try {
+    const csv = join(folder, 'labels.csv');
+    await synthCsv(csv, options);
+    const build = await runChild<BuildResult>(SELF, ['build', csv, folder]);
+    rmSync(csv);
+    const root = join(folder, 'snapshots');
+    const path = currentSnapshot(root);
+    if (path === null) throw new Error('The build published nothing.');
+    const bytes = statSync(join(path, ENVIRONMENT_FILE)).size;
+    const open = await runChild<OpenResult>(SELF, ['open', path]);
+    const read = await runChild<ReadResult>(
+      SELF,
+      ['read', path, folder, String(options.count), String(options.seed)],
+      ['--expose-gc'],
+    );
+    const { real, synthetic } = build.meta;
+    return report(
+      'labels',
+      startedAt,
+      {
+        'synthetic labels': synthetic.labels,
+        'synthetic addresses': synthetic.addresses,
+        'synthetic entities': synthetic.entities,
+        'real labels': real.labels,
+        seed: options.seed,
+        'rows off the fast path': build.slowRows,
+      },
+      [
+        row('CSV import and build', build.importSeconds + build.buildSeconds, 's', { atMost: 30 }),
+        row('  of that the import', build.importSeconds, 's'),
+        row('peak memory of import and build', build.rssMb, 'MB', { atMost: 2000 }),
+        row('snapshot on disk', bytes / 1e6, 'MB', { atMost: 800 }),
+        row('open to first answer, new process', open.openMs, 'ms', { atMost: 300 }),
+        row('  from the start of the process', open.sinceStartMs, 'ms'),
+        row('heap a thread', read.heapMb, 'MB', { atMost: 60 }),
+        row('hits by key', read.hits, '1/s', { atLeast: 3, of: 'ratio' }, read.bareHits),
+        row('misses by key', read.misses, '1/s', { atLeast: 8e6 }),
+        row('address text to decoded labels', read.textToLabels, '1/s', { atLeast: 700e3 }),
+        row('address text to JSON', read.textToJson, '1/s'),
+        row('filter passes of misses', read.falsePositives * 100, '%'),
+      ],
+    );
+  } finally {
+    if (options.keep) process.stderr.write(`Kept: ${folder}\n`);
+    else rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Child: CSV to published snapshot. */
+async function measureBuild(csv: string, folder: string): Promise<BuildResult> {
+  const root = join(folder, 'snapshots');
+  mkdirSync(root, { recursive: true });
+  const start = systemClock.monotonic();
+  const segment = createSegmentWriter(join(folder, 'segment'));
+  const stats = await importPlainCsv(
+    {
+      path: csv,
+      columns: { count: 13, address: 0, firstSeen: 10, lastSeen: 11 },
+      resolve: (fields) => ({ chain: fields[1] as ChainId, template: templateOf(fields) }),
+      slowRow: (text, line) => {
+        throw new Error(`Line ${line} is not plain: ${text}`);
+      },
+    },
+    { segment, writeAddressKey },
+  );
+  await segment.close();
+  const imported = systemClock.monotonic();
+  const meta = await buildSnapshot(
+    {
+      segments: [
+        {
+          path: join(folder, 'segment'),
+          source: {
+            id: 'synthetic',
+            dataset: 'bench',
+            publishedAt: null,
+            importedAt: isoTime(systemClock.now()),
+            url: null,
+            lists: [],
+          },
+        },
+      ],
+      folder: root,
+      compareLabels: primaryOrder(loadSourceTable()),
+    },
+    { clock: systemClock, log: silentLogger },
+  );
+  return {
+    importSeconds: (imported - start) / 1000,
+    buildSeconds: (systemClock.monotonic() - imported) / 1000,
+    rssMb: process.resourceUsage().maxRSS / 1024,
+    slowRows: stats.slowRows,
+    meta,
+  };
+}
+
+/** The columns of SYNTH_CSV_HEADER as a template, the way an importer of own files maps them. */
+function templateOf(fields: readonly string[]): LabelTemplate {
+  const [, chain, id, name, category, threatLevel, confidence, tags, jurisdiction, url, , , sourceUrl] =
+    fields as string[];
+  return {
+    entity: {
+      id: id as string,
+      name: name as string,
+      category: category as Category,
+      jurisdiction: jurisdiction || null,
+      url: url || null,
+    },
+    scope: (chain === 'ETH' ? 'EVM' : chain) as LabelScope,
+    category: category as Category,
+    threatLevel: threatLevel as ThreatLevel,
+    source: 'synthetic',
+    sourceUrl: sourceUrl || null,
+    tags: (tags as string).split(';').filter((tag) => tag !== ''),
+    confidence: Number(confidence),
+    sanctions: [],
+    verified: true,
+    synthetic: true,
+  };
+}
+
+/** Child: a new process opens the snapshot and answers once. */
+function measureOpen(path: string): OpenResult {
+  const start = systemClock.monotonic();
+  const reader = openSnapshot(path);
+  const key = new Uint8Array(22).fill(1);
+  reader.lookup(key, 'ETH');
+  const end = systemClock.monotonic();
+  // performance.now() counts from the start of the process.
+  return { openMs: end - start, sinceStartMs: end };
+}
+
+const SAMPLE = 1 << 20;
+
+interface Sample {
+  readonly keys: Uint8Array;
+  readonly keyOffsets: Int32Array;
+  readonly texts: Uint8Array;
+  readonly textOffsets: Int32Array;
+  readonly chains: ChainId[];
+}
+
+/** A million labelled addresses in random order, and their texts. */
+async function sampleLabelled(count: number, seed: number): Promise<Sample> {
+  const every = Math.max(1, Math.floor(count / SAMPLE));
+  const found: { key: Uint8Array; chain: ChainId }[] = [];
+  let label = 0;
+  await synthesise({ count, seed }, loadSynthProfile(), (key, length, chain) => {
+    if (label++ % every === 0 && found.length < SAMPLE) found.push({ key: key.slice(0, length), chain });
+  });
+  const next = seededUint32(seed + 1);
+  for (let index = found.length - 1; index > 0; index--) {
+    const other = next() % (index + 1);
+    [found[index], found[other]] = [found[other]!, found[index]!];
+  }
+  const texts = found.map(({ key, chain }) => Buffer.from(formatAddressKey(key, chain)));
+  const keyOffsets = new Int32Array(found.length + 1);
+  const textOffsets = new Int32Array(found.length + 1);
+  for (let index = 0; index < found.length; index++) {
+    keyOffsets[index + 1] = keyOffsets[index]! + found[index]!.key.length;
+    textOffsets[index + 1] = textOffsets[index]! + texts[index]!.length;
+  }
+  return {
+    keys: Buffer.concat(found.map(({ key }) => key)),
+    keyOffsets,
+    texts: Buffer.concat(texts),
+    textOffsets,
+    chains: found.map(({ chain }) => chain),
+  };
+}
+
+/** Child: reads. The B-tree is built from the same keys, as slots, and asked for the same sample in the same order. */
+async function measureRead(path: string, folder: string, count: number, seed: number): Promise<ReadResult> {
+  const btree = join(folder, 'btree', 'keys.mdb');
+  await buildBtree(path, btree);
+  const sample = await sampleLabelled(count, seed);
+  const missing = missingKeys(seed + 2);
+  globalThis.gc?.();
+  const before = process.memoryUsage();
+  const reader = openSnapshot(path);
+  const bareHits = await bareLoop(btree, sample);
+  const out = {
+    hits: best(() => hitLoop(reader, sample)),
+    misses: best(() => missLoop(reader, missing).rate),
+    falsePositives: missLoop(reader, missing).found,
+    textToLabels: best(() => textLoop(reader, sample)),
+    textToJson: best(() => jsonLoop(reader, sample)),
+  };
+  globalThis.gc?.();
+  const after = process.memoryUsage();
+  // `external` counts the whole map as if it were heap; what the thread really allocated outside the heap is in `arrayBuffers`.
+  const heapMb = (after.heapUsed - before.heapUsed + after.arrayBuffers - before.arrayBuffers) / 1e6;
+  return { ...out, bareHits, heapMb };
+}
+
+const ROUNDS = 5;
+const best = (round: () => number): number => Math.max(...Array.from({ length: ROUNDS }, round));
+
+const perSecond = (work: number, startMs: number): number => (work / (systemClock.monotonic() - startMs)) * 1000;
+
+function hitLoop(reader: LabelReader, { keys, keyOffsets }: Sample): number {
+  const start = systemClock.monotonic();
+  const count = keyOffsets.length - 1;
+  let found = 0;
+  for (let index = 0; index < count; index++) {
+    const from = keyOffsets[index]!;
+    if (reader.find(keys, from, keyOffsets[index + 1]! - from) >= 0) found++;
+  }
+  if (found !== count) throw new Error(`${count - found} labelled addresses were not found.`);
+  return perSecond(count, start);
+}
+
+function missingKeys(seed: number): Uint8Array {
+  const next = seededUint32(seed);
+  const keys = new Uint8Array(SAMPLE * 22);
+  for (let index = 0; index < keys.length; index++) keys[index] = next() >>> 13;
+  for (let index = 0; index < SAMPLE; index++) {
+    keys[index * 22] = 2;
+    keys[index * 22 + 1] = 1 + (index & 1);
+  }
+  return keys;
+}
+
+function missLoop(reader: LabelReader, keys: Uint8Array): { rate: number; found: number } {
+  const start = systemClock.monotonic();
+  let found = 0;
+  for (let index = 0; index < SAMPLE; index++) if (reader.find(keys, index * 22, 22) >= 0) found++;
+  return { rate: perSecond(SAMPLE, start), found: found / SAMPLE };
+}
+
+function textLoop(reader: LabelReader, sample: Sample): number {
+  const key = new Uint8Array(maxKeyBytes);
+  const { texts, textOffsets, chains } = sample;
+  const start = systemClock.monotonic();
+  let labels = 0;
+  for (let index = 0; index < chains.length; index++) {
+    const chain = chains[index]!;
+    const length = writeAddressKey(chain, texts, textOffsets[index]!, textOffsets[index + 1]!, key, 0);
+    labels += reader.labels(reader.find(key, 0, length), chain).length;
+  }
+  if (labels < chains.length) throw new Error('Labelled addresses came back without labels.');
+  return perSecond(chains.length, start);
+}
+
+function jsonLoop(reader: LabelReader, sample: Sample): number {
+  const key = new Uint8Array(maxKeyBytes);
+  const out = new Uint8Array(1 << 16);
+  const { texts, textOffsets, chains } = sample;
+  const start = systemClock.monotonic();
+  let bytes = 0;
+  for (let index = 0; index < chains.length; index++) {
+    const chain = chains[index]!;
+    const length = writeAddressKey(chain, texts, textOffsets[index]!, textOffsets[index + 1]!, key, 0);
+    bytes += reader.writeLabelsJson(reader.find(key, 0, length), chain, out, 0);
+  }
+  if (bytes < chains.length * 100) throw new Error('Labelled addresses came back without labels.');
+  return perSecond(chains.length, start);
+}
+
+/** `getBinaryFast` over prepared buffers: nothing but the B-tree is measured. */
+async function bareLoop(path: string, { keys, keyOffsets }: Sample): Promise<number> {
+  const environment = openEnvironment(path, { encoding: 'binary', keyEncoding: 'binary', readOnly: true });
+  const words = new Int32Array(SLOT_WORDS);
+  const slots = Array.from({ length: keyOffsets.length - 1 }, (_, index) => {
+    writeSlot(keys, keyOffsets[index]!, keyOffsets[index + 1]! - keyOffsets[index]!, words, 0);
+    return Buffer.from(new Uint8Array(words.buffer).slice());
+  });
+  const loop = (): number => {
+    const start = systemClock.monotonic();
+    let found = 0;
+    for (const slot of slots) if (environment.getBinaryFast(slot)) found++;
+    if (found !== slots.length) throw new Error('The B-tree does not hold the keys of the snapshot.');
+    return perSecond(slots.length, start);
+  };
+  const rate = Math.max(loop(), loop(), loop());
+  await environment.close();
+  return rate;
+}
+
+/** All slots of the snapshot as a B-tree of 24-byte keys and 8-byte values, loaded in order. */
+async function buildBtree(path: string, file: string): Promise<void> {
+  const { environment: source, views } = openViews(path);
+  const { addresses } = views.meta.layout;
+  const records = wordsOf(views.records, 0, addresses * RECORD_WORDS);
+  const bytes = new Uint8Array(records.buffer, records.byteOffset, records.byteLength);
+  const stride = RECORD_WORDS * 4;
+  let order = Uint32Array.from({ length: addresses }, (_, index) => index);
+  // Least significant first, over the first six bytes; what shares those is put in order below.
+  for (let byte = 4; byte >= 0; byte -= 2) order = radixPass(bytes, stride, byte, order);
+  const target = openEnvironment(file, { encoding: 'binary', keyEncoding: 'binary', noSync: true });
+  const slotAt = (index: number): Buffer =>
+    Buffer.from(bytes.buffer, bytes.byteOffset + order[index]! * stride, SLOT_BYTES);
+  for (let index = 1; index < addresses; index++) {
+    for (let at = index; at > 0 && Buffer.compare(slotAt(at - 1), slotAt(at)) > 0; at--) {
+      const moved = order[at]!;
+      order[at] = order[at - 1]!;
+      order[at - 1] = moved;
+    }
+  }
+  const value = Buffer.alloc(8, 7);
+  for (let from = 0; from < addresses; from += 500_000) {
+    target.transactionSync(() => {
+      const to = Math.min(addresses, from + 500_000);
+      // Keys are copied: lmdb-js must not be handed a view of another environment's map.
+      for (let index = from; index < to; index++) target.putSync(Buffer.from(slotAt(index)), value, { append: true });
+    });
+  }
+  await target.close();
+  await source.close();
+}
+
+function radixPass(bytes: Uint8Array, stride: number, byte: number, order: Uint32Array): Uint32Array<ArrayBuffer> {
+  const digit = (record: number): number => (bytes[record * stride + byte]! << 8) | bytes[record * stride + byte + 1]!;
+  const counts = new Uint32Array(65_537);
+  for (const record of order) counts[digit(record) + 1]!++;
+  for (let value = 1; value < counts.length; value++) counts[value]! += counts[value - 1]!;
+  const sorted = new Uint32Array(order.length);
+  for (const record of order) sorted[counts[digit(record)]!++] = record;
+  return sorted;
+}
+
+function argument(name: string, fallback: number): number {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? fallback : Number(process.argv[at + 1]);
+}
+
+async function main(): Promise<void> {
+  const [task, first = '', second = '', third = '', fourth = ''] = process.argv.slice(2);
+  const answer = (value: unknown): void => void process.stdout.write(JSON.stringify(value));
+  if (task === 'build') return answer(await measureBuild(first, second));
+  if (task === 'open') return answer(measureOpen(first));
+  if (task === 'read') return answer(await measureRead(first, second, Number(third), Number(fourth)));
+  const bench = await benchLabels({
+    count: argument('--count', 10_000_000),
+    seed: argument('--seed', 1),
+    keep: process.argv.includes('--keep'),
+  });
+  process.stdout.write(formatReport(bench));
+  process.stdout.write(`${saveReport(bench)}\n`);
+  if (!bench.met) process.exitCode = 1;
+}
+
+if (process.argv[1] === SELF) await main();
