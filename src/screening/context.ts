@@ -62,9 +62,13 @@ function staleReasonOf(freshness: ListFreshness): Reason | null {
   };
 }
 
-/** Returns what gives the context as of now; the same object until the snapshot or the freshness was looked at anew. */
+/**
+ * Returns what gives the context as of now. It is the same object for as long as nothing in it changed: what is rendered from it
+ * stays right until another object comes.
+ */
 export function createLabelContext(deps: LabelDeps): () => LabelContext {
   let context: LabelContext | null = null;
+  let facts = '';
   let lookedAt = 0;
   return () => {
     const reader = deps.labels.current;
@@ -73,11 +77,15 @@ export function createLabelContext(deps: LabelDeps): () => LabelContext {
       return context;
     lookedAt = now;
     const freshness = deps.freshness();
+    const labels = labelCoverage(reader, now, deps.policy.labelsMaxAgeDays);
+    const seen = JSON.stringify([freshness, labels]);
+    if (context !== null && context.reader === reader && seen === facts) return context;
+    facts = seen;
     context = {
       reader,
       freshness,
       coverage: {
-        labels: labelCoverage(reader, now, deps.policy.labelsMaxAgeDays),
+        labels,
         graph: NOT_READ,
         balances: NOT_READ,
         history: NOT_READ,

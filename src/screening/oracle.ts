@@ -1,10 +1,10 @@
 /** GET /oracle/address/{chain}/{address}: safe, warning or danger from the labels alone, in microseconds. */
 import { isoTime } from '../base/clock.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
-import type { Label } from '../labels/label.ts';
+import type { Entity, Label } from '../labels/label.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { score } from '../risk/score.ts';
-import { copyInto, createHeadWriter, type Found, fieldsJson, fragment, textInto } from './answer-bytes.ts';
+import { copyInto, createHeadWriter, type Found, fieldsJson, fragment, integerInto } from './answer-bytes.ts';
 import type { OracleAnswer, OracleQuota, Verdict } from './answers.ts';
 import { createLabelContext, type LabelContext } from './context.ts';
 import type { LabelDeps } from './deps.ts';
@@ -75,14 +75,30 @@ export function createOracle(deps: LabelDeps): OracleQuery {
   };
 }
 
-/** Address-independent parts of a context's answers, rendered. */
+/** Parts of a context's answers that do not depend on the address, rendered. */
 interface Rendered {
   readonly context: LabelContext;
   /** All between the head and the time, for an address without a label. */
   readonly unknown: Buffer;
   /** The same for a labelled one, behind its judgement. */
   readonly knownRest: Buffer;
+  /**
+   * The judgement of a lone label by the object of its entity: a snapshot hands the same one out with every label of a template,
+   * and millions of addresses share a template. Gone with the snapshot's own memory of the entity.
+   */
+  readonly ofTemplate: WeakMap<Entity, { readonly label: Label; readonly judgement: Buffer }>;
 }
+
+/** Whether two labels of one entity differ in nothing that is judged. */
+const isJudgedAlike = (a: Label, b: Label): boolean =>
+  a.category === b.category &&
+  a.threatLevel === b.threatLevel &&
+  a.confidence === b.confidence &&
+  a.source === b.source &&
+  a.verified === b.verified &&
+  a.sanctions === b.sanctions;
+
+const UNLABELLED: readonly Label[] = [];
 
 /** Answers with bytes: see OracleWriter. */
 export function createOracleWriter(deps: LabelDeps): OracleWriter {
@@ -90,48 +106,69 @@ export function createOracleWriter(deps: LabelDeps): OracleWriter {
   const { policy, clock } = deps;
   const found: Found = { chain: 'ETH', handle: NOT_LABELLED };
   const writeHead = createHeadWriter(found);
-  const behindTime = fragment(`","ttlSeconds":${policy.oracleTtlSeconds},"quota":{"limit":`);
-  const QUOTA_REMAINING = fragment(',"remaining":');
-  const QUOTA_RESET = fragment(',"resetAt":"');
-  const END = fragment('"}}');
-  let timeMs = Number.NaN;
-  let time = fragment('');
+  const writeEnd = createEndWriter(policy.oracleTtlSeconds);
+  let rendered: Rendered | null = null;
 
   const render = (context: LabelContext): Rendered => {
     const rest = (assessed: boolean): string =>
       `,${fieldsJson(restOf(context, assessed, policy))},"evaluatedAt":"`;
     return {
       context,
-      unknown: fragment(fieldsJson(judge([], context, policy)) + rest(false)),
+      unknown: fragment(fieldsJson(judge(UNLABELLED, context, policy)) + rest(false)),
       knownRest: fragment(rest(true)),
+      ofTemplate: new WeakMap(),
     };
   };
-  let rendered: Rendered | null = null;
 
-  const writeQuota = ({ limit, remaining, resetAt }: OracleQuota, out: Buffer, offset: number): number => {
-    let at = textInto(String(limit), out, offset);
-    at = textInto(String(remaining), out, copyInto(QUOTA_REMAINING, out, at));
-    at = textInto(resetAt, out, copyInto(QUOTA_RESET, out, at));
-    return copyInto(END, out, at);
+  const judgementOf = (labels: readonly Label[], { context, ofTemplate }: Rendered): Buffer => {
+    const label = labels[0];
+    const isLone = labels.length === 1;
+    if (label && isLone) {
+      const known = ofTemplate.get(label.entity);
+      if (known && isJudgedAlike(known.label, label)) return known.judgement;
+    }
+    const judgement = fragment(fieldsJson(judge(labels, context, policy)));
+    if (label && isLone) ofTemplate.set(label.entity, { label, judgement });
+    return judgement;
   };
 
   return (chainText, addressText, quota, out, offset) => {
     const context = contextNow();
     if (rendered?.context !== context) rendered = render(context);
-    const now = clock.now();
-    if (now !== timeMs) {
-      timeMs = now;
-      time = fragment(isoTime(now));
-    }
     const { reader } = context;
     let at = writeHead(reader, chainText, addressText, out, offset);
-    const labels = found.handle === NOT_LABELLED ? [] : reader.labels(found.handle, found.chain);
+    const labels = found.handle === NOT_LABELLED ? UNLABELLED : reader.labels(found.handle, found.chain);
     if (labels.length === 0) at = copyInto(rendered.unknown, out, at);
-    else {
-      at = textInto(fieldsJson(judge(labels, context, policy)), out, at);
-      at = copyInto(rendered.knownRest, out, at);
+    else at = copyInto(rendered.knownRest, out, copyInto(judgementOf(labels, rendered), out, at));
+    return writeEnd(clock.now(), quota, out, at);
+  };
+}
+
+/**
+ * Writes the end of an answer: time, how long it holds, quota. The time changes a thousand times a second, the limit with the
+ * account and the reset with the month: each is rendered when it changes.
+ */
+function createEndWriter(
+  ttlSeconds: number,
+): (nowMs: number, quota: OracleQuota, out: Buffer, offset: number) => number {
+  let timeMs = Number.NaN;
+  let limit: number | null = Number.NaN;
+  let beforeRemaining = fragment('');
+  let resetAt = '';
+  let behindRemaining = fragment('');
+  return (nowMs, quota, out, offset) => {
+    if (nowMs !== timeMs || quota.limit !== limit) {
+      timeMs = nowMs;
+      limit = quota.limit;
+      beforeRemaining = fragment(
+        `${isoTime(nowMs)}","ttlSeconds":${ttlSeconds},"quota":{"limit":${limit},"remaining":`,
+      );
     }
-    at = copyInto(behindTime, out, copyInto(time, out, at));
-    return writeQuota(quota, out, at);
+    if (quota.resetAt !== resetAt) {
+      resetAt = quota.resetAt;
+      behindRemaining = fragment(`,"resetAt":${JSON.stringify(resetAt)}}}`);
+    }
+    const at = integerInto(quota.remaining, out, copyInto(beforeRemaining, out, offset));
+    return copyInto(behindRemaining, out, at);
   };
 }

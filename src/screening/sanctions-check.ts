@@ -35,6 +35,7 @@ function listDates(freshness: ListFreshness): Partial<Record<SanctionsList, List
 function checkOf(
   { freshness, coverage, staleReason, reader }: LabelContext,
   labels: readonly Label[],
+  assessed: boolean,
 ): Omit<SanctionsCheckAnswer, 'address' | 'chain'> {
   const { isSanctioned, lists, agreementCount, dataAsOf } = sanctionsDetail(labels, freshness.asOf);
   return {
@@ -44,7 +45,7 @@ function checkOf(
     dataAsOf,
     freshness: listDates(freshness),
     coverage,
-    assessed: labels.length > 0,
+    assessed,
     reasons: staleReason ? [staleReason] : [],
     dataVersion: reader.meta.dataVersion,
   };
@@ -57,27 +58,32 @@ export function createSanctionsCheck(deps: LabelDeps): SanctionsCheckQuery {
     const subject = parseSubject(chainText, addressText);
     const context = contextNow();
     const labels = context.reader.lookup(subject.key, subject.chain);
-    return { address: subject.shown, chain: subject.chain, ...checkOf(context, labels) };
+    return { address: subject.shown, chain: subject.chain, ...checkOf(context, labels, labels.length > 0) };
   };
 }
 
-/** Answers with bytes: see AnswerWriter. Addresses without a label, nearly all of them, cost no object. */
+/** Answers with bytes: see AnswerWriter. Only an address that some list names costs an answer in objects. */
 export function createSanctionsCheckWriter(deps: LabelDeps): AnswerWriter {
   const contextNow = createLabelContext(deps);
   const found: Found = { chain: 'ETH', handle: NOT_LABELLED };
   const writeHead = createHeadWriter(found);
   let rendered: LabelContext | null = null;
   let unknown = fragment('');
+  let unlisted = unknown;
 
   return (chainText, addressText, out, offset) => {
     const context = contextNow();
     if (context !== rendered) {
-      unknown = fragment(`${fieldsJson(checkOf(context, []))}}`);
+      unknown = fragment(`${fieldsJson(checkOf(context, [], false))}}`);
+      unlisted = fragment(`${fieldsJson(checkOf(context, [], true))}}`);
       rendered = context;
     }
     const at = writeHead(context.reader, chainText, addressText, out, offset);
     const { handle, chain } = found;
     if (handle === NOT_LABELLED) return copyInto(unknown, out, at);
-    return textInto(`${fieldsJson(checkOf(context, context.reader.labels(handle, chain)))}}`, out, at);
+    const labels = context.reader.labels(handle, chain);
+    const isListed = labels.some((label) => label.sanctions.length > 0);
+    if (!isListed) return copyInto(labels.length > 0 ? unlisted : unknown, out, at);
+    return textInto(`${fieldsJson(checkOf(context, labels, true))}}`, out, at);
   };
 }
