@@ -214,8 +214,13 @@ export function countBulkAddresses(body: Uint8Array): number {
 
 const CLOSE_RESULTS = 0x5d;
 
+export interface BulkQueryOptions {
+  /** False sends every body through JSON.parse: what the scan is held against. */
+  readonly scan?: boolean;
+}
+
 /** The bulk query of one thread. Throws INVALID_JSON, INVALID_REQUEST, UNKNOWN_CHAIN for the chain beside the addresses. */
-export function createBulk(deps: LabelDeps): BulkQuery {
+export function createBulk(deps: LabelDeps, { scan = true }: BulkQueryOptions = {}): BulkQuery {
   const contextNow = createLabelContext(deps);
   const shape = newShape();
   const writer = new BulkItems();
@@ -291,7 +296,7 @@ export function createBulk(deps: LabelDeps): BulkQuery {
     const raw = Buffer.from(body.buffer, body.byteOffset, body.length);
     let bytes = raw;
     let count: number;
-    if (scanBody(raw, shape)) {
+    if (scan && scanBody(raw, shape)) {
       takeScanned(raw);
       count = shape.count;
     } else {
