@@ -1,0 +1,35 @@
+-- Load of the HTTP benchmark for wrk. Arguments: file of request heads or bodies, file of keys, kind (oracle | bulk), path prefix.
+local items, keys = {}, {}
+local item, key = 0, 0
+local before, between, after
+local kind
+
+function init(args)
+  for line in io.lines(args[1]) do items[#items + 1] = line end
+  for line in io.lines(args[2]) do keys[#keys + 1] = line end
+  kind = args[3]
+  if kind == "bulk" then
+    before = "POST /api/v1/screen/bulk HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+  else
+    before = "GET " .. args[4] .. "/v1/oracle/address/"
+    between = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+    after = "\r\n\r\n"
+  end
+end
+
+function request()
+  item = item % #items + 1
+  key = key % #keys + 1
+  if kind == "bulk" then
+    local body = items[item]
+    return before .. keys[key] .. "\r\nContent-Length: " .. #body .. "\r\n\r\n" .. body
+  end
+  return before .. items[item] .. between .. keys[key] .. after
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  local failed = errors.connect + errors.read + errors.write + errors.status + errors.timeout
+  io.write(string.format('RESULT {"requests":%d,"microseconds":%d,"failed":%d,"p50Ms":%.4f,"p99Ms":%.4f}\n',
+    summary.requests, summary.duration, failed, latency:percentile(50) / 1000, latency:percentile(99) / 1000))
+end

@@ -1,0 +1,91 @@
+/**
+ * A client of the HTTP benchmark that asks at a fixed pace and measures each answer from the moment its request was written. One
+ * request at a time and connection; connections are added while all are busy.
+ */
+import { connect, type Socket } from 'node:net';
+
+export interface PacedClientSettings {
+  readonly port: number;
+  readonly perSecond: number;
+  readonly seconds: number;
+  /** Whole requests, sent in turn. */
+  readonly requests: readonly string[];
+}
+
+export interface PacedClientResult {
+  readonly sent: number;
+  readonly answered: number;
+  readonly failed: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+const CONNECTIONS_MAX = 256;
+
+interface Connection {
+  readonly socket: Socket;
+  sentAt: number;
+  received: string;
+}
+
+function run(settings: PacedClientSettings): void {
+  const { port, perSecond, seconds, requests } = settings;
+  const free: Connection[] = [];
+  const timesMs: number[] = [];
+  let connections = 0;
+  let sent = 0;
+  let failed = 0;
+
+  const open = (): Connection => {
+    connections++;
+    const connection: Connection = { socket: connect(port, '127.0.0.1'), sentAt: 0, received: '' };
+    connection.socket.setNoDelay(true);
+    connection.socket.on('data', (chunk: Buffer) => {
+      connection.received += chunk.toString('latin1');
+      const end = connection.received.indexOf('\r\n\r\n');
+      const length = Number(/content-length: (\d+)/i.exec(connection.received)?.[1]);
+      if (end < 0 || connection.received.length < end + 4 + length) return;
+      timesMs.push(performance.now() - connection.sentAt);
+      if (!connection.received.startsWith('HTTP/1.1 200')) failed++;
+      connection.received = '';
+      free.push(connection);
+    });
+    return connection;
+  };
+  for (let n = 0; n < 8; n++) free.push(open());
+
+  const started = performance.now();
+  const finish = (): void => {
+    timesMs.sort((a, b) => a - b);
+    const at = (share: number): number => timesMs[Math.floor(timesMs.length * share)] ?? Number.NaN;
+    const result: PacedClientResult = {
+      sent,
+      answered: timesMs.length,
+      failed,
+      p50Ms: at(0.5),
+      p99Ms: at(0.99),
+      maxMs: timesMs.at(-1) ?? Number.NaN,
+    };
+    process.send?.(result, () => process.exit(0));
+  };
+  const tick = (): void => {
+    const elapsed = performance.now() - started;
+    if (elapsed > seconds * 1000) {
+      setTimeout(finish, 200);
+      return;
+    }
+    while (sent < (elapsed / 1000) * perSecond) {
+      const connection = free.shift() ?? (connections < CONNECTIONS_MAX ? open() : null);
+      if (!connection) break;
+      connection.sentAt = performance.now();
+      connection.socket.write(requests[sent % requests.length] as string);
+      sent++;
+    }
+    setTimeout(tick, 1);
+  };
+  setTimeout(tick, 100);
+}
+
+process.once('message', (settings) => run(settings as PacedClientSettings));
+process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,113 @@
+/** The server of the HTTP benchmark: the real front end over a snapshot, with keys of finite limits, in a process of its own. */
+import { join } from 'node:path';
+import { createAccess } from '../src/accounts/access.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { createLogger } from '../src/base/log.ts';
+import { systemRandom } from '../src/base/random.ts';
+import { openTransferStore } from '../src/graph/store.ts';
+import { createHttpApp } from '../src/http/http-app.ts';
+import { createPool } from '../src/jobs/pool.ts';
+import { loadTaxonomy } from '../src/labels/categories.ts';
+import { openFreshness } from '../src/labels/freshness.ts';
+import { openSnapshotSet } from '../src/labels/index/snapshot-set.ts';
+import { loadPolicy } from '../src/risk/policy.ts';
+import { createLabelSetWriter } from '../src/screening/label-set.ts';
+import { createOracleWriter } from '../src/screening/oracle.ts';
+import { createSanctionsCheckWriter } from '../src/screening/sanctions-check.ts';
+
+export interface BenchServerSettings {
+  readonly snapshots: string;
+  /** Empty folder for keys, quotas and transfers. */
+  readonly state: string;
+  readonly keys: number;
+  readonly threads: number;
+}
+
+export interface BenchServerReady {
+  readonly port: number;
+  readonly keys: readonly string[];
+}
+
+/** What the counters say: quota taken over all accounts. */
+export interface BenchServerCounts {
+  readonly oracle: number;
+  readonly intel: number;
+}
+
+/** Finite, and out of reach. */
+const REQUESTS_A_MINUTE = 900_000_000;
+
+async function serve(settings: BenchServerSettings): Promise<void> {
+  const log = createLogger({ level: 'warn' });
+  const parts = { clock: systemClock, random: systemRandom, log };
+  const access = createAccess({ folder: settings.state }, parts);
+  const accounts = Array.from({ length: settings.keys }, (_, index) => `account-${index}`);
+  const rateLimits = { oracle: REQUESTS_A_MINUTE, intel: REQUESTS_A_MINUTE };
+  const created = await Promise.all(
+    accounts.map((accountId) =>
+      access.keys.create({ name: accountId, accountId, plan: 'BUSINESS', rateLimits }),
+    ),
+  );
+  const labels = openSnapshotSet(settings.snapshots, { log });
+  const freshness = openFreshness({ labelsFolder: settings.state });
+  const transfersFolder = join(settings.state, 'transfers');
+  openTransferStore({ path: transfersFolder, readOnly: false });
+  const deps = {
+    labels,
+    freshness: () => freshness.listFreshness(systemClock.now(), 7),
+    policy: loadPolicy(loadTaxonomy().rows),
+    clock: systemClock,
+  };
+  const pool = createPool(
+    {
+      threads: settings.threads,
+      snapshotsFolder: settings.snapshots,
+      labelsFolder: settings.state,
+      transfersFolder,
+      listMaxAgeDays: 7,
+      logLevel: 'warn',
+    },
+    { log },
+  );
+  const app = createHttpApp(
+    {
+      backend: 'uws',
+      host: '127.0.0.1',
+      port: 0,
+      tls: null,
+      publicHost: 'localhost',
+      trustedProxies: [],
+      version: 'bench',
+    },
+    {
+      ...parts,
+      access,
+      useCases: {
+        labelSet: createLabelSetWriter(deps),
+        labelSetVersion: () => labels.current.meta.dataVersion,
+        sanctionsCheck: createSanctionsCheckWriter(deps),
+        oracle: createOracleWriter(deps),
+        bulk: (body, signal) => pool.run('bulk-labels', body, { signal }),
+        screening: (request, signal) => pool.run('screening', request, { signal }),
+      },
+      readiness: () => ({ ready: true, reasons: [], snapshot: null, lists: [] }),
+      gauges: [],
+    },
+  );
+  const { port } = await app.listen();
+  const ready: BenchServerReady = { port, keys: created.map(({ apiKey }) => apiKey) };
+  process.send?.(ready);
+  process.on('message', () => {
+    const total = (meter: 'oracle' | 'intel'): number =>
+      accounts.reduce((sum, account) => sum + access.quota.used(account, meter), 0);
+    process.send?.({ oracle: total('oracle'), intel: total('intel') } satisfies BenchServerCounts);
+  });
+}
+
+process.once('message', (settings) => {
+  serve(settings as BenchServerSettings).catch((error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  });
+});
+process.on('disconnect', () => process.exit(0));
