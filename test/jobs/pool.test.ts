@@ -1,0 +1,148 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/base/log.ts';
+import { createPool, type PoolOptions, type WorkerPool } from '../../src/jobs/pool.ts';
+import { type LabelFolder, labelFolder } from './label-folder.ts';
+
+const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
+
+let world: LabelFolder;
+let folders: Omit<PoolOptions, 'threads'>;
+let pool: WorkerPool;
+
+beforeAll(async () => {
+  world = labelFolder();
+  await world.publish({ [EXCHANGE]: 'Binance' });
+  folders = {
+    snapshotsFolder: world.snapshotsFolder,
+    labelsFolder: world.path,
+    transfersFolder: join(world.path, 'graph'),
+    listMaxAgeDays: 7,
+    logLevel: 'silent',
+  };
+});
+afterAll(() => world.remove());
+afterEach(() => pool.close());
+
+const start = (more: Partial<PoolOptions> = {}): WorkerPool => {
+  pool = createPool({ threads: 1, ...folders, ...more }, { log: silentLogger });
+  return pool;
+};
+
+const bytes = (body: unknown): Uint8Array => Buffer.from(JSON.stringify(body));
+const text = (json: Uint8Array): string => Buffer.from(json).toString();
+
+interface Results {
+  readonly results: readonly { readonly labels: readonly { readonly name: string }[] }[];
+}
+
+/** A worker that waits for the time it is told, fails, or dies. */
+function oddWorker(): URL {
+  const path = join(world.path, 'odd.mjs');
+  writeFileSync(
+    path,
+    `const waits = new Int32Array(new SharedArrayBuffer(4));
+    export default ({ message }) => {
+      if (message === 'die') process.exit(3);
+      if (message === 'throw') throw new TypeError('secret detail');
+      if (message === 'refuse') return { ok: false, code: 'INVALID_ADDRESS', message: 'address: no.', field: 'address' };
+      Atomics.wait(waits, 0, 0, Number(message));
+      return { ok: true, result: message };
+    };`,
+  );
+  return pathToFileURL(path);
+}
+
+describe('the worker pool', () => {
+  it('answers bulk bodies with bytes', async () => {
+    const body = bytes({ chain: 'ETH', addresses: [EXCHANGE, 'nonsense'] });
+    const { json, answered } = await start().run('bulk-labels', body);
+    const { results } = JSON.parse(text(json)) as Results;
+    expect(results[0]?.labels[0]?.name).toBe('Binance');
+    expect(answered).toBe(1);
+    expect(json.byteLength).toBe(json.buffer.byteLength);
+  });
+
+  it('answers a screening with the bytes of its data', async () => {
+    const json = await start().run('screening', { address: EXCHANGE, chain: 'ETH', jurisdiction: 'CH' });
+    expect(JSON.parse(text(json))).toMatchObject({ address: EXCHANGE, chain: 'ETH' });
+  });
+
+  it('gives the error that the task threw', async () => {
+    await expect(start().run('screening', { address: 'x', chain: 'ETH' })).rejects.toMatchObject({
+      name: 'AssayError',
+      code: 'INVALID_ADDRESS',
+      field: 'address',
+    });
+  });
+
+  it('threads see a newer snapshot after refresh, and not a mixed answer', async () => {
+    const running = start();
+    const ask = async (): Promise<(string | undefined)[]> => {
+      const { json } = await running.run(
+        'bulk-labels',
+        bytes({ chain: 'ETH', addresses: [EXCHANGE, EXCHANGE] }),
+      );
+      return (JSON.parse(text(json)) as Results).results.map((item) => item.labels[0]?.name);
+    };
+    expect(await ask()).toEqual(['Binance', 'Binance']);
+    await world.publish({ [EXCHANGE]: 'Somebody Else' });
+    running.refresh();
+    expect(await ask()).toEqual(['Somebody Else', 'Somebody Else']);
+  });
+
+  it('refuses what does not fit its queue at once, and takes again when there is room', async () => {
+    const running = start({ worker: oddWorker(), tasksMax: 3 });
+    const run = (message: string): Promise<unknown> => running.run('screening', message as never);
+    const taken = [run('300'), run('1'), run('1')];
+    expect(running.pending).toBe(3);
+    await expect(run('1')).rejects.toMatchObject({ code: 'OVERLOADED', status: 429, retryAfterSeconds: 1 });
+    await Promise.all(taken);
+    expect(running.pending).toBe(0);
+    await expect(run('1')).resolves.toBe('1');
+  });
+
+  it('serves in the order of arrival', async () => {
+    const running = start({ worker: oddWorker(), tasksMax: 100 });
+    const done: number[] = [];
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        await running.run('screening', String(index === 0 ? 50 : 1) as never);
+        done.push(index);
+      }),
+    );
+    expect(done).toEqual(Array.from({ length: 40 }, (_, index) => index));
+  });
+
+  it('a thread that throws or dies fails its task alone, without telling why', async () => {
+    const running = start({ worker: oddWorker() });
+    const run = (message: string): Promise<unknown> => running.run('screening', message as never);
+    await expect(run('refuse')).rejects.toMatchObject({ code: 'INVALID_ADDRESS', message: 'address: no.' });
+    await expect(run('throw')).rejects.toMatchObject({ code: 'INTERNAL', message: 'Internal server error.' });
+    await expect(run('die')).rejects.toMatchObject({ code: 'INTERNAL' });
+    await expect(run('1')).resolves.toBe('1');
+  });
+
+  it('an aborted task that waits is not run', async () => {
+    const running = start({ worker: oddWorker() });
+    const stop = new AbortController();
+    const first = running.run('screening', '100' as never);
+    const waiting = Array.from({ length: 6 }, () =>
+      running.run('screening', '5000' as never, { signal: stop.signal }),
+    );
+    stop.abort();
+    for (const task of waiting) await expect(task).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    await first;
+  });
+
+  it('finishes what it took when it is closed, and takes no more', async () => {
+    const running = start({ worker: oddWorker() });
+    const taken = [running.run('screening', '100' as never), running.run('screening', '1' as never)];
+    const closed = running.close();
+    await expect(running.run('screening', '1' as never)).rejects.toMatchObject({ code: 'OVERLOADED' });
+    expect(await Promise.all(taken)).toEqual(['100', '1']);
+    await closed;
+  });
+});
