@@ -23,6 +23,7 @@ import { groupFiles, type ImportSourceId, readerOf } from './import-sources.ts';
 import { dayFromIso } from './index/days.ts';
 import { createSegmentWriter, type SegmentStats, type SegmentWriter } from './index/segment.ts';
 import { createMapper, type Mapper, type Rulebook, type When } from './map.ts';
+import { importOwnCsv, isPlainCsv } from './own-import.ts';
 import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
 import {
   comparePublications,
@@ -232,21 +233,9 @@ class FileImport {
     const staged = this.writer.stage();
     const segments = new StagedSegments(staged);
     const rejects = createRejectsWriter(join(staged, 'rejects.ndjson'));
-    let header: FileHeader | null = null;
     try {
-      await this.read(
-        (record) => {
-          if (record.type === 'header') header = record;
-          else if (record.type === 'address') this.addLabel(record, segments, rejects);
-          else
-            rejects.add(
-              'A party of a sanctions list in a source that is none.',
-              record.entityId,
-              record.provenance,
-            );
-        },
-        (reason, text, provenance) => rejects.add(reason, text, provenance),
-      );
+      const header =
+        (await this.readPlainCsv(segments, rejects)) ?? (await this.readRecords(segments, rejects));
       const closed = await segments.close();
       return this.commitDataset(header, contentHash, staged, closed, rejects);
     } catch (error) {
@@ -254,6 +243,57 @@ class FileImport {
       rejects.abort();
       throw error;
     }
+  }
+
+  /** Reads any source record by record. */
+  private async readRecords(segments: StagedSegments, rejects: RejectsWriter): Promise<FileHeader> {
+    const { source } = this.request;
+    const headers: FileHeader[] = [];
+    await this.read(
+      (record) => {
+        if (record.type === 'header') headers.push(record);
+        else if (record.type === 'address') this.addLabel(record, segments, rejects);
+        else {
+          this.rejected++;
+          rejects.add(
+            'A party of a sanctions list in a source that is none.',
+            record.entityId,
+            record.provenance,
+          );
+        }
+      },
+      (reason, text, provenance) => rejects.add(reason, text, provenance),
+    );
+    const [header] = headers;
+    if (header === undefined) throw new Error(`The reader of ${source} yielded no header.`);
+    return header;
+  }
+
+  /** Reads a plain CSV of own labels the quick way; null for anything else. */
+  private async readPlainCsv(segments: StagedSegments, rejects: RejectsWriter): Promise<FileHeader | null> {
+    const { source, mapping, signal, onProgress } = this.request;
+    const [path] = this.files;
+    if (source !== 'own' || path === undefined || !(await isPlainCsv(path))) return null;
+    this.records = await importOwnCsv(
+      {
+        path,
+        ...(mapping ? { mapping } : {}),
+        ...(signal ? { signal } : {}),
+        onProgress: (records) =>
+          onProgress?.({ source, file: this.names.join(', '), records, rejected: this.rejected }),
+      },
+      {
+        segment: segments.of('always'),
+        mapper: this.mapper,
+        currencies: this.deps.rules.currencies,
+        take: (record) => this.addLabel(record, segments, rejects),
+        reject: (reason, text, provenance) => {
+          this.rejected++;
+          rejects.add(reason, text, provenance);
+        },
+      },
+    );
+    return { type: 'header', lists: [], publishedAt: null, layout: 'OWN_CSV' };
   }
 
   private addLabel(record: AttributedAddress, segments: StagedSegments, rejects: RejectsWriter): void {
@@ -276,7 +316,7 @@ class FileImport {
   }
 
   private commitDataset(
-    header: FileHeader | null,
+    header: FileHeader,
     contentHash: string,
     staged: string,
     closed: readonly ClosedSegment[],
@@ -284,7 +324,6 @@ class FileImport {
   ): DatasetReport {
     const { store, rules, clock } = this.deps;
     const { source } = this.request;
-    if (header === null) throw new Error(`The reader of ${source} yielded no header.`);
     const dataset = this.datasetOf(header);
     const rejectsFile = rejects.close(store.rejectsPath(source, dataset));
     const row: Omit<DatasetRow, 'folder'> = {

@@ -79,6 +79,12 @@ export interface Mapper {
   resolve(address: string, currency: string | null, strict: boolean): ResolvedAddress | Refused;
   /** Maps one attributed address of `source`. */
   map(source: string, record: AttributedAddress): MappedAddress | Refused;
+  /** What a record of `source` says of any address of `chain`, its own left aside: the labels, or why there are none. */
+  labelsOn(
+    source: string,
+    record: AttributedAddress,
+    chain: ChainId,
+  ): { readonly ok: true; readonly labels: MappedAddress['labels'] } | Refused;
 }
 
 const refuse = (reason: string): Refused => ({ ok: false, reason });
@@ -128,21 +134,31 @@ export function createMapper(rules: Rulebook): Mapper {
     const resolved = resolve(record.address, record.currency, true);
     if (!resolved.ok) return resolved;
     const { parsed, hint } = resolved;
-    const said = saying(source, record, parsed);
+    const said = saying(source, record, parsed.chain);
     if (!said.ok) return said;
     if (isZero(parsed.key) && !(source === 'seed' && said.category === 'BURN')) {
       return refuse('The zero address belongs to nobody.');
     }
     const scope = scopeOf(record.isContract, said, parsed.chain, hint);
     if (typeof scope !== 'string') return scope;
-    const made = labelsOf(source, record, said, scope);
     return {
       ok: true,
       key: parsed.key,
-      labels: made,
+      labels: labelsOf(source, record, said, scope),
       firstSeen: record.firstSeen,
       lastSeen: record.lastSeen,
     };
+  }
+
+  function labelsOn(
+    source: string,
+    record: AttributedAddress,
+    chain: ChainId,
+  ): { readonly ok: true; readonly labels: MappedAddress['labels'] } | Refused {
+    const said = saying(source, record, chain);
+    if (!said.ok) return said;
+    const scope = scopeOf(record.isContract, said, chain, { kind: 'chain', chain });
+    return typeof scope === 'string' ? { ok: true, labels: labelsOf(source, record, said, scope) } : scope;
   }
 
   interface Saying {
@@ -156,7 +172,7 @@ export function createMapper(rules: Rulebook): Mapper {
   }
 
   /** What the record says of the address: its category, threat, confidence, and the entity where it is a known one. */
-  function saying(source: string, record: AttributedAddress, parsed: ParsedAddress): Saying | Refused {
+  function saying(source: string, record: AttributedAddress, chain: ChainId): Saying | Refused {
     const confidence = sources.confidence(source, record.confidence);
     if (confidence === null)
       return refuse(`confidence: '${record.confidence}' is neither a known word nor 0 to 1.`);
@@ -165,7 +181,7 @@ export function createMapper(rules: Rulebook): Mapper {
       return refuse(`category: '${outright}' is not a category.`);
     const threat = record.threatLevel ?? null;
     if (threat !== null && !isThreatLevel(threat)) return refuse(`threat level: '${threat}' is not one.`);
-    const words = taxonomy.classify(record.concepts, record.actorName, chainOf(parsed.chain).family);
+    const words = taxonomy.classify(record.concepts, record.actorName, chainOf(chain).family);
     const stated = outright ?? words.category;
     const known = knownEntity(record, stated);
     // A word as general as "service" says less than what is known of the entity.
@@ -279,7 +295,7 @@ export function createMapper(rules: Rulebook): Mapper {
     matchType: 'DIRECT',
   });
 
-  return { resolve, map };
+  return { resolve, map, labelsOn };
 }
 
 /** Where a label holds: an account on every EVM chain, a contract on its own chain. */

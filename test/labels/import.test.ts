@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensureShipped } from '../../src/labels/build-index.ts';
 import { freshnessOf, readListChecks } from '../../src/labels/freshness.ts';
@@ -111,6 +112,39 @@ ${BINANCE},ETH,OKEx,EXCHANGE
     const labels = world.lookup(await world.build(), 'ETH', BINANCE);
     // 0.8 twice: the user's own word ranks above the exchange list; then 0.6 by recency.
     expect(labels.map((label) => label.entity.name)).toEqual(['Sure', 'Binance', 'Newer', 'Older']);
+  });
+
+  it('comes to the same by the quick way as row by row', async () => {
+    const odd = `${OWN}"0x28c6c06298d514db089934071355e5743bf21d62",ETH,"Quoted, Inc.",EXCHANGE,1,"a;b",2024-02-03
+ 0x28c6c06298d514db089934071355e5743bf21d63 ,eth,Spaces,EXCHANGE,,,
+0x28c6c06298d514db089934071355e5743bf21d64,BTC,Wrong chain,EXCHANGE,,,
+0x28c6c06298d514db089934071355e5743bf21d65,USDT,A token,EXCHANGE,,,
+0x28c6c06298d514db089934071355e5743bf21d66,ETH,Too,EXCHANGE,,,2024-01-01,many
+0x28c6c06298d514db089934071355e5743bf21d67,ETH,Bad date,EXCHANGE,,,2024-13-01
+0x28c6c06298d514db089934071355e5743bf21d68,ETH,Windows,EXCHANGE,,,2024-01-01\r
+
+TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq,TRX,Last row without an end,SCAM,0.5,,2024-01-01`;
+    const outcome = async (name: string, bytes: Uint8Array): Promise<unknown> => {
+      const other = makeWorld();
+      try {
+        const path = other.file(name, '');
+        writeFileSync(path, bytes);
+        const { datasets } = await other.import({ source: 'own', files: [path] });
+        const { dataVersion, real } = (await other.build()).current.meta;
+        const rejects = readFileSync(datasets[0]!.rejectsFile!, 'utf8')
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as { line: number; reason: string });
+        const { records, labels, rejected } = datasets[0]!;
+        const places = rejects.map((one) => `${one.line}: ${one.reason}`);
+        return { dataVersion, real, records, labels, rejected, places };
+      } finally {
+        other.end();
+      }
+    };
+    const quick = await outcome('mine.csv', Buffer.from(odd));
+    expect(quick).toEqual(await outcome('mine.csv.gz', gzipSync(odd)));
+    expect(quick).toMatchObject({ real: { labels: 8, addresses: 8 }, rejected: 6 });
   });
 
   it('cannot be read where the chain is unknown, and says so', async () => {

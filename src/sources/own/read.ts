@@ -72,7 +72,7 @@ async function* readCsvLabels(path: string, mapping: OwnMapping): AsyncGenerator
       columns = parseOwnHeader(row.text, mapping);
       if (columns.ignored.length > 0) yield rejectRow(file, row, ignoredSentence(columns.ignored));
     } else {
-      yield readRow(file, row, columns);
+      yield readOwnRow(file, row, columns);
     }
   }
   if (columns === null)
@@ -82,7 +82,8 @@ async function* readCsvLabels(path: string, mapping: OwnMapping): AsyncGenerator
 const ignoredSentence = (names: readonly string[]): string =>
   `Columns that mean nothing are ignored: ${names.map((name) => `'${name.slice(0, 60)}'`).join(', ')}.`;
 
-function readRow(file: string, row: CsvRow, columns: OwnColumns): AttributedAddress | Reject {
+/** One row of a CSV of own labels, of whatever way of reading. */
+export function readOwnRow(file: string, row: CsvRow, columns: OwnColumns): AttributedAddress | Reject {
   if (row.cells.length !== columns.count) {
     return rejectRow(file, row, `The row has ${row.cells.length} cells in place of ${columns.count}.`);
   }
