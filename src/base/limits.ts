@@ -117,4 +117,8 @@ export const LIMITS = {
   poolTasksMax: 256,
   /** Bytes of one block of a bulk file: 25,000 addresses, 20 ms of work, so that two threads rarely wait for each other. */
   bulkBlockBytes: 1024 * 1024,
+  /** Threads of one bulk run: each maps the index and takes turns at one file; more of them wait for each other. */
+  bulkThreadsMax: 64,
+  /** Ten times the size the index is made for; above it a typing error fills the disk. */
+  synthLabelsMax: 100_000_000,
 } as const;

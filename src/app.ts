@@ -1,0 +1,262 @@
+/**
+ * Composition root: the only place that chooses parts and wires them. Commands ask it for parts; `serve` puts the whole server
+ * together. Parts are opened when first asked for and closed in the opposite order.
+ */
+import { join } from 'node:path';
+import { type Access, createAccess } from './accounts/access.ts';
+import { isoTime, systemClock } from './base/clock.ts';
+import { createLogger } from './base/log.ts';
+import { projectRoot } from './base/paths.ts';
+import { systemRandom } from './base/random.ts';
+import type { Parts, Served } from './cli/parts.ts';
+import type { Config } from './config.ts';
+import { openTransferStore, type TransferStore } from './graph/store.ts';
+import { createHttpApp } from './http/http-app.ts';
+import type { Readiness, UseCases } from './http/ports.ts';
+import { createPool, type WorkerPool } from './jobs/pool.ts';
+import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from './labels/build-index.ts';
+import { type ListFreshness, openFreshness } from './labels/freshness.ts';
+import type { SnapshotSet } from './labels/index/reader.ts';
+import { openSnapshotSet } from './labels/index/snapshot-set.ts';
+import { loadRulebook } from './labels/map.ts';
+import { startRefreshing } from './labels/refresh.ts';
+import { labelsFolderOf, openLabelStore } from './labels/store.ts';
+import { loadPolicy } from './risk/policy.ts';
+import type { ScreeningDeps } from './screening/deps.ts';
+import { createLabelSet, createLabelSetWriter } from './screening/label-set.ts';
+import { createOracleWriter } from './screening/oracle.ts';
+import { createSanctionsCheckWriter } from './screening/sanctions-check.ts';
+import { createScreening } from './screening/screen.ts';
+
+/** How often a server looks for a snapshot that another process published. One `stat` a look. */
+const SNAPSHOT_LOOK_MS = 1_000;
+const HOUR_MS = 3_600_000;
+
+/** Where each store stands inside the folder of state. */
+const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
+export const transfersFolderOf = (dataDir: string): string => join(dataDir, 'transfers');
+
+/** Opens what commands need, as they need it. Throws INVALID_CONFIG and what the stores throw. */
+export function openParts(config: Config, version: string): Parts {
+  const log = createLogger({ level: config.logLevel });
+  const clock = systemClock;
+  const { dataDir } = config;
+  const snapshotsFolder = snapshotsFolderOf(dataDir);
+  const closers: (() => Promise<void> | void)[] = [];
+
+  /** Opens a part once, and remembers to close it. */
+  const once = <T>(open: () => T, close: (part: T) => Promise<void> | void): (() => T) => {
+    let part: { readonly value: T } | null = null;
+    return () => {
+      if (part === null) {
+        const value = open();
+        part = { value };
+        closers.push(() => close(value));
+      }
+      return part.value;
+    };
+  };
+
+  const store = openLabelStore({ dataDir });
+  const rules = loadRulebook();
+  const policy = once(
+    () => loadPolicy(rules.taxonomy.rows),
+    () => {},
+  );
+  const freshnessReader = once(
+    () => openFreshness({ labelsFolder: labelsFolderOf(dataDir) }),
+    () => {},
+  );
+  const freshness = (): ListFreshness => freshnessReader().listFreshness(clock.now(), config.listMaxAgeDays);
+  const access = once<Access>(
+    () => createAccess({ folder: accountsFolderOf(dataDir) }, { clock, random: systemRandom, log }),
+    (part) => part.close(),
+  );
+  const snapshots = once<SnapshotSet>(
+    () => openSnapshotSet(snapshotsFolder, { log }),
+    (part) => part.close(),
+  );
+  const transferStores = {
+    read: once<TransferStore>(
+      () => openTransferStore({ path: transfersFolderOf(dataDir), readOnly: true }),
+      (part) => part.close(),
+    ),
+    write: once<TransferStore>(
+      () => openTransferStore({ path: transfersFolderOf(dataDir), readOnly: false }),
+      (part) => part.close(),
+    ),
+  };
+  const screeningDeps = (): ScreeningDeps => ({
+    labels: snapshots(),
+    freshness,
+    policy: policy(),
+    clock,
+    transfers: transferStores.read(),
+  });
+
+  const importDeps = { store, rules, clock, log };
+
+  async function prepare(): Promise<void> {
+    await ensureShipped(importDeps);
+    await buildLabelIndex({ snapshotsFolder }, importDeps);
+  }
+
+  function useCases(pool: WorkerPool): UseCases {
+    const deps = screeningDeps();
+    return {
+      labelSet: createLabelSetWriter(deps),
+      labelSetVersion: () => labelSetVersion(deps.labels.current.meta.dataVersion, freshness()),
+      sanctionsCheck: createSanctionsCheckWriter(deps),
+      oracle: createOracleWriter(deps),
+      bulk: (body, signal) => pool.run('bulk-labels', body, { signal }),
+      screening: (request, signal) => pool.run('screening', request, { signal }),
+    };
+  }
+
+  async function serve(): Promise<Served> {
+    const accounts = access();
+    const pool = createPool(
+      {
+        threads: config.workers,
+        snapshotsFolder,
+        labelsFolder: labelsFolderOf(dataDir),
+        transfersFolder: transfersFolderOf(dataDir),
+        listMaxAgeDays: config.listMaxAgeDays,
+        logLevel: config.logLevel,
+      },
+      { log },
+    );
+    const labels = snapshots();
+    const app = createHttpApp(
+      {
+        backend: config.httpBackend,
+        host: config.host,
+        port: config.port,
+        tls: config.tls,
+        publicHost: config.publicHost,
+        trustedProxies: config.trustedProxies,
+        version,
+      },
+      {
+        clock,
+        random: systemRandom,
+        log,
+        access: accounts,
+        useCases: useCases(pool),
+        readiness: () => readinessOf(labels, freshness(), config),
+        gauges: [
+          {
+            name: 'assay_pool_tasks',
+            help: 'Tasks of the worker pool that wait or run.',
+            value: () => pool.pending,
+          },
+          {
+            name: 'assay_labels_real',
+            help: 'Labels of the published snapshot, synthetic ones not counted.',
+            value: () => labels.current.meta.real.labels,
+          },
+          {
+            name: 'assay_labels_synthetic',
+            help: 'Synthetic labels of the published snapshot.',
+            value: () => labels.current.meta.synthetic.labels,
+          },
+        ],
+      },
+    );
+    let listening: Awaited<ReturnType<typeof app.listen>>;
+    try {
+      listening = await app.listen();
+    } catch (error) {
+      await pool.close();
+      throw error;
+    }
+    // Only a server that could take its port makes a key: a second start by mistake leaves nothing behind.
+    const isFirst = accounts.keys.list().length === 0;
+    const firstKey = isFirst ? (await accounts.keys.create({ name: 'first key' })).apiKey : null;
+    const look = setInterval(() => {
+      if (labels.refresh()) pool.refresh();
+    }, SNAPSHOT_LOOK_MS);
+    look.unref();
+    const refreshing = config.syncEnabled
+      ? startRefreshing(
+          {
+            command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
+            intervalMs: config.syncIntervalHours * HOUR_MS,
+          },
+          { clock, random: systemRandom, log },
+        )
+      : null;
+    log.info(
+      { url: listening.url, backend: listening.backend, labels: labels.current.meta.real.labels },
+      'serving',
+    );
+    return {
+      url: listening.url,
+      backend: listening.backend,
+      firstKey,
+      async stop() {
+        clearInterval(look);
+        await Promise.all([refreshing?.stop(), app.close()]);
+        await pool.close();
+        log.info('stopped');
+      },
+    };
+  }
+
+  return {
+    ...importDeps,
+    dataDir,
+    snapshotsFolder,
+    threads: config.workers + 1,
+    bulkDeps: {
+      snapshotsFolder,
+      labelsFolder: labelsFolderOf(dataDir),
+      listMaxAgeDays: config.listMaxAgeDays,
+      clock,
+    },
+    syncFrom: config.syncFrom,
+    keys: () => access().keys,
+    snapshots,
+    transfers: (mode) => transferStores[mode](),
+    labelSet: () => createLabelSet(screeningDeps()),
+    screening: () => createScreening(screeningDeps()),
+    prepare,
+    serve,
+    async close() {
+      for (const close of closers.reverse()) await close();
+    },
+  };
+}
+
+/** Names all that an answer of labels depends on: the snapshot, and which lists are loaded and fresh. */
+function labelSetVersion(dataVersion: string, { asOf, stale }: ListFreshness): string {
+  return [dataVersion, asOf ?? 'none', ...stale].join('.').replace(/[^\w.:-]/g, '_');
+}
+
+function readinessOf(labels: SnapshotSet, freshness: ListFreshness, config: Config): Readiness {
+  const { meta } = labels.current;
+  const groups = Object.values(freshness.groups);
+  const stale = groups.filter((group) => !group.fresh);
+  const failing = config.readyNeedsFreshLists ? stale : [];
+  return {
+    ready: failing.length === 0,
+    reasons: failing.map((group) =>
+      group.loaded
+        ? `The ${group.group} sanctions list was last checked at ${group.checkedAt}, more than ${config.listMaxAgeDays} days before ${isoTime(systemClock.now())}.`
+        : `The ${group.group} sanctions list was never loaded.`,
+    ),
+    snapshot: {
+      dataVersion: meta.dataVersion,
+      builtAt: meta.builtAt,
+      addresses: meta.real.addresses,
+      labels: meta.real.labels,
+      syntheticLabels: meta.synthetic.labels,
+    },
+    lists: groups.map(({ group, publishedAt, checkedAt, fresh }) => ({
+      list: group,
+      publishedAt,
+      checkedAt,
+      stale: !fresh,
+    })),
+  };
+}

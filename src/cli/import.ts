@@ -1,0 +1,92 @@
+/** `assay import <source> <file…>`: reads publishers' files into the store of labels. */
+import type { Command } from 'commander';
+import { AssayError } from '../base/errors.ts';
+import { type DatasetReport, type ImportReport, importFiles } from '../labels/import.ts';
+import { IMPORT_SOURCES, parseImportSource } from '../labels/import-sources.ts';
+import { answer, type Terminal, table } from './context.ts';
+import type { Parts } from './parts.ts';
+import { createProgress } from './progress.ts';
+
+/** `address=wallet,entity=owner` as a mapping from the file's column to our field. */
+function mappingFrom(text: string): Record<string, string> {
+  const mapping: Record<string, string> = {};
+  for (const pair of text.split(',')) {
+    const [field, column, more] = pair.split('=').map((part) => part.trim());
+    if (!field || !column || more !== undefined) {
+      throw new AssayError('INVALID_REQUEST', `--map: '${pair}' is not of the form field=column.`);
+    }
+    mapping[column] = field;
+  }
+  return mapping;
+}
+
+const HEAD = ['DATASET', 'STATUS', 'PUBLISHED', 'RECORDS', 'LABELS', 'REJECTED', 'REJECTS FILE'];
+
+const row = (report: DatasetReport): readonly string[] => [
+  report.dataset,
+  report.status,
+  report.publishedAt ?? '-',
+  String(report.records),
+  String(report.labels),
+  String(report.rejected),
+  report.rejectsFile ?? '-',
+];
+
+/** What an import did, for people: a row a dataset, a line a list. */
+export function importLines(datasets: readonly DatasetReport[]): readonly string[] {
+  const lists = datasets.flatMap((dataset) => dataset.lists);
+  return [
+    ...table([HEAD, ...datasets.map(row)]),
+    ...lists.map(
+      (change) =>
+        `${change.list} of ${change.publishedAt}: ${change.parties} parties, ${change.wallets} wallets; now ` +
+        `${change.inForce} wallets in force, ${change.delisted} delisted (newest file: ${change.newestAt ?? '-'}).`,
+    ),
+  ];
+}
+
+export function addImportCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  program
+    .command('import')
+    .description("read files of a publisher's format into the store of labels (then: index build)")
+    .argument('<source>', IMPORT_SOURCES.join(', '))
+    .argument('<file...>', 'plain, .gz or .zip; files that belong together (the legacy CSV set) in one call')
+    .option('--published <date>', 'publication date of a list whose file does not say it (YYYY-MM-DD)')
+    .option('--force', 'accept a list that would delist more than half of its parties')
+    .option('--map <pairs>', 'own: field=column,… where the columns have other names')
+    .option('--dataset <name>', 'name of the dataset, in place of the one the source gives it')
+    .option('--json', 'answer as JSON')
+    .action(
+      async (
+        sourceText: string,
+        files: string[],
+        options: { published?: string; force?: boolean; map?: string; dataset?: string; json?: boolean },
+      ) => {
+        const progress = createProgress(terminal);
+        try {
+          const report: ImportReport = await importFiles(
+            {
+              source: parseImportSource(sourceText),
+              files,
+              force: options.force ?? false,
+              ...(options.published === undefined ? {} : { published: options.published }),
+              ...(options.map === undefined ? {} : { mapping: mappingFrom(options.map) }),
+              ...(options.dataset === undefined ? {} : { dataset: options.dataset }),
+              onProgress: ({ file, records }) => progress.update(file, records, null, 'records'),
+              signal: terminal.signal,
+            },
+            parts(),
+          );
+          progress.end();
+          answer(terminal, options.json ?? false, report, () => [
+            ...importLines(report.datasets),
+            report.changed
+              ? 'Run `assay index build` to publish what changed.'
+              : 'The store held all of this already.',
+          ]);
+        } finally {
+          progress.end();
+        }
+      },
+    );
+}

@@ -1,0 +1,155 @@
+/** `assay index build|stats|verify|synth`: the label snapshot. */
+import { createHash } from 'node:crypto';
+import type { Command } from 'commander';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { buildLabelIndex } from '../labels/build-index.ts';
+import { importSegment } from '../labels/import.ts';
+import { currentSnapshot } from '../labels/index/folder.ts';
+import type { SnapshotMeta } from '../labels/index/reader.ts';
+import { type IndexStats, readIndexStats } from '../labels/index/stats.ts';
+import { synthSegment } from '../labels/index/synth.ts';
+import { assertSound } from '../labels/index/verify.ts';
+import { answer, type Terminal, table } from './context.ts';
+import type { Parts } from './parts.ts';
+import { createProgress } from './progress.ts';
+
+const countLine = (what: string, counts: SnapshotMeta['real']): string =>
+  `${what}: ${counts.labels} labels on ${counts.addresses} addresses, ${counts.entities} entities`;
+
+const metaLines = (meta: Omit<SnapshotMeta, 'layout'>): readonly string[] => [
+  `snapshot ${meta.dataVersion}, built ${meta.builtAt}`,
+  countLine('real', meta.real),
+  countLine('synthetic', meta.synthetic),
+];
+
+function statsLines({ meta, bytesOnDisk, path }: IndexStats): readonly string[] {
+  const largestFirst = (counts: Readonly<Record<string, number>>): [string, string][] =>
+    Object.entries(counts)
+      .sort(([, a], [, b]) => b - a)
+      .map(([name, count]) => [name, String(count)]);
+  return [
+    ...metaLines(meta),
+    `${(bytesOnDisk / 2 ** 20).toFixed(1)} MiB in ${path}`,
+    '',
+    ...table([
+      ['SOURCE', 'DATASET', 'LABELS', 'PUBLISHED', 'IMPORTED'],
+      ...meta.sources.map((source) => [
+        source.id,
+        source.dataset,
+        String(source.labels),
+        source.publishedAt ?? '-',
+        source.importedAt,
+      ]),
+    ]),
+    '',
+    ...table([['CHAIN', 'LABELS'], ...largestFirst(meta.byChain)]),
+    '',
+    ...table([['CATEGORY', 'LABELS'], ...largestFirst(meta.byCategory)]),
+  ];
+}
+
+function wholeNumber(option: string, text: string, min: number, max: number): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `${option} is '${text}', but it must be a whole number from ${min} to ${max}.`,
+  );
+}
+
+export function addIndexCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  const index = program.command('index').description('build, describe and check the label snapshot');
+
+  index
+    .command('build')
+    .description('build a snapshot of the store of labels and publish it; a running server swaps to it')
+    .option('--force', 'build even where nothing has changed')
+    .option('--json', 'answer as JSON')
+    .action(async (options: { force?: boolean; json?: boolean }) => {
+      const progress = createProgress(terminal);
+      try {
+        const opened = parts();
+        const report = await buildLabelIndex(
+          {
+            snapshotsFolder: opened.snapshotsFolder,
+            force: options.force ?? false,
+            signal: terminal.signal,
+            onProgress: ({ phase, done, total }) => progress.update(phase, done, total, 'labels'),
+          },
+          opened,
+        );
+        progress.end();
+        answer(terminal, options.json ?? false, report, ({ meta }) =>
+          meta === null ? ['The published snapshot holds all of this already.'] : metaLines(meta),
+        );
+      } finally {
+        progress.end();
+      }
+    });
+
+  index
+    .command('stats')
+    .description('what the published snapshot holds, real and synthetic apart')
+    .option('--json', 'answer as JSON')
+    .action(async (options: { json?: boolean }) => {
+      answer(terminal, options.json ?? false, await readIndexStats(parts().snapshotsFolder), statsLines);
+    });
+
+  index
+    .command('verify')
+    .description('check every byte of the published snapshot against its checksums')
+    .option('--json', 'answer as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const root = parts().snapshotsFolder;
+      const path = currentSnapshot(root);
+      if (path === null)
+        throw new AssayError(
+          'NOT_READY',
+          `No label index was built yet in ${root}. Run 'assay index build'.`,
+        );
+      answer(terminal, options.json ?? false, await assertSound(path), (report) => [
+        `Snapshot ${report.dataVersion} is sound: ${report.addresses} addresses, ${report.templates} label templates.`,
+      ]);
+    });
+
+  index
+    .command('synth')
+    .description('add deterministic synthetic labels, for load tests; counted apart everywhere')
+    .requiredOption('--count <n>', 'number of labels')
+    .requiredOption('--seed <s>', 'seed: same seed, same labels')
+    .option('--json', 'answer as JSON')
+    .action(async (options: { count: string; seed: string; json?: boolean }) => {
+      const count = wholeNumber('--count', options.count, 1, LIMITS.synthLabelsMax);
+      const seed = wholeNumber('--seed', options.seed, 0, 0xffff_ffff);
+      const progress = createProgress(terminal);
+      try {
+        const report = await importSegment(
+          {
+            source: 'synthetic',
+            dataset: 'synthetic',
+            layout: 'SYNTHETIC',
+            contentHash: createHash('sha256').update(`synthetic ${count} ${seed}`).digest('hex'),
+            files: [],
+            publishedAt: null,
+            write: async (path) => {
+              const stats = await synthSegment(path, {
+                count,
+                seed,
+                signal: terminal.signal,
+                onProgress: (labels) => progress.update('synth', labels, count, 'labels'),
+              });
+              return { labels: stats.labels, records: stats.labels };
+            },
+          },
+          parts(),
+        );
+        progress.end();
+        answer(terminal, options.json ?? false, report, () => [
+          `${report.labels} synthetic labels in the store. Run \`assay index build\` to publish them.`,
+        ]);
+      } finally {
+        progress.end();
+      }
+    });
+}

@@ -1,0 +1,91 @@
+/** `assay keys create|list|revoke`: API keys, beside a running server or without one. */
+import type { Command } from 'commander';
+import { type KeyRecord, PERMISSIONS, type Permission } from '../accounts/keys.ts';
+import { PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
+import { AssayError } from '../base/errors.ts';
+import { answer, type Terminal, table } from './context.ts';
+import type { Parts } from './parts.ts';
+
+function permissionsFrom(text: string): readonly Permission[] {
+  return text.split(',').map((word) => {
+    const permission = PERMISSIONS.find((known) => known === word.trim());
+    if (permission) return permission;
+    throw new AssayError('INVALID_REQUEST', `--permissions: '${word}' is none of ${PERMISSIONS.join(', ')}.`);
+  });
+}
+
+function planFrom(text: string): PlanName {
+  const plan = PLAN_NAMES.find((known) => known === text.toUpperCase());
+  if (plan) return plan;
+  throw new AssayError('INVALID_REQUEST', `--plan: '${text}' is none of ${PLAN_NAMES.join(', ')}.`);
+}
+
+const row = (key: KeyRecord): readonly string[] => [
+  key.id,
+  key.status,
+  `${key.prefix}…${key.last4}`,
+  key.plan,
+  key.createdAt,
+  key.permissions.join(','),
+  key.name,
+];
+
+const HEAD = ['ID', 'STATUS', 'KEY', 'PLAN', 'CREATED', 'PERMISSIONS', 'NAME'];
+
+export function addKeysCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  const keys = program.command('keys').description('create, list and revoke API keys');
+
+  keys
+    .command('create')
+    .description('create a key and print it once')
+    .requiredOption('--name <name>', 'what the key is for')
+    .option('--permissions <list>', `some of ${PERMISSIONS.join(',')} (default: all)`)
+    .option('--account <id>', "account that the key belongs to (default: the installation's own)")
+    .option('--plan <plan>', `plan of a new account: ${PLAN_NAMES.join(', ')} (default: FREE)`)
+    .option('--json', 'answer as JSON')
+    .action(
+      async (options: {
+        name: string;
+        permissions?: string;
+        account?: string;
+        plan?: string;
+        json?: boolean;
+      }) => {
+        const created = await parts()
+          .keys()
+          .create({
+            name: options.name,
+            ...(options.permissions === undefined
+              ? {}
+              : { permissions: permissionsFrom(options.permissions) }),
+            ...(options.account === undefined ? {} : { accountId: options.account }),
+            ...(options.plan === undefined ? {} : { plan: planFrom(options.plan) }),
+          });
+        const data = { ...created.record, apiKey: created.apiKey };
+        answer(terminal, options.json ?? false, data, () => [
+          created.apiKey,
+          'This is the only time the key is shown.',
+        ]);
+      },
+    );
+
+  keys
+    .command('list')
+    .description('list all keys, oldest first')
+    .option('--account <id>', 'keys of one account')
+    .option('--json', 'answer as JSON')
+    .action((options: { account?: string; json?: boolean }) => {
+      const records = parts().keys().list(options.account);
+      answer(terminal, options.json ?? false, records, () => table([HEAD, ...records.map(row)]));
+    });
+
+  keys
+    .command('revoke')
+    .description('revoke a key for good; a running server refuses it from its next request on')
+    .argument('<id>', 'id of the key, as `keys list` prints it')
+    .option('--json', 'answer as JSON')
+    .action(async (id: string, options: { json?: boolean }) => {
+      const record = await parts().keys().revoke(id);
+      answer(terminal, options.json ?? false, record, () => [`${record.id} (${record.name}) is revoked.`]);
+    });
+}

@@ -1,0 +1,41 @@
+/** What the commands ask of the composition root. A part is opened when a command first needs it and closed at the end. */
+import type { KeyStore } from '../accounts/keys.ts';
+import type { TransferStore } from '../graph/store.ts';
+import type { ImportDeps } from '../labels/import.ts';
+import type { SnapshotSet } from '../labels/index/reader.ts';
+import type { BulkFileDeps } from '../screening/bulk-file.ts';
+import type { LabelSetQuery } from '../screening/label-set.ts';
+import type { ScreeningQuery } from '../screening/screen.ts';
+
+export interface Served {
+  readonly url: string;
+  readonly backend: string;
+  /** The key that this first start made, to be shown once; null where keys existed. */
+  readonly firstKey: string | null;
+  /** Finishes what was taken, then closes everything. */
+  stop(): Promise<void>;
+}
+
+export interface Parts extends ImportDeps {
+  /** Folder of all state. */
+  readonly dataDir: string;
+  /** Folder of the label snapshots. */
+  readonly snapshotsFolder: string;
+  /** Threads that bulk work uses unless told otherwise: one a core. */
+  readonly threads: number;
+  readonly bulkDeps: BulkFileDeps;
+  /** The mirror that stands in for the publishers; null asks the publishers. */
+  readonly syncFrom: string | null;
+  keys(): KeyStore;
+  /** The published label snapshot. Throws NOT_READY where none was built yet. */
+  snapshots(): SnapshotSet;
+  /** The transfer store; only ingest opens it for writing. */
+  transfers(mode: 'read' | 'write'): TransferStore;
+  labelSet(): LabelSetQuery;
+  screening(): ScreeningQuery;
+  /** Imports what ships with the product and builds the index where either is missing. */
+  prepare(): Promise<void>;
+  /** Starts the server. Throws LISTEN_FAILED where the port is taken. */
+  serve(): Promise<Served>;
+  close(): Promise<void>;
+}

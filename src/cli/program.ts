@@ -1,0 +1,52 @@
+/** The command line as a whole: every command under one program, with one way to fail. */
+import { Command, CommanderError } from 'commander';
+import { errorLine, type Terminal } from './context.ts';
+import type { Parts } from './parts.ts';
+
+/** Adds one command (or a group) to the program. `parts` opens what the command needs, when it runs. */
+export type CommandModule = (program: Command, terminal: Terminal, parts: () => Parts) => void;
+
+/** Runs one command line and returns the exit code: 0, or 1 after one clear line on stderr. */
+export async function runProgram(
+  commands: readonly CommandModule[],
+  args: readonly string[],
+  terminal: Terminal,
+  openParts: () => Parts,
+  version: string,
+): Promise<number> {
+  let opened: Parts | null = null;
+  const parts = (): Parts => {
+    opened ??= openParts();
+    return opened;
+  };
+  const program = new Command('assay')
+    .description('Wallet risk screening and entity intelligence, self-hosted.')
+    .version(version)
+    .showHelpAfterError('(add --help for what it takes)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.out.write(text),
+      writeErr: (text) => void terminal.err.write(text),
+    });
+  for (const add of commands) add(program, terminal, parts);
+  inheritSettings(program);
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return 0;
+  } catch (error) {
+    // Commander has written its own sentence (or the help that was asked for) already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
+    terminal.err.write(errorLine(error));
+    return 1;
+  } finally {
+    await (opened as Parts | null)?.close();
+  }
+}
+
+/** Subcommands throw instead of exiting, and write where the program writes, as deep as they are nested. */
+function inheritSettings(command: Command): void {
+  for (const child of command.commands) {
+    child.copyInheritedSettings(command);
+    inheritSettings(child);
+  }
+}

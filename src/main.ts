@@ -1,0 +1,58 @@
+#!/usr/bin/env node
+/** The `assay` command: builds the terminal, hands over to the program, and exits with its code. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openParts } from './app.ts';
+import { systemClock } from './base/clock.ts';
+import { projectRoot } from './base/paths.ts';
+import { addBulkCommand } from './cli/bulk.ts';
+import type { Terminal } from './cli/context.ts';
+import { addImportCommand } from './cli/import.ts';
+import { addIndexCommand } from './cli/index-command.ts';
+import { addIngestCommand } from './cli/ingest.ts';
+import { addKeysCommand } from './cli/keys.ts';
+import { addLookupCommand, addScreenCommand } from './cli/lookup.ts';
+import { runProgram } from './cli/program.ts';
+import { addServeCommand } from './cli/serve.ts';
+import { addSyncCommand } from './cli/sync.ts';
+import { loadConfig } from './config.ts';
+
+const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
+  version: string;
+};
+
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  // The second signal finds no listener and ends the process at once.
+  process.once(signal, () => stopping.abort());
+}
+// A reader that went away (`| head`) is no fault of ours.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+const terminal: Terminal = {
+  out: process.stdout,
+  err: process.stderr,
+  clock: systemClock,
+  signal: stopping.signal,
+};
+
+process.exitCode = await runProgram(
+  [
+    addServeCommand,
+    addSyncCommand,
+    addImportCommand,
+    addIndexCommand,
+    addLookupCommand,
+    addScreenCommand,
+    addBulkCommand,
+    addIngestCommand,
+    addKeysCommand,
+  ],
+  process.argv.slice(2),
+  terminal,
+  () => openParts(loadConfig(), version),
+  version,
+);
