@@ -75,6 +75,12 @@ export const effectiveUsd = (
   policy: RiskPolicy,
 ): number => (flow.valueUsd ?? 0) + flow.unpricedTransfers * policy.unpricedTransferUsd;
 
+/** Whole points of one label: the weight of its category times its confidence. */
+export const labelPoints = (
+  { category, confidence }: Pick<OwnershipEvidence, 'category' | 'confidence'>,
+  policy: RiskPolicy,
+): number => Math.round(policy.weights[category] * confidence);
+
 /**
  * Points of the strongest thing the address itself is: a sanction in force, else the label of the greatest weight times
  * confidence. Labels are not added up: three publishers of one fact are one fact.
@@ -90,8 +96,7 @@ function ownershipFactor(evidence: RiskEvidence, policy: RiskPolicy): ScoreFacto
       evidence: unique(evidence.sanctions).slice(0, EVIDENCE_LISTED_MAX),
     };
   }
-  const pointsOf = (label: OwnershipEvidence): number =>
-    Math.round(policy.weights[label.category] * label.confidence);
+  const pointsOf = (label: OwnershipEvidence): number => labelPoints(label, policy);
   let strongest: OwnershipEvidence | null = null;
   for (const label of evidence.labels) {
     const better = strongest === null ? 1 : pointsOf(label) - pointsOf(strongest);

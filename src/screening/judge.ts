@@ -61,13 +61,13 @@ function sanctionReason(entry: SanctionsEntry, verified: boolean, asOf: string |
 }
 
 /** Label points or a threat from which on a label is worth a reason. */
-function isWorthReason(label: Label, policy: RiskPolicy): boolean {
+export function isWorthReason(label: Label, policy: RiskPolicy): boolean {
   if (label.threatLevel === 'MEDIUM' || label.threatLevel === 'HIGH' || label.threatLevel === 'CRITICAL')
     return true;
   return policy.weights[label.category] * label.confidence >= 1;
 }
 
-function labelReason(label: Label): Reason {
+export function labelReason(label: Label): Reason {
   return {
     code: 'LABEL',
     severity: label.threatLevel === 'SAFE' ? 'LOW' : label.threatLevel,

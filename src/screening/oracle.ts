@@ -2,13 +2,13 @@
 import { isoTime } from '../base/clock.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
 import type { Entity, Label } from '../labels/label.ts';
-import type { RiskPolicy } from '../risk/policy.ts';
-import { score } from '../risk/score.ts';
+import { type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
+import { labelPoints, score } from '../risk/score.ts';
 import { copyInto, createHeadWriter, type Found, fieldsJson, fragment, integerInto } from './answer-bytes.ts';
 import type { OracleAnswer, OracleQuota, Verdict } from './answers.ts';
 import { createLabelContext, type LabelContext } from './context.ts';
 import type { LabelDeps } from './deps.ts';
-import { labelEvidence, labelReasons } from './judge.ts';
+import { isWorthReason, labelEvidence, labelReason, labelReasons } from './judge.ts';
 import { parseSubject } from './subject.ts';
 
 export type OracleQuery = (chainText: string, addressText: string, quota: OracleQuota) => OracleAnswer;
@@ -30,7 +30,23 @@ function verdictOf(points: number, sanctioned: boolean, isStale: boolean, policy
   return isStale || points >= policy.levels.MEDIUM ? 'warning' : 'safe';
 }
 
-function judge(labels: readonly Label[], { staleReason }: LabelContext, policy: RiskPolicy): Judgement {
+/** The most common case apart, which spares it the making of evidence: one label, and no list has ever named the address. */
+function judgeLone(label: Label, { staleReason }: LabelContext, policy: RiskPolicy): Judgement {
+  const points = labelPoints(label, policy);
+  const reasons = isWorthReason(label, policy) ? [labelReason(label)] : [];
+  return {
+    verdict: verdictOf(points, false, staleReason !== null, policy),
+    score: points,
+    riskLevel: riskLevelOf(points, policy),
+    sanctioned: false,
+    reasons: staleReason ? [...reasons, staleReason] : reasons,
+  };
+}
+
+function judge(labels: readonly Label[], context: LabelContext, policy: RiskPolicy): Judgement {
+  const lone = labels.length === 1 ? labels[0] : undefined;
+  if (lone?.sanctions.length === 0) return judgeLone(lone, context, policy);
+  const { staleReason } = context;
   const evidence = labelEvidence(labels, policy);
   const { riskScore, riskLevel } = score(evidence, policy);
   const sanctioned = evidence.sanctions.length > 0;
@@ -82,8 +98,10 @@ interface Rendered {
   readonly unknown: Buffer;
   /** The same for a labelled one, behind its judgement. */
   readonly knownRest: Buffer;
+  /** The judgement of a lone label that gives no reason, by its points: exchanges and the like, most of all labels. */
+  readonly quiet: Map<number, Buffer>;
   /**
-   * The judgement of a lone label by the object of its entity: a snapshot hands the same one out with every label of a template,
+   * The judgement of any other lone label by the object of its entity: a snapshot hands the same one out with every label of a template,
    * and millions of addresses share a template. Gone with the snapshot's own memory of the entity.
    */
   readonly ofTemplate: WeakMap<Entity, { readonly label: Label; readonly judgement: Buffer }>;
@@ -116,19 +134,27 @@ export function createOracleWriter(deps: LabelDeps): OracleWriter {
       context,
       unknown: fragment(fieldsJson(judge(UNLABELLED, context, policy)) + rest(false)),
       knownRest: fragment(rest(true)),
+      quiet: new Map(),
       ofTemplate: new WeakMap(),
     };
   };
 
-  const judgementOf = (labels: readonly Label[], { context, ofTemplate }: Rendered): Buffer => {
-    const label = labels[0];
-    const isLone = labels.length === 1;
-    if (label && isLone) {
-      const known = ofTemplate.get(label.entity);
-      if (known && isJudgedAlike(known.label, label)) return known.judgement;
+  const judgementOf = (labels: readonly Label[], { context, quiet, ofTemplate }: Rendered): Buffer => {
+    const render = (): Buffer => fragment(fieldsJson(judge(labels, context, policy)));
+    const label = labels.length === 1 ? labels[0] : undefined;
+    if (!label) return render();
+    if (label.sanctions.length === 0 && !isWorthReason(label, policy)) {
+      const points = labelPoints(label, policy);
+      const known = quiet.get(points);
+      if (known) return known;
+      const judgement = render();
+      quiet.set(points, judgement);
+      return judgement;
     }
-    const judgement = fragment(fieldsJson(judge(labels, context, policy)));
-    if (label && isLone) ofTemplate.set(label.entity, { label, judgement });
+    const known = ofTemplate.get(label.entity);
+    if (known && isJudgedAlike(known.label, label)) return known.judgement;
+    const judgement = render();
+    ofTemplate.set(label.entity, { label, judgement });
     return judgement;
   };
 

@@ -4,6 +4,7 @@ import type { OracleQuota } from '../../src/screening/answers.ts';
 import { createLabelSet, createLabelSetWriter } from '../../src/screening/label-set.ts';
 import { createOracle, createOracleWriter } from '../../src/screening/oracle.ts';
 import { createSanctionsCheck, createSanctionsCheckWriter } from '../../src/screening/sanctions-check.ts';
+import { createScreening } from '../../src/screening/screen.ts';
 import { allFresh, BTC_WALLET, createWorld, someStale, WALLETS, type World } from './world.ts';
 
 let world: World;
@@ -198,6 +199,16 @@ describe('the oracle', () => {
 
   it('says of an unknown address that nothing was assessed', () => {
     expect(ask(WALLETS.unknown)).toMatchObject({ verdict: 'safe', score: 0, assessed: false, reasons: [] });
+  });
+
+  it('scores what an address is exactly as a screening does', () => {
+    const screen = createScreening(world.deps);
+    for (const address of Object.values(WALLETS)) {
+      const own = screen({ chain: 'ETH', address }).scoreBreakdown.filter(
+        (factor) => factor.riskType === 'OWNERSHIP',
+      );
+      expect(ask(address).score).toBe(own.reduce((sum, factor) => sum + factor.points, 0));
+    }
   });
 
   it('repeats the quota and says how long it holds', () => {
