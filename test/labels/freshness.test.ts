@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freshnessOf, type ListChecks, openFreshness, writeListChecks } from '../../src/labels/freshness.ts';
+
+const NOW = Date.UTC(2026, 10, 21);
+const check = (checkedAt: string, publishedAt = '2026-11-01') => ({ checkedAt, publishedAt, records: 10 });
+const fresh = check('2026-11-20T10:00:00.000Z');
+const ALL: ListChecks = { OFAC_SDN: fresh, OFAC_CONS: fresh, EU: fresh, UN: fresh, UK: fresh, CH: fresh };
+
+describe('freshness of the lists', () => {
+  it('is complete only when all five groups are loaded and were checked within the maximum age', () => {
+    expect(freshnessOf(ALL, NOW, 7)).toMatchObject({ complete: true, stale: [] });
+    expect(freshnessOf({}, NOW, 7)).toMatchObject({
+      complete: false,
+      stale: ['US', 'EU', 'UN', 'UK', 'CH'],
+      asOf: null,
+    });
+    expect(freshnessOf({ ...ALL, UN: check('2026-11-13T00:00:00.000Z') }, NOW, 7).stale).toEqual(['UN']);
+    expect(freshnessOf({ ...ALL, UN: check('2026-11-14T00:00:00.000Z') }, NOW, 7).stale).toEqual([]);
+  });
+
+  it('counts the age from the check, not from the publication', () => {
+    expect(
+      freshnessOf({ ...ALL, CH: check('2026-11-20T00:00:00.000Z', '2024-01-01') }, NOW, 7).complete,
+    ).toBe(true);
+  });
+
+  it('needs both lists of the US, and dates the group by the one that lags behind', () => {
+    const { OFAC_CONS: _, ...one } = ALL;
+    expect(freshnessOf(one, NOW, 7).groups.US).toMatchObject({
+      loaded: false,
+      fresh: false,
+      publishedAt: null,
+    });
+    const lagging = freshnessOf(
+      { ...ALL, OFAC_CONS: check('2026-11-10T00:00:00.000Z', '2026-10-01') },
+      NOW,
+      7,
+    );
+    expect(lagging.groups.US).toMatchObject({
+      loaded: true,
+      fresh: false,
+      publishedAt: '2026-10-01',
+      checkedAt: '2026-11-10T00:00:00.000Z',
+      records: 20,
+    });
+    expect(lagging.asOf).toBe('2026-11-10T00:00:00.000Z');
+  });
+});
+
+describe('the reader', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'assay-freshness-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('sees what another process writes, within a second', () => {
+    const reader = openFreshness({ labelsFolder: folder });
+    expect(reader.listFreshness(NOW, 7).complete).toBe(false);
+    writeListChecks(folder, ALL);
+    expect(reader.listFreshness(NOW + 500, 7).complete).toBe(false);
+    expect(reader.listFreshness(NOW + 1_500, 7).complete).toBe(true);
+    writeListChecks(folder, { EU: check('2026-01-01T00:00:00.000Z') });
+    expect(reader.listFreshness(NOW + 3_000, 7).stale).toEqual(['EU']);
+  });
+});
