@@ -261,7 +261,8 @@ async function measureRead(path: string, folder: string, count: number, seed: nu
 const ROUNDS = 5;
 const best = (round: () => number): number => Math.max(...Array.from({ length: ROUNDS }, round));
 
-const perSecond = (work: number, startMs: number): number => (work / (systemClock.monotonic() - startMs)) * 1000;
+const perSecond = (work: number, startMs: number): number =>
+  (work / (systemClock.monotonic() - startMs)) * 1000;
 
 function hitLoop(reader: LabelReader, { keys, keyOffsets }: Sample): number {
   const start = systemClock.monotonic();
@@ -367,15 +368,22 @@ async function buildBtree(path: string, file: string): Promise<void> {
     target.transactionSync(() => {
       const to = Math.min(addresses, from + 500_000);
       // Keys are copied: lmdb-js must not be handed a view of another environment's map.
-      for (let index = from; index < to; index++) target.putSync(Buffer.from(slotAt(index)), value, { append: true });
+      for (let index = from; index < to; index++)
+        target.putSync(Buffer.from(slotAt(index)), value, { append: true });
     });
   }
   await target.close();
   await source.close();
 }
 
-function radixPass(bytes: Uint8Array, stride: number, byte: number, order: Uint32Array): Uint32Array<ArrayBuffer> {
-  const digit = (record: number): number => (bytes[record * stride + byte]! << 8) | bytes[record * stride + byte + 1]!;
+function radixPass(
+  bytes: Uint8Array,
+  stride: number,
+  byte: number,
+  order: Uint32Array,
+): Uint32Array<ArrayBuffer> {
+  const digit = (record: number): number =>
+    (bytes[record * stride + byte]! << 8) | bytes[record * stride + byte + 1]!;
   const counts = new Uint32Array(65_537);
   for (const record of order) counts[digit(record) + 1]!++;
   for (let value = 1; value < counts.length; value++) counts[value]! += counts[value - 1]!;

@@ -125,6 +125,8 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
       overflowWords: merged.overflow.length,
       filter: filter.shape,
       templates: texts.length,
+      sharedAt: encoded.sharedAt,
+      shared: encoded.shared,
       scopes: SCOPES,
       categories: CATEGORIES,
       sourceIds: encoded.sourceIds,

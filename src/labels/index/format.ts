@@ -60,6 +60,9 @@ export interface SnapshotLayout {
   readonly overflowWords: number;
   readonly filter: FilterShape;
   readonly templates: number;
+  /** Where the table of values that templates share begins in `texts`, in bytes, and how many there are. */
+  readonly sharedAt: number;
+  readonly shared: number;
   /** What the scope numbers, category numbers and source numbers mean. */
   readonly scopes: readonly LabelScope[];
   readonly categories: readonly Category[];

@@ -1,5 +1,4 @@
 /** The templates inside a snapshot: a JSON fragment each, rendered ahead, and a packed body that is decoded when asked for. */
-import { Packr, Unpackr } from 'msgpackr';
 import { AssayError } from '../../base/errors.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import type { Label, LabelScope, LabelTemplate, SanctionsEntry } from '../label.ts';
@@ -19,24 +18,28 @@ import { isInForce, SCOPES, templateFromText } from './template-text.ts';
 export const BETWEEN_DAYS = ',"lastSeen":';
 
 /**
- * A template as a packed row: numbers for what has few values. The strings of an address's own entity stay in full; they are
- * most of what differs between templates.
+ * Body of a template, in words: what has few values as numbers, what is shared by many templates (source URL, tags, sanctions,
+ * jurisdiction) as the number of a shared value, the confidence as eight bytes; then id, name and URL of the entity in UTF-8.
  */
-type Body = [
-  entityId: string,
-  entityName: string,
-  entityCategory: number,
-  jurisdiction: string | null,
-  entityUrl: string | null,
-  category: number,
-  threatLevel: number,
-  source: number,
-  sourceUrl: string | null,
-  tags: string[],
-  confidence: number,
-  verified: boolean,
-  sanctions: SanctionsEntry[],
-];
+const ENTITY_CATEGORY = 0;
+const CATEGORY = 1;
+const THREAT_LEVEL = 2;
+const SOURCE = 3;
+const BITS = 4;
+const JURISDICTION = 5;
+const SOURCE_URL = 6;
+const TAGS = 7;
+const SANCTIONS = 8;
+const ID_BYTES = 9;
+const NAME_BYTES = 10;
+const URL_BYTES = 11;
+const CONFIDENCE = 12;
+const BODY_WORDS = 14;
+
+const VERIFIED = 1;
+/** All strings of the entity are ASCII: one byte a character, which decodes faster. */
+const ASCII = 2;
+const NULL_TEXT = -1;
 
 export interface EncodedTemplates {
   /** The value `texts`. */
@@ -44,6 +47,9 @@ export interface EncodedTemplates {
   /** The template table alone, as words (a view of `bytes`). */
   readonly table: Int32Array;
   readonly sourceIds: readonly string[];
+  /** Where the table of shared values begins in `bytes` (position and length of each, two words), and how many there are. */
+  readonly sharedAt: number;
+  readonly shared: number;
 }
 
 const EVM_SCOPES: ReadonlySet<LabelScope> = new Set(
@@ -54,9 +60,9 @@ const align = (offset: number): number => (offset + 7) & ~7;
 
 /** Renders and packs the templates of `texts` (canonical texts, in the order of their ids). */
 export function encodeTemplates(texts: readonly string[]): EncodedTemplates {
-  const packr = new Packr({ useRecords: false });
   const sourceIds: string[] = [];
   const sourceNumbers = new Map<string, number>();
+  const sharedNumbers = new Map<string, number>();
   const tableBytes = texts.length * TEMPLATE_WORDS * 4;
   let bytes = Buffer.alloc(align(tableBytes) + 1024 + texts.length * 512);
   let table = new Int32Array(bytes.buffer, bytes.byteOffset, texts.length * TEMPLATE_WORDS);
@@ -69,9 +75,19 @@ export function encodeTemplates(texts: readonly string[]): EncodedTemplates {
     bytes = larger;
     table = new Int32Array(bytes.buffer, bytes.byteOffset, texts.length * TEMPLATE_WORDS);
   };
+  const share = (value: unknown): number => {
+    const text = JSON.stringify(value);
+    let number = sharedNumbers.get(text);
+    if (number === undefined) {
+      number = sharedNumbers.size;
+      sharedNumbers.set(text, number);
+    }
+    return number;
+  };
 
   for (const [id, text] of texts.entries()) {
     const template = templateFromText(text);
+    const { entity } = template;
     let source = sourceNumbers.get(template.source);
     if (source === undefined) {
       source = sourceIds.push(template.source) - 1;
@@ -80,8 +96,9 @@ export function encodeTemplates(texts: readonly string[]): EncodedTemplates {
     const [prefix, suffix] = renderFragment(template);
     const prefixBytes = Buffer.byteLength(prefix);
     const suffixBytes = Buffer.byteLength(suffix);
-    const body = packr.pack(templateToBody(template, source));
-    reserve(prefixBytes + suffixBytes + body.length + 64);
+    const strings = `${entity.id}${entity.name}${entity.url ?? ''}`;
+    const stringBytes = Buffer.byteLength(strings);
+    reserve(prefixBytes + suffixBytes + stringBytes + BODY_WORDS * 4 + 64);
 
     const at = id * TEMPLATE_WORDS;
     table[at] = end / 8;
@@ -92,13 +109,40 @@ export function encodeTemplates(texts: readonly string[]): EncodedTemplates {
     const suffixAt = (end + 8 + prefixBytes + 3) & ~3;
     bytes.write(suffix, suffixAt);
     end = align(suffixAt + suffixBytes);
+
     table[at + 1] = end / 8;
-    table[at + 2] = body.length;
-    body.copy(bytes, end);
-    end = align(end + body.length);
+    const word = (index: number, value: number): void => void bytes.writeInt32LE(value, end + index * 4);
+    word(ENTITY_CATEGORY, CATEGORIES.indexOf(entity.category));
+    word(CATEGORY, CATEGORIES.indexOf(template.category));
+    word(THREAT_LEVEL, THREAT_LEVELS.indexOf(template.threatLevel));
+    word(SOURCE, source);
+    word(BITS, (template.verified ? VERIFIED : 0) | (stringBytes === strings.length ? ASCII : 0));
+    word(JURISDICTION, share(entity.jurisdiction));
+    word(SOURCE_URL, share(template.sourceUrl));
+    word(TAGS, share(template.tags));
+    word(SANCTIONS, share(template.sanctions));
+    word(ID_BYTES, Buffer.byteLength(entity.id));
+    word(NAME_BYTES, Buffer.byteLength(entity.name));
+    word(URL_BYTES, entity.url === null ? NULL_TEXT : Buffer.byteLength(entity.url));
+    bytes.writeDoubleLE(template.confidence, end + CONFIDENCE * 4);
+    bytes.write(strings, end + BODY_WORDS * 4);
+    table[at + 2] = BODY_WORDS * 4 + stringBytes;
+    end = align(end + BODY_WORDS * 4 + stringBytes);
     table[at + 3] = flagsOf(template) | (SCOPES.indexOf(template.scope) << 8);
   }
-  return { bytes: bytes.subarray(0, end), table, sourceIds };
+
+  const places: number[] = [];
+  for (const text of sharedNumbers.keys()) {
+    const length = Buffer.byteLength(text);
+    reserve(length + 8);
+    places.push(end / 8, length);
+    bytes.write(text, end);
+    end = align(end + length);
+  }
+  const sharedAt = end;
+  reserve(places.length * 4 + 8);
+  for (const place of places) end = bytes.writeUInt32LE(place, end);
+  return { bytes: bytes.subarray(0, align(end)), table, sourceIds, sharedAt, shared: sharedNumbers.size };
 }
 
 /** A template's sanction counts for every chain of its key where its scope is the whole family or the key's only chain. */
@@ -119,46 +163,38 @@ function renderFragment(template: LabelTemplate): [prefix: string, suffix: strin
   return [text.slice(0, cut), text.slice(cut + between.length)];
 }
 
-function templateToBody(template: LabelTemplate, source: number): Body {
-  const { entity } = template;
-  return [
-    entity.id,
-    entity.name,
-    CATEGORIES.indexOf(entity.category),
-    entity.jurisdiction,
-    entity.url,
-    CATEGORIES.indexOf(template.category),
-    THREAT_LEVELS.indexOf(template.threatLevel),
-    source,
-    template.sourceUrl,
-    [...template.tags],
-    template.confidence,
-    template.verified,
-    [...template.sanctions],
-  ];
-}
+/**
+ * Decoded templates kept a thread: about 0.35 KB each, so 23 MB at most. The popular ones (an exchange's million wallets share
+ * a template) are always there.
+ */
+const CACHED_TEMPLATES = 1 << 16;
+/** Shared values kept: tags and source URLs run into the thousands with real publishers, 0.2 KB each. */
+const CACHED_SHARED = 1 << 13;
+const NOTHING = -1;
 
 /**
- * Decoded templates kept a thread: a decoded one takes about 0.6 KB, so 20 MB at most; the popular ones (an exchange's
- * million wallets share a template) are always there.
+ * Decodes templates of one snapshot. The cache is direct-mapped, and a template takes a place only when it is asked for twice
+ * before another one that would stand there: what is asked for once stays young garbage, which costs the collector nothing.
  */
-const CACHED_TEMPLATES = 1 << 15;
-
-/** Decodes templates of one snapshot; the cache is direct-mapped: one place a template, the newest stays. */
 export class TemplateDecoder {
-  private readonly texts: Uint8Array;
-  private readonly table: Int32Array;
+  private readonly texts: Buffer;
+  private readonly words: Int32Array;
+  private readonly numbers: DataView;
   private readonly layout: SnapshotLayout;
-  private readonly unpackr = new Unpackr({ useRecords: false });
   private readonly cachedIds: Int32Array;
+  private readonly askedIds: Int32Array;
   private readonly cached: LabelTemplate[] = [];
   private readonly cacheMask: number;
+  private readonly sharedIds = new Int32Array(CACHED_SHARED).fill(NOTHING);
+  private readonly shared: unknown[] = [];
 
   constructor(texts: Uint8Array, layout: SnapshotLayout, cacheSize: number = CACHED_TEMPLATES) {
-    this.texts = texts;
-    this.table = new Int32Array(texts.buffer, texts.byteOffset, layout.templates * TEMPLATE_WORDS);
+    this.texts = Buffer.from(texts.buffer, texts.byteOffset, texts.length);
+    this.words = new Int32Array(texts.buffer, texts.byteOffset, texts.length >>> 2);
+    this.numbers = new DataView(texts.buffer, texts.byteOffset, texts.length);
     this.layout = layout;
-    this.cachedIds = new Int32Array(cacheSize).fill(-1);
+    this.cachedIds = new Int32Array(cacheSize).fill(NOTHING);
+    this.askedIds = new Int32Array(cacheSize).fill(NOTHING);
     this.cacheMask = cacheSize - 1;
   }
 
@@ -167,8 +203,12 @@ export class TemplateDecoder {
     const place = id & this.cacheMask;
     if (this.cachedIds[place] === id) return this.cached[place] as LabelTemplate;
     const template = this.decode(id);
-    this.cached[place] = template;
-    this.cachedIds[place] = id;
+    if (this.askedIds[place] === id) {
+      this.cached[place] = template;
+      this.cachedIds[place] = id;
+    } else {
+      this.askedIds[place] = id;
+    }
     return template;
   }
 
@@ -194,7 +234,7 @@ export class TemplateDecoder {
 
   /** The JSON fragment of a template as a whole label, without dates. */
   fragmentText(id: number): string {
-    const start = (this.table[id * TEMPLATE_WORDS] as number) * 8;
+    const start = (this.words[id * TEMPLATE_WORDS] as number) * 8;
     const lengths = new DataView(this.texts.buffer, this.texts.byteOffset + start, 8);
     const prefix = lengths.getUint32(0, true);
     const suffix = lengths.getUint32(4, true);
@@ -205,31 +245,54 @@ export class TemplateDecoder {
   }
 
   private decode(id: number): LabelTemplate {
+    const { words } = this;
     const at = id * TEMPLATE_WORDS;
-    const start = (this.table[at + 1] as number) * 8;
-    const length = this.table[at + 2] as number;
-    const flags = this.table[at + 3] as number;
-    // The body is copied out of the map: what is decoded must never refer to memory that may go with its snapshot.
-    const body = this.unpackr.unpack(Buffer.from(this.texts.subarray(start, start + length))) as Body;
+    const start = (words[at + 1] as number) * 8;
+    const flags = words[at + 3] as number;
+    const body = start >>> 2;
+    const bits = words[body + BITS] as number;
+    const ascii = (bits & ASCII) !== 0;
+    const idStart = start + BODY_WORDS * 4;
+    const nameStart = idStart + (words[body + ID_BYTES] as number);
+    const urlStart = nameStart + (words[body + NAME_BYTES] as number);
+    const urlBytes = words[body + URL_BYTES] as number;
     const { categories, scopes, sourceIds } = this.layout;
     return {
       entity: {
-        id: body[0],
-        name: body[1],
-        category: categories[body[2]] as Category,
-        jurisdiction: body[3],
-        url: body[4],
+        id: this.text(ascii, idStart, nameStart),
+        name: this.text(ascii, nameStart, urlStart),
+        category: categories[words[body + ENTITY_CATEGORY] as number] as Category,
+        jurisdiction: this.sharedValue(words[body + JURISDICTION] as number) as string | null,
+        url: urlBytes === NULL_TEXT ? null : this.text(ascii, urlStart, urlStart + urlBytes),
       },
       scope: scopes[(flags >>> 8) & 0xff] as LabelScope,
-      category: categories[body[5]] as Category,
-      threatLevel: THREAT_LEVELS[body[6]] as ThreatLevel,
-      source: sourceIds[body[7]] as string,
-      sourceUrl: body[8],
-      tags: body[9],
-      confidence: body[10],
-      sanctions: body[12],
-      verified: body[11],
+      category: categories[words[body + CATEGORY] as number] as Category,
+      threatLevel: THREAT_LEVELS[words[body + THREAT_LEVEL] as number] as ThreatLevel,
+      source: sourceIds[words[body + SOURCE] as number] as string,
+      sourceUrl: this.sharedValue(words[body + SOURCE_URL] as number) as string | null,
+      tags: this.sharedValue(words[body + TAGS] as number) as readonly string[],
+      confidence: this.numbers.getFloat64(start + CONFIDENCE * 4, true),
+      sanctions: this.sharedValue(words[body + SANCTIONS] as number) as readonly SanctionsEntry[],
+      verified: (bits & VERIFIED) !== 0,
       synthetic: (flags & SYNTHETIC) !== 0,
     };
+  }
+
+  /** Strings are copied out of the map: what is decoded never refers to memory that may go with its snapshot. */
+  private text(ascii: boolean, start: number, end: number): string {
+    return ascii ? this.texts.toString('latin1', start, end) : this.texts.toString('utf8', start, end);
+  }
+
+  private sharedValue(number: number): unknown {
+    const place = number & (CACHED_SHARED - 1);
+    if (this.sharedIds[place] === number) return this.shared[place];
+    const at = (this.layout.sharedAt >>> 2) + 2 * number;
+    const start = (this.words[at] as number) * 8;
+    const value: unknown = JSON.parse(
+      this.texts.toString('utf8', start, start + (this.words[at + 1] as number)),
+    );
+    this.shared[place] = value;
+    this.sharedIds[place] = number;
+    return value;
   }
 }
