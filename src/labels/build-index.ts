@@ -86,8 +86,9 @@ const builtPath = (store: LabelStore): string => join(store.folder, 'built.json'
 function isBuilt(store: LabelStore, snapshotsFolder: string, revision: string): boolean {
   const current = currentSnapshot(snapshotsFolder);
   if (current === null || !existsSync(current) || !existsSync(builtPath(store))) return false;
-  const built = JSON.parse(readFileSync(builtPath(store), 'utf8')) as BuiltFile;
-  return built.revision === revision && built.snapshot === current;
+  // Compared as text: whatever else may stand there, it is not what was built.
+  const wanted: BuiltFile = { revision, snapshot: current };
+  return readFileSync(builtPath(store), 'utf8').trim() === JSON.stringify(wanted);
 }
 
 /** The segments of datasets that count, given which lists have been loaded. */

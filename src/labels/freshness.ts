@@ -87,7 +87,7 @@ export function readListChecks(labelsFolder: string): ListChecks {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw error;
   }
-  const file = JSON.parse(text) as FreshnessFile;
+  const file = parseFile(text, path);
   if (file.format !== FORMAT) {
     throw new AssayError(
       'STORE_VERSION',
@@ -95,6 +95,14 @@ export function readListChecks(labelsFolder: string): ListChecks {
     );
   }
   return file.lists;
+}
+
+function parseFile(text: string, path: string): FreshnessFile {
+  try {
+    return JSON.parse(text) as FreshnessFile;
+  } catch (cause) {
+    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
+  }
 }
 
 /** Replaces the state of the lists named in `changes`. Call with the store's lock held. */

@@ -181,11 +181,14 @@ export function createMapper(rules: Rulebook): Mapper {
       return refuse(`category: '${outright}' is not a category.`);
     const threat = record.threatLevel ?? null;
     if (threat !== null && !isThreatLevel(threat)) return refuse(`threat level: '${threat}' is not one.`);
-    const words = taxonomy.classify(record.concepts, record.actorName, chainOf(chain).family);
-    const stated = outright ?? words.category;
+    const words =
+      outright === null
+        ? taxonomy.classify(record.concepts, record.actorName, chainOf(chain).family)
+        : { category: outright, strength: 3, copyOf: null };
+    const stated = words.category;
     const known = knownEntity(record, stated);
     // A word as general as "service" says less than what is known of the entity.
-    const category = outright === null && words.strength < 2 && known ? known.category : stated;
+    const category = words.strength < 2 && known ? known.category : stated;
     const row = taxonomy.of(category);
     return {
       ok: true,
@@ -193,7 +196,7 @@ export function createMapper(rules: Rulebook): Mapper {
       threatLevel: threat ?? row.threatLevel,
       confidence,
       known,
-      copyOf: outright === null ? words.copyOf : null,
+      copyOf: words.copyOf,
       contract: row.contract,
     };
   }

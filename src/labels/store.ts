@@ -101,9 +101,12 @@ const EMPTY: Catalogue = { format: FORMAT, datasets: [], lists: [] };
 export interface StoreOptions {
   /** The program's folder of state; labels are kept in `labels/` below it. */
   readonly dataDir: string;
-  /** How long a writer waits for another one, in milliseconds. Default 0: STORE_BUSY at once. */
+  /** How long a writer waits for another one before it gives up with STORE_BUSY, in milliseconds. Default 15 s. */
   readonly lockWaitMs?: number;
 }
+
+/** A background refresh holds the lock for one import or one build at a time: seconds, which a person rather waits. */
+const LOCK_WAIT_MS = 15_000;
 
 /** The folder of label state inside the program's folder of state. */
 export const labelsFolderOf = (dataDir: string): string => join(dataDir, 'labels');
@@ -111,7 +114,7 @@ export const labelsFolderOf = (dataDir: string): string => join(dataDir, 'labels
 /** Opens the store; nothing is written before the first change. */
 export function openLabelStore(options: StoreOptions): LabelStore {
   const folder = labelsFolderOf(options.dataDir);
-  const lock: LockOptions = { waitMs: options.lockWaitMs ?? 0 };
+  const lock: LockOptions = { waitMs: options.lockWaitMs ?? LOCK_WAIT_MS };
   const cataloguePath = join(folder, 'catalogue.json');
   let staged = 0;
 

@@ -43,7 +43,7 @@ export function makeWorld(): World {
   const clock: Clock = { now: () => world.now, monotonic: () => world.now };
   const dataDir = join(folder, 'store');
   const deps: ImportDeps = {
-    store: openLabelStore({ dataDir }),
+    store: openLabelStore({ dataDir, lockWaitMs: 0 }),
     rules: loadRulebook(),
     clock,
     log: silentLogger,
