@@ -1,10 +1,20 @@
 /** `assay serve`: the API, until it is told to stop. */
 import type { Command } from 'commander';
 import type { Terminal } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Parts, Served } from './parts.ts';
 
 /** An address that ships in the seed: Binance's published reserve wallet. */
 const FIRST_QUESTION = '/api/v1/oracle/address/ETH/0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
+
+/** In one write, so that whoever waits for the first line has the key as well. */
+function greeting({ url, backend, firstKey }: Served): string {
+  const answers = `Assay answers on ${url} (${backend}).\n`;
+  if (firstKey === null) return answers;
+  return (
+    `${answers}\nThis is your API key. It is shown this once:\n\n  ${firstKey}\n\n` +
+    `Ask a first question:\n\n  curl -H 'Authorization: Bearer ${firstKey}' ${url}${FIRST_QUESTION}\n\n`
+  );
+}
 
 export function addServeCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
@@ -14,13 +24,7 @@ export function addServeCommand(program: Command, terminal: Terminal, parts: () 
       const opened = parts();
       await opened.prepare();
       const served = await opened.serve();
-      terminal.out.write(`Assay answers on ${served.url} (${served.backend}).\n`);
-      if (served.firstKey !== null) {
-        terminal.out.write(
-          `\nThis is your API key. It is shown this once:\n\n  ${served.firstKey}\n\n` +
-            `Ask a first question:\n\n  curl -H 'Authorization: Bearer ${served.firstKey}' ${served.url}${FIRST_QUESTION}\n\n`,
-        );
-      }
+      terminal.out.write(greeting(served));
       await new Promise<void>((resolve) => {
         if (terminal.signal.aborted) resolve();
         else terminal.signal.addEventListener('abort', () => resolve(), { once: true });

@@ -1,0 +1,206 @@
+/** What a user of a fresh clone meets: the first start, keys, bad settings, a taken port, a clean stop, list refresh from a mirror. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TOKEN_PREFIX } from '../../src/accounts/key-token.ts';
+import { shippedData } from '../../src/base/paths.ts';
+import { type ListServer, startListServer } from '../setup/list-server.ts';
+import { ask, newWorld, type RunningServer, type World } from './program.ts';
+
+const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
+const LAZARUS = '0x098B716B8Aaf21512996dC57EB0615e2383E2f96';
+
+describe('the first start', () => {
+  let world: World;
+  let server: RunningServer;
+  beforeAll(async () => {
+    world = newWorld();
+    server = await world.serve();
+  });
+  afterAll(() => world.end());
+
+  it('makes a key, prints it once with a ready curl line, and never logs it', async () => {
+    const { out, err } = server.output();
+    expect(server.firstKey.startsWith(TOKEN_PREFIX)).toBe(true);
+    expect(out).toContain(`curl -H 'Authorization: Bearer ${server.firstKey}' ${server.url}/api/v1/oracle`);
+    expect(err).not.toContain(server.firstKey);
+  });
+
+  it('answers from what ships: a sanctioned wallet is danger, an exchange is known', async () => {
+    const danger = await ask(server, server.firstKey, `/api/v1/oracle/address/ETH/${LAZARUS}`);
+    expect(danger).toMatchObject({ status: 200, body: { data: { verdict: 'danger', sanctioned: true } } });
+    const exchange = await ask(server, server.firstKey, `/api/v1/entity/${BINANCE}`);
+    expect(exchange).toMatchObject({
+      status: 200,
+      body: { data: { labels: [{ name: 'Binance', category: 'EXCHANGE' }] } },
+    });
+  });
+
+  it('does not call anything safe while the lists are missing', async () => {
+    const unknown = await ask(
+      server,
+      server.firstKey,
+      '/api/v1/oracle/address/BTC/1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu',
+    );
+    expect(unknown.body.data).toMatchObject({ verdict: 'warning', assessed: false });
+    expect(JSON.stringify(unknown.body)).toContain('STALE_OR_MISSING_DATA');
+  });
+
+  it('answers health without a key, and says in ready which lists are missing', async () => {
+    const health = await fetch(`${server.url}/health`);
+    expect(await health.json()).toMatchObject({ success: true, status: 'ok' });
+    const ready = (await (await fetch(`${server.url}/ready`)).json()) as {
+      data: { lists: { stale: boolean }[] };
+    };
+    expect(ready.data.lists.map((list) => list.stale)).toEqual([true, true, true, true, true]);
+  });
+
+  it('keys made and revoked beside the running server count at once', async () => {
+    const made = await world.run(['keys', 'create', '--name', 'beside', '--permissions', 'oracle', '--json']);
+    expect(made.code).toBe(0);
+    const { apiKey, id } = JSON.parse(made.out) as { apiKey: string; id: string };
+    const oracle = `/api/v1/oracle/address/ETH/${BINANCE}`;
+    expect((await ask(server, apiKey, oracle)).status).toBe(200);
+    expect((await ask(server, apiKey, `/api/v1/entity/${BINANCE}`)).status).toBe(403);
+    expect((await world.run(['keys', 'revoke', id])).code).toBe(0);
+    expect((await ask(server, apiKey, oracle)).status).toBe(401);
+    const listed = await world.run(['keys', 'list', '--json']);
+    expect(listed.out).not.toContain(apiKey);
+    expect(JSON.parse(listed.out)).toHaveLength(2);
+  });
+
+  it('a second server on its port is refused with a sentence and makes nothing', async () => {
+    const { port } = new URL(server.url);
+    const second = await world.run(['serve'], { environment: { ASSAY_PORT: port } });
+    expect(second.code).toBe(1);
+    expect(second.err).toContain(port);
+    expect(second.err.split('\n').filter((line) => line.startsWith('assay:'))).toHaveLength(1);
+  });
+
+  it('a snapshot built beside the running server is served within seconds', async () => {
+    expect((await world.run(['index', 'synth', '--count', '1000', '--seed', '7'])).code).toBe(0);
+    expect((await world.run(['index', 'build'])).code).toBe(0);
+    const stats = JSON.parse((await world.run(['index', 'stats', '--json'])).out) as {
+      meta: { dataVersion: string; synthetic: { labels: number } };
+    };
+    expect(stats.meta.synthetic.labels).toBeGreaterThan(990);
+    expect(stats.meta.synthetic.labels).toBeLessThanOrEqual(1000);
+    await expect
+      .poll(
+        async () => {
+          const ready = (await (await fetch(`${server.url}/ready`)).json()) as {
+            data: { snapshot: { dataVersion: string } };
+          };
+          return ready.data.snapshot.dataVersion;
+        },
+        { timeout: 20_000, interval: 250 },
+      )
+      .toBe(stats.meta.dataVersion);
+    const screened = await ask(server, server.firstKey, '/api/v1/screening', {
+      address: LAZARUS,
+      chain: 'ETH',
+    });
+    expect(screened.body.data).toMatchObject({ riskScore: 100, sanctioned: true });
+    expect((await world.run(['index', 'verify'])).code).toBe(0);
+  });
+
+  it('stops cleanly when asked to, and a second start makes no second key', async () => {
+    expect(await server.stop()).toBe(0);
+    server = await world.serve();
+    expect(server.firstKey).toBe('');
+    expect(server.output().out).not.toContain(TOKEN_PREFIX);
+    expect(await server.stop('SIGINT')).toBe(0);
+  });
+});
+
+describe('the command line', () => {
+  const world = newWorld();
+  afterAll(() => world.end());
+
+  it.each([
+    [['serve'], { ASSAY_PORT: 'eighty' }, 'ASSAY_PORT'],
+    [['serve'], { ASSAY_HOSTNAME: 'x' }, 'ASSAY_HOSTNAME is not a setting'],
+    [['lookup', 'ETH', '0x12'], {}, 'index build'],
+    [['import', 'nonsense', 'file'], {}, 'nonsense'],
+    [['import', 'ofac', '/nowhere.xml'], {}, '/nowhere.xml'],
+    [['index', 'stats'], {}, 'index build'],
+    [['index', 'synth', '--count', 'many', '--seed', '1'], {}, '--count'],
+    [['keys', 'create', '--name', 'x', '--permissions', 'everything'], {}, 'everything'],
+    [['keys', 'revoke', 'nobody'], {}, 'no key'],
+    [['ingest', 'csv', 'file', '--chain', 'ETH'], {}, 'csv'],
+    [['sync', 'ofac', '--from', 'ftp://x'], {}, '--from'],
+  ])('%j fails with exit code 1 and one line that says why', async (args, environment, said) => {
+    const outcome = await world.run(args, { environment });
+    expect(outcome.code).toBe(1);
+    expect(outcome.out).toBe('');
+    const lines = outcome.err.trimEnd().split('\n');
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(said);
+  });
+
+  it.each(['serve', 'sync', 'import', 'index', 'lookup', 'screen', 'bulk', 'ingest', 'keys'])(
+    '%s --help says what it takes',
+    async (command) => {
+      const outcome = await world.run([command, '--help']);
+      expect(outcome.code).toBe(0);
+      expect(outcome.out).toContain(`Usage: assay ${command}`);
+    },
+  );
+});
+
+describe('bulk', () => {
+  const world = newWorld();
+  beforeAll(async () => {
+    const files = ['sanctioned', 'exchanges'].map((name) => shippedData('seed', `${name}.ndjson`));
+    const imported = await world.run(['import', 'seed', ...files]);
+    expect(imported.err).toBe('');
+    expect((await world.run(['index', 'build'])).code).toBe(0);
+  });
+  afterAll(() => world.end());
+
+  it.each([
+    [['lookup', 'ETH', '0x12'], 'address'],
+    [['lookup', 'DOGECOIN', BINANCE], 'not a supported chain'],
+    [['screen', 'ETH', BINANCE, '--jurisdiction', 'XX'], 'jurisdiction'],
+  ])('%j says what is wrong with the question', async (args, said) => {
+    const outcome = await world.run(args);
+    expect(outcome).toMatchObject({ code: 1, out: '', err: expect.stringContaining(said) });
+  });
+
+  it('answers piped addresses in order, a bad line in its place', async () => {
+    const outcome = await world.run(['bulk', '--chain', 'ETH'], {
+      input: `${BINANCE}\nnonsense\n${LAZARUS}\n`,
+    });
+    expect(outcome.code).toBe(0);
+    const answers = outcome.out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(answers).toMatchObject([
+      { address: BINANCE, sanctioned: false },
+      { address: 'nonsense', error: expect.stringContaining('address') },
+      { address: LAZARUS.toLowerCase(), sanctioned: true },
+    ]);
+  });
+});
+
+describe('a refresh from a mirror', () => {
+  const world = newWorld();
+  let mirror: ListServer;
+  beforeAll(async () => {
+    mirror = await startListServer();
+  });
+  afterAll(async () => {
+    await mirror.close();
+    await world.end();
+  });
+
+  it('that has no file leaves the server serving what it has, and says so in a log line', async () => {
+    const server = await world.serve({ ASSAY_SYNC: 'on', ASSAY_SYNC_FROM: mirror.url });
+    await expect
+      .poll(() => server.output().err, { timeout: 50_000, interval: 250 })
+      .toMatch(/lists (refreshed in part|could not be refreshed)/);
+    expect(mirror.requests.length).toBeGreaterThan(3);
+    const answer = await ask(server, server.firstKey, `/api/v1/oracle/address/ETH/${LAZARUS}`);
+    expect(answer.status).toBe(200);
+    expect(await server.stop()).toBe(0);
+  });
+});

@@ -1,0 +1,124 @@
+/** Runs the built program as a user does: a command to its end, or a server until it is stopped. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { projectRoot } from '../../src/base/paths.ts';
+
+const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface RunningServer {
+  /** `http://127.0.0.1:port`. */
+  readonly url: string;
+  /** The key of the first start; empty where one existed. */
+  readonly firstKey: string;
+  /** All that was written so far. */
+  output(): { readonly out: string; readonly err: string };
+  /** Asks it to stop and waits for its end. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+export interface World {
+  readonly folder: string;
+  run(
+    args: readonly string[],
+    options?: { input?: string; environment?: Record<string, string> },
+  ): Promise<Outcome>;
+  serve(environment?: Record<string, string>): Promise<RunningServer>;
+  /** Stops what runs and removes the folder. */
+  end(): Promise<void>;
+}
+
+/** A folder of state of its own, without a network. */
+export function newWorld(): World {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-e2e-'));
+  const running = new Set<ChildProcess>();
+  const environmentWith = (more: Record<string, string> = {}): NodeJS.ProcessEnv => ({
+    PATH: process.env.PATH,
+    ASSAY_DATA_DIR: join(folder, 'store'),
+    ASSAY_PORT: '0',
+    ASSAY_SYNC: 'off',
+    ...more,
+  });
+
+  function start(args: readonly string[], environment: NodeJS.ProcessEnv): ChildProcess {
+    const child = spawn(process.execPath, [PROGRAM, ...args], { env: environment, stdio: 'pipe' });
+    running.add(child);
+    child.on('exit', () => running.delete(child));
+    return child;
+  }
+
+  return {
+    folder,
+    run(args, { input = '', environment } = {}) {
+      const child = start(args, environmentWith(environment));
+      let out = '';
+      let err = '';
+      child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text));
+      child.stdin?.on('error', () => {});
+      child.stdin?.end(input);
+      return new Promise((resolve, reject) => {
+        child.on('error', reject);
+        child.on('close', (code) => resolve({ code, out, err }));
+      });
+    },
+    serve(environment) {
+      const child = start(['serve'], environmentWith(environment));
+      let out = '';
+      let err = '';
+      const ended = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)));
+      return new Promise((resolve, reject) => {
+        child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text));
+        child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+          out += text;
+          const url = /^Assay answers on (\S+) /m.exec(out)?.[1];
+          if (!url) return;
+          resolve({
+            url,
+            firstKey: /assay_live_\w+/.exec(out)?.[0] ?? '',
+            output: () => ({ out, err }),
+            stop: (signal = 'SIGTERM') => {
+              child.kill(signal);
+              return ended;
+            },
+          });
+        });
+        void ended.then((code) => reject(new Error(`serve ended with ${code}: ${out}${err}`)));
+      });
+    },
+    async end() {
+      await Promise.all(
+        [...running].map(
+          (child) =>
+            new Promise((resolve) => {
+              child.on('close', resolve);
+              child.kill('SIGKILL');
+            }),
+        ),
+      );
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** GET or POST with a key; the answer parsed. */
+export async function ask(
+  server: RunningServer,
+  key: string,
+  path: string,
+  body?: unknown,
+): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Record<string, never> }> {
+  const response = await fetch(`${server.url}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as never };
+}
