@@ -9,7 +9,12 @@ import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type Database, openEnvironment, type RootDatabase } from '../base/lmdb.ts';
 import type { AddressKey } from '../chains/address/address.ts';
-import { formatAddressKey, parseAddress } from '../chains/address/parse.ts';
+import {
+  formatAddressKey,
+  maxKeyBytes,
+  parseAddress,
+  writeAddressKeyFromText,
+} from '../chains/address/parse.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { checkTransfer } from './check-transfer.ts';
@@ -88,7 +93,7 @@ interface AssetRecord {
 type RecentRecord = readonly [
   timestampMs: number,
   blockNumber: number,
-  txHash: string,
+  transaction: Uint8Array,
   position: string,
   amountHex: string,
   cents: number | null,
@@ -108,8 +113,8 @@ interface ChainStore {
   /** (address, direction, first counterparty, first asset) → chunk of edges. */
   readonly neighbours: Database<Buffer, Uint8Array>;
   readonly nodes: Database<NodeTuple, number>;
-  /** (transaction, position) → the two dense ids. What makes a second reading of a file change nothing. */
-  readonly seen: Database<Buffer, Uint8Array>;
+  /** Transaction → its positions, with the dense ids of each. What makes a second reading of a file change nothing. */
+  readonly transactions: Database<Buffer, Uint8Array>;
   /** (from, to, asset) → its newest transfers, newest first. */
   readonly recent: Database<readonly RecentRecord[], Uint8Array>;
 }
@@ -153,11 +158,53 @@ function chunkKey(node: number, direction: number, place: EdgePlace): Buffer {
 
 const FIRST_PLACE: EdgePlace = { counterparty: 0, asset: 0 };
 
-/** Length byte, transaction id (EVM hashes as their 32 bytes), position: no transaction's keys begin with another's. */
-function transactionPrefix(txHash: string): Buffer {
-  const isHash = /^0x[0-9a-f]{64}$/.test(txHash);
-  const id = isHash ? Buffer.from(txHash.slice(2), 'hex') : Buffer.from(txHash, 'utf8');
-  return Buffer.concat([Buffer.of(isHash ? 0 : id.length), id]);
+const EVM_HASH = /^0x[0-9a-f]{64}$/;
+/** First byte of a packed transaction id: an EVM hash as its 32 bytes, or any other text. */
+const HASH = 0;
+const TEXT = 1;
+
+const packTransaction = (txHash: string): Buffer =>
+  EVM_HASH.test(txHash)
+    ? Buffer.concat([Buffer.of(HASH), Buffer.from(txHash.slice(2), 'hex')])
+    : Buffer.concat([Buffer.of(TEXT), Buffer.from(txHash, 'utf8')]);
+
+function unpackTransaction(packed: Uint8Array): string {
+  const id = Buffer.from(packed.buffer, packed.byteOffset + 1, packed.length - 1);
+  return packed[0] === HASH ? `0x${id.toString('hex')}` : id.toString('utf8');
+}
+
+/** The positions of one transaction that are stored, packed: length byte, text, the dense ids of both sides. */
+class KnownTransaction {
+  readonly positions = new Set<string>();
+  readonly parties = new Set<number>();
+  readonly #parts: Buffer[] = [];
+  isChanged = false;
+
+  constructor(stored: Buffer | undefined) {
+    if (!stored) return;
+    this.#parts.push(stored);
+    for (let at = 0; at < stored.length; ) {
+      const length = stored[at] as number;
+      const ids = at + 1 + length;
+      this.positions.add(stored.toString('utf8', at + 1, ids));
+      this.parties.add(stored.readUInt32BE(ids));
+      this.parties.add(stored.readUInt32BE(ids + 4));
+      at = ids + 8;
+    }
+  }
+
+  add(position: string, from: number, to: number): void {
+    const text = Buffer.from(position, 'utf8');
+    this.#parts.push(Buffer.of(text.length), text, u32(from, to));
+    this.positions.add(position);
+    this.parties.add(from);
+    this.parties.add(to);
+    this.isChanged = true;
+  }
+
+  pack(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
 }
 
 function openChain(path: string, chain: ChainId, readOnly: boolean): ChainStore {
@@ -189,7 +236,7 @@ function openChain(path: string, chain: ChainId, readOnly: boolean): ChainStore 
     assets: db('assets', 'msgpack', 'uint32'),
     neighbours: db('neighbours', 'binary', 'binary'),
     nodes: db('nodes', 'msgpack', 'uint32'),
-    seen: db('seen', 'binary', 'binary'),
+    transactions: db('transactions', 'binary', 'binary'),
     recent: db('recent', 'msgpack', 'binary'),
   };
 }
@@ -208,13 +255,14 @@ const readState = (store: ChainStore): State =>
 class Batch {
   readonly #store: ChainStore;
   readonly #state: State;
+  readonly #key = Buffer.alloc(maxKeyBytes);
   readonly #addressIds = new Map<string, number>();
   readonly #assetIds = new Map<string, number>();
-  /** By address and direction (`12:0`), then by counterparty and asset. */
-  readonly #edges = new Map<string, Map<string, Edge>>();
+  /** One edge a transfer, by address and direction (`edgesName`). */
+  readonly #edges = new Map<number, Edge[]>();
   readonly #nodes = new Map<number, NodeRecord>();
-  /** Addresses that each transaction of the batch is known to involve. */
-  readonly #parties = new Map<string, Set<number>>();
+  /** The transactions of the batch, by their id as given. */
+  readonly #transactions = new Map<string, { key: Buffer; known: KnownTransaction }>();
   readonly #recent = new Map<string, { key: Buffer; records: RecentRecord[] }>();
   stored = 0;
   duplicates = 0;
@@ -225,17 +273,14 @@ class Batch {
   }
 
   add(transfer: Transfer): void {
-    const prefix = transactionPrefix(transfer.txHash);
-    const seenKey = Buffer.concat([prefix, Buffer.from(transfer.position, 'utf8')]);
-    if (this.#store.seen.getBinaryFast(seenKey) !== undefined) {
+    const { known } = this.#transaction(transfer.txHash);
+    if (known.positions.has(transfer.position)) {
       this.duplicates++;
       return;
     }
-    const parties = this.#partiesOf(prefix);
     const from = transfer.from === null ? NOBODY : this.#addressId(transfer.from);
     const to = transfer.to === null ? NOBODY : this.#addressId(transfer.to);
     const asset = this.#assetId(transfer);
-    this.#store.seen.putSync(seenKey, u32(from, to));
     const cents = transfer.valueUsd === null ? null : Math.round(transfer.valueUsd * 100);
     this.#addEdge(from, DIRECTION_CODE.out, to, asset, transfer, cents);
     this.#addEdge(to, DIRECTION_CODE.in, from, asset, transfer, cents);
@@ -243,19 +288,23 @@ class Batch {
       if (node === NOBODY) continue;
       const record = this.#node(node, transfer.timestampMs);
       if (from === to) record.selfTransfers++;
-      if (!parties.has(node)) record.transactions++;
-      parties.add(node);
+      if (!known.parties.has(node)) record.transactions++;
     }
+    known.add(transfer.position, from, to);
     this.#addRecent(from, to, asset, transfer, cents);
     this.#count(transfer);
   }
 
   /** Merges what was collected. Runs inside the write transaction. */
   write(): void {
-    const { nodes, recent, meta } = this.#store;
-    for (const [name, edges] of this.#edges) {
-      const [node = 0, direction = 0] = name.split(':').map(Number);
-      const added = [...edges.values()].sort(compareEdges);
+    const { nodes, recent, meta, transactions } = this.#store;
+    for (const { key, known } of this.#transactions.values())
+      if (known.isChanged) transactions.putSync(key, known.pack());
+    // In the order of the keys: neighbouring pages are written once.
+    for (const name of [...this.#edges.keys()].sort((a, b) => a - b)) {
+      const node = Math.floor(name / 2);
+      const direction = name % 2;
+      const added = joinEdges(this.#edges.get(name) ?? []);
       const newParties = this.#mergeNeighbours(node, direction, added);
       const record = this.#nodes.get(node);
       if (!record) continue;
@@ -276,25 +325,24 @@ class Batch {
     state.newestMs = Math.max(state.newestMs ?? 0, transfer.timestampMs);
   }
 
-  #partiesOf(prefix: Buffer): Set<number> {
-    const name = prefix.toString('latin1');
-    let parties = this.#parties.get(name);
-    if (parties) return parties;
-    parties = new Set();
-    const end = Buffer.concat([prefix, Buffer.of(0xff)]);
-    for (const { value } of this.#store.seen.getRange({ start: prefix, end })) {
-      parties.add(value.readUInt32BE(0));
-      parties.add(value.readUInt32BE(4));
+  #transaction(txHash: string): { key: Buffer; known: KnownTransaction } {
+    let entry = this.#transactions.get(txHash);
+    if (!entry) {
+      const key = packTransaction(txHash);
+      entry = { key, known: new KnownTransaction(this.#store.transactions.getBinary(key)) };
+      this.#transactions.set(txHash, entry);
     }
-    this.#parties.set(name, parties);
-    return parties;
+    return entry;
   }
 
   #addressId(text: string): number {
     const known = this.#addressIds.get(text);
     if (known !== undefined) return known;
     const { ids, keys, chain } = this.#store;
-    const key = parseAddress(chain, text).key;
+    const length = writeAddressKeyFromText(chain, text, this.#key, 0);
+    // Parsed again only to say what is wrong with it.
+    if (length < 0) parseAddress(chain, text);
+    const key = Buffer.from(this.#key.subarray(0, length));
     const stored = ids.getBinaryFast(key);
     let id = stored?.readUInt32BE(0);
     if (id === undefined) {
@@ -302,7 +350,7 @@ class Batch {
       if (id > DENSE_ID_MAX)
         throw new AssayError('INTERNAL', `The transfer store of ${chain} has no address id left.`);
       ids.putSync(key, u32(id));
-      keys.putSync(u32(id), Buffer.from(key));
+      keys.putSync(u32(id), key);
     }
     this.#addressIds.set(text, id);
     return id;
@@ -345,14 +393,14 @@ class Batch {
     cents: number | null,
   ): void {
     if (node === NOBODY) return;
-    const name = `${node}:${direction}`;
+    const name = node * 2 + direction;
     let edges = this.#edges.get(name);
     if (!edges) {
-      edges = new Map();
+      edges = [];
       this.#edges.set(name, edges);
     }
     const { amount, timestampMs } = transfer;
-    const added: Edge = {
+    edges.push({
       counterparty,
       asset,
       transfers: 1,
@@ -361,11 +409,7 @@ class Batch {
       cents: cents ?? 0,
       firstSeenMs: timestampMs,
       lastSeenMs: timestampMs,
-    };
-    const place = `${counterparty}:${asset}`;
-    const edge = edges.get(place);
-    if (edge) addEdge(edge, added);
-    else edges.set(place, added);
+    });
   }
 
   #addRecent(from: number, to: number, asset: number, transfer: Transfer, cents: number | null): void {
@@ -377,7 +421,8 @@ class Batch {
       this.#recent.set(name, entry);
     }
     const { timestampMs, blockNumber, txHash, position, amount } = transfer;
-    entry.records.push([timestampMs, blockNumber, txHash, position, amount.toString(16), cents]);
+    const transaction = this.#transaction(txHash).key;
+    entry.records.push([timestampMs, blockNumber, transaction, position, amount.toString(16), cents]);
     entry.records.sort(newestFirst);
     entry.records.length = Math.min(entry.records.length, LIMITS.recentTransfersPerEdge);
   }
@@ -435,8 +480,20 @@ function countNewParties(node: number, chunk: EdgeChunk, added: readonly Edge[])
 }
 
 /** Newest first; two readings in another order end in the same four. */
-const newestFirst = (a: RecentRecord, b: RecentRecord): number =>
-  b[0] - a[0] || (a[2] === b[2] ? (a[3] < b[3] ? -1 : 1) : a[2] < b[2] ? -1 : 1);
+function newestFirst(a: RecentRecord, b: RecentRecord): number {
+  return b[0] - a[0] || Buffer.compare(a[2], b[2]) || (a[3] < b[3] ? -1 : 1);
+}
+
+/** Orders edges and adds up those of one place. Changes the edges. */
+function joinEdges(edges: Edge[]): Edge[] {
+  const joined: Edge[] = [];
+  for (const edge of edges.sort(compareEdges)) {
+    const last = joined.at(-1);
+    if (last && compareEdges(last, edge) === 0) addEdge(last, edge);
+    else joined.push(edge);
+  }
+  return joined;
+}
 
 interface FoundChunk {
   readonly place: EdgePlace;
@@ -708,10 +765,10 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       }
       found.sort((a, b) => newestFirst(a.record, b.record));
       return found.slice(0, limit).map(({ asset, record }) => {
-        const [timestampMs, blockNumber, txHash, position, amountHex, cents] = record;
+        const [timestampMs, blockNumber, transaction, position, amountHex, cents] = record;
         const { asset: name, decimals } = assetFlow(store, asset, new Sum());
         return {
-          txHash,
+          txHash: unpackTransaction(transaction),
           position,
           blockNumber,
           timestampMs,
