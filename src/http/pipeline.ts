@@ -23,19 +23,19 @@ export interface Page {
   readonly body: string | Uint8Array;
 }
 
-/** Writes the JSON text of `data` into `out` at `offset`; returns the offset behind it, or -1 where it does not fit. */
-type WriteData = (out: Buffer, offset: number) => number;
+/**
+ * Writes the JSON text of `data` into `out` at `offset`; returns the offset behind it, or -1 where it does not fit. `body` is what
+ * the body of the request said, null for requests without one.
+ */
+type WriteData = (call: Call, out: Buffer, offset: number, body: unknown) => number;
 
 /** What an operation does once it is its turn, by what it needs. */
 export type Work =
   | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
   /** Answered at once, from the path and the query. */
-  | { readonly kind: 'lookup'; readonly write: (call: Call, out: Buffer, offset: number) => number }
+  | { readonly kind: 'lookup'; readonly write: WriteData }
   /** Answered at once, from a body that fits its schema. */
-  | {
-      readonly kind: 'body';
-      readonly write: (call: Call, body: unknown, out: Buffer, offset: number) => number;
-    }
+  | { readonly kind: 'body'; readonly write: WriteData }
   /** Answered later, from a body that fits its schema. */
   | { readonly kind: 'task'; readonly answer: (call: Call, body: unknown) => Promise<Uint8Array> }
   /** Answered later, from the bytes of a body, which are parsed elsewhere. */
@@ -154,13 +154,13 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   }
 
   /** Answers at once with what `write` writes between the ends of the envelope. */
-  function writeAnswer(call: Call, position: number, write: WriteData): void {
-    let end = write(scratch, OPENING.length);
+  function writeAnswer(call: Call, position: number, write: WriteData, body: unknown): void {
+    let end = write(call, scratch, OPENING.length, body);
     while (end < 0 || end + ENVELOPE_END_BYTES_MAX > scratch.length) {
       if (scratch.length >= LIMITS.answerBytesMax)
         throw new AssayError('INTERNAL', `An answer is over ${LIMITS.answerBytesMax} bytes.`);
       scratch = createScratch(scratch.length * 2);
-      end = write(scratch, OPENING.length);
+      end = write(call, scratch, OPENING.length, body);
     }
     if (call.ignored === null) scratch[end++] = CLOSE_BRACE;
     else end += scratch.write(closingOf(call.ignored), end);
@@ -269,18 +269,14 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     };
   }
 
-  function lookupHandler(
-    route: Route,
-    position: number,
-    write: (call: Call, out: Buffer, offset: number) => number,
-  ): Handler {
+  function lookupHandler(route: Route, position: number, write: WriteData): Handler {
     return (exchange) => {
       const call = begin(exchange);
       try {
         if (redirected(call, position)) return;
         admit(call, route);
         takeQuota(call, route, 1);
-        writeAnswer(call, position, (out, offset) => write(call, out, offset));
+        writeAnswer(call, position, write, null);
       } catch (error) {
         call.accept = exchange.header('accept');
         fail(call, position, route.path, error);
@@ -350,7 +346,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
           return lookupHandler(route, position, work.write);
         case 'body':
           return schemaHandler(route, position, (call, body) =>
-            writeAnswer(call, position, (out, offset) => work.write(call, body, out, offset)),
+            writeAnswer(call, position, work.write, body),
           );
         case 'task':
           return schemaHandler(route, position, (call, body) =>

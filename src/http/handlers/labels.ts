@@ -50,7 +50,7 @@ export function labelsWork({ useCases }: Deps): Work {
 export function screenWork({ useCases }: Deps): Work {
   return {
     kind: 'body',
-    write: (_call, body, out, offset) => {
+    write: (_call, out, offset, body) => {
       const { chain, address } = body as { chain: string; address: string };
       return useCases.labelSet(chain, address, out, offset);
     },
