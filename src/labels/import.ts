@@ -29,6 +29,7 @@ import {
   comparePublications,
   delistedAt,
   hasFile,
+  joinEntries,
   type ListFile,
   type ListState,
   type ObservedEntry,
@@ -459,7 +460,7 @@ class FileImport {
           layout: header.layout,
           whole: header.lists.includes(list),
           parties: said?.parties ?? new Set(),
-          entries: said?.entries ?? [],
+          entries: joinEntries(said?.entries ?? []),
         };
         const state = withFile(states.get(list) ?? store.listState(list), file, { force });
         states.set(list, state);

@@ -145,10 +145,9 @@ function checkPlausible(state: ListState, file: ReadList): void {
 }
 
 function mergeEntries(known: readonly ListedEntry[], file: ReadList): ListedEntry[] {
-  const nameOf = (entry: ObservedEntry): string => `${entry.entityId}\n${entry.key}`;
   const merged = new Map<string, ListedEntry>(known.map((entry) => [nameOf(entry), entry]));
   const { publishedAt, contentHash } = file;
-  for (const entry of joinCurrencies(file.entries, nameOf)) {
+  for (const entry of joinEntries(file.entries)) {
     const name = nameOf(entry);
     const before = merged.get(name);
     if (!before) {
@@ -170,11 +169,10 @@ function mergeEntries(known: readonly ListedEntry[], file: ReadList): ListedEntr
   return [...merged.values()].sort((a, b) => byText(a.entityId, b.entityId) || byText(a.key, b.key));
 }
 
-/** A wallet that a party has under several currencies is one entry. */
-function joinCurrencies(
-  entries: readonly ObservedEntry[],
-  nameOf: (entry: ObservedEntry) => string,
-): Iterable<ObservedEntry> {
+const nameOf = (entry: ObservedEntry): string => `${entry.entityId}\n${entry.key}`;
+
+/** A wallet that a party has several times, mostly under several currencies, is one entry. */
+export function joinEntries(entries: Iterable<ObservedEntry>): ObservedEntry[] {
   const joined = new Map<string, ObservedEntry>();
   for (const entry of entries) {
     const name = nameOf(entry);
@@ -184,7 +182,7 @@ function joinCurrencies(
     ].sort(byText);
     joined.set(name, { ...entry, details: { ...entry.details, currencies } });
   }
-  return joined.values();
+  return [...joined.values()];
 }
 
 /**

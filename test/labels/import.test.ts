@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { projectRoot } from '../../src/base/paths.ts';
 import { ensureShipped } from '../../src/labels/build-index.ts';
 import { freshnessOf, readListChecks } from '../../src/labels/freshness.ts';
 import { openLabelStore } from '../../src/labels/store.ts';
@@ -314,5 +318,33 @@ describe('the store', () => {
     const snapshots = await world.build();
     const burn = '0x0000000000000000000000000000000000000000';
     expect(world.lookup(snapshots, 'BASE', burn)[0]).toMatchObject({ category: 'BURN', threatLevel: 'SAFE' });
+  });
+});
+
+describe('a writer that is killed', () => {
+  it('leaves the store as it was, and the lock to the next one', { timeout: 20_000 }, async () => {
+    await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+    const { folder } = world.deps.store;
+    const before = readFileSync(join(folder, 'catalogue.json'), 'utf8');
+    const script = `
+      const { openLabelStore } = await import(${JSON.stringify(pathToFileURL(join(projectRoot, 'dist/src/labels/store.js')).href)});
+      const { writeFileSync } = await import('node:fs');
+      await openLabelStore({ dataDir: ${JSON.stringify(join(folder, '..'))} }).locked(async (writer) => {
+        writeFileSync(writer.stage() + '/always.records', 'half a segment');
+        process.stdout.write('staged');
+        await new Promise((resolve) => setTimeout(resolve, 60_000));
+      });`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(child.stdout, 'data');
+    const busy = world.import({ source: 'own', files: [world.file('other.csv', OWN)] });
+    await expect(busy).rejects.toMatchObject({ code: 'STORE_BUSY' });
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    expect(readFileSync(join(folder, 'catalogue.json'), 'utf8')).toBe(before);
+    const { changed } = await world.import({ source: 'own', files: [world.file('other.csv', `${OWN}\n`)] });
+    expect(changed).toBe(true);
+    expect(readdirSync(folder)).not.toContain('staged');
   });
 });
