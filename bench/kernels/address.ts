@@ -1,19 +1,14 @@
 /** Addresses parsed a second on one thread, beside a bare loop over the same bytes in the same run. */
 import { randomBytes } from 'node:crypto';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
+import { isoTime, systemClock } from '../../src/base/clock.ts';
 import {
   formatAddressKey,
   maxKeyBytes,
   writeAddressKey,
   writeAddressKeyFromText,
 } from '../../src/chains/address/parse.ts';
-
-export interface AddressFigure {
-  readonly name: string;
-  readonly opsPerSecond: number;
-  /** What the figure must reach; 0 for the control. */
-  readonly goal: number;
-}
+import { type BenchReport, formatReport, report, row, saveReport } from '../harness.ts';
 
 /** More than any cache of strings holds, less than a second to make. */
 const COUNT = 20_000;
@@ -37,7 +32,8 @@ function rate(round: () => void): number {
 
 const randomKey = (keyByte: number): Uint8Array => Uint8Array.of(keyByte, 1, ...randomBytes(20));
 
-export async function benchAddress(): Promise<AddressFigure[]> {
+export async function benchAddress(): Promise<BenchReport> {
+  const startedAt = isoTime(systemClock.now());
   const mixed = Array.from({ length: COUNT }, () => formatAddressKey(randomKey(1), 'ETH'));
   const lower = mixed.map((text) => text.toLowerCase());
   const bitcoin = Array.from({ length: COUNT }, () => formatAddressKey(randomKey(2), 'BTC'));
@@ -48,36 +44,34 @@ export async function benchAddress(): Promise<AddressFigure[]> {
   const texts = (chain: 'ETH' | 'BTC', list: readonly string[]) => () => {
     for (const text of list) if (writeAddressKeyFromText(chain, text, out, 0) !== 22) bad++;
   };
-  const figures = [
-    {
-      name: 'control: sum of 42 bytes',
-      goal: 0,
-      opsPerSecond: rate(() => {
-        for (let i = 0; i < lines.length; i++) sum = (sum + (lines[i] as number)) | 0;
-      }),
-    },
-    {
-      name: 'EVM lower case from bytes',
-      goal: 10_000_000,
-      opsPerSecond: rate(() => {
-        for (let i = 0; i < COUNT; i++) {
-          if (writeAddressKey('ETH', lines, i * 42, i * 42 + 42, out, 0) !== 22) bad++;
-        }
-      }),
-    },
-    { name: 'EVM lower case from text', goal: 3_000_000, opsPerSecond: rate(texts('ETH', lower)) },
-    { name: 'EVM mixed case from text', goal: 150_000, opsPerSecond: rate(texts('ETH', mixed)) },
-    { name: 'base58check from text', goal: 300_000, opsPerSecond: rate(texts('BTC', bitcoin)) },
+  const control = rate(() => {
+    for (let i = 0; i < lines.length; i++) sum = (sum + (lines[i] as number)) | 0;
+  });
+  const fromBytes = rate(() => {
+    for (let i = 0; i < COUNT; i++) {
+      if (writeAddressKey('ETH', lines, i * 42, i * 42 + 42, out, 0) !== 22) bad++;
+    }
+  });
+  const rows = [
+    row('control: sum of the 42 bytes of an address', control, 'addresses/s'),
+    row('EVM lower case from bytes', fromBytes, 'addresses/s', { atLeast: 10_000_000 }, control),
+    row(
+      'EVM lower case from text',
+      rate(texts('ETH', lower)),
+      'addresses/s',
+      { atLeast: 3_000_000 },
+      control,
+    ),
+    row('EVM mixed case from text', rate(texts('ETH', mixed)), 'addresses/s', { atLeast: 150_000 }, control),
+    row('base58check from text', rate(texts('BTC', bitcoin)), 'addresses/s', { atLeast: 300_000 }, control),
   ];
   if (bad > 0 || !Number.isInteger(sum)) throw new Error(`${bad} addresses of the benchmark were refused`);
-  return figures;
+  return report('address', startedAt, { addresses: COUNT, threads: 1 }, rows);
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  for (const { name, opsPerSecond, goal } of await benchAddress()) {
-    const verdict = goal === 0 ? '' : opsPerSecond >= goal ? 'reached' : 'MISSED';
-    console.log(
-      `${name.padEnd(28)}${(opsPerSecond / 1e6).toFixed(2).padStart(10)} M/s   goal ${(goal / 1e6).toFixed(2).padStart(6)}   ${verdict}`,
-    );
-  }
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const bench = await benchAddress();
+  process.stdout.write(formatReport(bench));
+  process.stdout.write(`${saveReport(bench)}\n`);
+  if (!bench.met) process.exitCode = 1;
 }

@@ -1,0 +1,31 @@
+/**
+ * `npm run bench [-- name [options]]`: runs a benchmark, or all of them, each in a process of its own so that none warms or starves
+ * another. Each prints its table, keeps its run under bench/results/ and fails where a goal was missed.
+ */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { projectRoot } from '../src/base/paths.ts';
+
+/** What is measured, and the built script that measures it. */
+const BENCHMARKS: Readonly<Record<string, string>> = {
+  address: 'kernels/address.js',
+  labels: 'labels.js',
+  http: 'http.js',
+  bulk: 'bulk.js',
+};
+
+const [name, ...options] = process.argv.slice(2);
+const chosen = name === undefined || name.startsWith('-') ? Object.keys(BENCHMARKS) : [name];
+const passed = name?.startsWith('-') ? [name, ...options] : options;
+
+for (const each of chosen) {
+  const script = BENCHMARKS[each];
+  if (!script) {
+    process.stderr.write(`bench: '${each}' is none of ${Object.keys(BENCHMARKS).join(', ')}.\n`);
+    process.exitCode = 2;
+    continue;
+  }
+  const path = join(projectRoot, 'dist', 'bench', script);
+  const child = spawnSync(process.execPath, ['--expose-gc', path, ...passed], { stdio: 'inherit' });
+  if (child.status !== 0) process.exitCode = 1;
+}
