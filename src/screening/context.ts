@@ -2,6 +2,7 @@
  * What an answer rests on besides the address: the snapshot, the freshness of the lists, and the parts of answers that depend on
  * nothing else, made once and used until one of them changes.
  */
+import { isoTime } from '../base/clock.ts';
 import type { ListFreshness } from '../labels/freshness.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Coverage, CoverageEntry, Reason } from './answers.ts';
@@ -10,6 +11,8 @@ import type { LabelDeps } from './deps.ts';
 export interface LabelContext {
   readonly reader: LabelReader;
   readonly freshness: ListFreshness;
+  /** The oldest check of the lists that are loaded, ISO 8601 UTC; null where none is. */
+  readonly sanctionsAsOf: string | null;
   /** Coverage of an answer from labels alone: nothing else was read for it. */
   readonly coverage: Coverage;
   /** Set where one of the five list groups is missing or too old. */
@@ -41,16 +44,21 @@ function labelCoverage(reader: LabelReader, now: number, maxAgeDays: number): Co
   return { status: isFresh ? 'COMPLETE' : 'PARTIAL', asOf: imported };
 }
 
+/** A list that was imported by hand is as old as its publication, which may be a mere date. */
+export const asTime = (text: string | null): string | null => text && isoTime(Date.parse(text));
+
 function sanctionsCoverage(freshness: ListFreshness): CoverageEntry {
   if (freshness.asOf === null) return NOT_READ;
-  return { status: freshness.complete ? 'COMPLETE' : 'PARTIAL', asOf: freshness.asOf };
+  return { status: freshness.complete ? 'COMPLETE' : 'PARTIAL', asOf: asTime(freshness.asOf) };
 }
 
 function staleReasonOf(freshness: ListFreshness): Reason | null {
   if (freshness.complete) return null;
   const named = freshness.stale.map((group) => {
-    const { loaded, checkedAt } = freshness.groups[group];
-    return loaded ? `${group} (last checked ${checkedAt ?? 'never'})` : `${group} (not loaded)`;
+    const { loaded, checkedAt, lists } = freshness.groups[group];
+    if (loaded) return `${group} (last checked ${asTime(checkedAt) ?? 'never'})`;
+    const missing = lists.filter((list) => freshness.lists[list] === undefined);
+    return `${group} (${missing.join(' and ')} not loaded)`;
   });
   return {
     code: 'STALE_OR_MISSING_DATA',
@@ -84,6 +92,7 @@ export function createLabelContext(deps: LabelDeps): () => LabelContext {
     context = {
       reader,
       freshness,
+      sanctionsAsOf: asTime(freshness.asOf),
       coverage: {
         labels,
         graph: NOT_READ,

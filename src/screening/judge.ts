@@ -93,8 +93,11 @@ export function labelReasons(
     const verified = labels.some((label) => label.verified && label.sanctions.some(isSame));
     (isInForce(entry, asOf) ? listed : history).push(sanctionReason(entry, verified, asOf));
   }
+  // What a list says is told in the list's own words; its label would only repeat it.
+  const isListing = (label: Label): boolean =>
+    label.category === 'SANCTIONED_ENTITY' && label.sanctions.length > 0;
   const labelled = labels
-    .filter((label) => !isHistory(label, asOf) && isWorthReason(label, policy))
+    .filter((label) => !isListing(label) && isWorthReason(label, policy))
     .map(labelReason);
   return [...listed, ...labelled, ...history].slice(0, LIMITS.oracleReasonsMax);
 }

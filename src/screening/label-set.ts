@@ -40,7 +40,7 @@ export function createLabelSet(deps: LabelDeps): LabelSetQuery {
     const subject = parseSubject(chainText, addressText);
     const context = contextNow();
     const labels = context.reader.lookup(subject.key, subject.chain);
-    const detail = sanctionsDetail(labels, context.freshness.asOf);
+    const detail = sanctionsDetail(labels, context.sanctionsAsOf);
     return {
       address: subject.shown,
       chain: subject.chain,
@@ -82,7 +82,7 @@ export function createLabelSetWriter(deps: LabelDeps): AnswerWriter {
     const tail = at - labelsAt > 2 ? known : unknown;
     if (handle === NOT_LABELLED || !reader.isSanctioned(handle, chain))
       return copyInto(tail, out, copyInto(CLEAN, out, at));
-    const detail = sanctionsDetail(reader.labels(handle, chain), context.freshness.asOf);
+    const detail = sanctionsDetail(reader.labels(handle, chain), context.sanctionsAsOf);
     const middle = `,"sanctioned":true,"sanctionsDetail":${JSON.stringify(detail)},`;
     return copyInto(tail, out, textInto(middle, out, at));
   };

@@ -13,7 +13,7 @@ import {
   textInto,
 } from './answer-bytes.ts';
 import type { ListDates, SanctionsCheckAnswer } from './answers.ts';
-import { createLabelContext, type LabelContext } from './context.ts';
+import { asTime, createLabelContext, type LabelContext } from './context.ts';
 import type { LabelDeps } from './deps.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
 import { parseSubject } from './subject.ts';
@@ -25,7 +25,7 @@ function listDates(freshness: ListFreshness): Partial<Record<SanctionsList, List
   for (const group of LIST_GROUP_NAMES) {
     for (const list of LIST_GROUPS[group]) {
       const check = freshness.lists[list];
-      dates[list] = { publishedAt: check?.publishedAt ?? null, checkedAt: check?.checkedAt ?? null };
+      dates[list] = { publishedAt: check?.publishedAt ?? null, checkedAt: asTime(check?.checkedAt ?? null) };
     }
   }
   return dates;
@@ -33,11 +33,11 @@ function listDates(freshness: ListFreshness): Partial<Record<SanctionsList, List
 
 /** All of the answer behind address and chain. */
 function checkOf(
-  { freshness, coverage, staleReason, reader }: LabelContext,
+  { freshness, sanctionsAsOf, coverage, staleReason, reader }: LabelContext,
   labels: readonly Label[],
   assessed: boolean,
 ): Omit<SanctionsCheckAnswer, 'address' | 'chain'> {
-  const { isSanctioned, lists, agreementCount, dataAsOf } = sanctionsDetail(labels, freshness.asOf);
+  const { isSanctioned, lists, agreementCount, dataAsOf } = sanctionsDetail(labels, sanctionsAsOf);
   return {
     sanctioned: isSanctioned,
     lists,

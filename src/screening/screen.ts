@@ -151,7 +151,7 @@ export function createScreening(deps: ScreeningDeps): ScreeningQuery {
     const jurisdiction = readJurisdiction(request.jurisdiction);
     const asOf = readAsOf(request.asOf);
     const { chain, key, shown } = subject;
-    const { reader, freshness, coverage, staleReason } = contextNow();
+    const { reader, sanctionsAsOf, coverage, staleReason } = contextNow();
     const labels = reader.lookup(key, chain);
     const totals = transfers.totals(chain, key);
     const side = (direction: 'in' | 'out') =>
@@ -165,7 +165,7 @@ export function createScreening(deps: ScreeningDeps): ScreeningQuery {
 
     const own = labelEvidence(labels, policy, asOf);
     const judged = score({ ...own, exposures: exposureEvidence(sides) }, policy);
-    const sanctionsCheck = sanctionsDetail(labels, freshness.asOf, asOf);
+    const sanctionsCheck = sanctionsDetail(labels, sanctionsAsOf, asOf);
     const sanctioned = sanctionsCheck.isSanctioned;
     const assessed = labels.length > 0 || totals !== null;
     const primary = primaryOf(labels, asOf);
