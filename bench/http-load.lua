@@ -1,4 +1,5 @@
--- Load of the HTTP benchmark for wrk. Arguments: file of request heads or bodies, file of keys, kind (oracle | bulk), path prefix.
+-- Load of the HTTP benchmark for wrk. Arguments: file of request heads or bodies, file of keys, kind (oracle | bulk), path prefix,
+-- number of the first item, so that a later run goes on where an earlier one stopped.
 local items, keys = {}, {}
 local item, key = 0, 0
 local before, between, after
@@ -8,6 +9,7 @@ function init(args)
   for line in io.lines(args[1]) do items[#items + 1] = line end
   for line in io.lines(args[2]) do keys[#keys + 1] = line end
   kind = args[3]
+  item = tonumber(args[5]) % #items
   if kind == "bulk" then
     before = "POST /api/v1/screen/bulk HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
   else

@@ -161,6 +161,8 @@ interface LoadSettings {
   readonly keys: string;
   readonly kind: 'oracle' | 'bulk';
   readonly prefix?: string;
+  /** Number of the first item: a later load goes on where an earlier one stopped. */
+  readonly start: number;
   readonly seconds: number;
   readonly connections: number;
 }
@@ -171,14 +173,19 @@ function wrk({
   keys,
   kind,
   prefix = '/api',
+  start,
   seconds,
   connections,
 }: LoadSettings): Promise<Load> {
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', LUA];
   return new Promise((resolve, reject) => {
-    const child = spawn('wrk', [...args, `http://127.0.0.1:${port}`, '--', items, keys, kind, prefix], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      'wrk',
+      [...args, `http://127.0.0.1:${port}`, '--', items, keys, kind, prefix, String(start)],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString();
@@ -273,7 +280,7 @@ const noFailures = (what: string, load: Load): void => {
 
 /** Oracle and control in turn, the same requests. */
 async function measureOracle(
-  { options, folder, server, ready }: Bench,
+  { options, folder, addresses, server, ready }: Bench,
   answer: ControlAnswer,
 ): Promise<BenchRow[]> {
   const { control, port } = await startControl(answer);
@@ -289,9 +296,9 @@ async function measureOracle(
     let requests = 0;
     let slowest = 0;
     for (let round = 0; round < options.rounds; round++) {
-      const bare = await wrk({ ...load, port });
-      const oracle = await wrk({ ...load, port: ready.port });
-      const plain = await wrk({ ...load, port, prefix: '/plain' });
+      const bare = await wrk({ ...load, port, start: requests });
+      const oracle = await wrk({ ...load, port: ready.port, start: requests });
+      const plain = await wrk({ ...load, port, start: requests, prefix: '/plain' });
       for (const each of [bare, oracle, plain]) noFailures('oracle', each);
       rates.control.push(bare.perSecond);
       rates.plain.push(plain.perSecond);
@@ -315,6 +322,7 @@ async function measureOracle(
       ),
       row('  p99 under that load', slowest, 'ms'),
       row('  requests, all counted by the quotas', requests, ''),
+      row('  distinct addresses among them', Math.min(requests, addresses.length), ''),
     ];
   } finally {
     await control.stop();
@@ -331,7 +339,7 @@ async function measureBulk(
   const before = await server.ask<BenchServerCounts>({});
   let requests = 0;
   for (let round = 0; round < options.rounds; round++) {
-    const bulk = await wrk(load);
+    const bulk = await wrk({ ...load, start: requests });
     noFailures('bulk', bulk);
     rates.push(bulk.perSecond * BULK_ADDRESSES);
     requests += bulk.requests;
@@ -353,6 +361,7 @@ async function measurePaced(bench: Bench, answer: ControlAnswer): Promise<BenchR
   const saturating = wrk({
     ...files,
     port: ready.port,
+    start: 0,
     seconds: options.seconds + 2,
     connections: BULK_CONNECTIONS,
   });
