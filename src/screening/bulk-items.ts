@@ -8,7 +8,6 @@ import { LIMITS } from '../base/limits.ts';
 import { maxKeyBytes, parseAddress, writeAddressKey } from '../chains/address/parse.ts';
 import { CHAINS, type ChainId, isEvm } from '../chains/registry.ts';
 import { type LabelHandle, type LabelReader, NOT_LABELLED } from '../labels/index/reader.ts';
-import { fragment } from './answer-bytes.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
 import { shownAddress } from './subject.ts';
 
@@ -35,19 +34,53 @@ const OUT_BYTES_START = 256 * 1024;
 /** Room for the parts of an item beside its labels: head, address and verdict. */
 const ITEM_FRAME_BYTES = 1_024;
 
-const OPEN = fragment('{"address":"');
-const LABELS: ReadonlyMap<ChainId, Buffer> = new Map(
-  CHAINS.map(({ id }) => [id, fragment(`","chain":"${id}","labels":`)]),
+/** A fragment as words of four bytes, little-endian, for copying a word at a time. */
+interface Words {
+  readonly words: Int32Array;
+  readonly length: number;
+}
+
+function wordsOf(text: string): Words {
+  const bytes = Buffer.from(text, 'utf8');
+  const padded = Buffer.alloc((bytes.length + 3) & ~3);
+  bytes.copy(padded);
+  const words = Int32Array.from({ length: padded.length / 4 }, (_, index) => padded.readInt32LE(index * 4));
+  return { words, length: bytes.length };
+}
+
+const OPEN = wordsOf('{"address":"');
+const LABELS: ReadonlyMap<ChainId, Words> = new Map(
+  CHAINS.map(({ id }) => [id, wordsOf(`","chain":"${id}","labels":`)]),
 );
-const KNOWN_CLEAN = fragment(',"sanctioned":false,"sanctionsDetail":null,"assessed":true}');
-const UNKNOWN_CLEAN = fragment('[],"sanctioned":false,"sanctionsDetail":null,"assessed":false}');
+const KNOWN_CLEAN = wordsOf(',"sanctioned":false,"sanctionsDetail":null,"assessed":true}');
+const UNKNOWN_CLEAN = wordsOf('[],"sanctioned":false,"sanctionsDetail":null,"assessed":false}');
+/** Characters of an EVM address: ten words, and two bytes. */
+const EVM_TEXT_LENGTH = 42;
 const EVM_CHAINS: ReadonlySet<ChainId> = new Set(CHAINS.filter(({ id }) => isEvm(id)).map(({ id }) => id));
 
-/** Copies a short fragment; below a hundred bytes a loop beats the call of `set`. */
-function put(source: Uint8Array, out: Uint8Array, offset: number): number {
-  for (let index = 0; index < source.length; index++) out[offset + index] = source[index] as number;
-  return offset + source.length;
+/**
+ * Chains by the first characters of the texts that are canonical as they stand once their key was read: base58check and
+ * lower-case bech32 write each key in one way only. All others (forms that have several texts) are parsed again to be shown.
+ */
+const CANONICAL_AS_GIVEN: Readonly<Partial<Record<ChainId, string>>> = {
+  BTC: '13b',
+  LTC: 'Ll',
+  DOGE: 'DA9',
+  DASH: 'X7',
+  TRON: 'T',
+};
+const AS_GIVEN: ReadonlyMap<ChainId, Uint8Array> = new Map(
+  CHAINS.map(({ id }) => [id, Buffer.from(CANONICAL_AS_GIVEN[id] ?? '')]),
+);
+
+/** Copies a fragment; up to three bytes behind it are written too, and overwritten by what follows. */
+function put({ words, length }: Words, out: DataView, offset: number): number {
+  for (let index = 0; index < words.length; index++)
+    out.setInt32(offset + index * 4, words[index] as number, true);
+  return offset + length;
 }
+
+const viewOf = (buffer: Buffer): DataView => new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
 
 /** Renders batches of items into one buffer that is used again and again. */
 export class BulkItems {
@@ -60,6 +93,9 @@ export class BulkItems {
   /** Called in the middle of every error item, behind its sentence: the bulk file notes where its line number belongs. */
   onError: ((index: number) => void) | null = null;
 
+  #outView = viewOf(this.out);
+  #source: Buffer = this.out;
+  #sourceView = this.#outView;
   readonly #keys = new Uint8Array((BATCH_ITEMS + 1) * maxKeyBytes);
   readonly #keyStarts = new Int32Array(BATCH_ITEMS + 1);
   /** Length of a key, or a negative number where there is none. */
@@ -90,6 +126,10 @@ export class BulkItems {
     separator: number,
     last: number | null,
   ): void {
+    if (bytes !== this.#source) {
+      this.#source = bytes;
+      this.#sourceView = viewOf(bytes);
+    }
     this.#readKeys(bytes, items, from, to);
     const { reader } = context;
     for (let index = 0; index < to - from; index++) {
@@ -122,10 +162,10 @@ export class BulkItems {
   #writeItem(context: BulkContext, bytes: Buffer, item: BulkItem, handle: LabelHandle): void {
     this.#reserve(ITEM_FRAME_BYTES + LIMITS.addressTextMax);
     const chain = item.chain as ChainId;
-    let at = put(OPEN, this.out, this.length);
-    if (EVM_CHAINS.has(chain)) {
-      // Digits, the x and letters of a valid address: setting this bit lowers the letters and leaves the rest.
-      for (let from = item.start; from < item.end; from++) this.out[at++] = (bytes[from] as number) | 0x20;
+    let at = put(OPEN, this.#outView, this.length);
+    if (EVM_CHAINS.has(chain)) at = this.#putEvm(item.start, at);
+    else if (AS_GIVEN.get(chain)?.includes(bytes[item.start] as number)) {
+      for (let from = item.start; from < item.end; from++) this.out[at++] = bytes[from] as number;
     } else {
       at += this.out.write(
         shownAddress(parseAddress(chain, bytes.toString('latin1', item.start, item.end))),
@@ -133,11 +173,11 @@ export class BulkItems {
         'latin1',
       );
     }
-    at = put(LABELS.get(chain) as Buffer, this.out, at);
+    at = put(LABELS.get(chain) as Words, this.#outView, at);
     this.length = at;
     this.answered++;
     if (handle === NOT_LABELLED) {
-      this.length = put(UNKNOWN_CLEAN, this.out, at);
+      this.length = put(UNKNOWN_CLEAN, this.#outView, at);
       return;
     }
     const { reader } = context;
@@ -150,16 +190,27 @@ export class BulkItems {
     this.#reserve(ITEM_FRAME_BYTES);
     // An address can be labelled on other chains of its family alone: then the array is empty.
     if (end - at <= 2) {
-      this.length = put(UNKNOWN_CLEAN, this.out, at);
+      this.length = put(UNKNOWN_CLEAN, this.#outView, at);
       return;
     }
     if (!reader.isSanctioned(handle, chain)) {
-      this.length = put(KNOWN_CLEAN, this.out, end);
+      this.length = put(KNOWN_CLEAN, this.#outView, end);
       return;
     }
     const detail = sanctionsDetail(reader.labels(handle, chain), context.dataAsOf);
     this.append(`,"sanctioned":true,"sanctionsDetail":${JSON.stringify(detail)},"assessed":true}`);
     this.#reserve(1);
+  }
+
+  /** Digits, the x and letters of a valid address: setting one bit lowers the letters and leaves the rest. */
+  #putEvm(start: number, at: number): number {
+    const from = this.#sourceView;
+    const to = this.#outView;
+    for (let index = 0; index < EVM_TEXT_LENGTH - 2; index += 4)
+      to.setInt32(at + index, from.getInt32(start + index, true) | 0x20202020, true);
+    const tail = EVM_TEXT_LENGTH - 2;
+    to.setInt16(at + tail, from.getInt16(start + tail, true) | 0x2020, true);
+    return at + EVM_TEXT_LENGTH;
   }
 
   #writeError(bytes: Buffer, item: BulkItem, index: number): void {
@@ -179,6 +230,7 @@ export class BulkItems {
     const larger = Buffer.allocUnsafeSlow(Math.max(this.out.length * 2, this.length + bytes + 1));
     this.out.copy(larger, 0, 0, this.length);
     this.out = larger;
+    this.#outView = viewOf(larger);
   }
 }
 

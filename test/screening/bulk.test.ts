@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { type BulkQuery, countBulkAddresses, createBulk } from '../../src/screening/bulk.ts';
 import { createLabelSet } from '../../src/screening/label-set.ts';
+import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { BTC_WALLET, createWorld, WALLETS, type World } from './world.ts';
 
 let world: World;
@@ -18,6 +20,12 @@ afterAll(() => world.close());
 
 const bytes = (body: unknown): Uint8Array =>
   Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+
+interface Vector {
+  readonly chain: string;
+  readonly address: string;
+  readonly valid: boolean;
+}
 
 interface Data {
   readonly results: readonly Record<string, unknown>[];
@@ -134,6 +142,19 @@ describe('bulk labels', () => {
   it('an answer larger than its buffer grows it', () => {
     const { results } = ask({ chain: 'ETH', addresses: Array(100).fill(`${'"\\\u0001☂'.repeat(120)}`) });
     expect(results.length).toBe(100);
+  });
+});
+
+describeWithSharedData('bulk labels of all chains', () => {
+  it('show every valid address as the single form does', () => {
+    const vectors = JSON.parse(readFileSync(sharedData('addresses', 'vectors.json'), 'utf8')) as Vector[];
+    const valid = vectors.filter((vector) => vector.valid);
+    expect(valid.length).toBeGreaterThan(50);
+    const single = createLabelSet(world.deps);
+    for (const { chain, address } of valid) {
+      const { results } = ask({ addresses: [{ chain, address }] });
+      expect(results[0]?.address).toBe(single(chain, address).address);
+    }
   });
 });
 

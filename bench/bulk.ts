@@ -1,0 +1,222 @@
+/**
+ * Bulk labels beside a bare one-thread loop over a B-tree of as many keys: the kernel of POST /screen/bulk on one thread, and a file
+ * of addresses to a file of labels with all cores. Half of the addresses are labelled. Run: node dist/bench/bulk.js [--count N]
+ */
+import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isoTime, systemClock } from '../src/base/clock.ts';
+import { openEnvironment } from '../src/base/lmdb.ts';
+import { silentLogger } from '../src/base/log.ts';
+import { seededUint32 } from '../src/base/random.ts';
+import { isEvm } from '../src/chains/registry.ts';
+import { loadTaxonomy } from '../src/labels/categories.ts';
+import { openFreshness } from '../src/labels/freshness.ts';
+import { buildSnapshot } from '../src/labels/index/build.ts';
+import { createSegmentWriter } from '../src/labels/index/segment.ts';
+import { openSnapshotSet } from '../src/labels/index/snapshot-set.ts';
+import { loadSynthProfile, synthesise } from '../src/labels/index/synth.ts';
+import { primaryOrder } from '../src/labels/primary.ts';
+import { loadSourceTable } from '../src/labels/source-table.ts';
+import { loadPolicy } from '../src/risk/policy.ts';
+import { createBulk } from '../src/screening/bulk.ts';
+import { runBulkFile } from '../src/screening/bulk-file.ts';
+import { type BenchReport, formatReport, report, row, saveReport } from './harness.ts';
+
+export interface BulkBenchOptions {
+  /** Synthetic labels of the index, and keys of the B-tree. */
+  readonly count: number;
+  readonly seed: number;
+  /** Lines of the file. */
+  readonly lines: number;
+}
+
+export const BULK_BENCH_DEFAULTS: BulkBenchOptions = { count: 10_000_000, seed: 1, lines: 3_000_000 };
+
+const KEY_BYTES = 21;
+const SAMPLE = 1_000_000;
+const ROUNDS = 3;
+const MAX_AGE_DAYS = 7;
+
+const perSecond = (work: number, startMs: number): number =>
+  (work / (systemClock.monotonic() - startMs)) * 1000;
+
+/** The rate of a bare `getBinaryFast` loop: 21-byte keys, half of them present, in random order. */
+async function bareLoop(folder: string, count: number, seed: number): Promise<number> {
+  const next = seededUint32(seed);
+  const heads = BigUint64Array.from({ length: count }, () => (BigInt(next()) << 32n) | BigInt(next())).sort();
+  const keyOf = (head: bigint): Buffer => {
+    const key = Buffer.alloc(KEY_BYTES, Number(head & 0xffn));
+    key.writeBigUInt64BE(head, 1);
+    key[0] = 1;
+    return key;
+  };
+  const environment = openEnvironment(join(folder, 'bare', 'keys.mdb'), {
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    noSync: true,
+  });
+  const value = Buffer.alloc(8, 7);
+  for (let from = 0; from < count; from += 500_000) {
+    environment.transactionSync(() => {
+      for (const head of heads.subarray(from, from + 500_000)) environment.putSync(keyOf(head), value);
+    });
+  }
+  const keys = Array.from({ length: SAMPLE }, (_, index) => {
+    const head = heads[next() % count] as bigint;
+    return keyOf(index % 2 === 0 ? head : head ^ 0x5a5a5a5an);
+  });
+  let best = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const start = systemClock.monotonic();
+    let found = 0;
+    for (const key of keys) if (environment.getBinaryFast(key)) found++;
+    if (found < SAMPLE / 2) throw new Error('The B-tree does not hold its own keys.');
+    best = Math.max(best, perSecond(SAMPLE, start));
+  }
+  await environment.close();
+  return best;
+}
+
+/** Builds the index; returns the payloads of its EVM addresses, 20 bytes each. */
+async function buildIndex(
+  folder: string,
+  snapshotsFolder: string,
+  options: BulkBenchOptions,
+): Promise<Buffer> {
+  const path = join(folder, 'segment');
+  const writer = createSegmentWriter(path);
+  const payloads = Buffer.alloc(options.count * 20);
+  let length = 0;
+  await synthesise(options, loadSynthProfile(), (key, keyLength, chain, template, first, last) => {
+    writer.add(key, 0, keyLength, writer.template(template), first, last);
+    if (isEvm(chain)) length += Buffer.from(key.subarray(2, 22)).copy(payloads, length);
+  });
+  await writer.close();
+  const importedAt = isoTime(systemClock.now());
+  const source = { id: 'synthetic', dataset: 'bench', publishedAt: null, importedAt, url: null, lists: [] };
+  await buildSnapshot(
+    { segments: [{ path, source }], folder: snapshotsFolder, compareLabels: primaryOrder(loadSourceTable()) },
+    { clock: systemClock, log: silentLogger },
+  );
+  return payloads.subarray(0, length);
+}
+
+/** Address texts in random order, every other one labelled. */
+function* addresses(count: number, labelled: Buffer, seed: number): Generator<string> {
+  const next = seededUint32(seed);
+  const random = Buffer.alloc(20);
+  const known = labelled.length / 20;
+  for (let index = 0; index < count; index++) {
+    if (index % 2 === 0) {
+      const at = (next() % known) * 20;
+      yield `0x${labelled.toString('hex', at, at + 20)}`;
+    } else {
+      for (let word = 0; word < 5; word++) random.writeUInt32LE(next(), word * 4);
+      yield `0x${random.toString('hex')}`;
+    }
+  }
+}
+
+function writeLines(path: string, texts: Iterable<string>): void {
+  const file = openSync(path, 'w');
+  let lines: string[] = [];
+  for (const text of texts) {
+    lines.push(text);
+    if (lines.length < 50_000) continue;
+    writeSync(file, `${lines.join('\n')}\n`);
+    lines = [];
+  }
+  if (lines.length > 0) writeSync(file, `${lines.join('\n')}\n`);
+  closeSync(file);
+}
+
+/** Bulk bodies answered one after the other on this thread. */
+function kernelRate(snapshotsFolder: string, labelsFolder: string, labelled: Buffer, seed: number): number {
+  const labels = openSnapshotSet(snapshotsFolder, { log: silentLogger });
+  const freshness = openFreshness({ labelsFolder });
+  const bulk = createBulk({
+    labels,
+    freshness: () => freshness.listFreshness(systemClock.now(), MAX_AGE_DAYS),
+    policy: loadPolicy(loadTaxonomy().rows),
+    clock: systemClock,
+  });
+  const texts = [...addresses(200_000, labelled, seed)];
+  const bodies = Array.from({ length: 2_000 }, (_, index) =>
+    Buffer.from(
+      JSON.stringify({
+        addresses: texts.slice(index * 100, index * 100 + 100).map((address) => ({ address, chain: 'ETH' })),
+      }),
+    ),
+  );
+  let best = 0;
+  for (let round = 0; round < ROUNDS + 1; round++) {
+    const start = systemClock.monotonic();
+    let answered = 0;
+    for (const body of bodies) answered += bulk(body).answered;
+    if (answered !== texts.length) throw new Error('Not every address was answered.');
+    best = Math.max(best, perSecond(answered, start));
+  }
+  labels.close();
+  return best;
+}
+
+export async function benchBulk(options: BulkBenchOptions = BULK_BENCH_DEFAULTS): Promise<BenchReport> {
+  const startedAt = isoTime(systemClock.now());
+  const folder = mkdtempSync(join(tmpdir(), 'assay-bench-bulk-'));
+  const snapshotsFolder = join(folder, 'snapshots');
+  const threads = availableParallelism();
+  try {
+    const labelled = await buildIndex(folder, snapshotsFolder, options);
+    const bare = await bareLoop(folder, options.count, options.seed + 1);
+    const kernel = kernelRate(snapshotsFolder, folder, labelled, options.seed + 2);
+    const input = join(folder, 'addresses.txt');
+    const output = join(folder, 'labels.ndjson');
+    writeLines(input, addresses(options.lines, labelled, options.seed + 3));
+    let file = 0;
+    for (let round = 0; round < 2; round++) {
+      const { lines, failed, seconds } = await runBulkFile(
+        { input, output, chain: 'ETH', threads },
+        { snapshotsFolder, labelsFolder: folder, listMaxAgeDays: MAX_AGE_DAYS, clock: systemClock },
+      );
+      if (lines !== options.lines || failed > 0) throw new Error('Not every line was answered.');
+      file = Math.max(file, lines / seconds);
+    }
+    return report(
+      'bulk',
+      startedAt,
+      {
+        'synthetic labels': options.count,
+        'labelled EVM addresses to draw from': labelled.length / 20,
+        'lines of the file': options.lines,
+        'MB written': Math.round(statSync(output).size / 1e6),
+        threads,
+        seed: options.seed,
+      },
+      [
+        row('bare B-tree loop, one thread', bare, 'addresses/s'),
+        row('kernel of POST /screen/bulk, one thread', kernel, 'addresses/s', null, bare),
+        row('file to file, all cores', file, 'addresses/s', { atLeast: 3.5, of: 'ratio' }, bare),
+      ],
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function argument(name: string, fallback: number): number {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? fallback : Number(process.argv[at + 1]);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const bench = await benchBulk({
+    count: argument('--count', BULK_BENCH_DEFAULTS.count),
+    seed: argument('--seed', BULK_BENCH_DEFAULTS.seed),
+    lines: argument('--lines', BULK_BENCH_DEFAULTS.lines),
+  });
+  process.stdout.write(formatReport(bench));
+  if (process.argv.includes('--save')) process.stdout.write(`${saveReport(bench)}\n`);
+  if (!bench.met) process.exitCode = 1;
+}
