@@ -74,7 +74,7 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
     await new Promise((resolve) => setImmediate(resolve));
   };
 
-  const bucketBits = Math.min(Math.max(Math.ceil(Math.log2(total / BUCKET_LOAD)), 4), 26);
+  const bucketBits = bucketBitsFor(total);
   const counted = await countBuckets(segments, bucketBits, pause);
   const { texts, idsOf } = mergeTemplates(segments, counted.used);
   const encoded = encodeTemplates(texts);
@@ -91,7 +91,10 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
   const filter = buildFilter(records, RECORD_WORDS, merged.addresses);
   await pause('filter', total);
 
-  const directory = counted.starts;
+  // Labels that were given twice make the first guess too large, and must leave no trace in the result.
+  const finalBits = bucketBitsFor(merged.addresses);
+  const directory =
+    finalBits === bucketBits ? counted.starts : directoryOf(records, merged.addresses, finalBits);
   const lookup = Buffer.concat([bytesOf(directory), bytesOf(merged.overflow), filter.bytes]);
   const values = {
     records: bytesOf(records.subarray(0, merged.addresses * RECORD_WORDS)),
@@ -121,7 +124,7 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
     checksum,
     layout: {
       addresses: merged.addresses,
-      bucketBits,
+      bucketBits: finalBits,
       overflowWords: merged.overflow.length,
       filter: filter.shape,
       templates: texts.length,
@@ -137,6 +140,22 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
   await writeEnvironment(folder, meta, values);
   await pause('write', total);
   return meta;
+}
+
+const bucketBitsFor = (addresses: number): number =>
+  Math.min(Math.max(Math.ceil(Math.log2(addresses / BUCKET_LOAD)), 4), 26);
+
+/** The directory of records that are in the order of their place hashes. */
+function directoryOf(records: Int32Array, addresses: number, bucketBits: number): Uint32Array {
+  const directory = new Uint32Array((1 << bucketBits) + 1);
+  for (let record = 0; record < addresses; record++) {
+    const bucket = slotPlace(records, record * RECORD_WORDS) >>> (32 - bucketBits);
+    directory[bucket + 1] = (directory[bucket + 1] as number) + 1;
+  }
+  for (let bucket = 1; bucket < directory.length; bucket++) {
+    directory[bucket] = (directory[bucket] as number) + (directory[bucket - 1] as number);
+  }
+  return directory;
 }
 
 const bytesOf = (words: Int32Array | Uint32Array): Uint8Array =>
@@ -254,7 +273,7 @@ interface Merged {
 }
 
 /**
- * Orders each bucket by slot and template, merges equal labels, moves the labels of addresses with several to the overflow
+ * Orders each bucket by place hash, slot and template, merges equal labels, moves the labels of addresses with several to the overflow
  * area in the order of `compareLabels`, and closes the gaps. `records` and `starts` become the snapshot's.
  */
 async function mergeBuckets(
@@ -329,7 +348,10 @@ async function mergeBuckets(
   return { addresses: out, overflow: overflow.slice(0, overflowEnd), labelsOfTemplate, realAddresses };
 }
 
-/** Orders records [start, end) by slot, then template, then days: insertion, a bucket holds one or two. */
+/**
+ * Orders records [start, end) by place hash, slot, template and days: insertion, a bucket holds one or two. With the hash first
+ * the order of all records is the same for any number of buckets.
+ */
 function sortBucket(records: Int32Array, start: number, end: number, held: Int32Array): void {
   if (end - start > 64) {
     sortLargeBucket(records, start, end);
@@ -362,6 +384,8 @@ function sortLargeBucket(records: Int32Array, start: number, end: number): void 
 function compareRecords(a: Int32Array, first: number, b: Int32Array, second: number): number {
   const left = first * RECORD_WORDS;
   const right = second * RECORD_WORDS;
+  const order = (slotPlace(a, left) >>> 0) - (slotPlace(b, right) >>> 0);
+  if (order !== 0) return order;
   for (let word = 0; word < FLAGS; word++) {
     const difference = (a[left + word] as number) - (b[right + word] as number);
     if (difference !== 0) return difference;
