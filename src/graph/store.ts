@@ -528,8 +528,9 @@ function* edgesOf(store: ChainStore, node: number, direction: Direction): Genera
   for (const { value } of store.neighbours.getRange({ start, end })) yield* decodeChunk(value).edges;
 }
 
-const usd = (cents: number, transfers: number, unpriced: number): number | null =>
-  cents === 0 && unpriced > 0 && unpriced === transfers ? null : cents / 100;
+/** Null where no figure is known: a transfer without value beside one without price says nothing of what moved. */
+const usd = (cents: number, unpriced: number): number | null =>
+  cents === 0 && unpriced > 0 ? null : cents / 100;
 
 class Sum {
   transfers = 0;
@@ -545,7 +546,7 @@ class Sum {
   }
 
   get valueUsd(): number | null {
-    return usd(this.cents, this.transfers, this.unpriced);
+    return usd(this.cents, this.unpriced);
   }
 }
 

@@ -16,7 +16,7 @@ import type {
   TopCounterparty,
 } from './answers.ts';
 import { isDirectHit, isHistory } from './sanctions-detail.ts';
-import { type Subject, shownAddress } from './subject.ts';
+import { type Subject, shownAddress, shownAsset } from './subject.ts';
 
 /** A counterparty with what its labels make of it. */
 export interface Party {
@@ -250,7 +250,7 @@ export function flaggedTransactions(
         entity: summaryOf(label),
         category,
         severity: sanctioned ? 'CRITICAL' : threat === 'SAFE' ? 'LOW' : threat,
-        asset: transfer.asset,
+        asset: shownAsset(chain, transfer.asset),
         amount: transfer.amount.toString(),
         valueUsd: transfer.valueUsd,
         reason: `${direction === 'in' ? 'Received from' : 'Sent to'} ${category}${who}.`,

@@ -2,6 +2,7 @@
 import countries from 'i18n-iso-countries/index.js';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import type { ChainId } from '../chains/registry.ts';
 import type { AssetFlow, Flow } from '../graph/transfers.ts';
 import type { Label } from '../labels/label.ts';
 import { labelToJson } from '../labels/label-json.ts';
@@ -28,7 +29,7 @@ import type { ScreeningDeps } from './deps.ts';
 import { labelEvidence, labelReasons } from './judge.ts';
 import { interpretLaw } from './legal.ts';
 import { isHistory, sanctionsDetail } from './sanctions-detail.ts';
-import { hasChecksum, parseSubject, type Subject } from './subject.ts';
+import { hasChecksum, parseSubject, type Subject, shownAsset } from './subject.ts';
 
 export interface ScreeningRequest {
   readonly chain: string;
@@ -60,28 +61,28 @@ function readAsOf(text: string | undefined): string | null {
   });
 }
 
-const assetTotal = (flow: AssetFlow): AssetTotal => ({
-  asset: flow.asset,
+const assetTotal = (flow: AssetFlow, chain: ChainId): AssetTotal => ({
+  asset: shownAsset(chain, flow.asset),
   amount: flow.amount.toString(),
   decimals: flow.decimals,
   valueUsd: flow.valueUsd,
   txCount: flow.transfers,
 });
 
-const flowTotal = ({ valueUsd, transfers, byAsset }: Flow): FlowTotal => ({
+const flowTotal = ({ valueUsd, transfers, byAsset }: Flow, chain: ChainId): FlowTotal => ({
   valueUsd,
   txCount: transfers,
-  byAsset: byAsset.map(assetTotal),
+  byAsset: byAsset.map((flow) => assetTotal(flow, chain)),
 });
 
 /** Inflow less outflow. The USD figure is unknown where any transfer is unpriced: a difference has no lower bound. */
-function netTotal(inflow: Flow, outflow: Flow): FlowTotal {
+function netTotal(inflow: Flow, outflow: Flow, chain: ChainId): FlowTotal {
   const assets = new Map<string, AssetTotal>();
   const add = (flow: AssetFlow, sign: 1n | -1n): void => {
     const known = assets.get(flow.asset);
     const isPriced = flow.unpricedTransfers === 0 && known?.valueUsd !== null;
     assets.set(flow.asset, {
-      asset: flow.asset,
+      asset: shownAsset(chain, flow.asset),
       amount: (BigInt(known?.amount ?? 0) + sign * flow.amount).toString(),
       decimals: flow.decimals,
       valueUsd: isPriced ? twoDecimals((known?.valueUsd ?? 0) + Number(sign) * (flow.valueUsd ?? 0)) : null,
@@ -200,9 +201,9 @@ export function createScreening(deps: ScreeningDeps): ScreeningQuery {
       exposures: sides.flatMap(exposuresOf),
       clusterAnalysis: NO_CLUSTER,
       transactionFlow: {
-        inflow: flowTotal(receiving.flow),
-        outflow: flowTotal(sending.flow),
-        net: netTotal(receiving.flow, sending.flow),
+        inflow: flowTotal(receiving.flow, chain),
+        outflow: flowTotal(sending.flow, chain),
+        net: netTotal(receiving.flow, sending.flow, chain),
         daily: [],
       },
       geographicRisk: {

@@ -1,7 +1,7 @@
 /** The address an answer is about: read from the caller's text, and written the way answers write addresses. */
 import type { ParsedAddress } from '../chains/address/address.ts';
 import { parseAddress } from '../chains/address/parse.ts';
-import { type ChainFamily, chainOf, isEvm, parseChainId } from '../chains/registry.ts';
+import { type ChainFamily, type ChainId, chainOf, isEvm, parseChainId } from '../chains/registry.ts';
 
 export interface Subject extends ParsedAddress {
   /** EVM in lower case, all others canonical. */
@@ -17,6 +17,10 @@ export function parseSubject(chainText: string, addressText: string): Subject {
 /** How answers write an address (decisions, "Everywhere"). */
 export const shownAddress = ({ chain, canonical }: Pick<ParsedAddress, 'chain' | 'canonical'>): string =>
   isEvm(chain) ? canonical.toLowerCase() : canonical;
+
+/** How answers write an asset: a token of an EVM chain is an address, anything else its own name. */
+export const shownAsset = (chain: ChainId, asset: string): string =>
+  isEvm(chain) && asset.startsWith('0x') ? asset.toLowerCase() : asset;
 
 /** Families whose texts carry no checksum at all, and those where it depends on the form. All others always carry one. */
 const CHECKSUM: Readonly<Partial<Record<ChainFamily, (text: string) => boolean>>> = {

@@ -120,6 +120,11 @@ describe('the transfer store', () => {
     expect(of(3)).toMatchObject({ valueUsd: null, unpricedTransfers: 1 });
   });
 
+  it('does not take unknown for zero beside a transfer that moved nothing', async () => {
+    await store.ingest([transfer({ amount: 0n }), transfer({ txHash: hash(2), asset: token, amount: 1n })]);
+    expect(store.totals('ETH', key(1))?.out).toMatchObject({ valueUsd: null, unpricedTransfers: 1 });
+  });
+
   it('keeps the newest transfers of a pair', async () => {
     const many = Array.from({ length: 9 }, (_, index) =>
       transfer({ txHash: hash(index), timestampMs: 1_000 * ((index * 5) % 9), amount: BigInt(index) }),
