@@ -1,0 +1,32 @@
+// A reader on a thread of its own: asks without pause, follows new snapshots, and reports the first answer that is not wholly of
+// one snapshot. Runs built JavaScript.
+import { parentPort, workerData } from 'node:worker_threads';
+
+const { openSnapshotSet } = await import(workerData.snapshotSetUrl);
+const { silentLogger } = await import(workerData.logUrl);
+const { checkReader } = await import(workerData.checkUrl);
+
+const set = openSnapshotSet(workerData.root, { log: silentLogger });
+let stopped = false;
+parentPort.on('message', () => {
+  stopped = true;
+});
+let answers = 0;
+let swaps = 0;
+let fault = null;
+const held = [];
+while (!stopped && fault === null) {
+  if (set.refresh()) {
+    swaps++;
+    // Some old readers are kept beyond the swap and asked again: they must go on answering from their own snapshot.
+    held.push(set.current);
+    if (held.length > 2) held.shift();
+  }
+  for (const reader of [set.current, ...held]) {
+    fault ??= checkReader(reader);
+    answers++;
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+}
+set.close();
+parentPort.postMessage({ answers, swaps, fault });
