@@ -1,0 +1,37 @@
+/** Writes the README's tables of settings and operations from the tables they are made of: `npm run readme`. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { projectRoot } from '../src/base/paths.ts';
+import { SETTINGS } from '../src/config.ts';
+import { routesMarkdown } from '../src/http/routes.ts';
+
+/** Settings whose default is of the machine, and told in words. */
+const TOLD_IN_WORDS = new Set(['ASSAY_DATA_DIR', 'ASSAY_WORKERS']);
+
+function settingsMarkdown(): string {
+  const rows = Object.values(SETTINGS).map(({ variable, fallback, about }) => {
+    const shown = fallback === '' || TOLD_IN_WORDS.has(variable) ? '' : `\`${fallback}\``;
+    return `| \`${variable}\` | ${shown} | ${about} |`;
+  });
+  return ['| Variable | Default | What it does |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** The text with what stands between `<!-- name -->` and `<!-- /name -->` replaced. */
+function withSection(text: string, name: string, content: string): string {
+  const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+  const from = text.indexOf(open);
+  const to = text.indexOf(close);
+  if (from < 0 || to < from) throw new Error(`README.md has no section ${name}.`);
+  return `${text.slice(0, from + open.length)}\n${content}\n${text.slice(to)}`;
+}
+
+/** The README as its tables say it must be. */
+export function readmeOf(text: string): string {
+  return withSection(withSection(text, 'settings', settingsMarkdown()), 'routes', routesMarkdown());
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const path = join(projectRoot, 'README.md');
+  writeFileSync(path, readmeOf(readFileSync(path, 'utf8')));
+}
