@@ -108,8 +108,8 @@ export function openParts(config: Config, version: string): Parts {
       labelSetVersion: () => labelSetVersion(deps.labels.current.meta.dataVersion, freshness()),
       sanctionsCheck: createSanctionsCheckWriter(deps),
       oracle: createOracleWriter(deps),
-      bulk: (body, signal) => pool.run('bulk-labels', body, { signal }),
-      screening: (request, signal) => pool.run('screening', request, { signal }),
+      bulk: (body) => pool.run('bulk-labels', body),
+      screening: (request) => pool.run('screening', request),
     };
   }
 

@@ -36,7 +36,7 @@ class NodeExchange implements Exchange {
   #replied = false;
   #bodyRead = false;
   #closeAfter = false;
-  #abort: AbortController | null = null;
+  #gone = false;
 
   constructor(request: IncomingMessage, response: ServerResponse, isClosing: () => boolean) {
     const url = request.url ?? '/';
@@ -48,7 +48,7 @@ class NodeExchange implements Exchange {
     this.#response = response;
     this.#isClosing = isClosing;
     response.once('close', () => {
-      if (!this.#replied) this.#abort?.abort();
+      if (!this.#replied) this.#gone = true;
     });
   }
 
@@ -65,10 +65,8 @@ class NodeExchange implements Exchange {
     return (this.#request.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
   }
 
-  get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    if (this.#response.destroyed && !this.#replied) this.#abort.abort();
-    return this.#abort.signal;
+  get isGone(): boolean {
+    return this.#gone;
   }
 
   readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void {

@@ -24,10 +24,10 @@ export interface Page {
 }
 
 /**
- * Writes the JSON text of `data` into `out` at `offset`; returns the offset behind it, or -1 where it does not fit. `body` is what
- * the body of the request said, null for requests without one.
+ * Writes the JSON text of `data` into `out` at `offset`; returns the offset behind it, or -1 where it does not fit. `source` is what
+ * it is made from: the body of the request as a value, data made elsewhere, or null.
  */
-type WriteData = (call: Call, out: Buffer, offset: number, body: unknown) => number;
+type WriteData = (call: Call, out: Buffer, offset: number, source: unknown) => number;
 
 /** What an operation does once it is its turn, by what it needs. */
 export type Work =
@@ -79,22 +79,20 @@ const ENVELOPE_END_BYTES_MAX = LIMITS.bodyFieldsMax * (64 * 6 + 3) + 32;
 const closingOf = (ignored: readonly string[] | null): string =>
   ignored === null ? '}' : `,"ignored":${JSON.stringify(ignored)}}`;
 
-/** The envelope around `data`, without taking `data` apart. */
-function enveloped(data: Uint8Array, ignored: readonly string[] | null): Uint8Array {
-  const closing = closingOf(ignored);
-  const answer = Buffer.allocUnsafe(OPENING.length + data.length + Buffer.byteLength(closing));
-  answer.set(OPENING, 0);
-  answer.set(data, OPENING.length);
-  answer.write(closing, OPENING.length + data.length);
-  return answer;
-}
-
 /** A buffer that begins with the opening of the envelope. */
 function createScratch(bytes: number): Buffer {
   const scratch = Buffer.allocUnsafeSlow(bytes);
   scratch.set(OPENING, 0);
   return scratch;
 }
+
+/** Data that was made elsewhere, copied: a new buffer an answer would keep the collector busy. */
+const copyData: WriteData = (_call, out, offset, data) => {
+  const bytes = data as Uint8Array;
+  if (offset + bytes.length > out.length) return -1;
+  out.set(bytes, offset);
+  return offset + bytes.length;
+};
 
 const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
 
@@ -112,8 +110,9 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     headers: string,
     body: string | Uint8Array,
   ): void {
-    call.exchange.reply(status, headers, body);
-    metrics.record(position, status, clock.monotonic() - call.startedMs);
+    const { exchange } = call;
+    exchange.reply(status, headers, body);
+    metrics.record(position, exchange.isGone ? CLIENT_GONE : status, clock.monotonic() - call.startedMs);
   }
 
   function giveBack(call: Call, units: number): void {
@@ -141,7 +140,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     }
   }
 
-  /** Written over by every answer that is made at once; the server copies what it cannot send at once. */
+  /** Written over by every answer; the server copies what it cannot send at once. */
   let scratch = createScratch(SCRATCH_BYTES);
 
   function succeed(call: Call, position: number, body: Uint8Array): void {
@@ -153,14 +152,14 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     finish(call, position, 200, call.head + call.lines + JSON_TYPE, body);
   }
 
-  /** Answers at once with what `write` writes between the ends of the envelope. */
-  function writeAnswer(call: Call, position: number, write: WriteData, body: unknown): void {
-    let end = write(call, scratch, OPENING.length, body);
+  /** Answers with what `write` writes between the ends of the envelope. */
+  function writeAnswer(call: Call, position: number, write: WriteData, source: unknown): void {
+    let end = write(call, scratch, OPENING.length, source);
     while (end < 0 || end + ENVELOPE_END_BYTES_MAX > scratch.length) {
       if (scratch.length >= LIMITS.answerBytesMax)
         throw new AssayError('INTERNAL', `An answer is over ${LIMITS.answerBytesMax} bytes.`);
       scratch = createScratch(scratch.length * 2);
-      end = write(call, scratch, OPENING.length, body);
+      end = write(call, scratch, OPENING.length, source);
     }
     if (call.ignored === null) scratch[end++] = CLOSE_BRACE;
     else end += scratch.write(closingOf(call.ignored), end);
@@ -232,17 +231,11 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     call.quota = decision;
   }
 
-  /** Answers later with the envelope around what `data` resolves with. */
+  /** Answers with what `data` resolves with. */
   function answerLater(call: Call, route: Route, position: number, data: Promise<Uint8Array>): void {
-    const { signal } = call.exchange;
     data
-      .then((bytes) => succeed(call, position, enveloped(bytes, call.ignored)))
-      .catch((error: unknown) => {
-        if (!signal.aborted) return fail(call, position, route.path, error);
-        // The client went away and its work was given up: nobody to tell, nothing to charge.
-        giveBack(call, call.quotaTaken);
-        metrics.record(position, CLIENT_GONE, clock.monotonic() - call.startedMs);
-      });
+      .then((bytes) => writeAnswer(call, position, copyData, bytes))
+      .catch((error: unknown) => fail(call, position, route.path, error));
   }
 
   function pageHandler(

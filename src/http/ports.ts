@@ -16,7 +16,8 @@ export type CallerAccess = Pick<Access, 'verify' | 'limiter' | 'quota'>;
 
 /**
  * The use cases of the endpoints. Chains come as the client wrote them, in any letter case; addresses in any valid form. Each throws
- * (or rejects with) AssayError: UNKNOWN_CHAIN, INVALID_ADDRESS, OVERLOADED.
+ * (or rejects with) AssayError: UNKNOWN_CHAIN, INVALID_ADDRESS, OVERLOADED. Work that was begun is finished though its client went
+ * away: it takes milliseconds, and to stop it would cost the pool its thread.
  */
 export interface UseCases {
   /** The entity label set: `GET /entity/{address}`, `POST /screen`, `GET /address/{chain}/{address}/labels`. */
@@ -29,9 +30,9 @@ export interface UseCases {
   readonly sanctionsCheck: AnswerWriter;
   readonly oracle: OracleWriter;
   /** The body of `POST /screen/bulk` as received: valid UTF-8, at most `jsonDepthMax` deep, JSON not yet checked. */
-  bulk(body: Uint8Array, signal: AbortSignal): Promise<BulkAnswer>;
+  bulk(body: Uint8Array): Promise<BulkAnswer>;
   /** JSON text of `data`, UTF-8. */
-  screening(request: ScreeningRequest, signal: AbortSignal): Promise<Uint8Array>;
+  screening(request: ScreeningRequest): Promise<Uint8Array>;
 }
 
 /** One list's state, as `/ready` tells it. */

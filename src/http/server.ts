@@ -28,8 +28,8 @@ export interface Exchange {
    * most once, before the handler first returns. `onBody` is not called when the client goes away before.
    */
   readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void;
-  /** Aborted when the client goes away before it is answered. Asking for it has a cost: only work that can be given up does. */
-  readonly signal: AbortSignal;
+  /** The client went away before it was answered. */
+  readonly isGone: boolean;
   /**
    * Answers, once; a second time throws. No effect after the client went away. `headers` is a block as `headerBlock` makes it,
    * without Content-Length. `body` may be reused by the caller afterwards.

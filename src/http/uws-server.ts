@@ -71,9 +71,9 @@ class UwsExchange implements Exchange {
   #held = false;
   #replied = false;
   #gone = false;
+  #done = false;
   #closeAfter = false;
   #bodyRead = false;
-  #abort: AbortController | null = null;
 
   constructor(res: HttpResponse, req: HttpRequest, method: string, path: string, tally: Tally) {
     this.method = method;
@@ -93,18 +93,16 @@ class UwsExchange implements Exchange {
   }
 
   remoteAddress(): string {
-    return this.#gone ? '' : addressText(new Uint8Array(this.#res.getRemoteAddress()));
+    return this.#gone || this.#done ? '' : addressText(new Uint8Array(this.#res.getRemoteAddress()));
   }
 
-  get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    if (this.#gone) this.#abort.abort();
-    return this.#abort.signal;
+  get isGone(): boolean {
+    return this.#gone;
   }
 
   /** Closes the connection without an answer. */
   drop(): void {
-    if (this.#gone) return;
+    if (this.#gone || this.#done) return;
     this.#hold();
     this.#res.close();
   }
@@ -119,10 +117,10 @@ class UwsExchange implements Exchange {
     if (this.#held) return;
     this.#held = true;
     this.#res.onAborted(() => {
-      if (this.#gone) return;
+      // Once answered in full, an abort is the client closing a connection that owes it nothing.
+      if (this.#done) return;
       this.#gone = true;
       settle(this.#tally);
-      this.#abort?.abort();
     });
   }
 
@@ -213,8 +211,7 @@ class UwsExchange implements Exchange {
   }
 
   #sent(): void {
-    // From here on an abort is the client closing a connection that owes it nothing.
-    this.#gone = true;
+    this.#done = true;
     settle(this.#tally);
   }
 }

@@ -183,18 +183,17 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const { server, port } = await serve({
         'GET /slow': (made) => {
           exchange = made;
-          void made.signal;
         },
       });
       const socket = client(port);
       socket.send(get('/slow'));
       while (!exchange) await new Promise((resolve) => setTimeout(resolve, 5));
       const held = exchange as Exchange;
-      expect(held.signal.aborted).toBe(false);
+      expect(held.isGone).toBe(false);
       expect(server.pending()).toBe(1);
       socket.destroy();
       while (server.pending() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-      expect(held.signal.aborted).toBe(true);
+      expect(held.isGone).toBe(true);
       held.reply(200, TYPE, 'nobody');
       expect(server.pending()).toBe(0);
       while (server.openSockets() > 0) await new Promise((resolve) => setTimeout(resolve, 5));

@@ -66,7 +66,7 @@ export function screenBulkWork({ useCases, access }: Deps): Work {
       return countBulkAddresses(body);
     },
     answer: async (call, body) => {
-      const { json, answered } = await useCases.bulk(body, call.exchange.signal);
+      const { json, answered } = await useCases.bulk(body);
       const unused = call.quotaTaken - answered;
       if (unused > 0 && call.caller) {
         access.quota.give(call.caller.accountId, 'intel', unused);

@@ -6,14 +6,14 @@ import type { HttpDeps } from '../ports.ts';
 export function screeningWork({ useCases }: Pick<HttpDeps, 'useCases'>): Work {
   return {
     kind: 'task',
-    answer: (call, body) => {
+    answer: (_call, body) => {
       const { chain, address, jurisdiction, asOf } = body as ScreeningRequest;
       // Only the known fields travel: what else a body holds is in `ignored`.
       const options = {
         ...(jurisdiction === undefined ? {} : { jurisdiction }),
         ...(asOf === undefined ? {} : { asOf }),
       };
-      return useCases.screening({ chain, address, ...options }, call.exchange.signal);
+      return useCases.screening({ chain, address, ...options });
     },
   };
 }
