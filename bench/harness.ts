@@ -44,7 +44,10 @@ export interface BenchMachine {
 export function describeMachine(): BenchMachine {
   const processors = cpus();
   const cpu = processors[0]?.model.trim() ?? 'unknown';
-  const slug = cpu.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '');
+  const slug = cpu
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
   return {
     name: `${slug}-${processors.length}`,
     cpu,
@@ -68,7 +71,8 @@ export function row(
   const met =
     goal === null || judged === null
       ? null
-      : judged >= (goal.atLeast ?? Number.NEGATIVE_INFINITY) && judged <= (goal.atMost ?? Number.POSITIVE_INFINITY);
+      : judged >= (goal.atLeast ?? Number.NEGATIVE_INFINITY) &&
+        judged <= (goal.atMost ?? Number.POSITIVE_INFINITY);
   return { name, value, unit, goal, control, ratio, met };
 }
 
@@ -78,11 +82,20 @@ export function report(
   subject: BenchReport['subject'],
   rows: readonly BenchRow[],
 ): BenchReport {
-  return { name, startedAt, machine: describeMachine(), subject, rows, met: rows.every((each) => each.met !== false) };
+  return {
+    name,
+    startedAt,
+    machine: describeMachine(),
+    subject,
+    rows,
+    met: rows.every((each) => each.met !== false),
+  };
 }
 
 const shown = (value: number): string =>
-  Math.abs(value) >= 1000 ? Math.round(value).toLocaleString('en-US') : Number(value.toPrecision(3)).toString();
+  Math.abs(value) >= 1000
+    ? Math.round(value).toLocaleString('en-US')
+    : Number(value.toPrecision(3)).toString();
 
 const goalText = (goal: BenchRow['goal']): string => {
   if (!goal) return '';
@@ -107,7 +120,9 @@ export function formatReport(bench: BenchReport): string {
   );
   const line = (texts: readonly string[]): string =>
     texts
-      .map((text, column) => (column === 0 ? text.padEnd(widths[0] as number) : text.padStart(widths[column] as number)))
+      .map((text, column) =>
+        column === 0 ? text.padEnd(widths[0] as number) : text.padStart(widths[column] as number),
+      )
       .join('  ')
       .trimEnd();
   const subject = Object.entries(bench.subject).map(([key, value]) => `${key}: ${value}`);
@@ -136,9 +151,15 @@ const machineAndName = (bench: BenchReport): string => `${bench.machine.name}-${
  * Runs a built script in a process of its own and returns what it printed as JSON on stdout. Throws with its stderr where it
  * fails.
  */
-export function runChild<T>(script: string, args: readonly string[], nodeArgs: readonly string[] = []): Promise<T> {
+export function runChild<T>(
+  script: string,
+  args: readonly string[],
+  nodeArgs: readonly string[] = [],
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...nodeArgs, script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [...nodeArgs, script, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let output = '';
     let errors = '';
     child.stdout.on('data', (chunk: Buffer) => {

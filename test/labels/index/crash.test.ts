@@ -45,7 +45,10 @@ describe('a build that is killed', () => {
     const first = join(folder.path, 'first');
     const second = join(folder.path, 'second');
     const rows = (name: string, count: number) =>
-      Array.from({ length: count }, (_, number) => ({ key: key(number), template: template(`${name} ${number % 9}`) }));
+      Array.from({ length: count }, (_, number) => ({
+        key: key(number),
+        template: template(`${name} ${number % 9}`),
+      }));
     await writeSegment(first, rows('First', 2000));
     await writeSegment(second, rows('Second', 60_000));
     const old = await build(root, [first]);
@@ -77,6 +80,8 @@ describe('a build that is killed', () => {
     }
     const both = await Promise.allSettled([build(root, [segment]), build(root, [segment])]);
     expect(both.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected']);
-    expect(both.find((result) => result.status === 'rejected')).toMatchObject({ reason: { code: 'STORE_BUSY' } });
+    expect(both.find((result) => result.status === 'rejected')).toMatchObject({
+      reason: { code: 'STORE_BUSY' },
+    });
   });
 });

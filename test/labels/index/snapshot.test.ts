@@ -2,12 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { labelToJson } from '../../../src/labels/label-json.ts';
 import { currentSnapshot } from '../../../src/labels/index/folder.ts';
 import { type LabelReader, NOT_LABELLED } from '../../../src/labels/index/reader.ts';
 import { openSnapshot } from '../../../src/labels/index/snapshot.ts';
 import { readIndexStats } from '../../../src/labels/index/stats.ts';
 import { verifySnapshot } from '../../../src/labels/index/verify.ts';
+import { labelToJson } from '../../../src/labels/label-json.ts';
 import { build, key, type Row, sanction, template, temporaryFolder, writeSegment } from './world.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -66,7 +66,10 @@ describe('a snapshot', () => {
   it('writes the same JSON that its labels make, for any text', async () => {
     const texts = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 });
     const rows = fc
-      .sample(fc.record({ name: texts, tag: texts, url: fc.option(texts), source: texts, day: fc.boolean() }), 300)
+      .sample(
+        fc.record({ name: texts, tag: texts, url: fc.option(texts), source: texts, day: fc.boolean() }),
+        300,
+      )
       .map(({ name, tag, url, source, day }, number) => ({
         key: key(number % 200),
         template: template(name, { tags: [tag, 'x'], sourceUrl: url, source, confidence: number / 300 }),
@@ -124,8 +127,22 @@ describe('a snapshot', () => {
     ]);
     const sanctioned = (number: number, chain: 'ETH' | 'BSC'): boolean =>
       reader.isSanctioned(reader.find(key(number), 0, 22), chain);
-    expect([1, 2, 3, 4, 5, 6].map((number) => sanctioned(number, 'ETH'))).toEqual([true, false, false, true, true, false]);
-    expect([1, 2, 3, 4, 5, 6].map((number) => sanctioned(number, 'BSC'))).toEqual([true, false, false, false, false, false]);
+    expect([1, 2, 3, 4, 5, 6].map((number) => sanctioned(number, 'ETH'))).toEqual([
+      true,
+      false,
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect([1, 2, 3, 4, 5, 6].map((number) => sanctioned(number, 'BSC'))).toEqual([
+      true,
+      false,
+      false,
+      false,
+      false,
+      false,
+    ]);
     expect(reader.lookup(key(1), 'ETH')[0]?.sanctions).toEqual([sanction]);
   });
 
@@ -133,7 +150,12 @@ describe('a snapshot', () => {
     const reader = await open([
       { key: key(1), template: template('Weak', { confidence: 0.1 }), firstSeen: '2020-01-01' },
       { key: key(1), template: template('Strong', { confidence: 0.8 }), firstSeen: '2020-01-01' },
-      { key: key(1), template: template('Strong', { confidence: 0.8 }), firstSeen: '2019-01-01', lastSeen: '2021-01-01' },
+      {
+        key: key(1),
+        template: template('Strong', { confidence: 0.8 }),
+        firstSeen: '2019-01-01',
+        lastSeen: '2021-01-01',
+      },
     ]);
     const labels = reader.lookup(key(1), 'ETH');
     expect(labels.map(({ entity, firstSeen, lastSeen }) => [entity.name, firstSeen, lastSeen])).toEqual([
@@ -178,7 +200,10 @@ describe('a snapshot', () => {
     const at = (name: string): string => join(folder.path, name);
     await writeSegment(at('all'), rows);
     await writeSegment(at('odd'), rows.filter((_, index) => index % 2 === 1).reverse());
-    await writeSegment(at('even'), rows.filter((_, index) => index % 2 === 0));
+    await writeSegment(
+      at('even'),
+      rows.filter((_, index) => index % 2 === 0),
+    );
     await writeSegment(at('less'), rows.slice(1));
     const whole = await build(at('a'), [at('all')]);
     const divided = await build(at('b'), [at('odd'), at('even')]);
@@ -190,7 +215,12 @@ describe('a snapshot', () => {
   });
 
   it('passes verification when sound, and fails it when a byte has changed', async () => {
-    await open(Array.from({ length: 5000 }, (_, number) => ({ key: key(number % 4000), template: template(`E ${number % 7}`) })));
+    await open(
+      Array.from({ length: 5000 }, (_, number) => ({
+        key: key(number % 4000),
+        template: template(`E ${number % 7}`),
+      })),
+    );
     const path = currentSnapshot(join(folder.path, 'snapshots')) as string;
     expect((await verifySnapshot(path)).faults).toEqual([]);
     const file = join(path, 'labels.mdb');

@@ -33,7 +33,8 @@ async function publish(generation: string, padding: number): Promise<void> {
     writer.add(key(number), 0, 22, ids[number % 50] as number, 0, 0);
   }
   const rest = writer.template(template(`${generation} rest`));
-  for (let number = 0; number < padding; number++) writer.add(key(SWAP_ADDRESSES + number), 0, 22, rest, 0, 0);
+  for (let number = 0; number < padding; number++)
+    writer.add(key(SWAP_ADDRESSES + number), 0, 22, rest, 0, 0);
   await writer.close();
   await buildSnapshot(
     {

@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { writeAddressKey } from '../../src/chains/address/parse.ts';
+import type { ChainId } from '../../src/chains/registry.ts';
+import { type FastImportStats, importPlainCsv } from '../../src/labels/fast-import.ts';
+import { currentSnapshot } from '../../src/labels/index/folder.ts';
+import { createSegmentWriter } from '../../src/labels/index/segment.ts';
+import { openSnapshot } from '../../src/labels/index/snapshot.ts';
+import { build, template } from './index/world.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'assay-test-fast-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const COLUMNS = { count: 5, address: 0, firstSeen: 3, lastSeen: 4 };
+const address = (number: number): string => `0x${(number + 1).toString(16).padStart(40, 'a')}`;
+
+interface Outcome extends FastImportStats {
+  readonly slow: (readonly [row: string, line: number])[];
+  readonly resolved: string[];
+  readonly labels: (text: string) => { name: string; firstSeen: string | null; lastSeen: string | null }[];
+}
+
+async function run(csv: string): Promise<Outcome> {
+  const path = join(folder, 'labels.csv');
+  writeFileSync(path, csv);
+  const segment = createSegmentWriter(join(folder, 'segment'));
+  const slow: [string, number][] = [];
+  const resolved: string[] = [];
+  const stats = await importPlainCsv(
+    {
+      path,
+      columns: COLUMNS,
+      resolve: (fields) => {
+        resolved.push(fields.join('|'));
+        return fields[2] === 'refused' || fields[1] !== 'ETH'
+          ? null
+          : { chain: fields[1] as ChainId, template: template(fields[2] as string) };
+      },
+      slowRow: (row, line) => slow.push([row, line]),
+    },
+    { segment, writeAddressKey },
+  );
+  // One label more, so that there is always something to build.
+  const padding = new Uint8Array(22).fill(9);
+  segment.add(padding, 0, 22, segment.template(template('padding')), 0, 0);
+  await segment.close();
+  await build(join(folder, 'snapshots'), [join(folder, 'segment')]);
+  const reader = openSnapshot(currentSnapshot(join(folder, 'snapshots')) as string);
+  return {
+    ...stats,
+    slow,
+    resolved,
+    labels: (text) => {
+      const key = new Uint8Array(512);
+      const length = writeAddressKey('ETH', Buffer.from(text), 0, text.length, key, 0);
+      return reader
+        .lookup(key.slice(0, length), 'ETH')
+        .map(({ entity, firstSeen, lastSeen }) => ({ name: entity.name, firstSeen, lastSeen }));
+    },
+  };
+}
+
+const HEADER = 'address,chain,name,first_seen,last_seen\n';
+
+describe('the fast import of CSV', () => {
+  it('reads every row, and asks once for what rows share', async () => {
+    const rows = Array.from(
+      { length: 30_000 },
+      (_, n) => `${address(n)},ETH,Exchange ${n % 3},2020-02-29,\n`,
+    );
+    const outcome = await run(HEADER + rows.join(''));
+    expect(outcome).toMatchObject({ rows: 30_000, slowRows: 0, distinctRests: 3 });
+    expect(outcome.resolved).toEqual(['|ETH|Exchange 0||', '|ETH|Exchange 1||', '|ETH|Exchange 2||']);
+    for (const number of [0, 1, 14_999, 29_999]) {
+      expect(outcome.labels(address(number))).toEqual([
+        { name: `Exchange ${number % 3}`, firstSeen: '2020-02-29', lastSeen: null },
+      ]);
+    }
+    expect(outcome.labels(address(30_000))).toEqual([]);
+  });
+
+  it('takes lines that end in CR LF, empty lines, and a last line without an end', async () => {
+    const outcome = await run(
+      `${HEADER.trimEnd()}\r\n${address(1)},ETH,A,,2021-01-02\r\n\r\n${address(2)},ETH,A,,\r\n${address(3)},ETH,A,2020-01-01,2021-01-02`,
+    );
+    expect(outcome).toMatchObject({ rows: 3, slowRows: 0 });
+    expect(outcome.labels(address(1))).toEqual([{ name: 'A', firstSeen: null, lastSeen: '2021-01-02' }]);
+    expect(outcome.labels(address(2))).toEqual([{ name: 'A', firstSeen: null, lastSeen: null }]);
+    expect(outcome.labels(address(3))).toEqual([
+      { name: 'A', firstSeen: '2020-01-01', lastSeen: '2021-01-02' },
+    ]);
+  });
+
+  it('hands every row out of the ordinary to the slower path, with its line', async () => {
+    const odd = [
+      `${address(1)},ETH,"Quoted, name",,`,
+      `${address(2)},ETH,"two\nlines",,`,
+      `${address(3)},ETH,A,2020-02-30,`,
+      `${address(4)},ETH,A,,2020`,
+      `${address(5)},ETH,A,`,
+      `${address(6)},ETH,A,,,`,
+      `not an address,ETH,A,,`,
+      `0x${'0'.repeat(40)},ETH,A,,`,
+      `${address(7)},ETH,refused,,`,
+      `${address(8)},ETH,refused,,`,
+    ];
+    const outcome = await run(`${HEADER}${address(0)},ETH,A,,\n${odd.join('\n')}\n${address(9)},ETH,A,,\n`);
+    expect(outcome.slow.map(([row]) => row)).toEqual(odd);
+    expect(outcome.slow.map(([, line]) => line)).toEqual([3, 4, 6, 7, 8, 9, 10, 11, 12, 13]);
+    expect(outcome).toMatchObject({ rows: 12, slowRows: 10 });
+    expect(outcome.labels(address(0))).toHaveLength(1);
+    expect(outcome.labels(address(9))).toHaveLength(1);
+  });
+
+  it('does not confuse rests that differ only in where a comma stands', async () => {
+    const outcome = await run(`${HEADER}${address(1)},ETH,A,,\n${address(2)},ET,HA,,\n`);
+    expect(outcome.resolved).toEqual(['|ETH|A||', '|ET|HA||']);
+  });
+
+  it('ends with an error where a row never does', async () => {
+    await expect(run(`${HEADER}${'x'.repeat(5 * 1024 * 1024)}`)).rejects.toMatchObject({
+      code: 'INVALID_FILE',
+    });
+    const open = await run(`${HEADER}${address(1)},ETH,"never closed,,\n${address(2)},ETH,A,,\n`);
+    expect(open).toMatchObject({ rows: 1, slowRows: 1 });
+  });
+});

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  createProfiler,
+  type LabelProfile,
+  type ProfileSummary,
+  summarise,
+} from '../../../src/labels/index/label-profile.ts';
+import { readSegment } from '../../../src/labels/index/segment.ts';
+import {
+  loadSynthProfile,
+  SYNTH_CSV_HEADER,
+  synthCsv,
+  synthesise,
+  synthSegment,
+} from '../../../src/labels/index/synth.ts';
+import { profileTagPacks } from '../../../src/labels/tagpack-profile.ts';
+import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
+import { temporaryFolder } from './world.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+/** Chains and categories below this share are a handful of labels among half a million. */
+const SHARE_MIN = 0.001;
+
+function expectWithinAFifth(actual: ProfileSummary, wanted: ProfileSummary): void {
+  const near = (name: string, value: number, goal: number): void => {
+    expect(Math.abs(value / goal - 1), `${name}: ${value} against ${goal}`).toBeLessThan(0.2);
+  };
+  near('labels per address', actual.labelsPerAddress, wanted.labelsPerAddress);
+  near('labels per address beyond the first', actual.labelsPerAddress - 1, wanted.labelsPerAddress - 1);
+  near('name length', actual.nameLength, wanted.nameLength);
+  near('tags per label', actual.tagsPerLabel, wanted.tagsPerLabel);
+  near('tag length', actual.tagLength, wanted.tagLength);
+  for (const side of ['byChain', 'byCategory'] as const) {
+    for (const [name, share] of wanted[side]) {
+      if (share >= SHARE_MIN) near(name, actual[side].get(name) ?? 0, share);
+    }
+  }
+}
+
+describe('synthetic labels', () => {
+  it('follow the measured profile within a fifth', async () => {
+    const profile = loadSynthProfile();
+    const profiler = createProfiler();
+    let synthetic = true;
+    await synthesise({ count: 300_000, seed: 3 }, profile, (key, length, chain, template, first, last) => {
+      synthetic &&= template.synthetic;
+      profiler.add(key.slice(0, length), chain, template, first > 0, last > 0);
+    });
+    expect(synthetic).toBe(true);
+    expectWithinAFifth(summarise(profiler.profile()), summarise(profile));
+  });
+
+  it('are of more than 200,000 entities where there are millions', async () => {
+    const entities = new Set<string>();
+    await synthesise({ count: 2_000_000, seed: 1 }, loadSynthProfile(), (_key, _length, _chain, template) => {
+      entities.add(template.entity.id);
+    });
+    expect(entities.size).toBeGreaterThanOrEqual(200_000);
+  });
+
+  it('are the same for the same seed, and others for another', async () => {
+    const of = async (name: string, seed: number): Promise<string> => {
+      const path = join(folder.path, name);
+      await synthSegment(path, { count: 5000, seed });
+      const { stats, templateTexts } = readSegment(path);
+      return `${stats.recordsSha256} ${templateTexts.join('')}`;
+    };
+    expect(await of('a', 1)).toBe(await of('b', 1));
+    expect(await of('c', 2)).not.toBe(await of('d', 1));
+  });
+
+  it('are written as CSV with one row a label', async () => {
+    const path = join(folder.path, 'labels.csv');
+    await synthCsv(path, { count: 2000, seed: 1 });
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    expect(lines[0]).toBe(SYNTH_CSV_HEADER);
+    expect(lines).toHaveLength(2001);
+    const columns = SYNTH_CSV_HEADER.split(',').length;
+    expect(lines.every((line) => line.split(',').length === columns)).toBe(true);
+  });
+});
+
+describeWithSharedData('the shipped profile', () => {
+  it('is that of the real TagPacks', async () => {
+    const measured: LabelProfile = await profileTagPacks(
+      sharedData('graphsense', 'graphsense-tagpacks.tar.gz'),
+    );
+    expect(measured.labels).toBeGreaterThan(500_000);
+    expectWithinAFifth(summarise(loadSynthProfile()), summarise(measured));
+  });
+});
