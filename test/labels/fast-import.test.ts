@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const COLUMNS = { count: 5, address: 0, firstSeen: 3, lastSeen: 4 };
-const address = (number: number): string => `0x${(number + 1).toString(16).padStart(40, 'a')}`;
+const address = (number: number): string => `0xf${(number + 1).toString(16).padStart(39, '0')}`;
 
 interface Outcome extends FastImportStats {
   readonly slow: (readonly [row: string, line: number])[];
