@@ -1,5 +1,6 @@
 /** Writing answers as bytes without objects: what the hot paths share. A write that does not fit returns -1 and may have begun. */
 
+import { isCanonicalAsGiven } from '../chains/address/canonical.ts';
 import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
 import { CHAINS, type ChainId, isEvm, parseChainId } from '../chains/registry.ts';
 import type { LabelHandle, LabelReader } from '../labels/index/reader.ts';
@@ -97,7 +98,8 @@ export interface Found {
 
 /**
  * Returns a function that parses chain and address, looks the address up in `reader` and writes the head of the answer; it
- * returns the offset behind the head and leaves chain and handle in `found`. EVM addresses take a path without allocation.
+ * returns the offset behind the head and leaves chain and handle in `found`. EVM addresses, and texts that are canonical as given,
+ * take a path without allocation.
  */
 export function createHeadWriter(
   found: Found,
@@ -112,6 +114,11 @@ export function createHeadWriter(
       if (length < 0) parseSubject(chain, addressText);
       found.handle = reader.find(key, 0, length);
       return evmHeadInto(key, chain, out, offset);
+    }
+    const length = writeAddressKeyFromText(chain, addressText, key, 0);
+    if (length > 0 && isCanonicalAsGiven(chain, addressText.charCodeAt(0))) {
+      found.handle = reader.find(key, 0, length);
+      return headInto(addressText, chain, out, offset);
     }
     const subject = parseSubject(chain, addressText);
     found.handle = reader.find(subject.key, 0, subject.key.length);

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { isCanonicalAsGiven } from '../../../src/chains/address/canonical.ts';
+import { formatAddressKey, parseAddress } from '../../../src/chains/address/parse.ts';
+import { type ChainId, chainOf } from '../../../src/chains/registry.ts';
+import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
+
+const asGiven = (chain: ChainId, text: string): boolean => isCanonicalAsGiven(chain, text.charCodeAt(0));
+
+it('a text that is called canonical as given is what its key is written as', () => {
+  const chains = fc.constantFrom<ChainId>('BTC', 'LTC', 'DOGE', 'DASH', 'TRON');
+  let skipped = 0;
+  fc.assert(
+    fc.property(
+      chains,
+      fc.constantFrom(1, 2),
+      fc.uint8Array({ minLength: 20, maxLength: 20 }),
+      (chain, kind, hash) => {
+        const text = formatAddressKey(
+          Uint8Array.of(chainOf(chain).keyByte, chain === 'TRON' ? 1 : kind, ...hash),
+          chain,
+        );
+        if (!asGiven(chain, text)) skipped++;
+        expect(parseAddress(chain, text).canonical).toBe(text);
+      },
+    ),
+  );
+  // Otherwise the table would be empty and nothing would be spared.
+  expect(skipped).toBe(0);
+});
+
+it.each([
+  ['LTC', '3NJZLcZEEYBpxYEUGewU4knsQRn1WM5Fkt'],
+  ['BTC', 'BC1QAR0SRRR7XFKVY5L643LYDNW9RE59GTZZWF5MDQ'],
+  ['BCH', '1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu'],
+  ['ETH', '0x52908400098527886E0F7030069857D2E4169EE7'],
+] as const)('%s %s is not canonical as given', (chain, text) => {
+  expect(asGiven(chain, text)).toBe(false);
+});
+
+describeWithSharedData('every vector', () => {
+  it('that is called canonical as given is so', () => {
+    const rows = JSON.parse(readFileSync(sharedData('addresses', 'vectors.json'), 'utf8')) as {
+      chain: ChainId;
+      address: string;
+      valid: boolean;
+      canonical: string;
+    }[];
+    const called = rows.filter((row) => row.valid && asGiven(row.chain, row.address));
+    expect(called.length).toBeGreaterThan(7);
+    for (const row of called) expect(row.canonical).toBe(row.address);
+  });
+});
