@@ -27,13 +27,10 @@ const TASKS_PER_THREAD = 4;
 export interface WorkerPool {
   /**
    * Runs a task. Bytes are copied to the thread and back. Rejects with the AssayError that the task threw; OVERLOADED with
-   * `retryAfterSeconds` at once where the queue is full; INTERNAL where the thread died. An aborted task that waits is not run.
+   * `retryAfterSeconds` at once where the queue is full; INTERNAL where the thread died. A task cannot be aborted: Piscina ends the
+   * thread of one that runs, and all other tasks of that thread with it.
    */
-  run<Name extends TaskName>(
-    name: Name,
-    message: Tasks[Name]['message'],
-    options?: { readonly signal?: AbortSignal },
-  ): Promise<Tasks[Name]['result']>;
+  run<Name extends TaskName>(name: Name, message: Tasks[Name]['message']): Promise<Tasks[Name]['result']>;
   /** Tells every thread to look for a newer snapshot before its next task. */
   refresh(): void;
   /** Tasks that wait or run. */
@@ -62,12 +59,8 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
   const running = new Set<Promise<unknown>>();
   let closing = false;
 
-  async function runTask(
-    name: TaskName,
-    message: unknown,
-    signal: AbortSignal | undefined,
-  ): Promise<unknown> {
-    const answer = (await piscina.run({ name, message }, signal ? { signal } : {})) as
+  async function runTask(name: TaskName, message: unknown): Promise<unknown> {
+    const answer = (await piscina.run({ name, message })) as
       | { readonly ok: true; readonly result: unknown }
       | ErrorData;
     if (!answer.ok) throw errorFromData(answer);
@@ -75,20 +68,18 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
   }
 
   return {
-    async run(name, message, { signal } = {}) {
+    async run(name, message) {
       if (closing) throw new AssayError('OVERLOADED', 'The service is stopping.', { retryAfterSeconds: 5 });
       if (running.size >= tasksMax)
         throw new AssayError('OVERLOADED', 'Too many requests are waiting for a worker.', {
           retryAfterSeconds: 1,
         });
-      const task = runTask(name, message, signal);
+      const task = runTask(name, message);
       running.add(task);
       try {
         return (await task) as never;
       } catch (error) {
         if (error instanceof AssayError) throw error;
-        if (signal?.aborted)
-          throw new AssayError('INVALID_REQUEST', 'The request was aborted by its client.', { cause: error });
         deps.log.error(`worker pool: ${name} failed: ${messageOf(error)}`);
         throw new AssayError('INTERNAL', 'Internal server error.', { cause: error });
       } finally {

@@ -125,18 +125,6 @@ describe('the worker pool', () => {
     await expect(run('1')).resolves.toBe('1');
   });
 
-  it('an aborted task that waits is not run', async () => {
-    const running = start({ worker: oddWorker() });
-    const stop = new AbortController();
-    const first = running.run('screening', '100' as never);
-    const waiting = Array.from({ length: 6 }, () =>
-      running.run('screening', '5000' as never, { signal: stop.signal }),
-    );
-    stop.abort();
-    for (const task of waiting) await expect(task).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
-    await first;
-  });
-
   it('finishes what it took when it is closed, and takes no more', async () => {
     const running = start({ worker: oddWorker() });
     const taken = [running.run('screening', '100' as never), running.run('screening', '1' as never)];
