@@ -85,7 +85,8 @@ export async function importPlainCsv(
   const rests = new RestTable(columns, resolve, segment);
   const key = new Uint8Array(KEY_BYTES_MAX);
   const bytes = Buffer.allocUnsafe(WINDOW_BYTES);
-  const starts = new Int32Array(columns.count + 1);
+  const scanner = new RowScanner(columns);
+  const { starts } = scanner;
   const file = openSync(options.path, 'r');
   let filled = 0;
   let line = 1;
@@ -161,54 +162,17 @@ export async function importPlainCsv(
       const windowStart = at;
       while (at < filled) {
         const rowStart = at;
-        let found = 0;
-        let hash = 0x811c9dc5;
-        let apart = columns.address === 0 || columns.firstSeen === 0 || columns.lastSeen === 0;
-        let plain = true;
-        let complete = false;
-        starts[0] = at;
-        for (; at < filled; at++) {
-          const byte = bytes[at] as number;
-          if (byte === COMMA) {
-            found++;
-            if (found <= columns.count) starts[found] = at + 1;
-            apart = found === columns.address || found === columns.firstSeen || found === columns.lastSeen;
-          } else if (byte === LINE_FEED) {
-            complete = true;
-            break;
-          } else if (byte === QUOTE) {
-            plain = false;
-            break;
-          } else if (!apart) hash = Math.imul(hash ^ byte, 0x01000193);
-        }
-        if (!plain) {
-          at = quotedRowEnd(rowStart);
-          complete = at >= 0;
-        }
-        if (!complete) {
-          at = rowStart;
-          break;
-        }
-        const rowEnd = at;
-        at++;
-        if (
-          line > 1 &&
-          rowEnd > rowStart &&
-          !(rowEnd === rowStart + 1 && bytes[rowStart] === CARRIAGE_RETURN)
-        ) {
+        let rowEnd = scanner.scan(bytes, rowStart, filled);
+        const { plain } = scanner;
+        if (!plain) rowEnd = quotedRowEnd(rowStart);
+        if (rowEnd < 0) break;
+        at = rowEnd + 1;
+        const ending = rowEnd > rowStart && bytes[rowEnd - 1] === CARRIAGE_RETURN ? 1 : 0;
+        if (line > 1 && rowEnd - ending > rowStart) {
           rows++;
-          let fast = false;
-          if (plain && bytes[rowEnd - 1] !== CARRIAGE_RETURN) {
-            found++;
-            if (found <= columns.count) starts[found] = rowEnd + 1;
-            fast = takeFast(found, hash);
-          } else if (plain) {
-            // The carriage return was hashed: as good a name for the rest as any, the bytes are compared without it.
-            found++;
-            if (found <= columns.count) starts[found] = rowEnd;
-            fast = takeFast(found, hash);
-          }
-          if (!fast) takeSlowly(rowStart, rowEnd);
+          // The end of the last column; a carriage return was hashed, the bytes are compared without it.
+          if (scanner.found <= columns.count) starts[scanner.found] = rowEnd + 1 - ending;
+          if (!plain || !takeFast(scanner.found, scanner.hash)) takeSlowly(rowStart, rowEnd);
         }
         line += plain ? 1 : countLines(bytes, rowStart, at);
       }
@@ -232,6 +196,63 @@ export async function importPlainCsv(
   return { rows, slowRows, distinctRests: rests.size };
 }
 
+/** Finds the columns and the end of a row, and hashes what stands beside address and dates. */
+class RowScanner {
+  /** Where each column of the last row begins. */
+  readonly starts: Int32Array;
+  /** Columns of the last row. */
+  found = 0;
+  hash = 0;
+  /** Whether the last row has no quote. */
+  plain = true;
+  /** Of each column whether it is read apart from the rest; one more, for rows with too many. */
+  private readonly apart: Uint8Array;
+
+  constructor(columns: FastColumns) {
+    this.starts = new Int32Array(columns.count + 1);
+    this.apart = Uint8Array.from({ length: columns.count + 1 }, (_, column) =>
+      isApart(columns, column) ? 1 : 0,
+    );
+  }
+
+  /** Position of the line feed that ends the row at `from`; -1 where the window ends before, or a quote stands in the row. */
+  scan(bytes: Uint8Array, from: number, filled: number): number {
+    const { starts, apart } = this;
+    const last = starts.length - 1;
+    let column = 0;
+    let hash = 0x811c9dc5 | 0;
+    starts[0] = from;
+    let skipped = apart[0] === 1;
+    for (let at = from; at < filled; at++) {
+      const byte = bytes[at] as number;
+      if (byte > COMMA) {
+        if (!skipped) hash = Math.imul(hash ^ byte, 0x01000193);
+      } else if (byte === COMMA) {
+        column++;
+        if (column <= last) {
+          starts[column] = at + 1;
+          skipped = apart[column] === 1;
+        }
+      } else if (byte === LINE_FEED) {
+        this.found = column + 1;
+        this.hash = hash;
+        this.plain = true;
+        return at;
+      } else if (byte === QUOTE) {
+        this.plain = false;
+        return -1;
+      } else if (!skipped) {
+        hash = Math.imul(hash ^ byte, 0x01000193);
+      }
+    }
+    this.plain = true;
+    return -1;
+  }
+}
+
+const isApart = ({ address, firstSeen, lastSeen }: FastColumns, column: number): boolean =>
+  column === address || column === firstSeen || column === lastSeen;
+
 function countLines(bytes: Uint8Array, from: number, to: number): number {
   let lines = 0;
   for (let at = from; at < to; at++) if (bytes[at] === LINE_FEED) lines++;
@@ -254,11 +275,19 @@ class RestTable {
   private readonly offsets: number[] = [0];
   private arena = Buffer.allocUnsafe(1 << 20);
   private arenaEnd = 0;
+  /** First and last column of each run of columns that belong to the rest. */
+  private readonly runs: (readonly [first: number, last: number])[] = [];
 
   constructor(columns: FastColumns, resolve: FastImportOptions['resolve'], segment: SegmentWriter) {
     this.columns = columns;
     this.resolve = resolve;
     this.segment = segment;
+    for (let column = 0; column < columns.count; column++) {
+      if (isApart(columns, column)) continue;
+      const run = this.runs.at(-1);
+      if (run && run[1] === column - 1) this.runs[this.runs.length - 1] = [run[0], column];
+      else this.runs.push([column, column]);
+    }
   }
 
   get size(): number {
@@ -280,21 +309,19 @@ class RestTable {
     return this.size < LIMITS.labelTemplatesMax ? this.add(bytes, starts, hash, slot) : NO_REST;
   }
 
-  private isApart(column: number): boolean {
-    const { address, firstSeen, lastSeen } = this.columns;
-    return column === address || column === firstSeen || column === lastSeen;
-  }
-
   private isSame(rest: number, bytes: Buffer, starts: Int32Array): boolean {
-    const { arena } = this;
+    const { arena, runs } = this;
     let at = this.offsets[rest] as number;
     const end = this.offsets[rest + 1] as number;
-    for (let column = 0; column < this.columns.count; column++) {
-      if (this.isApart(column)) continue;
-      // Each column with the comma behind it; the last one's is a comma in the arena too.
-      const stop = (starts[column + 1] as number) - 1;
-      for (let from = starts[column] as number; from < stop; from++)
-        if (arena[at++] !== bytes[from]) return false;
+    for (const [first, last] of runs) {
+      const from = starts[first] as number;
+      // Neighbouring columns are compared in one go, commas and all.
+      const length = (starts[last + 1] as number) - 1 - from;
+      if (at + length >= end) return false;
+      for (let index = 0; index < length; index++) {
+        if (arena[at + index] !== bytes[from + index]) return false;
+      }
+      at += length;
       if (arena[at++] !== COMMA) return false;
     }
     return at === end;
@@ -303,7 +330,7 @@ class RestTable {
   private add(bytes: Buffer, starts: Int32Array, hash: number, slot: number): number {
     const fields: string[] = [];
     for (let column = 0; column < this.columns.count; column++) {
-      if (this.isApart(column)) {
+      if (isApart(this.columns, column)) {
         fields.push('');
         continue;
       }
