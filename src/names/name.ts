@@ -1,0 +1,121 @@
+/** The shapes that the lists of names and the matcher share: what is indexed, what is asked, and what is answered. */
+import type { PartyName, PartySchema } from '../sources/records.ts';
+
+export type NameListType = 'sanctions' | 'pep' | 'adverse_media';
+
+export const NAME_LIST_TYPES: readonly NameListType[] = ['sanctions', 'pep', 'adverse_media'];
+
+/** One listed person, organisation or craft with all its names, as the index takes it in. */
+export interface NameEntity {
+  /** The publisher's stable id; unique together with `list`. */
+  readonly entityId: string;
+  /** Source id of the list (`OFAC_SDN`, `EU`, `opensanctions`, …). */
+  readonly list: string;
+  readonly listType: NameListType;
+  readonly schema: PartySchema;
+  readonly names: readonly PartyName[];
+  /** ISO dates or partial dates (`1972`, `1972-05`). */
+  readonly birthDates: readonly string[];
+  /** ISO 3166-1 alpha-2, or the publisher's own text where it could not be mapped. */
+  readonly countries: readonly string[];
+  readonly programs: readonly string[];
+  /** ISO dates. */
+  readonly listedAt: string | null;
+  readonly delistedAt: string | null;
+  readonly sourceUrl: string | null;
+}
+
+export interface NameQuery {
+  /** 1 to 300 characters of any script. */
+  readonly name: string;
+  /** ISO date or partial date. */
+  readonly birthDate?: string | null;
+  /** ISO 3166-1 alpha-2. */
+  readonly countries?: readonly string[];
+  readonly schema?: PartySchema | null;
+}
+
+export interface MatchOptions {
+  /** Matches returned at most, best first. Default 100. It never changes a score. */
+  readonly limit?: number;
+  /** Lowest confidence returned, 0–1. Default 0.7. It never changes a score. */
+  readonly threshold?: number;
+}
+
+/** How one part of the asked name met a part of the listed one, or what else moved the score. */
+export interface MatchReason {
+  /**
+   * `exact`, `nickname`, `initial`, `phonetic`, `spelling`, `glued`, `orgForm`, `number`: a part that met another;
+   * `missing`: a part of the asked name that the listed one lacks; `extra`: the other way round; `birthDate`, `country`,
+   * `schema`, `weakAlias`, `order`: evidence beside the name.
+   */
+  readonly kind: MatchReasonKind;
+  /** The part of the asked name; null where it has none. */
+  readonly asked: string | null;
+  /** The part of the listed name, or the listed fact; null where it has none. */
+  readonly listed: string | null;
+  /** How alike the two are, 0–1; null where that means nothing. */
+  readonly similarity: number | null;
+  /** A sentence for people. */
+  readonly message: string;
+}
+
+export type MatchReasonKind =
+  | 'exact'
+  | 'nickname'
+  | 'initial'
+  | 'phonetic'
+  | 'spelling'
+  | 'glued'
+  | 'orgForm'
+  | 'number'
+  | 'missing'
+  | 'extra'
+  | 'birthDate'
+  | 'country'
+  | 'schema'
+  | 'weakAlias'
+  | 'order';
+
+/** The best name of one listed entity against the asked one. */
+export interface NameMatch {
+  /** Without its names but the primary one and the matched one. */
+  readonly entityId: string;
+  readonly list: string;
+  readonly listType: NameListType;
+  readonly schema: PartySchema;
+  readonly primaryName: string;
+  readonly matchedName: string;
+  /** Whether the publisher calls the matched name weak. */
+  readonly weak: boolean;
+  /** Calibrated confidence 0–1, three decimals. */
+  readonly score: number;
+  readonly countries: readonly string[];
+  readonly birthDates: readonly string[];
+  readonly programs: readonly string[];
+  readonly listedAt: string | null;
+  readonly delistedAt: string | null;
+  readonly sourceUrl: string | null;
+  readonly explanation: readonly MatchReason[];
+}
+
+export interface NameIndexMeta {
+  readonly formatVersion: number;
+  /** Names the content: the same entities in any order give the same version. */
+  readonly version: string;
+  /** ISO time. */
+  readonly builtAt: string;
+  readonly entities: number;
+  readonly names: number;
+  readonly byListType: Readonly<Record<NameListType, number>>;
+  /** Entities of each list. */
+  readonly byList: Readonly<Record<string, number>>;
+}
+
+/** One immutable, memory-mapped index. Calls are synchronous and depend on nothing but the index and the question. */
+export interface NameIndex {
+  readonly meta: NameIndexMeta;
+  /** One match per entity, best first (score, then sanctions before pep before adverse media, then list and id). */
+  match(query: NameQuery, options?: MatchOptions): readonly NameMatch[];
+  close(): void;
+}
