@@ -121,4 +121,32 @@ export const LIMITS = {
   bulkThreadsMax: 64,
   /** Ten times the size the index is made for; above it a typing error fills the disk. */
   synthLabelsMax: 100_000_000,
+  /** Characters of a ledger reference: operation, chain and the longest address that a request may name. */
+  ledgerReferenceMax: 640,
+  /** Accounts whose standing is kept in memory: about 400 bytes each, 80 MB. */
+  ledgerHeadsMax: 200_000,
+  /** Entries behind which the index of last entries may lag: read again at a start after a crash, in 0.1 s; sorted in 5 ms. */
+  ledgerIndexLagMax: 16_384,
+  /** Accounts whose index is written in one commit: 1 ms of the main thread. */
+  ledgerIndexSliceMax: 512,
+  /** Charges of one commit: 1,000 are 10 ms of the main thread, and 256 requests in flight never fill it. */
+  ledgerBatchMax: 1_000,
+  /** Charges that wait for their commit: seconds of work, beyond which more of them only grow the heap. */
+  ledgerQueueMax: 100_000,
+  /** Credits of one entry: a typing error in a grant should be seen, and sums must stay exact in doubles. */
+  ledgerAmountMax: 1_000_000_000,
+  /** Entries of one page of usage: what monitoring lists allow too. */
+  usagePageMax: 100,
+  /** Days with entries that usage sums up: a month and the day it began on. */
+  usageDaysMax: 31,
+  /** Decisions: an answer is kept for its Idempotency-Key this long. */
+  idempotencyMs: 24 * 3_600_000,
+  /** Characters of an Idempotency-Key: four UUIDs; the header limit would allow 4,000. */
+  idempotencyKeyTextMax: 255,
+  /** Answers that ended their 24 hours and are removed in a commit that keeps a new one: faster than they come. */
+  idempotencyPurgeMax: 8,
+  /** Results on loan at once: more than the tasks that threads finish while the main thread writes one; a result without a slot is copied. */
+  poolSlots: 64,
+  /** A bulk answer of 100 well-labelled addresses is about 100 KB; longer ones are copied. Untouched slots cost no memory. */
+  poolSlotBytes: 256 * 1024,
 } as const;

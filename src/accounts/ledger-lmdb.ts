@@ -1,0 +1,638 @@
+/**
+ * The ledger on LMDB. Entries are appended in one global sequence, so a commit writes few, full pages whichever accounts it
+ * concerns; each entry points to its account's entry before, and an index of last entries is written behind them in large
+ * slices. After a crash the entries behind the index are read again. All changes of a turn share one transaction, and nothing
+ * is acknowledged before it is on the disk. Several processes may write: each looks, inside its transaction, at what the others
+ * appended, so the balance that decides is always the newest one.
+ */
+import type { Clock } from '../base/clock.ts';
+import { isoTime } from '../base/clock.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Database } from '../base/lmdb.ts';
+import type { Logger } from '../base/log.ts';
+import {
+  creditsExhausted,
+  type LedgerType,
+  monthEnd,
+  monthOf,
+  monthTurn,
+  type Standing,
+  spend,
+} from './credits.ts';
+import type {
+  AnswerSlot,
+  Balance,
+  Booked,
+  Booking,
+  Charge,
+  Charged,
+  Ledger,
+  LedgerEntry,
+  Reservation,
+  StoredAnswer,
+  UsagePage,
+} from './ledger.ts';
+import {
+  decodeEntry,
+  EMPTY_HEAD,
+  encodeEntry,
+  entryId,
+  follow,
+  type Head,
+  type StoredEntry,
+  sequenceOf,
+  shownEntry,
+  totalsSince,
+} from './ledger-entry.ts';
+import { checkLedger } from './ledger-verify.ts';
+import { openAccountStore } from './store.ts';
+
+const FORMAT_VERSION = 1;
+
+export interface LedgerDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Free credits a month of an account; 0 where it may not have any (yet). */
+  readonly freeCredits: (accountId: string) => number;
+}
+
+/** A change that waits for its transaction. `apply` runs inside it, and writes nothing where it throws an AssayError. */
+interface Change {
+  readonly apply: () => unknown;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  outcome: { readonly result: unknown } | { readonly error: unknown } | null;
+}
+
+interface Kept {
+  /** Milliseconds since the epoch. */
+  readonly keptAt: number;
+  readonly answer: StoredAnswer;
+}
+
+const invalid = (field: string, expected: string): AssayError =>
+  new AssayError('INVALID_REQUEST', `${field} must be ${expected}.`, { field });
+
+const ACCOUNT_ID = /^[0-9A-Za-z_-]{1,64}$/;
+
+/** Cuts a reference that is longer than anything legitimate: it is for reading. */
+const bounded = (reference: string | null): string | null =>
+  reference === null ? null : reference.slice(0, LIMITS.ledgerReferenceMax);
+
+/** f64 time of keeping, 32 bytes of hash, the answer. */
+const KEPT_HEAD = 8 + 32;
+
+function encodeKept(keptAt: number, bodyHash: Uint8Array, body: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(KEPT_HEAD + body.length);
+  bytes.writeDoubleLE(keptAt, 0);
+  bytes.set(bodyHash, 8);
+  bytes.set(body, KEPT_HEAD);
+  return bytes;
+}
+
+function decodeKept(bytes: Buffer): Kept {
+  return {
+    keptAt: bytes.readDoubleLE(0),
+    answer: {
+      bodyHash: Buffer.from(bytes.subarray(8, KEPT_HEAD)),
+      body: Buffer.from(bytes.subarray(KEPT_HEAD)),
+    },
+  };
+}
+
+/** Sorts by time: the key of what ends first is the first. */
+function endingKey(keptAt: number, slot: AnswerSlot): Buffer {
+  const key = Buffer.allocUnsafe(8 + slot.length);
+  key.writeBigUInt64BE(BigInt(Math.max(0, Math.floor(keptAt))), 0);
+  key.set(slot, 8);
+  return key;
+}
+
+/** Opens (or makes) the ledger at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger {
+  const { clock, log } = deps;
+  const { root, meta } = openAccountStore(options.path, FORMAT_VERSION);
+  const entries: Database<Buffer, number> = root.openDB({
+    name: 'entries',
+    encoding: 'binary',
+    keyEncoding: 'uint32',
+  });
+  /** Account → sequence of its last entry, as of `indexedThrough` at least. */
+  const index: Database<number, string> = root.openDB({ name: 'index', encoding: 'json' });
+  /** Name of an event → sequence of the entry that it made. */
+  const once: Database<number, string> = root.openDB({ name: 'once', encoding: 'json' });
+  const answers: Database<Buffer, Buffer> = root.openDB({
+    name: 'answers',
+    encoding: 'binary',
+    keyEncoding: 'binary',
+  });
+  const endings: Database<Buffer, Buffer> = root.openDB({
+    name: 'endings',
+    encoding: 'binary',
+    keyEncoding: 'binary',
+  });
+
+  /** Accounts as of `applied`. An account that is not here has no entry behind `indexedThrough`. */
+  const heads = new Map<string, Head>();
+  /** Accounts with entries behind the index. */
+  let unindexed = new Set<string>();
+  /** A slice-wise write of the index that is under way. */
+  let indexing: { readonly accounts: readonly string[]; at: number; readonly through: number } | null = null;
+  /** All entries up to this sequence are in `heads` or in the index. */
+  let applied = 0;
+  let indexedThrough = 0;
+  /** Credits held by running requests. */
+  const held = new Map<string, number>();
+  const open = new WeakSet<Reservation>();
+
+  const readEntry = (sequence: number): StoredEntry => decodeEntry(sequence, entries.getBinaryFast(sequence));
+
+  /** Takes over what the store holds behind `applied`: what another process wrote, or what a start finds behind the index. */
+  function catchUp(): void {
+    const last = meta.get('last') ?? 0;
+    for (let sequence = applied + 1; sequence <= last; sequence++) {
+      const entry = readEntry(sequence);
+      heads.set(entry.accountId, entry);
+      unindexed.add(entry.accountId);
+    }
+    if (last > applied) applied = last;
+  }
+
+  /** Starts again from what the store holds. */
+  function reload(): void {
+    root.resetReadTxn();
+    heads.clear();
+    unindexed = new Set();
+    indexing = null;
+    indexedThrough = meta.get('indexedThrough') ?? 0;
+    applied = indexedThrough;
+    catchUp();
+  }
+
+  /** Whether this turn of the event loop has looked at what other processes wrote. */
+  let looked = false;
+  function look(): void {
+    if (looked) return;
+    looked = true;
+    setImmediate(() => {
+      looked = false;
+    });
+    root.resetReadTxn();
+    catchUp();
+  }
+
+  function headOf(accountId: string): Head {
+    const known = heads.get(accountId);
+    if (known !== undefined) return known;
+    const sequence = index.get(accountId);
+    const head = sequence === undefined ? EMPTY_HEAD : readEntry(sequence);
+    heads.set(accountId, head);
+    return head;
+  }
+
+  /** The account once the turn of the month is booked. */
+  function dueStanding(accountId: string, standing: Standing): Standing {
+    const turns = monthTurn(standing, monthOf(clock.now()), deps.freeCredits(accountId));
+    return turns.at(-1)?.after ?? standing;
+  }
+
+  // What follows up to `drain` runs inside a transaction: its own heads lie over the committed ones until it is on the disk.
+
+  let over = new Map<string, Head>();
+  let lastInside = 0;
+
+  const insideHead = (accountId: string): Head => over.get(accountId) ?? headOf(accountId);
+
+  function append(
+    accountId: string,
+    type: LedgerType,
+    amount: number,
+    after: Standing,
+    reference: string | null,
+  ): StoredEntry {
+    const sequence = lastInside + 1;
+    const at = clock.now();
+    const entry = follow(insideHead(accountId), { sequence, accountId, at, type, amount, after, reference });
+    entries.putSync(sequence, encodeEntry(entry), { append: true });
+    lastInside = sequence;
+    over.set(accountId, entry);
+    return entry;
+  }
+
+  function settleMonth(accountId: string): void {
+    const turns = monthTurn(insideHead(accountId), monthOf(clock.now()), deps.freeCredits(accountId));
+    for (const { type, amount, after } of turns) append(accountId, type, amount, after, null);
+  }
+
+  function shortage(accountId: string, needed: number, balance: number, heldNow: number): AssayError {
+    const available = Math.max(0, balance - heldNow);
+    return creditsExhausted({
+      accountId,
+      needed,
+      available,
+      held: Math.max(0, balance - available),
+      freeCredits: deps.freeCredits(accountId),
+      renewsAt: monthEnd(monthOf(clock.now())),
+    });
+  }
+
+  const isLive = (kept: Kept): boolean => {
+    const age = clock.now() - kept.keptAt;
+    return age >= 0 && age < LIMITS.idempotencyMs;
+  };
+
+  function readKept(slot: AnswerSlot): Kept | null {
+    const bytes = answers.get(Buffer.from(slot));
+    return bytes === undefined ? null : decodeKept(bytes);
+  }
+
+  function keepAnswer({ slot, bodyHash }: NonNullable<Charge['keep']>, body: Uint8Array): void {
+    const now = clock.now();
+    for (const { key } of [...endings.getRange({ limit: LIMITS.idempotencyPurgeMax })]) {
+      if (Number(key.readBigUInt64BE(0)) > now - LIMITS.idempotencyMs) break;
+      endings.removeSync(key);
+      answers.removeSync(Buffer.from(key.subarray(8)));
+    }
+    const old = readKept(slot);
+    if (old !== null) endings.removeSync(endingKey(old.keptAt, slot));
+    answers.putSync(Buffer.from(slot), encodeKept(now, bodyHash, body));
+    endings.putSync(endingKey(now, slot), Buffer.alloc(0));
+  }
+
+  function applyCharge({ accountId }: Reservation, charge: Charge): Charged {
+    if (charge.keep !== undefined) {
+      const kept = readKept(charge.keep.slot);
+      if (kept !== null && isLive(kept)) {
+        const remaining = dueStanding(accountId, insideHead(accountId)).balance;
+        return { entry: null, remaining, answer: kept.answer.body, replayed: true };
+      }
+    }
+    settleMonth(accountId);
+    const head = insideHead(accountId);
+    if (charge.amount > 0 && head.balance < charge.amount)
+      throw shortage(accountId, charge.amount, head.balance, 0);
+    // Rendered before anything is written: an answer that cannot be made is not charged.
+    const answer = charge.answer(head.balance - charge.amount);
+    const entry =
+      charge.amount === 0
+        ? null
+        : append(
+            accountId,
+            charge.type,
+            -charge.amount,
+            spend(head, charge.amount),
+            bounded(charge.reference),
+          );
+    if (charge.keep !== undefined) keepAnswer(charge.keep, answer);
+    return {
+      entry: entry === null ? null : shownEntry(entry),
+      remaining: head.balance - charge.amount,
+      answer,
+      replayed: false,
+    };
+  }
+
+  function booked(booking: Booking): Booked {
+    const { accountId, type, amount, reference } = booking;
+    const before = booking.once === undefined ? undefined : once.get(booking.once);
+    if (before !== undefined) return { entry: shownEntry(readEntry(before)), repeated: true };
+    settleMonth(accountId);
+    const head = insideHead(accountId);
+    if (amount < 0 && head.balance + amount < 0 && booking.mayOwe !== true)
+      throw invalid('amount', `at least -${Math.max(0, head.balance)}: the account has no more credits`);
+    const after: Standing =
+      amount < 0
+        ? spend(head, -amount)
+        : {
+            balance: head.balance + amount,
+            free: head.free,
+            granted: head.granted + (type === 'GRANT' ? amount : 0),
+            month: head.month,
+          };
+    const entry = append(accountId, type, amount, after, bounded(reference));
+    if (booking.once !== undefined) once.putSync(booking.once, entry.sequence);
+    return { entry: shownEntry(entry), repeated: false };
+  }
+
+  function refunded(accountId: string, id: string): LedgerEntry {
+    const sequence = sequenceOf(id);
+    const unknown = (): AssayError =>
+      new AssayError('NOT_FOUND', `The account has no charge '${id}'.`, { field: 'id' });
+    if (sequence === null || sequence < 1 || sequence > lastInside) throw unknown();
+    const charge = readEntry(sequence);
+    const isCharge = charge.type === 'SCREENING' || charge.type === 'DEDUCTION';
+    if (charge.accountId !== accountId || !isCharge) throw unknown();
+    const event = `refund:${entryId(sequence)}`;
+    const before = once.get(event);
+    if (before !== undefined) return shownEntry(readEntry(before));
+    settleMonth(accountId);
+    const head = insideHead(accountId);
+    const earlier = charge.before === 0 ? EMPTY_HEAD : readEntry(charge.before);
+    // Free credits come back as free ones, also in a later month: they end with it.
+    const after: Standing = {
+      balance: head.balance - charge.amount,
+      free: head.free + Math.max(0, earlier.free - charge.free),
+      granted: head.granted + Math.max(0, earlier.granted - charge.granted),
+      month: head.month,
+    };
+    const entry = append(accountId, 'REFUND', -charge.amount, after, charge.reference);
+    once.putSync(event, entry.sequence);
+    return shownEntry(entry);
+  }
+
+  /** Writes the next slice of the index where it lags far behind, or all of it. */
+  function writeIndex(all: boolean): void {
+    const isFull = heads.size > LIMITS.ledgerHeadsMax;
+    const lags = lastInside - indexedThrough > LIMITS.ledgerIndexLagMax || isFull;
+    if (isFull && unindexed.size === 0) evictNext = true;
+    if (indexing === null && unindexed.size > 0 && (lags || all)) {
+      indexing = { accounts: [...unindexed].sort(), at: 0, through: applied };
+      unindexed = new Set();
+    }
+    if (indexing === null) return;
+    const { accounts, through } = indexing;
+    const end = all ? accounts.length : Math.min(accounts.length, indexing.at + LIMITS.ledgerIndexSliceMax);
+    for (; indexing.at < end; indexing.at++) {
+      const accountId = accounts[indexing.at] as string;
+      const head = heads.get(accountId);
+      if (head !== undefined && head.sequence > 0) index.putSync(accountId, head.sequence);
+    }
+    if (end < accounts.length) return;
+    indexing = null;
+    indexedThrough = Math.max(indexedThrough, through, meta.get('indexedThrough') ?? 0);
+    meta.putSync('indexedThrough', indexedThrough);
+    evictNext = heads.size > LIMITS.ledgerHeadsMax;
+  }
+
+  /** Whether accounts that the index knows may be forgotten once its transaction is on the disk. */
+  let evictNext = false;
+
+  // The queue: one transaction at a time, each with everything that came while the one before was being written.
+
+  const queue: Change[] = [];
+  let writing: Promise<void> | null = null;
+  let closed = false;
+
+  function enqueue<T>(apply: () => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (closed) return reject(new AssayError('LEDGER_UNAVAILABLE', 'The ledger is closed.'));
+      if (queue.length >= LIMITS.ledgerQueueMax)
+        return reject(
+          new AssayError('OVERLOADED', 'Too many charges wait for the disk.', { retryAfterSeconds: 1 }),
+        );
+      queue.push({ apply, resolve: resolve as (result: unknown) => void, reject, outcome: null });
+      writing ??= drain();
+    });
+  }
+
+  async function drain(): Promise<void> {
+    while (queue.length > 0) await writeBatch();
+    // In the same step as the last look at the queue: whoever comes next starts a drain of its own.
+    writing = null;
+  }
+
+  function applyAll(batch: Change[]): void {
+    over = new Map();
+    catchUp();
+    lastInside = applied;
+    batch.push(...queue.splice(0, LIMITS.ledgerBatchMax));
+    for (const change of batch) {
+      try {
+        change.outcome = { result: change.apply() };
+      } catch (error) {
+        change.outcome = { error };
+        // Anything but a refusal comes from LMDB, whose transaction is lost then: the rest is not tried.
+        if (!(error instanceof AssayError)) break;
+      }
+    }
+    writeIndex(false);
+    if (lastInside > applied) meta.putSync('last', lastInside);
+  }
+
+  function unavailable(cause: unknown): AssayError {
+    return new AssayError('LEDGER_UNAVAILABLE', `The ledger cannot be written: ${messageOf(cause)}.`, {
+      cause,
+    });
+  }
+
+  async function writeBatch(): Promise<void> {
+    const batch: Change[] = [];
+    let failure: AssayError | null = null;
+    try {
+      await root.transaction(() => applyAll(batch));
+    } catch (error) {
+      failure = unavailable(await commitFault(error));
+      // What the queue holds would fail as well, but each batch is tried: a full disk may have room again.
+      if (batch.length === 0) batch.push(...queue.splice(0));
+    }
+    if (failure === null) {
+      for (const [accountId, head] of over) {
+        heads.set(accountId, head);
+        unindexed.add(accountId);
+      }
+      applied = Math.max(applied, lastInside);
+      root.resetReadTxn();
+      if (evictNext) evict();
+    } else {
+      log.error({ err: failure, changes: batch.length }, `ledger: ${failure.message}`);
+      tryReload();
+    }
+    over = new Map();
+    for (const { outcome, resolve, reject } of batch) {
+      if (outcome !== null && 'error' in outcome && outcome.error instanceof AssayError)
+        reject(outcome.error);
+      else if (failure !== null || outcome === null || 'error' in outcome)
+        reject(failure ?? unavailable(outcome));
+      else resolve(outcome.result);
+    }
+  }
+
+  function tryReload(): void {
+    try {
+      reload();
+    } catch (error) {
+      log.error({ err: error }, `ledger: cannot be read again: ${messageOf(error)}`);
+    }
+  }
+
+  function evict(): void {
+    evictNext = false;
+    for (const accountId of heads.keys()) if (!unindexed.has(accountId)) heads.delete(accountId);
+  }
+
+  function release(reservation: Reservation): void {
+    if (!open.delete(reservation)) return;
+    const left = (held.get(reservation.accountId) ?? 0) - reservation.amount;
+    if (left > 0) held.set(reservation.accountId, left);
+    else held.delete(reservation.accountId);
+  }
+
+  function balanceOf(accountId: string, standing: Standing): Balance {
+    const { balance, free, granted } = standing;
+    return {
+      balance,
+      free,
+      granted,
+      bought: balance - free - granted,
+      held: held.get(accountId) ?? 0,
+      renewsAt: monthEnd(monthOf(clock.now())),
+    };
+  }
+
+  function page(accountId: string, limit: number, cursor: string | undefined): UsagePage {
+    const head = headOf(accountId);
+    const standing = dueStanding(accountId, head);
+    const history: LedgerEntry[] = [];
+    let next = cursor === undefined ? head.sequence : cursorOf(accountId, cursor);
+    while (next > 0 && history.length < limit) {
+      const entry = readEntry(next);
+      history.push(shownEntry(entry));
+      next = entry.before;
+    }
+    const byDay: { day: string; byType: UsagePage['totals']['byType'] }[] = [];
+    for (let last = head; last.sequence > 0 && byDay.length < LIMITS.usageDaysMax; ) {
+      const before: Head = last.dayBefore === 0 ? EMPTY_HEAD : readEntry(last.dayBefore);
+      byDay.push({ day: isoTime(last.at).slice(0, 10), byType: totalsSince(last.sums, before.sums) });
+      last = before;
+    }
+    return {
+      ...balanceOf(accountId, standing),
+      history,
+      nextCursor: next > 0 ? entryId(next) : null,
+      totals: { byType: totalsSince(head.sums, EMPTY_HEAD.sums), byDay },
+    };
+  }
+
+  /** The sequence that a cursor names. Another account's is as unknown as one that never was. */
+  function cursorOf(accountId: string, cursor: string): number {
+    const sequence = sequenceOf(cursor);
+    const isOwn =
+      sequence !== null &&
+      sequence >= 1 &&
+      sequence <= applied &&
+      readEntry(sequence).accountId === accountId;
+    if (!isOwn) throw invalid('cursor', 'a nextCursor of an earlier answer');
+    return sequence;
+  }
+
+  reload();
+
+  return {
+    reserve(accountId, amount) {
+      look();
+      const standing = dueStanding(accountId, headOf(accountId));
+      const heldNow = held.get(accountId) ?? 0;
+      if (amount > 0 && standing.balance - heldNow < amount)
+        throw shortage(accountId, amount, standing.balance, heldNow);
+      const reservation: Reservation = { accountId, amount };
+      open.add(reservation);
+      if (amount > 0) held.set(accountId, heldNow + amount);
+      return reservation;
+    },
+
+    async commit(reservation, charge) {
+      if (!open.has(reservation)) throw new AssayError('INTERNAL', 'The reservation has ended already.');
+      if (!Number.isInteger(charge.amount) || charge.amount < 0 || charge.amount > reservation.amount)
+        throw new AssayError('INTERNAL', 'A charge takes at most what was reserved.');
+      try {
+        return await enqueue(() => applyCharge(reservation, charge));
+      } finally {
+        release(reservation);
+      }
+    },
+
+    release,
+
+    async refund(accountId, id) {
+      return enqueue(() => refunded(accountId, id));
+    },
+
+    async book(booking) {
+      const { accountId, type, amount } = booking;
+      if (!ACCOUNT_ID.test(accountId))
+        throw invalid('accountId', '1 to 64 letters, digits, hyphens or underscores');
+      const fits =
+        Number.isInteger(amount) &&
+        amount !== 0 &&
+        Math.abs(amount) <= LIMITS.ledgerAmountMax &&
+        (amount > 0 || type === 'ADJUSTMENT');
+      if (!fits)
+        throw invalid(
+          'amount',
+          `a whole number from ${type === 'ADJUSTMENT' ? '-' : ''}1 to ${LIMITS.ledgerAmountMax}`,
+        );
+      return enqueue(() => booked(booking));
+    },
+
+    balance(accountId) {
+      look();
+      return balanceOf(accountId, dueStanding(accountId, headOf(accountId)));
+    },
+
+    async usage(accountId, { limit, cursor }) {
+      look();
+      const turns = monthTurn(headOf(accountId), monthOf(clock.now()), deps.freeCredits(accountId));
+      if (turns.length > 0) {
+        // Without it the page lacks this month's grant, and says the balance that counts all the same.
+        await enqueue(() => settleMonth(accountId)).catch((error: unknown) =>
+          log.warn(`ledger: the turn of the month was not booked: ${messageOf(error)}`),
+        );
+        look();
+      }
+      return page(accountId, limit, cursor);
+    },
+
+    storedAnswer(slot) {
+      look();
+      const kept = readKept(slot);
+      return kept !== null && isLive(kept) ? kept.answer : null;
+    },
+
+    verify(onProgress) {
+      return checkLedger(
+        {
+          last: () => {
+            root.resetReadTxn();
+            return meta.get('last') ?? 0;
+          },
+          read: readEntry,
+          indexed: () => ({
+            through: meta.get('indexedThrough') ?? 0,
+            rows: index.getRange(),
+          }),
+          extraEntry: (last) => entries.get(last + 1) !== undefined,
+        },
+        onProgress ?? (() => {}),
+      );
+    },
+
+    async close() {
+      if (closed) return;
+      closed = true;
+      await writing;
+      try {
+        await root.transaction(() => {
+          catchUp();
+          lastInside = applied;
+          writeIndex(true);
+          if (indexing === null && unindexed.size > 0) writeIndex(true);
+        });
+      } catch (error) {
+        // Nothing is lost: the next start reads the entries behind the index again.
+        log.warn(`ledger: its index was not written: ${messageOf(await commitFault(error))}`);
+      }
+      await root.close();
+    },
+  };
+}
+
+/** lmdb-js rejects with a general error whose `commitError` is a promise of the real one. */
+async function commitFault(error: unknown): Promise<unknown> {
+  const pending = error instanceof Error && 'commitError' in error ? error.commitError : null;
+  if (!(pending instanceof Promise)) return error;
+  return pending.then(
+    () => error,
+    (cause: unknown) => cause,
+  );
+}

@@ -1,0 +1,88 @@
+/** The check of a whole ledger: one pass over all entries in their order, holding one standing an account. */
+import { LEDGER_TYPES } from './credits.ts';
+import type { LedgerReport } from './ledger.ts';
+import { EMPTY_HEAD, entryId, type Head, type StoredEntry } from './ledger-entry.ts';
+
+/** What the check reads. The ledger only grows, so entries may be read in several looks while others write. */
+export interface LedgerUnderCheck {
+  /** Takes a new look at the store; the last sequence in it. */
+  last(): number;
+  /** Throws STORE_CORRUPT. */
+  read(sequence: number): StoredEntry;
+  indexed(): {
+    readonly through: number;
+    readonly rows: Iterable<{ readonly key: string; readonly value: number }>;
+  };
+  /** Whether there is an entry behind `last`. */
+  extraEntry(last: number): boolean;
+}
+
+const FAULTS_MAX = 100;
+/** Entries between two looks: other work of the process goes on in between. */
+const STRIDE = 5_000;
+
+/** What is wrong with an entry that follows `head` in its account; null where all agrees. */
+function faultOf(entry: StoredEntry, head: Head): string | null {
+  if (entry.before !== head.sequence) return `points to entry ${entry.before} in place of ${head.sequence}`;
+  if (entry.balance !== head.balance + entry.amount)
+    return `has balance ${entry.balance}, but ${head.balance} and ${entry.amount} make ${head.balance + entry.amount}`;
+  for (const [position, type] of LEDGER_TYPES.entries()) {
+    const gained = type === entry.type ? entry.amount : 0;
+    if (entry.sums[position] !== (head.sums[position] ?? 0) + gained) return `has a wrong sum of ${type}`;
+  }
+  if (entry.sums.reduce((sum, each) => sum + each, 0) !== entry.balance)
+    return `has sums by type that do not add up to its balance ${entry.balance}`;
+  if (entry.free < 0 || entry.granted < 0) return 'has less than nothing in a pool';
+  if (entry.month < head.month) return 'steps back a month';
+  const isCharge = entry.type === 'SCREENING' || entry.type === 'DEDUCTION';
+  if (isCharge && (entry.amount >= 0 || entry.balance < 0)) return 'takes more than there was';
+  return null;
+}
+
+export async function checkLedger(
+  store: LedgerUnderCheck,
+  onProgress: (checked: number, total: number) => void,
+): Promise<LedgerReport> {
+  const heads = new Map<string, Head>();
+  const faults: string[] = [];
+  const report = (fault: string): void => {
+    if (faults.length < FAULTS_MAX) faults.push(fault);
+  };
+  const total = store.last();
+  for (let from = 1; from <= total; from += STRIDE) {
+    await new Promise((resolve) => setImmediate(resolve));
+    store.last();
+    for (let sequence = from; sequence < from + STRIDE && sequence <= total; sequence++) {
+      try {
+        const entry = store.read(sequence);
+        const fault = faultOf(entry, heads.get(entry.accountId) ?? EMPTY_HEAD);
+        if (fault !== null) report(`Entry ${entryId(sequence)} of '${entry.accountId}' ${fault}.`);
+        heads.set(entry.accountId, entry);
+      } catch {
+        report(`Entry ${entryId(sequence)} is missing or damaged.`);
+      }
+    }
+    onProgress(Math.min(total, from + STRIDE - 1), total);
+  }
+  if (store.last() === total && store.extraEntry(total))
+    report(`There is an entry behind the last one, ${total}.`);
+  const { rows } = store.indexed();
+  const indexedAccounts = new Set<string>();
+  for (const { key, value } of rows) {
+    indexedAccounts.add(key);
+    const head = heads.get(key);
+    // An index that lags is made up for at the next start; one that names another account's entry is not.
+    if (
+      value <= total &&
+      (head === undefined || value > head.sequence || store.read(value).accountId !== key)
+    )
+      report(`The index of '${key}' names the entry ${value}, which is not the account's.`);
+  }
+  const through = store.indexed().through;
+  for (const [accountId, head] of heads)
+    if (head.sequence <= through && !indexedAccounts.has(accountId))
+      report(`The index lacks the account '${accountId}'.`);
+  let balance = 0;
+  for (const head of heads.values()) balance += head.balance;
+  return { entries: total, accounts: heads.size, balance, faults };
+}

@@ -1,0 +1,130 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Ledger } from '../../src/accounts/ledger.ts';
+import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
+import { LIMITS } from '../../src/base/limits.ts';
+import { openEnvironment } from '../../src/base/lmdb.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { chargeOf, ledgerConformance } from '../conformance/ledger.ts';
+import { tempFolder } from './temp-folder.ts';
+
+interface World {
+  now: number;
+  freeCredits: number;
+}
+
+const openAt = (path: string, world: World): Ledger =>
+  openLedger(
+    { path },
+    {
+      clock: { now: () => world.now, monotonic: () => 0 },
+      log: silentLogger,
+      freeCredits: () => world.freeCredits,
+    },
+  );
+
+ledgerConformance('LMDB', async () => {
+  const folder = tempFolder();
+  const world = {
+    now: 0,
+    freeCredits: 10,
+    open: () => openAt(join(folder.path, 'ledger.mdb'), world),
+    dispose: async () => folder.remove(),
+  };
+  return world;
+});
+
+describe('the ledger on LMDB', () => {
+  const newWorld = () => {
+    const folder = tempFolder();
+    const world = { now: Date.UTC(2026, 10, 21), freeCredits: 10 };
+    const path = join(folder.path, 'ledger.mdb');
+    return { folder, world, path, open: () => openAt(path, world) };
+  };
+
+  it('two openings of one ledger, as of two processes, never spend a credit twice', async () => {
+    const { folder, open } = newWorld();
+    const [one, two] = [open(), open()];
+    await one.book({ accountId: 'a', type: 'GRANT', amount: 90, reference: null });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(two.balance('a').balance).toBe(100);
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 300 }, async (_, position) => {
+        await new Promise((resolve) => setTimeout(resolve, position % 7));
+        const ledger = position % 2 === 0 ? one : two;
+        return ledger.commit(ledger.reserve('a', 1), chargeOf(1));
+      }),
+    );
+    expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(100);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([one.balance('a'), two.balance('a')]).toMatchObject([{ balance: 0 }, { balance: 0 }]);
+    expect((await one.verify()).faults).toEqual([]);
+    await Promise.all([one.close(), two.close()]);
+    folder.remove();
+  });
+
+  it('finds every account again behind an index that lags, without a clean end', async () => {
+    const { folder, open } = newWorld();
+    const ledger = open();
+    const accounts = 3_000;
+    const rounds = Math.ceil((LIMITS.ledgerIndexLagMax * 1.2) / accounts);
+    for (let round = 0; round < rounds; round++) {
+      await Promise.all(
+        Array.from({ length: accounts }, (_, account) =>
+          ledger.book({ accountId: `a${account}`, type: 'GRANT', amount: round + 1, reference: null }),
+        ),
+      );
+    }
+    // A second opening reads what a process that dies now leaves behind.
+    const after = open();
+    const expected = 10 + (rounds * (rounds + 1)) / 2;
+    for (const account of [0, 1, 1_234, accounts - 1])
+      expect(after.balance(`a${account}`).balance).toBe(expected);
+    expect((await after.verify()).faults).toEqual([]);
+    await after.close();
+    await ledger.close();
+    const again = open();
+    expect(again.balance('a77').balance).toBe(expected);
+    expect(await again.verify()).toMatchObject({ accounts, faults: [] });
+    await again.close();
+    folder.remove();
+  });
+
+  it('verify names an entry that was changed, and one that is gone', async () => {
+    const { folder, open, path } = newWorld();
+    const ledger = open();
+    for (let position = 0; position < 5; position++) await ledger.commit(ledger.reserve('a', 1), chargeOf(1));
+    await ledger.close();
+    const root = openEnvironment(path, { maxDbs: 8, noSubdir: true });
+    const entries = root.openDB<Buffer, number>({
+      name: 'entries',
+      encoding: 'binary',
+      keyEncoding: 'uint32',
+    });
+    const changed = Buffer.from(entries.get(3) as Buffer);
+    changed.writeDoubleLE(-2, 24);
+    await entries.put(3, changed);
+    await entries.remove(5);
+    await root.close();
+    const after = open();
+    const { faults } = await after.verify();
+    expect(faults[0]).toContain("Entry 000000000003 of 'a' has balance");
+    expect(faults.join()).toContain('Entry 000000000005 is missing or damaged.');
+    await after.close();
+    folder.remove();
+  });
+
+  it('refuses a store of another format and leaves it as it is', async () => {
+    const { folder, open, path } = newWorld();
+    await open().close();
+    const root = openEnvironment(path, { maxDbs: 8, noSubdir: true });
+    await root.openDB<number, string>({ name: 'meta', encoding: 'json' }).put('formatVersion', 99);
+    await root.close();
+    expect(open).toThrow('format version 99');
+    folder.remove();
+  });
+
+  it('an operator finds no ledger where its folder cannot be made, and is told so', () => {
+    expect(() => openAt('/dev/null/ledger.mdb', { now: 0, freeCredits: 0 })).toThrow();
+  });
+});

@@ -1,0 +1,445 @@
+/** What every ledger does. Run by the test of each implementation. */
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Charge, Ledger } from '../../src/accounts/ledger.ts';
+
+export interface LedgerWorld {
+  /** Opens the ledger over the same data. */
+  open(): Ledger;
+  /** Milliseconds since the epoch of the world's clock. */
+  now: number;
+  /** Free credits a month of every account. */
+  freeCredits: number;
+  dispose(): Promise<void>;
+}
+
+const NOVEMBER = Date.UTC(2026, 10, 21, 12);
+const DECEMBER = Date.UTC(2026, 11, 1);
+
+export const chargeOf = (amount: number, more: Partial<Charge> = {}): Charge => ({
+  type: 'SCREENING',
+  amount,
+  reference: 'screening 0xabc ETH',
+  answer: (remaining) => Buffer.from(`{"remaining":${remaining}}`),
+  ...more,
+});
+
+/** Reserves and commits; the balance after it. */
+async function charge(ledger: Ledger, accountId: string, amount = 1): Promise<number> {
+  return (await ledger.commit(ledger.reserve(accountId, amount), chargeOf(amount))).remaining;
+}
+
+const grant = (ledger: Ledger, accountId: string, amount: number) =>
+  ledger.book({ accountId, type: 'GRANT', amount, reference: null });
+
+async function types(ledger: Ledger, accountId: string): Promise<string[]> {
+  const { history } = await ledger.usage(accountId, { limit: 100 });
+  return history.map((entry) => `${entry.type} ${entry.amount} ${entry.balance}`);
+}
+
+export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerWorld>): void {
+  describe(`${name} ledgers`, () => {
+    let world: LedgerWorld;
+    let ledger: Ledger;
+
+    beforeEach(async () => {
+      world = await makeWorld();
+      world.now = NOVEMBER;
+      world.freeCredits = 10;
+      ledger = world.open();
+    });
+
+    afterEach(async () => {
+      expect((await ledger.verify()).faults).toEqual([]);
+      await ledger.close();
+      await world.dispose();
+    });
+
+    it('writes a charge with the balance after it and what it was for', async () => {
+      expect(await charge(ledger, 'a')).toBe(9);
+      const { history, balance } = await ledger.usage('a', { limit: 1 });
+      expect(balance).toBe(9);
+      expect(history).toEqual([
+        {
+          id: expect.stringMatching(/^\d+$/),
+          amount: -1,
+          balance: 9,
+          type: 'SCREENING',
+          reference: 'screening 0xabc ETH',
+          createdAt: '2026-11-21T12:00:00.000Z',
+        },
+      ]);
+    });
+
+    it('of 1,000 concurrent charges on a balance of 100, exactly 100 succeed', async () => {
+      world.freeCredits = 0;
+      await grant(ledger, 'a', 100);
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 1000 }, async (_, position) => {
+          const reservation = ledger.reserve('a', 1);
+          for (let turn = 0; turn < position % 5; turn++) await new Promise((r) => setImmediate(r));
+          return ledger.commit(reservation, chargeOf(1));
+        }),
+      );
+      const succeeded = outcomes.filter((outcome) => outcome.status === 'fulfilled');
+      const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+      expect(succeeded).toHaveLength(100);
+      expect(new Set(refused.map((outcome) => outcome.reason.code))).toEqual(new Set(['CREDITS_EXHAUSTED']));
+      expect(ledger.balance('a')).toMatchObject({ balance: 0, held: 0 });
+      expect(new Set(succeeded.map((outcome) => outcome.value.remaining)).size).toBe(100);
+    });
+
+    it('a reservation holds credits, and released ones can be spent again', async () => {
+      const all = ledger.reserve('a', 10);
+      expect(ledger.balance('a')).toMatchObject({ balance: 10, held: 10 });
+      expect(() => ledger.reserve('a', 1)).toThrow('10 more held by requests that run now');
+      ledger.release(all);
+      ledger.release(all);
+      expect(ledger.balance('a').held).toBe(0);
+      expect(await charge(ledger, 'a', 10)).toBe(0);
+      expect(await types(ledger, 'a')).toEqual(['SCREENING -10 0', 'GRANT 10 10']);
+    });
+
+    it('an ended reservation cannot be committed, nor one for more than it holds', async () => {
+      const reservation = ledger.reserve('a', 1);
+      await expect(ledger.commit(reservation, chargeOf(2))).rejects.toThrow('at most what was reserved');
+      ledger.release(reservation);
+      await expect(ledger.commit(reservation, chargeOf(1))).rejects.toThrow('ended');
+      expect(ledger.balance('a').balance).toBe(10);
+    });
+
+    it('takes less than was reserved where the work cost less, and writes nothing for nothing', async () => {
+      const some = await ledger.commit(ledger.reserve('a', 10), chargeOf(5));
+      expect(some).toMatchObject({ remaining: 5, entry: { amount: -5 } });
+      const none = await ledger.commit(ledger.reserve('a', 5), chargeOf(0));
+      expect(none).toMatchObject({ remaining: 5, entry: null });
+      expect(ledger.balance('a')).toMatchObject({ balance: 5, held: 0 });
+    });
+
+    it('an answer that cannot be made is not charged', async () => {
+      const failing = chargeOf(1, {
+        answer: () => {
+          throw new Error('no answer');
+        },
+      });
+      await expect(ledger.commit(ledger.reserve('a', 1), failing)).rejects.toThrow();
+      expect(ledger.balance('a')).toMatchObject({ balance: 10, held: 0 });
+      expect(await charge(ledger, 'a')).toBe(9);
+    });
+
+    it('says what ran out, when it renews and who can help', async () => {
+      await charge(ledger, 'a', 10);
+      expect(() => ledger.reserve('a', 1)).toThrow(
+        "The operation costs 1 credit, and the account 'a' has 0 left. 10 credits for free come at 2026-12-01T00:00:00.000Z; an operator can grant credits at once with: assay credits grant a <credits>.",
+      );
+      world.freeCredits = 0;
+      expect(() => ledger.reserve('a', 5)).toThrow(
+        "The operation costs 5 credits, and the account 'a' has 0 left. An operator can grant credits at once with: assay credits grant a <credits>.",
+      );
+    });
+
+    it('grants the free credits of a month once, and lets unused ones expire with it', async () => {
+      await charge(ledger, 'a', 4);
+      world.now = DECEMBER - 1;
+      expect(ledger.balance('a')).toMatchObject({ balance: 6, renewsAt: '2026-12-01T00:00:00.000Z' });
+      world.now = DECEMBER;
+      expect(ledger.balance('a')).toMatchObject({ balance: 10, free: 10 });
+      expect(await charge(ledger, 'a')).toBe(9);
+      expect(await types(ledger, 'a')).toEqual([
+        'SCREENING -1 9',
+        'GRANT 10 10',
+        'EXPIRY -6 0',
+        'SCREENING -4 6',
+        'GRANT 10 10',
+      ]);
+    });
+
+    it('months that passed unused add nothing', async () => {
+      await charge(ledger, 'a', 10);
+      world.now = Date.UTC(2027, 5, 1);
+      expect((await ledger.usage('a', { limit: 10 })).balance).toBe(10);
+      expect(await types(ledger, 'a')).toEqual(['GRANT 10 10', 'SCREENING -10 0', 'GRANT 10 10']);
+    });
+
+    it('a clock that goes back over the turn of a month grants nothing twice', async () => {
+      world.now = DECEMBER;
+      await charge(ledger, 'a', 10);
+      world.now = DECEMBER - 1;
+      expect(() => ledger.reserve('a', 1)).toThrow('0 left');
+      world.now = DECEMBER + 5;
+      expect(() => ledger.reserve('a', 1)).toThrow('0 left');
+      expect(ledger.balance('a').balance).toBe(0);
+    });
+
+    it('an account that may have no free credits yet gets them as soon as it may', async () => {
+      world.freeCredits = 0;
+      expect(ledger.balance('a').balance).toBe(0);
+      expect(await types(ledger, 'a')).toEqual([]);
+      world.freeCredits = 10;
+      expect(await types(ledger, 'a')).toEqual(['GRANT 10 10']);
+    });
+
+    it('spends free credits first, then granted ones, then bought ones; only free ones expire', async () => {
+      await ledger.book({ accountId: 'a', type: 'PURCHASE', amount: 100, reference: null });
+      await grant(ledger, 'a', 5);
+      expect(ledger.balance('a')).toMatchObject({ balance: 115, free: 10, granted: 5, bought: 100 });
+      await charge(ledger, 'a', 8);
+      expect(ledger.balance('a')).toMatchObject({ free: 2, granted: 5, bought: 100 });
+      await charge(ledger, 'a', 4);
+      expect(ledger.balance('a')).toMatchObject({ free: 0, granted: 3, bought: 100 });
+      await charge(ledger, 'a', 4);
+      expect(ledger.balance('a')).toMatchObject({ free: 0, granted: 0, bought: 99 });
+      world.now = DECEMBER;
+      expect(ledger.balance('a')).toMatchObject({ balance: 109, free: 10, bought: 99 });
+    });
+
+    it('refunds a charge once, to where its credits came from', async () => {
+      await grant(ledger, 'a', 5);
+      const { entry } = await ledger.commit(ledger.reserve('a', 12), chargeOf(12));
+      const refund = await ledger.refund('a', entry?.id ?? '');
+      expect(refund).toMatchObject({
+        type: 'REFUND',
+        amount: 12,
+        balance: 15,
+        reference: 'screening 0xabc ETH',
+      });
+      expect(await ledger.refund('a', entry?.id ?? '')).toEqual(refund);
+      expect(ledger.balance('a')).toMatchObject({ balance: 15, free: 10, granted: 5, bought: 0 });
+    });
+
+    it('refunds no entry of another account, and none that is no charge', async () => {
+      const { entry } = await ledger.commit(ledger.reserve('a', 1), chargeOf(1));
+      const granted = await grant(ledger, 'a', 5);
+      for (const [account, id] of [
+        ['b', entry?.id],
+        ['a', granted.entry.id],
+        ['a', '999999999999'],
+        ['a', 'x'],
+      ] as const)
+        await expect(ledger.refund(account, id ?? '')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+
+    it('books an event once, also when it comes twice at once', async () => {
+      const booking = {
+        accountId: 'a',
+        type: 'PURCHASE',
+        amount: 100,
+        reference: null,
+        once: 'evt_1',
+      } as const;
+      const both = await Promise.all([ledger.book(booking), ledger.book(booking)]);
+      expect(both.map((each) => each.repeated)).toEqual([false, true]);
+      expect(both[0].entry).toEqual(both[1].entry);
+      expect(ledger.balance('a').bought).toBe(100);
+    });
+
+    it('refuses amounts that are none, and an adjustment below 0 unless it may owe', async () => {
+      const adjust = (amount: number, mayOwe = false) =>
+        ledger.book({ accountId: 'a', type: 'ADJUSTMENT', amount, reference: null, mayOwe });
+      for (const amount of [0, 0.5, Number.NaN, 2e9])
+        await expect(grant(ledger, 'a', amount)).rejects.toMatchObject({ field: 'amount' });
+      await expect(grant(ledger, 'a', -1)).rejects.toMatchObject({ field: 'amount' });
+      await expect(grant(ledger, '../x', 1)).rejects.toMatchObject({ field: 'accountId' });
+      await expect(adjust(-11)).rejects.toThrow('at least -10');
+      expect((await adjust(-3)).entry.balance).toBe(7);
+      expect((await adjust(-20, true)).entry.balance).toBe(-13);
+      expect(() => ledger.reserve('a', 1)).toThrow('0 left');
+    });
+
+    it('pages through the history, newest first, each entry once', async () => {
+      await grant(ledger, 'a', 100);
+      for (let position = 0; position < 20; position++) {
+        await charge(ledger, 'a');
+        await charge(ledger, 'b', position < 10 ? 1 : 0);
+      }
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await ledger.usage('a', { limit: 6, ...(cursor === undefined ? {} : { cursor }) });
+        seen.push(...page.history.map((entry) => entry.id));
+        cursor = page.nextCursor ?? undefined;
+      } while (cursor !== undefined);
+      expect(seen).toHaveLength(22);
+      expect(seen).toEqual([...seen].sort().reverse());
+      expect(new Set(seen).size).toBe(22);
+    });
+
+    it("takes no cursor that is not the account's own", async () => {
+      await charge(ledger, 'a');
+      await charge(ledger, 'b');
+      const other = (await ledger.usage('b', { limit: 1 })).history[0]?.id ?? '';
+      for (const cursor of [other, 'x', '000000000000', '999999999999'])
+        await expect(ledger.usage('a', { limit: 1, cursor })).rejects.toMatchObject({ field: 'cursor' });
+    });
+
+    it('sums up by type, and by day', async () => {
+      await charge(ledger, 'a', 3);
+      world.now += 86_400_000;
+      await charge(ledger, 'a', 2);
+      await charge(ledger, 'a', 1);
+      world.now += 3 * 86_400_000;
+      const last = await ledger.commit(ledger.reserve('a', 1), chargeOf(1, { type: 'DEDUCTION' }));
+      await ledger.refund('a', last.entry?.id ?? '');
+      const { totals, balance } = await ledger.usage('a', { limit: 1 });
+      expect(balance).toBe(4);
+      expect(totals.byType).toMatchObject({
+        SCREENING: -6,
+        DEDUCTION: -1,
+        GRANT: 10,
+        REFUND: 1,
+        PURCHASE: 0,
+      });
+      expect(
+        totals.byDay.map(({ day, byType }) => [day, byType.SCREENING, byType.DEDUCTION, byType.GRANT]),
+      ).toEqual([
+        ['2026-11-25', 0, -1, 0],
+        ['2026-11-22', -3, 0, 0],
+        ['2026-11-21', -3, 0, 10],
+      ]);
+    });
+
+    it('keeps an answer for 24 hours, and charges a second commit of its slot nothing', async () => {
+      const keep = { slot: Buffer.alloc(32, 1), bodyHash: Buffer.alloc(32, 2) };
+      expect(ledger.storedAnswer(keep.slot)).toBeNull();
+      const first = await ledger.commit(ledger.reserve('a', 1), chargeOf(1, { keep }));
+      expect(first.replayed).toBe(false);
+      const kept = ledger.storedAnswer(keep.slot);
+      expect(Buffer.from(kept?.body ?? []).toString()).toBe('{"remaining":9}');
+      expect(Buffer.from(kept?.bodyHash ?? [])).toEqual(keep.bodyHash);
+      const second = await ledger.commit(ledger.reserve('a', 1), chargeOf(1, { keep }));
+      expect(second).toMatchObject({ replayed: true, entry: null, remaining: 9 });
+      expect(Buffer.from(second.answer).toString()).toBe('{"remaining":9}');
+      expect(ledger.balance('a')).toMatchObject({ balance: 9, held: 0 });
+      world.now += 86_400_000 - 1;
+      expect(ledger.storedAnswer(keep.slot)).not.toBeNull();
+      world.now += 1;
+      expect(ledger.storedAnswer(keep.slot)).toBeNull();
+      const third = await ledger.commit(ledger.reserve('a', 1), chargeOf(1, { keep }));
+      expect(third).toMatchObject({ replayed: false, remaining: 8 });
+    });
+
+    it('a restart keeps entries, answers and events, and ends reservations', async () => {
+      const keep = { slot: Buffer.alloc(32, 1), bodyHash: Buffer.alloc(32, 2) };
+      await ledger.commit(ledger.reserve('a', 1), chargeOf(1, { keep }));
+      await ledger.book({ accountId: 'a', type: 'PURCHASE', amount: 5, reference: null, once: 'evt' });
+      ledger.reserve('a', 14);
+      await ledger.close();
+      ledger = world.open();
+      expect(ledger.balance('a')).toMatchObject({ balance: 14, held: 0, free: 9, bought: 5 });
+      expect(ledger.storedAnswer(keep.slot)).not.toBeNull();
+      const again = await ledger.book({
+        accountId: 'a',
+        type: 'PURCHASE',
+        amount: 5,
+        reference: null,
+        once: 'evt',
+      });
+      expect(again.repeated).toBe(true);
+      expect(await charge(ledger, 'a', 14)).toBe(0);
+    });
+
+    it('agrees with a slow exact model over any sequence of changes, months and restarts', async () => {
+      const step = fc.record({
+        kind: fc.constantFrom(
+          'charge',
+          'reserve',
+          'release',
+          'refund',
+          'grant',
+          'buy',
+          'adjust',
+          'month',
+          'restart',
+        ),
+        account: fc.constantFrom('x', 'y'),
+        amount: fc.integer({ min: 1, max: 15 }),
+      });
+      let run = 0;
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+          const salt = run++;
+          world.now = NOVEMBER;
+          const model = new Map<string, { balance: number; free: number; month: number }>();
+          const holds: { account: string; amount: number; reservation: ReturnType<Ledger['reserve']> }[] = [];
+          const charges: { account: string; id: string; amount: number; free: number; refunded: boolean }[] =
+            [];
+          let month = 0;
+          const of = (account: string) => {
+            const found = model.get(account) ?? { balance: 10, free: 10, month };
+            if (found.month < month) {
+              found.balance += 10 - found.free;
+              found.free = 10;
+              found.month = month;
+            }
+            model.set(account, found);
+            return found;
+          };
+          const heldBy = (account: string): number =>
+            holds.filter((hold) => hold.account === account).reduce((sum, hold) => sum + hold.amount, 0);
+          for (const { kind, account: letter, amount } of steps) {
+            const account = `${letter}${salt}`;
+            const state = of(account);
+            const fits = state.balance - heldBy(account) >= amount;
+            if (kind === 'charge') {
+              if (!fits) expect(() => ledger.reserve(account, amount)).toThrow('left');
+              else {
+                const done = await ledger.commit(ledger.reserve(account, amount), chargeOf(amount));
+                const free = Math.min(state.free, amount);
+                state.free -= free;
+                state.balance -= amount;
+                expect(done.remaining).toBe(state.balance);
+                charges.push({ account, id: done.entry?.id ?? '', amount, free, refunded: false });
+              }
+            } else if (kind === 'reserve' && fits) {
+              holds.push({ account, amount, reservation: ledger.reserve(account, amount) });
+            } else if (kind === 'release') {
+              const hold = holds.pop();
+              if (hold) ledger.release(hold.reservation);
+            } else if (kind === 'refund') {
+              const done = charges.at(-1);
+              if (done) {
+                await ledger.refund(done.account, done.id);
+                const owner = of(done.account);
+                if (!done.refunded) {
+                  owner.balance += done.amount;
+                  owner.free += done.free;
+                }
+                done.refunded = true;
+              }
+            } else if (kind === 'grant' || kind === 'buy') {
+              const type = kind === 'grant' ? 'GRANT' : 'PURCHASE';
+              await ledger.book({ accountId: account, type, amount, reference: null });
+              state.balance += amount;
+            } else if (kind === 'adjust') {
+              const done = ledger.book({
+                accountId: account,
+                type: 'ADJUSTMENT',
+                amount: -amount,
+                reference: null,
+              });
+              if (state.balance < amount) await expect(done).rejects.toThrow('amount');
+              else {
+                await done;
+                state.free -= Math.min(state.free, amount);
+                state.balance -= amount;
+              }
+            } else if (kind === 'month') {
+              month++;
+              world.now = Date.UTC(2026, 10 + month, 21);
+            } else if (kind === 'restart') {
+              await ledger.close();
+              ledger = world.open();
+              holds.length = 0;
+            }
+            for (const each of [`x${salt}`, `y${salt}`]) {
+              const { balance, free } = of(each);
+              expect(ledger.balance(each)).toMatchObject({ balance, free, held: heldBy(each) });
+            }
+          }
+          expect((await ledger.verify()).faults).toEqual([]);
+        }),
+        { numRuns: 40 },
+      );
+    });
+  });
+}
