@@ -20,6 +20,7 @@ import {
   type Standing,
   spend,
 } from './credits.ts';
+import { otherBody } from './idempotency.ts';
 import type {
   AnswerSlot,
   Balance,
@@ -264,6 +265,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger 
     if (charge.keep !== undefined) {
       const kept = readKept(charge.keep.slot);
       if (kept !== null && isLive(kept)) {
+        if (!charge.keep.bodyHash.every((byte, at) => byte === kept.answer.bodyHash[at])) throw otherBody();
         const remaining = dueStanding(accountId, insideHead(accountId)).balance;
         return { entry: null, remaining, answer: kept.answer.body, replayed: true };
       }

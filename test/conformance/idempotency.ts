@@ -1,0 +1,152 @@
+/** What answering under an Idempotency-Key does, over any ledger. Run by the test of each implementation. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  answerSlot,
+  createIdempotency,
+  hashBody,
+  type Idempotency,
+  type IdempotentAnswer,
+} from '../../src/accounts/idempotency.ts';
+import type { Ledger } from '../../src/accounts/ledger.ts';
+import { chargeOf, type LedgerWorld } from './ledger.ts';
+
+export function idempotencyConformance(name: string, makeWorld: () => Promise<LedgerWorld>): void {
+  describe(`Idempotency-Key over ${name} ledgers`, () => {
+    let world: LedgerWorld;
+    let ledger: Ledger;
+    let idempotency: Idempotency;
+    let runs = 0;
+
+    const reopen = (): void => {
+      ledger = world.open();
+      idempotency = createIdempotency(() => ledger);
+    };
+
+    beforeEach(async () => {
+      world = await makeWorld();
+      world.now = Date.UTC(2026, 10, 21);
+      world.freeCredits = 10;
+      runs = 0;
+      reopen();
+    });
+
+    afterEach(async () => {
+      expect((await ledger.verify()).faults).toEqual([]);
+      await ledger.close();
+      await world.dispose();
+    });
+
+    const slot = answerSlot('a', 'POST', '/api/v1/screening', 'key-1');
+
+    /** As the pipeline does it: reserve, work, commit with the answer. */
+    async function work(bodyHash: Uint8Array, fails = false, at = slot): Promise<IdempotentAnswer> {
+      const run = ++runs;
+      const reservation = ledger.reserve('a', 1);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (fails) {
+        ledger.release(reservation);
+        throw new Error('the work failed');
+      }
+      const done = await ledger.commit(
+        reservation,
+        chargeOf(1, { keep: { slot: at, bodyHash }, answer: () => Buffer.from(`answer ${run}`) }),
+      );
+      return { body: done.answer, replayed: done.replayed };
+    }
+
+    async function send(body: string, options: { fails?: boolean; at?: Uint8Array } = {}): Promise<string> {
+      const { fails = false, at = slot } = options;
+      const bodyHash = hashBody(Buffer.from(body));
+      const answer = await idempotency.run(at, bodyHash, () => work(bodyHash, fails, at));
+      return Buffer.from(answer.body).toString();
+    }
+
+    it('the same key and body is answered again and charged once', async () => {
+      expect(await send('x')).toBe('answer 1');
+      expect(await send('x')).toBe('answer 1');
+      expect(runs).toBe(1);
+      expect(ledger.balance('a').balance).toBe(9);
+    });
+
+    it('the same key with another body is refused, before and after the first is done', async () => {
+      const first = send('x');
+      await expect(send('y')).rejects.toMatchObject({ code: 'INVALID_REQUEST', field: 'Idempotency-Key' });
+      await first;
+      await expect(send('y')).rejects.toThrow('another body');
+      expect(ledger.balance('a').balance).toBe(9);
+    });
+
+    it('concurrent duplicates run once, and all get its answer', async () => {
+      const answers = await Promise.all(Array.from({ length: 200 }, () => send('x')));
+      expect(new Set(answers)).toEqual(new Set(['answer 1']));
+      expect(runs).toBe(1);
+      expect(ledger.balance('a').balance).toBe(9);
+    });
+
+    it('a failure is shared by those who wait, charged to nobody and kept for nobody', async () => {
+      const outcomes = await Promise.allSettled([send('x', { fails: true }), send('x')]);
+      expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'rejected']);
+      expect(ledger.balance('a')).toMatchObject({ balance: 10, held: 0 });
+      expect(await send('x')).toBe('answer 2');
+    });
+
+    it('survives a restart, and ends after 24 hours', async () => {
+      expect(await send('x')).toBe('answer 1');
+      await ledger.close();
+      reopen();
+      world.now += 86_400_000 - 1;
+      expect(await send('x')).toBe('answer 1');
+      await expect(send('y')).rejects.toThrow('another body');
+      world.now += 1;
+      expect(await send('y')).toBe('answer 2');
+      expect(ledger.balance('a').balance).toBe(8);
+    });
+
+    it('two processes with one key charge once and give one answer', async () => {
+      const other = world.open();
+      const otherIdempotency = createIdempotency(() => other);
+      const bodyHash = hashBody(Buffer.from('x'));
+      const inOther = otherIdempotency.run(slot, bodyHash, async () => {
+        const reservation = other.reserve('a', 1);
+        const keep = { slot, bodyHash };
+        const done = await other.commit(
+          reservation,
+          chargeOf(1, { keep, answer: () => Buffer.from('other') }),
+        );
+        return { body: done.answer, replayed: done.replayed };
+      });
+      const [one, two] = await Promise.all([send('x'), inOther]);
+      expect(one).toBe(Buffer.from(two.body).toString());
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(ledger.balance('a').balance).toBe(9);
+      await other.close();
+    });
+
+    it('keys of other accounts, methods and paths are other keys', async () => {
+      const others = [
+        answerSlot('b', 'POST', '/api/v1/screening', 'key-1'),
+        answerSlot('a', 'PUT', '/api/v1/screening', 'key-1'),
+        answerSlot('a', 'POST', '/api/v1/kyt', 'key-1'),
+        answerSlot('a', 'POST', '/api/v1/screening', 'key-2'),
+      ];
+      await send('x');
+      const answers: string[] = [];
+      for (const at of others) answers.push(await send('y', { at }));
+      expect(answers).toEqual(['answer 2', 'answer 3', 'answer 4', 'answer 5']);
+    });
+
+    it('forgets what has ended while it keeps what comes', async () => {
+      const slots = Array.from({ length: 6 }, (_, at) => answerSlot('a', 'POST', '/p', `old-${at}`));
+      for (const at of slots) await send('x', { at });
+      world.now += 86_400_000;
+      await send('new');
+      world.now -= 43_200_000;
+      // Half a day back they would still hold, were they not gone.
+      for (const at of slots) expect(ledger.storedAnswer(at)).toBeNull();
+    });
+
+    it.each(['with space', 'ümlaut', 'x'.repeat(256), 'line\nbreak'])('refuses the key %j', (key) => {
+      expect(() => answerSlot('a', 'POST', '/p', key)).toThrow('Idempotency-Key');
+    });
+  });
+}
