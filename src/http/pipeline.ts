@@ -14,6 +14,9 @@ import type { ClientOrigin } from './proxies.ts';
 import type { Route } from './routes.ts';
 import type { Exchange, Handler } from './server.ts';
 
+/** Data that comes later: bytes of the caller's own, or bytes that are given back once they were copied. */
+export type LateData = Uint8Array | { readonly json: Uint8Array; readonly release?: () => void };
+
 /** An answer that is no envelope: probes, documents, metrics. */
 export interface Page {
   readonly status: number;
@@ -43,7 +46,7 @@ export type Work =
       readonly kind: 'bytes';
       /** Units of quota that the body asks for. Throws where it asks for too many. */
       readonly units: (outline: BodyOutline, body: Uint8Array) => number;
-      readonly answer: (call: Call, body: Uint8Array) => Promise<Uint8Array>;
+      readonly answer: (call: Call, body: Uint8Array) => Promise<LateData>;
     };
 
 export interface Pipeline {
@@ -232,9 +235,16 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   }
 
   /** Answers with what `data` resolves with. */
-  function answerLater(call: Call, route: Route, position: number, data: Promise<Uint8Array>): void {
+  function answerLater(call: Call, route: Route, position: number, data: Promise<LateData>): void {
     data
-      .then((bytes) => writeAnswer(call, position, copyData, bytes))
+      .then((late) => {
+        if (late instanceof Uint8Array) return writeAnswer(call, position, copyData, late);
+        try {
+          writeAnswer(call, position, copyData, late.json);
+        } finally {
+          late.release?.();
+        }
+      })
       .catch((error: unknown) => fail(call, position, route.path, error));
   }
 

@@ -4,9 +4,10 @@ import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/er
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
+import { createBorrower, createLendingMemory, type Lendable } from './lending.ts';
 import type { TaskName, Tasks, WorkerSettings } from './tasks.ts';
 
-export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch'> {
+export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch' | 'lendingMemory'> {
   readonly threads: number;
   /** Tasks that wait or run at once; default LIMITS.poolTasksMax. */
   readonly tasksMax?: number;
@@ -26,7 +27,7 @@ const TASKS_PER_THREAD = 4;
 
 export interface WorkerPool {
   /**
-   * Runs a task. Bytes are copied to the thread and back. Rejects with the AssayError that the task threw; OVERLOADED with
+   * Runs a task. Bytes are copied to the thread; the `json` of a result comes back on loan (lending.ts). Rejects with the AssayError that the task threw; OVERLOADED with
    * `retryAfterSeconds` at once where the queue is full; INTERNAL where the thread died. A task cannot be aborted: Piscina ends the
    * thread of one that runs, and all other tasks of that thread with it.
    */
@@ -43,7 +44,13 @@ export interface WorkerPool {
 export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
   const { threads, tasksMax = LIMITS.poolTasksMax, worker = workerUrl('screen'), ...folders } = options;
   const epoch = new Int32Array(new SharedArrayBuffer(4));
-  const settings: WorkerSettings = { ...folders, snapshotEpoch: epoch.buffer as SharedArrayBuffer };
+  const lendingMemory = createLendingMemory();
+  const borrow = createBorrower(lendingMemory);
+  const settings: WorkerSettings = {
+    ...folders,
+    snapshotEpoch: epoch.buffer as SharedArrayBuffer,
+    lendingMemory,
+  };
   const piscina = new Piscina({
     filename: worker.href,
     minThreads: threads,
@@ -60,11 +67,9 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
   let closing = false;
 
   async function runTask(name: TaskName, message: unknown): Promise<unknown> {
-    const answer = (await piscina.run({ name, message })) as
-      | { readonly ok: true; readonly result: unknown }
-      | ErrorData;
+    const answer = (await piscina.run({ name, message })) as ({ readonly ok: true } & Lendable) | ErrorData;
     if (!answer.ok) throw errorFromData(answer);
-    return answer.result;
+    return borrow(answer);
   }
 
   return {

@@ -19,6 +19,8 @@ export interface WorkerSettings {
   readonly logLevel: LogLevel;
   /** One int32, counted up by the main thread when a new snapshot is in force. */
   readonly snapshotEpoch: SharedArrayBuffer;
+  /** Where results are lent (lending.ts). */
+  readonly lendingMemory: SharedArrayBuffer;
 }
 
 /** Message in and result out of every task. */

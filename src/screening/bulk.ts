@@ -11,8 +11,10 @@ import { createLabelContext } from './context.ts';
 import type { LabelDeps } from './deps.ts';
 
 export interface BulkAnswer {
-  /** JSON text of `data`, UTF-8; the caller's own copy. */
+  /** JSON text of `data`, UTF-8; the caller's own, or on loan where there is a `release`. */
   readonly json: Uint8Array;
+  /** Gives the memory of `json` back; for who has copied it. */
+  readonly release?: () => void;
   /** Items that were answered; those with an error in their place are not among them. */
   readonly answered: number;
 }

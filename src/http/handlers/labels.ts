@@ -66,13 +66,13 @@ export function screenBulkWork({ useCases, access }: Deps): Work {
       return countBulkAddresses(body);
     },
     answer: async (call, body) => {
-      const { json, answered } = await useCases.bulk(body);
-      const unused = call.quotaTaken - answered;
+      const answer = await useCases.bulk(body);
+      const unused = call.quotaTaken - answer.answered;
       if (unused > 0 && call.caller) {
         access.quota.give(call.caller.accountId, 'intel', unused);
-        call.quotaTaken = answered;
+        call.quotaTaken = answer.answered;
       }
-      return json;
+      return answer;
     },
   };
 }
