@@ -20,7 +20,9 @@ import {
 import { euSource } from '../sources/eu/download.ts';
 import { graphsenseSource } from '../sources/graphsense/download.ts';
 import { ofacSource } from '../sources/ofac/download.ts';
+import { poolsSource } from '../sources/pools/download.ts';
 import type { PublisherSource } from '../sources/publisher.ts';
+import { scamsSource } from '../sources/scams/download.ts';
 import { ukSource } from '../sources/uk/download.ts';
 import { unSource } from '../sources/un/download.ts';
 import { buildLabelIndex } from './build-index.ts';
@@ -37,6 +39,8 @@ const PUBLISHERS = {
   uk: ukSource,
   ch: chSource,
   graphsense: graphsenseSource,
+  pools: poolsSource,
+  scams: scamsSource,
 } as const satisfies Partial<Record<ImportSourceId, PublisherSource>>;
 
 export type RefreshSourceId = keyof typeof PUBLISHERS;
