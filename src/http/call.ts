@@ -1,5 +1,6 @@
 /** One request on its way through the pipeline: what is known of it so far, and what it holds that an error gives back. */
 import type { KeyRecord } from '../accounts/keys.ts';
+import type { AnswerSlot } from '../accounts/ledger.ts';
 import type { QuotaMeterName } from '../accounts/plans.ts';
 import type { QuotaDecision } from '../accounts/quota.ts';
 import type { Exchange } from './server.ts';
@@ -20,6 +21,12 @@ export class Call {
   quota: QuotaDecision | null = null;
   /** Units held by this request. */
   quotaTaken = 0;
+  /** Credits that the operation costs: reserved at first, lowered by work that was worth less. */
+  credits = 0;
+  /** Where the answer is kept for the request's Idempotency-Key; null where it has none. */
+  answerSlot: AnswerSlot | null = null;
+  /** The ledger entry that this request was charged with. */
+  chargedEntry: string | null = null;
   /** Unknown fields of the body; null for requests without one. */
   ignored: readonly string[] | null = null;
   /** The client's copy is still good: answer 304. */

@@ -42,7 +42,7 @@ function curlOf(route: Route): string {
 
 function sectionOf(route: Route): string {
   const facts: readonly (readonly [string, string])[] = [
-    ['Permission', route.permission ?? 'no key'],
+    ['Permission', route.permission === 'any' ? 'any key' : (route.permission ?? 'no key')],
     ['Rate limit', route.rateClass ?? 'none'],
     ['Monthly quota', route.quota ? `${route.quota.meter}, one per ${route.quota.per}` : 'none'],
     ['Credits', String(route.credits)],

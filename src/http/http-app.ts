@@ -12,6 +12,7 @@ import {
 } from './handlers/labels.ts';
 import { screeningWork } from './handlers/screening.ts';
 import { documentWork, healthWork, metricsWork, readyWork } from './handlers/service.ts';
+import { usageWork } from './handlers/usage.ts';
 import { createHttpMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { createPipeline, type Work } from './pipeline.ts';
@@ -65,6 +66,7 @@ export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
     sanctionsCheck: sanctionsCheckWork(deps),
     oracle: oracleWork(deps),
     screening: screeningWork(deps),
+    usage: usageWork(deps),
   };
   const router = createRouter<Handler>(
     ROUTES.flatMap((route, position) => {

@@ -1,11 +1,12 @@
 /** The OpenAPI 3.1 document, made from the table of routes and the schemas that validate. */
 import type { TSchema } from 'typebox';
 import { LIMITS } from '../base/limits.ts';
-import { API_BASE, ROUTES, type Route } from './routes.ts';
+import { API_BASE, type Parameter, ROUTES, type Route } from './routes.ts';
 import * as common from './schemas/common.ts';
 import * as labels from './schemas/labels.ts';
 import * as screening from './schemas/screening.ts';
 import * as service from './schemas/service.ts';
+import * as usage from './schemas/usage.ts';
 
 type JsonObject = { [name: string]: unknown };
 
@@ -25,6 +26,8 @@ const COMPONENTS: Readonly<Record<string, TSchema>> = {
   ScoreFactor: screening.ScoreFactor,
   ScreeningResult: screening.ScreeningResult,
   ReadyData: service.ReadyData,
+  UsageEntry: usage.UsageEntry,
+  UsageRecord: usage.UsageRecord,
   Error: common.ErrorBody,
   Problem: common.Problem,
 };
@@ -73,6 +76,15 @@ const HEADERS: JsonObject = {
   },
 };
 
+const IDEMPOTENCY_KEY: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: common.text(),
+  about:
+    'Printable ASCII, at most 255 characters. For 24 hours the same key and body is answered with the same answer, with `Idempotency-Replayed: true`, and charged once; another body is 400.',
+};
+
 /** The errors an operation can answer with follow from its row. */
 function errorsOf(route: Route): readonly (readonly [status: number, about: string])[] {
   const limited = route.rateClass !== null;
@@ -80,7 +92,12 @@ function errorsOf(route: Route): readonly (readonly [status: number, about: stri
     [route.permission !== null, 400, 'Invalid or missing parameters.'],
     [route.permission !== null, 401, 'Missing, invalid or revoked API key.'],
     [route.quota !== null, 402, 'Monthly quota exhausted.'],
-    [route.permission !== null, 403, `The key lacks the permission ${route.permission}.`],
+    [route.credits > 0, 402, 'Credits exhausted: says how many are left and when free ones come.'],
+    [
+      route.permission !== null && route.permission !== 'any',
+      403,
+      `The key lacks the permission ${route.permission}.`,
+    ],
     [limited, 429, 'Rate limit exceeded, or too much work is waiting. `Retry-After` says when to come back.'],
     [true, 500, 'Internal server error.'],
   ];
@@ -112,9 +129,14 @@ function responsesOf(route: Route): JsonObject {
   return responses;
 }
 
+/** The row's own parameters, and what follows from its other columns. */
+const parametersOf = (route: Route): readonly Parameter[] =>
+  route.credits > 0 ? [...route.parameters, IDEMPOTENCY_KEY] : route.parameters;
+
 function operationOf(route: Route): JsonObject {
+  const { permission } = route;
   const costs = [
-    route.permission === null ? 'No key.' : `Permission \`${route.permission}\`.`,
+    permission === null ? 'No key.' : permission === 'any' ? 'Any key.' : `Permission \`${permission}\`.`,
     route.quota === null
       ? ''
       : `Counts against the monthly ${route.quota.meter} quota, one ${route.quota.per === 'address' ? 'an address' : 'a request'}.`,
@@ -126,7 +148,7 @@ function operationOf(route: Route): JsonObject {
     summary: route.summary,
     description: [route.description, ...costs].filter((part) => part !== '').join(' '),
     ...(route.permission === null ? { security: [] } : {}),
-    parameters: route.parameters.map((parameter) => ({
+    parameters: parametersOf(route).map((parameter) => ({
       name: parameter.name,
       in: parameter.in,
       required: parameter.required,

@@ -6,6 +6,7 @@ import { quotaExhausted } from '../accounts/quota.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { Call } from './call.ts';
+import { type ChargedWork, createCharging } from './charging.ts';
 import { renderError } from './errors.ts';
 import { type BodyOutline, compileBodyCheck, outlineBody, parseJson, unknownFields } from './json-body.ts';
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
@@ -39,8 +40,10 @@ export type Work =
   | { readonly kind: 'lookup'; readonly write: WriteData }
   /** Answered at once, from a body that fits its schema. */
   | { readonly kind: 'body'; readonly write: WriteData }
-  /** Answered later, from a body that fits its schema. */
-  | { readonly kind: 'task'; readonly answer: (call: Call, body: unknown) => Promise<Uint8Array> }
+  /** Answered later, from the path and the query. */
+  | { readonly kind: 'query'; readonly answer: (call: Call) => Promise<Uint8Array> }
+  /** Answered later, from a body that fits its schema. Alone of all works it may cost credits. */
+  | ({ readonly kind: 'task' } & ChargedWork)
   /** Answered later, from the bytes of a body, which are parsed elsewhere. */
   | {
       readonly kind: 'bytes';
@@ -101,6 +104,7 @@ const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host)
 
 export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pipeline {
   const { clock, log, access, metrics, requestIdFor, origin } = deps;
+  const charging = createCharging(deps);
 
   function begin(exchange: Exchange): Call {
     return new Call(exchange, requestIdFor(exchange.header('x-request-id')), clock.monotonic());
@@ -204,7 +208,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
       );
     }
     call.caller = caller;
-    const allowed = caller.permissions.includes(route.permission);
+    const allowed = route.permission === 'any' || caller.permissions.includes(route.permission);
     if (route.rateClass !== null) {
       // A request without permission counts as well: its answer carries the limit, and probing is bounded.
       const rate = access.limiter.check(caller.id, route.rateClass, call.startedMs);
@@ -317,6 +321,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
         call.accept = exchange.header('accept');
         if (redirected(call, position)) return;
         admit(call, route);
+        if (route.credits > 0) charging.prepare(call);
         exchange.readBody(LIMITS.bodyBytesMax, (body) => onBody(call, body));
       } catch (error) {
         fail(call, position, route.path, error);
@@ -340,8 +345,49 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     });
   }
 
+  /** Reads a body that must fit the schema of its route, works, and charges before it answers. */
+  function chargedHandler(route: Route, position: number, work: ChargedWork): Handler {
+    if (route.body === null) throw new Error(`The table gives ${route.path} no schema for its body.`);
+    const check = compileBodyCheck(route.body);
+    const readBody = (bytes: Uint8Array): unknown => {
+      const body = parseJson(bytes);
+      check(body);
+      return body;
+    };
+    return bodyHandler(route, position, (call, bytes) => {
+      charging
+        .answer(call, route, bytes, readBody, work)
+        .then((answer) => succeed(call, position, answer))
+        .catch((error: unknown) => {
+          charging.refund(call);
+          fail(call, position, route.path, error);
+        });
+    });
+  }
+
+  function queryHandler(
+    route: Route,
+    position: number,
+    answer: (call: Call) => Promise<Uint8Array>,
+  ): Handler {
+    return (exchange) => {
+      const call = begin(exchange);
+      try {
+        call.accept = exchange.header('accept');
+        if (redirected(call, position)) return;
+        admit(call, route);
+        takeQuota(call, route, 1);
+        answerLater(call, route, position, answer(call));
+      } catch (error) {
+        fail(call, position, route.path, error);
+      }
+    };
+  }
+
   return {
     handlerFor(route, position, work) {
+      if (route.credits > 0 && work.kind !== 'task')
+        throw new Error(`The table charges for ${route.path}, whose work cannot be charged for.`);
       switch (work.kind) {
         case 'page':
           return pageHandler(route, position, work.answer);
@@ -351,7 +397,10 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
           return schemaHandler(route, position, (call, body) =>
             writeAnswer(call, position, work.write, body),
           );
+        case 'query':
+          return queryHandler(route, position, work.answer);
         case 'task':
+          if (route.credits > 0) return chargedHandler(route, position, work);
           return schemaHandler(route, position, (call, body) =>
             answerLater(call, route, position, work.answer(call, body)),
           );

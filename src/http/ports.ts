@@ -11,8 +11,8 @@ import type { BulkAnswer } from '../screening/bulk.ts';
 import type { OracleWriter } from '../screening/oracle.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
 
-/** As much of the accounts as a request needs: who is this key, may it ask now, has its account any quota left. */
-export type CallerAccess = Pick<Access, 'verify' | 'limiter' | 'quota'>;
+/** As much of the accounts as a request needs: who is this key, may it ask now, has its account any quota or credits left. */
+export type CallerAccess = Pick<Access, 'verify' | 'limiter' | 'quota' | 'ledger'>;
 
 /**
  * The use cases of the endpoints. Chains come as the client wrote them, in any letter case; addresses in any valid form. Each throws

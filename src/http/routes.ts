@@ -3,13 +3,16 @@
  * from these rows.
  */
 
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
+import type { ChargeType } from '../accounts/credits.ts';
 import type { Permission } from '../accounts/keys.ts';
 import type { QuotaMeterName, RateClass } from '../accounts/plans.ts';
+import { LIMITS } from '../base/limits.ts';
 import {
   AddressText,
   bodyEnvelope,
   ChainText,
+  chargedEnvelope,
   EntityLabelSet,
   envelope,
   OracleVerdict,
@@ -18,6 +21,7 @@ import {
 import { BulkBody, BulkResult, ScreenBody } from './schemas/labels.ts';
 import { ScreeningBody, ScreeningResult } from './schemas/screening.ts';
 import { Health, NotReady, Ready } from './schemas/service.ts';
+import { UsageRecord } from './schemas/usage.ts';
 
 /** What stands before the version's paths. */
 export const API_BASE = '/api/v1';
@@ -42,7 +46,8 @@ export type HandlerName =
   | 'screenBulk'
   | 'sanctionsCheck'
   | 'oracle'
-  | 'screening';
+  | 'screening'
+  | 'usage';
 
 export interface Route {
   readonly method: 'GET' | 'POST';
@@ -51,13 +56,15 @@ export interface Route {
   /** Under the version (`api`), beside it (`root`), or at both places (probes: the specification and an orchestrator differ). */
   readonly stands: 'api' | 'root' | 'both';
   readonly handler: HandlerName;
-  /** Null: no key is asked for, and then nothing else is either. */
-  readonly permission: Permission | null;
+  /** `any`: a key is asked for, and nothing of it. Null: no key is asked for, and then nothing else is either. */
+  readonly permission: Permission | 'any' | null;
   readonly rateClass: RateClass | null;
   /** What the monthly quota counts: one a request, or one an address of the body. */
   readonly quota: { readonly meter: QuotaMeterName; readonly per: 'request' | 'address' } | null;
-  /** Credits that a success costs. */
+  /** Credits that a success costs; where it depends on the body, the least. Such an operation honours Idempotency-Key. */
   readonly credits: number;
+  /** What the ledger calls the charge. */
+  readonly chargeType: ChargeType;
   readonly parameters: readonly Parameter[];
   readonly body: TSchema | null;
   /** Schema of a 200, or the media type of an answer that is not JSON. */
@@ -92,6 +99,7 @@ const open = {
   rateClass: null,
   quota: null,
   credits: 0,
+  chargeType: 'DEDUCTION',
   parameters: [],
   body: null,
   otherAnswers: {},
@@ -259,11 +267,39 @@ export const ROUTES: readonly Route[] = [
     permission: 'screening',
     rateClass: 'screening',
     credits: 1,
+    chargeType: 'SCREENING',
     body: ScreeningBody,
-    answer: bodyEnvelope(ScreeningResult),
+    answer: chargedEnvelope(ScreeningResult),
     summary: 'Screen an address',
     description:
       'Score with breakdown, sanctions, labels, counterparties, exposure and legal interpretation.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/usage',
+    stands: 'api',
+    handler: 'usage',
+    permission: 'any',
+    parameters: [
+      {
+        name: 'limit',
+        in: 'query',
+        required: false,
+        schema: Type.Integer({ minimum: 1, maximum: LIMITS.usagePageMax, default: 50 }),
+        about: 'Entries a page.',
+      },
+      {
+        name: 'cursor',
+        in: 'query',
+        required: false,
+        schema: Type.String({ minLength: 1, maxLength: 32 }),
+        about: 'The `nextCursor` of an earlier answer.',
+      },
+    ],
+    answer: envelope(UsageRecord),
+    summary: 'Balance and ledger',
+    description: 'Every entry with the balance after it, newest first, and totals by type and day.',
   },
 ];
 
@@ -280,7 +316,7 @@ export function routesMarkdown(): string {
     const cells = [
       `\`${route.method} ${place}\``,
       route.summary,
-      route.permission ?? 'no key',
+      route.permission === 'any' ? 'any key' : (route.permission ?? 'no key'),
       route.rateClass ?? 'none',
       route.quota
         ? `${route.quota.meter}, one ${route.quota.per === 'address' ? 'an address' : 'a request'}`

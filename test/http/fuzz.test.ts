@@ -2,6 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LOCAL_ACCOUNT } from '../../src/accounts/keys.ts';
 import { seededUint32 } from '../../src/base/random.ts';
 import { RawClient } from './raw-client.ts';
 import { EXCHANGE, openWorld, UNKNOWN, type World } from './world.ts';
@@ -28,6 +29,8 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
         },
       },
     });
+    const credits = { type: 'GRANT', amount: 1_000_000, reference: null } as const;
+    await world.access.ledger().book({ accountId: LOCAL_ACCOUNT, ...credits });
     key = await world.key({
       plan: 'ENTERPRISE',
       rateLimits: { entity: 1_000_000, oracle: 1_000_000, intel: 1_000_000, screening: 1_000_000 },

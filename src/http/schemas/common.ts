@@ -217,3 +217,12 @@ export const envelope = (data: TSchema): TSchema => Type.Object({ success: Type.
 /** The envelope of an operation with a body. */
 export const bodyEnvelope = (data: TSchema): TSchema =>
   Type.Object({ success: Type.Literal(true), data, ignored: Ignored });
+
+/** The envelope of an operation that costs credits. */
+export const chargedEnvelope = (data: TSchema): TSchema =>
+  Type.Object({
+    success: Type.Literal(true),
+    data,
+    credits: Type.Object({ remaining: Type.Integer({ description: 'Credits after the call.' }) }),
+    ignored: Ignored,
+  });

@@ -1,0 +1,52 @@
+/** Schemas of GET /usage. */
+import { Type } from 'typebox';
+import { LEDGER_TYPES } from '../../accounts/credits.ts';
+import { count, listOf, nullable, oneOf, text } from './common.ts';
+
+const LedgerTypeSchema = oneOf(LEDGER_TYPES, 'What the entry is.');
+
+export const UsageEntry = Type.Object(
+  {
+    id: text(),
+    amount: Type.Integer({ description: 'Negative for a deduction, positive for credits added.' }),
+    balance: Type.Integer({ description: 'Balance after the entry.' }),
+    type: LedgerTypeSchema,
+    reference: nullable(Type.String(), 'Of a charge: the operation, the address and the chain.'),
+    createdAt: text('ISO 8601 UTC.'),
+  },
+  { description: 'One entry of the ledger.' },
+);
+
+const ByType = Type.Object(
+  Object.fromEntries(LEDGER_TYPES.map((type) => [type, Type.Integer()])) as Record<
+    string,
+    ReturnType<typeof Type.Integer>
+  >,
+  { description: 'Credits by type, negative where taken.' },
+);
+
+export const UsageRecord = Type.Object(
+  {
+    balance: Type.Integer({ description: 'Credits now.' }),
+    history: listOf(UsageEntry, 'Newest first.'),
+    nextCursor: nullable(Type.String(), 'Give it as `cursor` for the entries behind these; null at the end.'),
+    totals: Type.Object({
+      byType: ByType,
+      byDay: listOf(
+        Type.Object({ day: text('UTC.'), byType: ByType }),
+        'Days with entries, the newest first, at most 31.',
+      ),
+    }),
+    credits: Type.Object(
+      {
+        free: count('Left of this month’s free credits.'),
+        granted: count('Left of what was granted; does not expire.'),
+        bought: Type.Integer({ description: 'Left of what was bought; does not expire.' }),
+        held: count('Held by requests that run now.'),
+        renewsAt: text('When free credits are renewed.'),
+      },
+      { description: 'What the balance is made of.' },
+    ),
+  },
+  { description: 'Balance and ledger of the account.' },
+);

@@ -1,0 +1,218 @@
+/** Credits through the front end: what is charged, what is not, and what a client is told. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AssayError } from '../../src/base/errors.ts';
+import type { UseCases } from '../../src/http/ports.ts';
+import { EXCHANGE, openWorld, type World } from '../http/world.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: {
+    readonly error: string;
+    readonly credits: { readonly remaining: number };
+    readonly ignored: readonly string[];
+    readonly data: {
+      readonly balance: number;
+      readonly history: readonly {
+        readonly type: string;
+        readonly amount: number;
+        readonly reference: string;
+      }[];
+      readonly nextCursor: string | null;
+      readonly totals: { readonly byType: Readonly<Record<string, number>> };
+      readonly credits: { readonly free: number; readonly held: number };
+    };
+  };
+}
+
+const BODY = { address: EXCHANGE, chain: 'eth' };
+
+describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
+  let world: World;
+  let key: string;
+  let screened = 0;
+  /** What the screening does before it answers. */
+  let before: () => Promise<void> | void;
+
+  beforeEach(async () => {
+    screened = 0;
+    before = () => {};
+    const screening: UseCases['screening'] = async ({ chain, address }) => {
+      screened++;
+      await before();
+      return Buffer.from(JSON.stringify({ chain, address, run: screened }));
+    };
+    world = await openWorld({ backend, useCases: { screening } });
+    key = await world.key({ rateLimits: { screening: 10_000 } });
+  });
+
+  afterEach(async () => {
+    expect((await world.access.ledger().verify()).faults).toEqual([]);
+    await world.close();
+  });
+
+  async function ask(
+    path: string,
+    options: { body?: unknown; idempotencyKey?: string } = {},
+  ): Promise<Answer> {
+    const { body, idempotencyKey } = options;
+    const response = await fetch(`${world.url}/api/v1${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+  }
+
+  const screen = (body: unknown = BODY, idempotencyKey?: string): Promise<Answer> =>
+    ask('/screening', { body, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) });
+
+  const balance = async (): Promise<number> => (await ask('/usage')).body.data.balance;
+
+  it('a screening costs 1, says what is left, and stands in the ledger with what it was for', async () => {
+    const answer = await screen({ ...BODY, jursidiction: 'CH' });
+    expect(answer.body).toMatchObject({ credits: { remaining: 9 }, ignored: ['jursidiction'] });
+    const usage = await ask('/usage');
+    expect(usage.headers.get('x-ratelimit-limit')).toBeNull();
+    expect(usage.body.data).toMatchObject({
+      balance: 9,
+      history: [
+        { type: 'SCREENING', amount: -1, balance: 9, reference: `screening ${EXCHANGE} ETH` },
+        { type: 'GRANT', amount: 10, balance: 10, reference: null },
+      ],
+      nextCursor: null,
+      totals: { byType: { SCREENING: -1, GRANT: 10 } },
+      credits: { free: 9, held: 0 },
+    });
+  });
+
+  it('ten screenings a month are free; then 402 says what ran out, when it renews and how to go on', async () => {
+    for (let left = 9; left >= 0; left--) expect((await screen()).body.credits.remaining).toBe(left);
+    const refused = await screen();
+    expect(refused.status).toBe(402);
+    expect(refused.body.error).toMatch(
+      /^The operation costs 1 credit, and the account 'local' has 0 left\. 10 credits for free come at \d{4}-\d\d-01T00:00:00\.000Z; an operator can grant credits at once with: assay credits grant local <credits>\.$/,
+    );
+    expect(screened).toBe(10);
+    await world.access.ledger().book({ accountId: 'local', type: 'GRANT', amount: 5, reference: null });
+    expect((await screen()).body.credits.remaining).toBe(4);
+  });
+
+  it('charges for no error: bad bodies, refusals of the use case, faults, full queues', async () => {
+    expect((await screen('{')).status).toBe(400);
+    expect((await screen({ chain: 'ETH' })).status).toBe(400);
+    for (const [error, status] of [
+      [new AssayError('INVALID_ADDRESS', 'address: is none.'), 400],
+      [new AssayError('OVERLOADED', 'Too much.', { retryAfterSeconds: 1 }), 429],
+      [new Error('broken'), 500],
+    ] as const) {
+      before = () => {
+        throw error;
+      };
+      expect((await screen()).status).toBe(status);
+      expect((await screen(BODY, `k-${status}`)).status).toBe(status);
+    }
+    expect((await ask('/usage')).body.data).toMatchObject({ balance: 10, credits: { held: 0 } });
+  });
+
+  it('of 300 concurrent screenings on 100 credits, exactly 100 are answered', async () => {
+    await world.access.ledger().book({ accountId: 'local', type: 'GRANT', amount: 90, reference: null });
+    before = () => new Promise((resolve) => setTimeout(resolve, 2));
+    const answers = await Promise.all(Array.from({ length: 300 }, () => screen()));
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(100);
+    expect(answers.filter((answer) => answer.status === 402)).toHaveLength(200);
+    expect(await balance()).toBe(0);
+  });
+
+  it('the same Idempotency-Key replays the answer and charges once, concurrent or later', async () => {
+    before = () => new Promise((resolve) => setTimeout(resolve, 20));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => screen(BODY, 'one')));
+    const later = await screen(BODY, 'one');
+    expect(new Set([...answers, later].map((answer) => answer.text)).size).toBe(1);
+    expect(answers[0]?.body.credits.remaining).toBe(9);
+    expect(later.headers.get('idempotency-replayed')).toBe('true');
+    expect(screened).toBe(1);
+    expect(await balance()).toBe(9);
+  });
+
+  it('the same Idempotency-Key with another body is 400, a malformed one too', async () => {
+    await screen(BODY, 'one');
+    const other = await screen({ ...BODY, chain: 'bsc' }, 'one');
+    expect(other).toMatchObject({ status: 400 });
+    expect(other.body.error).toContain('Idempotency-Key');
+    expect((await screen(BODY, 'x'.repeat(300))).status).toBe(400);
+    expect(await balance()).toBe(9);
+  });
+
+  it('a key of another account is answered for itself', async () => {
+    await screen(BODY, 'one');
+    const first = key;
+    key = await world.key({ accountId: 'other' });
+    expect((await screen(BODY, 'one')).body.credits.remaining).toBe(9);
+    expect(screened).toBe(2);
+    expect((await ask('/usage')).body.data.history).toHaveLength(2);
+    key = first;
+    expect((await ask('/usage')).body.data.history).toHaveLength(2);
+  });
+
+  it('a client that goes away is not charged, unless it named a key to come back with', async () => {
+    let go: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    before = () => gate;
+    const leaving = new AbortController();
+    const lost = ['', 'kept'].map((idempotencyKey) =>
+      fetch(`${world.url}/api/v1/screening`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(idempotencyKey === '' ? {} : { 'idempotency-key': idempotencyKey }),
+        },
+        body: JSON.stringify(BODY),
+        signal: leaving.signal,
+      }).catch(() => null),
+    );
+    await expect.poll(() => screened).toBe(2);
+    leaving.abort();
+    await Promise.all(lost);
+    const pending = async (): Promise<number> =>
+      Number(
+        /assay_http_pending_requests (\d+)/.exec(await (await fetch(`${world.url}/metrics`)).text())?.[1],
+      );
+    await expect.poll(pending).toBeLessThanOrEqual(1);
+    go();
+    await expect.poll(balance).toBe(9);
+    before = () => {};
+    const again = await screen(BODY, 'kept');
+    expect(again.body.credits.remaining).toBe(9);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(screened).toBe(2);
+  });
+
+  it('usage pages through the ledger, and names the bound of a bad limit or cursor', async () => {
+    for (let call = 0; call < 5; call++) await screen();
+    const first = await ask('/usage?limit=4');
+    expect(first.body.data.history).toHaveLength(4);
+    const second = await ask(`/usage?limit=4&cursor=${first.body.data.nextCursor}`);
+    expect(second.body.data.history.map((entry) => entry.type)).toEqual(['SCREENING', 'GRANT']);
+    expect(second.body.data.nextCursor).toBeNull();
+    for (const query of ['limit=0', 'limit=101', 'limit=x', 'cursor=x', 'cursor=999999999999']) {
+      const answer = await ask(`/usage?${query}`);
+      expect([query, answer.status]).toEqual([query, 400]);
+      expect(answer.body.error).toContain(query.split('=')[0] as string);
+    }
+  });
+
+  it('a key without any permission may read its usage; no key may not', async () => {
+    key = await world.key({ permissions: [] });
+    expect((await ask('/usage')).status).toBe(200);
+    key = '';
+    expect((await ask('/usage')).status).toBe(401);
+  });
+});
