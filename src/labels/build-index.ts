@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeJsonAtomically } from '../base/atomic-file.ts';
 import { AssayError } from '../base/errors.ts';
 import { packagesFiles } from '../sources/packages/read.ts';
 import { seedFiles } from '../sources/seed/read.ts';
-import { writeJsonAtomically } from './atomic-file.ts';
 import { type ImportDeps, type ImportReport, importFiles } from './import.ts';
 import { buildSnapshot } from './index/build.ts';
 import type { BuildProgress, SegmentRef } from './index/build-types.ts';

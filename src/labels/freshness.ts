@@ -4,9 +4,9 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeJsonAtomically } from '../base/atomic-file.ts';
 import { AssayError } from '../base/errors.ts';
 import type { SanctionsList } from '../sources/records.ts';
-import { writeJsonAtomically } from './atomic-file.ts';
 
 /** The five groups of lists that a clean answer needs, and the lists each is made of. */
 export const LIST_GROUPS = {

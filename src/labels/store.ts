@@ -11,9 +11,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { AssayError } from '../base/errors.ts';
 import type { SanctionsList } from '../sources/records.ts';
-import { syncFolder, writeJsonAtomically } from './atomic-file.ts';
 import { type ListChecks, writeListChecks } from './freshness.ts';
 import type { When } from './map.ts';
 import { emptyList, type ListState } from './sanctions.ts';
