@@ -53,6 +53,12 @@ export const LIMITS = {
   csvRowLinesMax: 100,
   /** Texts of one label (a name, a URL, all tags) beyond this are not meant for people. */
   labelTextCharsMax: 4_096,
+  /** Names of one listed party: the longest real entry (OFAC, EU) has below 200. */
+  listedNamesMax: 1_000,
+  /** The longest name of a real list has 400 characters (an organisation in several languages). */
+  listedNameCharsMax: 1_000,
+  /** Programmes, topics and positions kept of one listed party: what a person reads. */
+  listedProgramsMax: 10,
   /** The pools file has 35 KB; it is read whole. */
   poolsFileBytesMax: 16 * 1024 * 1024,
   /** A stop must end: longer than the slowest answer, shorter than the 30 s after which supervisors kill. */

@@ -12,3 +12,8 @@ export function unknownLayout(file: string, head: string, expected: string): Ass
     field: 'file',
   });
 }
+
+/** INVALID_FILE for a table that lacks what every row needs. `what` is a sentence. */
+export function layoutError(file: string, what: string): AssayError {
+  return new AssayError('INVALID_FILE', `${file}: ${what}`, { field: 'file' });
+}

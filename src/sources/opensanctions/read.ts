@@ -1,0 +1,250 @@
+/**
+ * Reads what OpenSanctions publishes: entities of the FollowTheMoney model, one JSON object a line (`entities.ftm.json`,
+ * `targets.nested.json`), and the flat table `targets.simple.csv`. https://www.opensanctions.org/docs/bulk/
+ */
+import { basename } from 'node:path';
+import { LIMITS } from '../../base/limits.ts';
+import { readCsv, rejectRow } from '../csv.ts';
+import { readDate as readAnyDate } from '../dates.ts';
+import { layoutError } from '../layout-error.ts';
+import type { NamedListType, NamedParty, NamedReader, NamedRecord } from '../named-party.ts';
+import { openLines, partName, readTextHead } from '../open.ts';
+import type { PartyName, PartySchema, Provenance, Reject } from '../records.ts';
+import { listTypeOfDataset, listTypesOf } from './topics.ts';
+
+export interface OpenSanctionsOptions {
+  /** Name of the dataset (`peps`, `crime`); default the file's name. It decides what a table without topics means. */
+  readonly dataset?: string;
+}
+
+/** Schemata that can be screened by name; everything else (addresses, passports, links) is passed over. */
+const SCHEMATA: Readonly<Record<string, PartySchema>> = {
+  Person: 'Person',
+  Organization: 'Organization',
+  Company: 'Organization',
+  PublicBody: 'Organization',
+  LegalEntity: 'Unknown',
+  Vessel: 'Vessel',
+  Airplane: 'Aircraft',
+};
+
+const ENTITY_PAGE = 'https://www.opensanctions.org/entities/';
+
+export function openSanctionsReader(options: OpenSanctionsOptions = {}): NamedReader {
+  return async function* (files) {
+    const tally: Tally = { publishedAt: null, passedOver: 0 };
+    const layouts = new Set<string>();
+    for (const path of files) {
+      const json = (await readTextHead(path, 1)) === '{';
+      layouts.add(json ? 'FTM_JSON' : 'TARGETS_SIMPLE_CSV');
+      yield* json ? readEntities(path, tally) : readTargets(path, options.dataset ?? basename(path), tally);
+    }
+    yield { type: 'header', ...tally, layout: [...layouts].sort().join('+') };
+  };
+}
+
+/** What is counted while a file is read. */
+interface Tally {
+  publishedAt: string | null;
+  passedOver: number;
+}
+
+/** The newest sight of any entity is when the file was made. */
+function see(tally: Tally, lastSeen: string | undefined): void {
+  if (lastSeen === undefined || Number.isNaN(Date.parse(lastSeen))) return;
+  if (tally.publishedAt === null || lastSeen > tally.publishedAt) tally.publishedAt = lastSeen;
+}
+
+// --- entities of the FollowTheMoney model -------------------------------------------------------------------------------
+
+type Properties = Readonly<Record<string, unknown>>;
+
+async function* readEntities(path: string, tally: Tally): AsyncGenerator<NamedRecord> {
+  const file = partName(path);
+  for await (const row of openLines(path)) {
+    if (row.text.trim() === '') continue;
+    const read = readEntity(row.text, { file, line: row.line }, tally);
+    if (typeof read === 'string') yield rejectRow(file, row, read);
+    else yield* read;
+  }
+}
+
+/** The texts of a property: an array of texts, by the model. Nested entities and other values are left out. */
+function textsOf(properties: Properties, name: string): readonly string[] {
+  const value = properties[name];
+  if (!Array.isArray(value)) return [];
+  return value.filter((text): text is string => typeof text === 'string' && text.trim() !== '');
+}
+
+/** The records of one entity, or the sentence that says why it is none. */
+function readEntity(text: string, provenance: Provenance, tally: Tally): readonly NamedParty[] | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'The line is not JSON.';
+  }
+  if (typeof value !== 'object' || value === null) return 'The line is not an entity.';
+  const { id, schema, caption, properties, last_seen, first_seen } = value as Properties;
+  if (typeof id !== 'string' || id === '' || typeof schema !== 'string') {
+    return 'The entity has no id or no schema.';
+  }
+  if (typeof properties !== 'object' || properties === null) return 'The entity has no properties.';
+  see(tally, typeof last_seen === 'string' ? last_seen : undefined);
+  const facts = properties as Properties;
+  const partySchema = SCHEMATA[schema];
+  const listTypes = listTypesOf(textsOf(facts, 'topics'));
+  if (partySchema === undefined || listTypes.size === 0) {
+    tally.passedOver++;
+    return [];
+  }
+  const names = namesOf(
+    typeof caption === 'string' ? caption : null,
+    textsOf(facts, 'name'),
+    textsOf(facts, 'alias'),
+    textsOf(facts, 'weakAlias'),
+    textsOf(facts, 'previousName'),
+  );
+  if (names.length === 0) return 'The entity has no name.';
+  const basis = {
+    type: 'named',
+    entityId: id,
+    schema: partySchema,
+    names,
+    birthDates: datesOf(textsOf(facts, 'birthDate')),
+    countries: countriesOf(
+      ['nationality', 'citizenship', 'country', 'jurisdiction', 'flag'].flatMap((name) =>
+        textsOf(facts, name),
+      ),
+    ),
+    listedAt: typeof first_seen === 'string' ? readAnyDate(first_seen) : null,
+    sourceUrl: `${ENTITY_PAGE}${encodeURIComponent(id)}/`,
+    provenance,
+  } as const;
+  const positions = textsOf(facts, 'position');
+  return [...listTypes].map(([listType, topics]) => ({
+    ...basis,
+    listType,
+    programs: [...topics, ...(listType === 'pep' ? positions : [])].slice(0, LIMITS.listedProgramsMax),
+  }));
+}
+
+// --- the flat table -----------------------------------------------------------------------------------------------------
+
+/** Columns that the table must have; it has more, and gains some over the years. */
+const REQUIRED = ['id', 'schema', 'name'] as const;
+
+async function* readTargets(path: string, dataset: string, tally: Tally): AsyncGenerator<NamedRecord> {
+  const file = partName(path);
+  const named = listTypeOfDataset(dataset);
+  let header: readonly string[] | null = null;
+  for await (const row of readCsv(path)) {
+    if (row.type === 'fault') {
+      yield rejectRow(file, row, row.reason);
+    } else if (header === null) {
+      header = row.cells.map((cell) =>
+        cell
+          .replace(/^\uFEFF/, '')
+          .trim()
+          .toLowerCase(),
+      );
+      const columns = header;
+      const missing = REQUIRED.filter((name) => !columns.includes(name));
+      if (missing.length > 0) throw layoutError(file, `the header lacks ${missing.join(', ')}.`);
+    } else if (row.cells.length !== header.length) {
+      yield rejectRow(file, row, `The row has ${row.cells.length} cells in place of ${header.length}.`);
+    } else {
+      const columns = header;
+      const cell = (name: string): string => row.cells[columns.indexOf(name)] ?? '';
+      yield* readTarget(cell, named, file, row, tally);
+    }
+  }
+  if (header === null) throw layoutError(file, 'the file has no header.');
+}
+
+const LIST_TYPE_UNKNOWN =
+  'Nothing says whether this is a politically exposed person or adverse media: the table has no topics. Name the dataset, as in --dataset peps.';
+
+function* readTarget(
+  cell: (name: string) => string,
+  named: NamedListType | null,
+  file: string,
+  row: { readonly line: number; readonly text: string },
+  tally: Tally,
+): Generator<NamedParty | Reject> {
+  see(tally, cell('last_seen') || undefined);
+  const schema = SCHEMATA[cell('schema')];
+  if (schema === undefined) {
+    tally.passedOver++;
+    return;
+  }
+  const listType = named ?? listTypeOfDataset(cell('dataset'));
+  const names = namesOf(cell('name'), [], split(cell('aliases')), [], []);
+  const reason =
+    cell('id') === ''
+      ? 'The row has no id.'
+      : names.length === 0
+        ? 'The row has no name.'
+        : listType === null
+          ? LIST_TYPE_UNKNOWN
+          : null;
+  if (reason !== null || listType === null) {
+    yield rejectRow(file, row, reason ?? LIST_TYPE_UNKNOWN);
+    return;
+  }
+  yield {
+    type: 'named',
+    listType,
+    entityId: cell('id'),
+    schema,
+    names,
+    birthDates: datesOf(split(cell('birth_date'))),
+    countries: countriesOf(split(cell('countries'))),
+    programs: split(cell('dataset')).slice(0, LIMITS.listedProgramsMax),
+    listedAt: readAnyDate(cell('first_seen')),
+    sourceUrl: `${ENTITY_PAGE}${encodeURIComponent(cell('id'))}/`,
+    provenance: { file, line: row.line },
+  };
+}
+
+const split = (text: string): string[] =>
+  text
+    .split(';')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+// --- what both layouts share --------------------------------------------------------------------------------------------
+
+function namesOf(
+  caption: string | null,
+  names: readonly string[],
+  aliases: readonly string[],
+  weak: readonly string[],
+  former: readonly string[],
+): PartyName[] {
+  const kinds: readonly [readonly string[], PartyName['kind'], boolean][] = [
+    [caption === null ? names.slice(0, 1) : [caption], 'primary', false],
+    [names, 'alias', false],
+    [aliases, 'alias', false],
+    [former, 'former', false],
+    [weak, 'alias', true],
+  ];
+  const found = new Map<string, PartyName>();
+  for (const [texts, kind, isWeak] of kinds) {
+    for (const said of texts) {
+      const text = said.trim().slice(0, LIMITS.listedNameCharsMax);
+      if (text === '' || found.has(text) || found.size >= LIMITS.listedNamesMax) continue;
+      found.set(text, { text, kind, weak: isWeak, script: null });
+    }
+  }
+  return [...found.values()];
+}
+
+const datesOf = (texts: readonly string[]): string[] => [
+  ...new Set(texts.map(readAnyDate).filter((date) => date !== null)),
+];
+
+/** Countries are lower-case codes, some with a region behind them (`gb-sct`), some of no country (`eu`, `suhh`). */
+const countriesOf = (codes: readonly string[]): string[] => [
+  ...new Set(codes.map((code) => (/^[a-z]{2}(?:-|$)/i.test(code) ? code.slice(0, 2) : code).toUpperCase())),
+];

@@ -1,0 +1,154 @@
+/** Reads a user's own list of names: a CSV with a header. The format is in docs/own-names.md. */
+import { LIMITS } from '../../base/limits.ts';
+import { readCountry } from '../countries.ts';
+import { readCsv, rejectRow } from '../csv.ts';
+import { readDate as readAnyDate } from '../dates.ts';
+import { layoutError } from '../layout-error.ts';
+import { NAMED_LIST_TYPES, type NamedListType, type NamedParty, type NamedReader } from '../named-party.ts';
+import { partName } from '../open.ts';
+import type { PartyName, PartySchema } from '../records.ts';
+import { FieldFault, readDate, readText, readUrl } from '../statement.ts';
+
+/** Columns, by the names of the header, in any order and letter case. */
+export const PEOPLE_COLUMNS = [
+  'id',
+  'name',
+  'list',
+  'schema',
+  'aliases',
+  'weak_aliases',
+  'birth_date',
+  'countries',
+  'programs',
+  'listed_at',
+  'source_url',
+] as const;
+
+type PeopleColumn = (typeof PEOPLE_COLUMNS)[number];
+
+/** Without these a row is no listed party. */
+const REQUIRED: readonly PeopleColumn[] = ['name', 'list'];
+
+const SCHEMATA: ReadonlyMap<string, PartySchema> = new Map([
+  ['', 'Unknown'],
+  ['person', 'Person'],
+  ['organization', 'Organization'],
+  ['organisation', 'Organization'],
+  ['company', 'Organization'],
+  ['vessel', 'Vessel'],
+  ['aircraft', 'Aircraft'],
+]);
+
+export const peopleReader: NamedReader = async function* (files) {
+  for (const path of files) {
+    const file = partName(path);
+    let header: readonly string[] | null = null;
+    for await (const row of readCsv(path)) {
+      if (row.type === 'fault') {
+        yield rejectRow(file, row, row.reason);
+      } else if (header === null) {
+        header = headerOf(row.cells, file);
+        const unknown = header.filter((name) => !PEOPLE_COLUMNS.some((known) => known === name));
+        if (unknown.length > 0) {
+          yield rejectRow(
+            file,
+            row,
+            `Columns that mean nothing are ignored: ${unknown.map((name) => `'${name.slice(0, 60)}'`).join(', ')}.`,
+          );
+        }
+      } else if (row.cells.length !== header.length) {
+        yield rejectRow(file, row, `The row has ${row.cells.length} cells in place of ${header.length}.`);
+      } else {
+        const columns = header;
+        const cell = (name: PeopleColumn): string => row.cells[columns.indexOf(name)] ?? '';
+        try {
+          yield readPerson(cell, file, row.line);
+        } catch (error) {
+          if (!(error instanceof FieldFault)) throw error;
+          yield rejectRow(file, row, error.message);
+        }
+      }
+    }
+    if (header === null) throw layoutError(file, 'the file has no header.');
+  }
+  yield { type: 'header', publishedAt: null, layout: 'PEOPLE_CSV', passedOver: 0 };
+};
+
+function headerOf(cells: readonly string[], file: string): readonly string[] {
+  const header = cells.map((cell) =>
+    cell
+      .replace(/^\uFEFF/, '')
+      .trim()
+      .toLowerCase(),
+  );
+  const missing = REQUIRED.filter((name) => !header.includes(name));
+  if (missing.length > 0) throw layoutError(file, `the header lacks ${missing.join(', ')}.`);
+  const twice = PEOPLE_COLUMNS.find((name) => header.indexOf(name) !== header.lastIndexOf(name));
+  if (twice !== undefined) throw layoutError(file, `the header has ${twice} twice.`);
+  return header;
+}
+
+/** Several values of one cell stand between semicolons. */
+const split = (field: string, text: string): string[] =>
+  (readText(field, text) ?? '')
+    .split(';')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+function readListType(text: string): NamedListType {
+  const word = (readText('list', text) ?? '').toLowerCase().replace(/[\s-]/g, '_');
+  const found = NAMED_LIST_TYPES.find((listType) => listType === word);
+  if (found === undefined) {
+    throw new FieldFault('list', `'${text.slice(0, 60)}' is none of ${NAMED_LIST_TYPES.join(', ')}`);
+  }
+  return found;
+}
+
+function readSchema(text: string): PartySchema {
+  const schema = SCHEMATA.get((readText('schema', text) ?? '').toLowerCase());
+  if (schema === undefined) {
+    throw new FieldFault(
+      'schema',
+      `'${text.slice(0, 60)}' is none of person, organization, vessel, aircraft`,
+    );
+  }
+  return schema;
+}
+
+function readBirthDate(text: string): string {
+  const date = readAnyDate(text);
+  if (date === null) {
+    throw new FieldFault(
+      'birth_date',
+      `'${text.slice(0, 60)}' is not a date such as 1972-05-09, 1972-05 or 1972`,
+    );
+  }
+  return date;
+}
+
+function readPerson(cell: (name: PeopleColumn) => string, file: string, line: number): NamedParty {
+  const name = readText('name', cell('name'), LIMITS.listedNameCharsMax);
+  if (name === null) throw new FieldFault('name', 'is empty');
+  const named = (texts: readonly string[], weak: boolean): PartyName[] =>
+    texts.map((text) => ({ text, kind: 'alias', weak, script: null }));
+  return {
+    type: 'named',
+    listType: readListType(cell('list')),
+    // Without an id of the user's the name stands for the party: the same name again is the same party.
+    entityId: readText('id', cell('id'), 200) ?? name,
+    schema: readSchema(cell('schema')),
+    names: [
+      { text: name, kind: 'primary' as const, weak: false, script: null },
+      ...named(split('aliases', cell('aliases')), false),
+      ...named(split('weak_aliases', cell('weak_aliases')), true),
+    ].slice(0, LIMITS.listedNamesMax),
+    birthDates: split('birth_date', cell('birth_date')).map(readBirthDate),
+    countries: split('countries', cell('countries'))
+      .map(readCountry)
+      .filter((country) => country !== null),
+    programs: split('programs', cell('programs')).slice(0, LIMITS.listedProgramsMax),
+    listedAt: readDate('listed_at', cell('listed_at')),
+    sourceUrl: readUrl('source_url', cell('source_url')),
+    provenance: { file, line },
+  };
+}
