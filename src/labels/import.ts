@@ -71,6 +71,17 @@ export interface ImportDeps {
   readonly rules: Rulebook;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Told of files of sanctions lists once their wallets are in the store, its lock still held: others read the same files. */
+  readonly onLists?: (read: ListsRead) => Promise<void>;
+}
+
+/** Files of sanctions lists that were imported, or had been before. */
+export interface ListsRead {
+  readonly source: ImportSourceId;
+  readonly files: readonly string[];
+  readonly contentHash: string;
+  readonly lists: readonly Pick<ListChange, 'list' | 'publishedAt'>[];
+  readonly checkedAt: string | null;
 }
 
 /** What an import did to one list. */
@@ -126,7 +137,15 @@ export async function importFiles(request: ImportRequest, deps: ImportDeps): Pro
     const before = deps.store.revision();
     const datasets: DatasetReport[] = [];
     for (const files of await groupFiles(request.source, request.files)) {
-      datasets.push(...(await new FileImport(request, files, writer, deps).run()));
+      const work = new FileImport(request, files, writer, deps);
+      const reports = await work.run();
+      datasets.push(...reports);
+      const lists = reports.flatMap((report) => report.lists);
+      if (lists.length > 0) {
+        const { contentHash } = work;
+        const checkedAt = request.checkedAt ?? null;
+        await deps.onLists?.({ source: request.source, files, contentHash, lists, checkedAt });
+      }
     }
     return { source: request.source, datasets, changed: deps.store.revision() !== before };
   });
@@ -166,6 +185,8 @@ class FileImport {
   private readonly deps: ImportDeps;
   private readonly mapper: Mapper;
   private readonly names: readonly string[];
+  /** Names what the files hold, once `run` has read them. */
+  contentHash = '';
   private records = 0;
   private rejected = 0;
 
@@ -182,6 +203,7 @@ class FileImport {
     const { source, mapping } = this.request;
     const salt = mapping ? JSON.stringify(mapping) : '';
     const contentHash = await contentHashOf(this.files, salt);
+    this.contentHash = contentHash;
     const lists = this.deps.rules.sources.of(source)?.lists ?? [];
     return lists.length > 0
       ? await this.importLists(lists, contentHash)
