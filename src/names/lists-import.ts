@@ -1,0 +1,342 @@
+/**
+ * Puts the parties of publishers' files into the store of names. A list is judged by its own newest file: an older one changes
+ * nothing, the same one again only says that it was checked. Everything here is called with the lock of the store of labels held.
+ */
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { type Clock, isoTime } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { chReader } from '../sources/ch/read.ts';
+import { euReader } from '../sources/eu/read.ts';
+import type { NamedReader } from '../sources/named-party.ts';
+import { ofacReader } from '../sources/ofac/read.ts';
+import { listParts, openBytes } from '../sources/open.ts';
+import { openSanctionsReader } from '../sources/opensanctions/read.ts';
+import { peopleReader } from '../sources/people/read.ts';
+import { pepSeedFiles, pepSeedReader } from '../sources/people/seed.ts';
+import type { DesignatedParty, SanctionsList, SourceReader } from '../sources/records.ts';
+import { ukReader } from '../sources/uk/read.ts';
+import { unReader } from '../sources/un/read.ts';
+import type { ListWriter, NameListRow, NameStore } from './lists.ts';
+import type { NameEntity, NameListType } from './name.ts';
+
+export interface NameImportDeps {
+  readonly names: NameStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+// --- the official sanctions lists ---------------------------------------------------------------------------------------
+
+const OFFICIAL: Readonly<Record<string, SourceReader>> = {
+  ofac: ofacReader,
+  un: unReader,
+  eu: euReader,
+  uk: ukReader,
+  ch: chReader,
+};
+
+/** Files of sanctions lists that the store of labels has just taken in (or had). */
+export interface OfficialFiles {
+  readonly source: string;
+  readonly files: readonly string[];
+  /** Names what the files hold. */
+  readonly contentHash: string;
+  readonly lists: readonly { readonly list: SanctionsList; readonly publishedAt: string }[];
+  /** ISO time at which the files were fetched from their publisher; null for files of unknown age. */
+  readonly checkedAt: string | null;
+}
+
+/** Takes in every party of the lists that the files are the newest of. Throws INVALID_FILE. */
+export async function importOfficialNames(read: OfficialFiles, deps: NameImportDeps): Promise<void> {
+  const reader = OFFICIAL[read.source];
+  if (reader === undefined) return;
+  const { names, clock, log } = deps;
+  const wanted = new Map<
+    SanctionsList,
+    { publishedAt: string; writer: ListWriter | null; rejected: number }
+  >();
+  for (const { list, publishedAt } of read.lists) {
+    const known = names.row(list);
+    if (known !== null && Date.parse(publishedAt) < Date.parse(known.publishedAt)) continue;
+    if (known?.contentHash === read.contentHash) names.confirm(list, read.checkedAt ?? publishedAt);
+    else wanted.set(list, { publishedAt, writer: null, rejected: 0 });
+  }
+  if (wanted.size === 0) return;
+  let layout = '';
+  let rejected = 0;
+  try {
+    for await (const record of reader(read.files)) {
+      if (record.type === 'header') layout = record.layout;
+      else if (record.type === 'reject') rejected++;
+      else if (record.type === 'party') {
+        const target = wanted.get(record.list);
+        if (target === undefined) continue;
+        target.writer ??= await names.write(record.list);
+        await target.writer.add(entityOfParty(record));
+      }
+    }
+    for (const [list, { publishedAt, writer }] of wanted) {
+      // A list whose whole file is empty was let pass by the labels' own check, by force.
+      const row = await (writer ?? (await names.write(list))).finish({
+        list,
+        listType: 'sanctions',
+        source: read.source,
+        layout,
+        publishedAt,
+        checkedAt: read.checkedAt ?? publishedAt,
+        importedAt: isoTime(clock.now()),
+        contentHash: read.contentHash,
+        rejected,
+        verified: true,
+      });
+      log.debug({ list, parties: row.parties, delisted: row.delisted }, 'names imported');
+    }
+  } finally {
+    for (const { writer } of wanted.values()) await writer?.abort();
+  }
+}
+
+const entityOfParty = (party: DesignatedParty): NameEntity => ({
+  entityId: party.entityId,
+  list: party.list,
+  listType: 'sanctions',
+  schema: party.schema,
+  names: party.names,
+  birthDates: party.birthDates,
+  countries: party.countries,
+  programs: party.programs,
+  listedAt: party.listedAt,
+  delistedAt: party.delistedAt,
+  sourceUrl: null,
+});
+
+// --- PEP, adverse media, own lists --------------------------------------------------------------------------------------
+
+/** Sources of names that are no official sanctions list, as `assay import` calls them. */
+export const NAME_SOURCES = ['opensanctions', 'people'] as const;
+
+export type NameSourceId = (typeof NAME_SOURCES)[number];
+
+/** Reads the id of a source of names; null where it is none. */
+export const parseNameSource = (text: string): NameSourceId | null =>
+  NAME_SOURCES.find((id) => id === text.toLowerCase()) ?? null;
+
+export interface NameImportRequest {
+  readonly source: NameSourceId;
+  /** Each file is a dataset of its own. */
+  readonly files: readonly string[];
+  /** Name of the dataset; default the file's. Importing a dataset again replaces it. */
+  readonly dataset?: string;
+  /** ISO date of publication, where the file does not say it. */
+  readonly published?: string;
+  /** Take a file that has less than half of the parties of the one before, and one that is older. */
+  readonly force?: boolean;
+  readonly onProgress?: (progress: { readonly file: string; readonly records: number }) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** What an import did to one dataset. */
+export interface NameImportReport {
+  readonly source: string;
+  readonly dataset: string;
+  readonly files: readonly string[];
+  readonly layout: string;
+  readonly publishedAt: string;
+  /** `older`: the store holds a newer publication, and nothing was changed. */
+  readonly status: 'imported' | 'unchanged' | 'older';
+  readonly lists: readonly {
+    readonly list: string;
+    readonly listType: NameListType;
+    readonly parties: number;
+  }[];
+  readonly rejected: number;
+  /** The first rejected rows. */
+  readonly rejects: readonly { readonly line: number; readonly reason: string }[];
+  /** Sound records of the file that are no party of any list. */
+  readonly passedOver: number;
+}
+
+/** Rejected rows that a report repeats; the rest are counted. */
+const REJECTS_SHOWN = 20;
+/** Records between two looks at the signal and calls of `onProgress`. */
+const LOOK_EVERY = 4_096;
+
+/** Imports files of one source. Throws INVALID_FILE, IMPLAUSIBLE_LIST; a file is taken whole or not at all. */
+export async function importNameFiles(
+  request: NameImportRequest,
+  deps: NameImportDeps,
+): Promise<readonly NameImportReport[]> {
+  const { source, files, dataset, published } = request;
+  if (files.length === 0) {
+    throw new AssayError('INVALID_REQUEST', 'files: name at least one file to import.', { field: 'file' });
+  }
+  if (published !== undefined && Number.isNaN(Date.parse(published))) {
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `published: '${published.slice(0, 40)}' is not a date like 2026-11-21.`,
+      {
+        field: 'published',
+      },
+    );
+  }
+  const reports: NameImportReport[] = [];
+  for (const file of files) {
+    const name = slugOf(
+      dataset ?? basename(file).replace(/(\.(csv|ndjson|jsonl?|ftm|txt|gz|zip|simple|targets))+$/i, ''),
+    );
+    const reader =
+      source === 'people' ? peopleReader : openSanctionsReader({ dataset: dataset ?? basename(file) });
+    reports.push(await importDataset({ ...request, name, files: [file], reader, verified: true }, deps));
+  }
+  return reports;
+}
+
+/** Takes in the heads of state that ship with the product, where the store lacks their present content. */
+export async function ensurePepSeed(deps: NameImportDeps): Promise<void> {
+  const request = {
+    source: 'seed',
+    name: 'heads-of-state',
+    files: await pepSeedFiles(),
+    reader: pepSeedReader,
+    verified: false,
+    // What ships with this version replaces what shipped with another one, whatever its date.
+    force: true,
+  };
+  await importDataset(request, deps);
+}
+
+interface DatasetRequest extends Omit<NameImportRequest, 'source' | 'dataset'> {
+  readonly source: string;
+  readonly name: string;
+  readonly reader: NamedReader;
+  readonly verified: boolean;
+}
+
+async function importDataset(request: DatasetRequest, deps: NameImportDeps): Promise<NameImportReport> {
+  const { source, name, files, reader, force = false, published, signal, onProgress, verified } = request;
+  const { names, clock } = deps;
+  const prefix = `${source}:${name}:`;
+  const former = names.rows().filter((row) => row.list.startsWith(prefix));
+  const contentHash = await hashOfFiles(files);
+  const same = former.find((row) => row.contentHash === contentHash);
+  const report = (
+    status: NameImportReport['status'],
+    rows: readonly NameListRow[],
+    read: Pick<NameImportReport, 'layout' | 'publishedAt' | 'rejected' | 'rejects' | 'passedOver'>,
+  ): NameImportReport => ({
+    source,
+    dataset: name,
+    files: files.map((file) => basename(file)),
+    status,
+    lists: rows.map(({ list, listType, parties }) => ({ list, listType, parties })),
+    ...read,
+  });
+  if (same !== undefined) {
+    return report('unchanged', former, { ...same, rejects: [], passedOver: 0 });
+  }
+
+  const writers = new Map<NameListType, ListWriter>();
+  const rejects: { line: number; reason: string }[] = [];
+  let rejected = 0;
+  let records = 0;
+  let header = { publishedAt: null as string | null, layout: '', passedOver: 0 };
+  try {
+    for await (const record of reader(files)) {
+      if (++records % LOOK_EVERY === 0) {
+        signal?.throwIfAborted();
+        onProgress?.({ file: files.map((file) => basename(file)).join(', '), records });
+      }
+      if (record.type === 'header') header = record;
+      else if (record.type === 'reject') {
+        rejected++;
+        if (rejects.length < REJECTS_SHOWN)
+          rejects.push({ line: record.provenance.line, reason: record.reason });
+      } else {
+        const { type: _, provenance: __, ...party } = record;
+        let writer = writers.get(record.listType);
+        if (writer === undefined) {
+          writer = await names.write(prefix + record.listType);
+          writers.set(record.listType, writer);
+        }
+        await writer.add({ ...party, list: prefix + record.listType, delistedAt: null });
+      }
+    }
+    signal?.throwIfAborted();
+    const at = isoTime(clock.now());
+    const publishedAt = published ?? header.publishedAt ?? at;
+    const read = { layout: header.layout, publishedAt, rejected, rejects, passedOver: header.passedOver };
+    if (!force && former.some((row) => Date.parse(publishedAt) < Date.parse(row.publishedAt))) {
+      return report('older', former, read);
+    }
+    requirePlausible(former, writers, source, force);
+    const rows: NameListRow[] = [];
+    for (const [listType, writer] of writers) {
+      rows.push(
+        await writer.finish({
+          list: prefix + listType,
+          listType,
+          source,
+          layout: header.layout,
+          publishedAt,
+          // A file imported by hand proves its list up to its publication only.
+          checkedAt: publishedAt,
+          importedAt: at,
+          contentHash,
+          rejected,
+          verified,
+        }),
+      );
+    }
+    names.remove(former.map((row) => row.list).filter((list) => !rows.some((row) => row.list === list)));
+    return report('imported', rows, read);
+  } finally {
+    for (const writer of writers.values()) await writer.abort();
+  }
+}
+
+/** A published dataset that lost more than half of its parties is more likely a broken file. A user's own may. */
+function requirePlausible(
+  former: readonly NameListRow[],
+  writers: ReadonlyMap<NameListType, ListWriter>,
+  source: string,
+  force: boolean,
+): void {
+  const now = [...writers.values()].reduce((sum, writer) => sum + writer.parties, 0);
+  if (now === 0) {
+    throw new AssayError(
+      'INVALID_FILE',
+      'file: it holds no person or organisation that would be screened by name.',
+      { field: 'file' },
+    );
+  }
+  if (force || source !== 'opensanctions') return;
+  const before = former.reduce((sum, row) => sum + row.parties, 0);
+  if (now >= before / 2) return;
+  throw new AssayError(
+    'IMPLAUSIBLE_LIST',
+    `The file has ${now} parties where the one before had ${before}; pass --force if that is right.`,
+    { field: 'force' },
+  );
+}
+
+/** SHA-256 over what the files hold, unwrapped, whatever their names and order. */
+async function hashOfFiles(files: readonly string[]): Promise<string> {
+  const hashes: string[] = [];
+  for (const file of files) {
+    for (const part of await listParts(file)) {
+      const hash = createHash('sha256');
+      for await (const bytes of openBytes(part)) hash.update(bytes);
+      hashes.push(hash.digest('hex'));
+    }
+  }
+  return createHash('sha256').update(hashes.sort().join()).digest('hex');
+}
+
+const slugOf = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 60) || 'names';

@@ -1,0 +1,243 @@
+/**
+ * The store of all listed parties: for every list the parties of its newest file, as lines of JSON, and the parties that an older
+ * file had and the newest has not. A catalogue names the file of each list; it is replaced in one step after the file is whole.
+ * Whoever writes holds the lock of the store of labels, so that there is one writer across processes.
+ */
+import { createHash } from 'node:crypto';
+import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { AssayError } from '../base/errors.ts';
+import { openLines } from '../sources/open.ts';
+import type { NameEntity, NameListType } from './name.ts';
+
+/** Where names stand inside the program's folder of state. */
+export const namesFolderOf = (dataDir: string): string => join(dataDir, 'names');
+
+/** What is known of one list. */
+export interface NameListRow {
+  /** Id of the list: `OFAC_SDN`, `EU`, `opensanctions:peps:pep`, `people:watch-list:adverse_media`. */
+  readonly list: string;
+  readonly listType: NameListType;
+  /** Source id, as for `assay import`, or `seed`. */
+  readonly source: string;
+  readonly layout: string;
+  /** Publication of the newest file: ISO date or time. */
+  readonly publishedAt: string;
+  /** ISO time at which the publisher was last known to publish nothing newer. */
+  readonly checkedAt: string;
+  readonly importedAt: string;
+  readonly contentHash: string;
+  /** Name of the file with the parties, in the folder of the lists. */
+  readonly file: string;
+  /** Parties on the list, and parties that once were. */
+  readonly parties: number;
+  readonly delisted: number;
+  readonly rejected: number;
+  /** False for facts that ship with the product and were not checked against a publisher's file. */
+  readonly verified: boolean;
+}
+
+/** A list that was read and is not written yet. */
+export type NewList = Pick<
+  NameListRow,
+  | 'list'
+  | 'listType'
+  | 'source'
+  | 'layout'
+  | 'publishedAt'
+  | 'checkedAt'
+  | 'importedAt'
+  | 'contentHash'
+  | 'rejected'
+  | 'verified'
+>;
+
+export interface NameStore {
+  readonly folder: string;
+  /** All lists, by their ids in order. Throws STORE_CORRUPT, STORE_VERSION. */
+  rows(): readonly NameListRow[];
+  row(list: string): NameListRow | null;
+  /** Changes whenever the content of any list does. */
+  revision(): string;
+  /** The parties of a list, those that were once on it too (`delistedAt` is set). */
+  parties(row: NameListRow): AsyncGenerator<NameEntity, void, undefined>;
+  /** A writer of a list's parties, which `finish` puts in place of the former ones. */
+  write(list: string): Promise<ListWriter>;
+  /** Changes what is known of lists without touching their parties: a later check. */
+  confirm(list: string, checkedAt: string): void;
+  /** Takes lists out. */
+  remove(lists: readonly string[]): void;
+}
+
+export interface ListWriter {
+  /** Parties so far, those that the file itself calls delisted not counted. */
+  readonly parties: number;
+  add(party: NameEntity): Promise<void>;
+  /**
+   * Puts the list in force. Parties of the former file that are not among the new stay as history, delisted on the day of the new
+   * file's publication.
+   */
+  finish(row: NewList): Promise<NameListRow>;
+  /** Removes what was written, unless it is finished. */
+  abort(): Promise<void>;
+}
+
+const FORMAT = 1;
+/** Ends the name of a file that this process is writing. */
+const PARTIAL = `.${process.pid}.partial`;
+
+interface Catalogue {
+  readonly format: number;
+  readonly lists: readonly NameListRow[];
+}
+
+export function openNameStore(options: { readonly dataDir: string }): NameStore {
+  const folder = namesFolderOf(options.dataDir);
+  const listsFolder = join(folder, 'lists');
+  const cataloguePath = join(folder, 'catalogue.json');
+
+  const rows = (): readonly NameListRow[] => readCatalogue(cataloguePath);
+  const row = (list: string): NameListRow | null => rows().find((one) => one.list === list) ?? null;
+
+  function save(lists: readonly NameListRow[]): void {
+    const ordered = [...lists].sort((a, b) => (a.list < b.list ? -1 : 1));
+    writeJsonAtomically(cataloguePath, { format: FORMAT, lists: ordered } satisfies Catalogue);
+    const keep = new Set(ordered.map((one) => one.file));
+    if (!existsSync(listsFolder)) return;
+    for (const name of readdirSync(listsFolder)) {
+      // Other lists of the same import are still being written; what another process left has no writer.
+      if (!keep.has(name) && !name.endsWith(PARTIAL)) rmSync(join(listsFolder, name), { force: true });
+    }
+  }
+
+  async function* parties(of: NameListRow): AsyncGenerator<NameEntity, void, undefined> {
+    const path = join(listsFolder, of.file);
+    for await (const { line, text } of openLines(path)) {
+      if (text === '') continue;
+      let party: NameEntity;
+      try {
+        party = JSON.parse(text) as NameEntity;
+      } catch (cause) {
+        throw new AssayError('STORE_CORRUPT', `${path}, line ${line}: is not a listed party.`, { cause });
+      }
+      yield party;
+    }
+  }
+
+  async function write(list: string): Promise<ListWriter> {
+    mkdirSync(listsFolder, { recursive: true });
+    const name = list.replace(/[^\w.-]/g, '_');
+    const partial = join(listsFolder, name + PARTIAL);
+    const out = createWriteStream(partial);
+    // An error is thrown where the next write or the end waits for it.
+    let failure: Error | null = null;
+    out.on('error', (error) => {
+      failure = error;
+    });
+    const ids = new Set<string>();
+    let inForce = 0;
+    let gone = 0;
+    let finishedWriting = false;
+
+    async function put(party: NameEntity): Promise<void> {
+      if (failure !== null) throw failure;
+      if (!out.write(`${JSON.stringify(party)}\n`)) {
+        await new Promise<void>((resolve) => {
+          const go = (): void => {
+            out.off('drain', go);
+            out.off('close', go);
+            resolve();
+          };
+          out.on('drain', go);
+          out.on('close', go);
+        });
+      }
+    }
+
+    async function keepHistory(former: NameListRow, since: string): Promise<number> {
+      let delisted = 0;
+      for await (const party of parties(former)) {
+        if (ids.has(party.entityId)) continue;
+        delisted++;
+        await put({ ...party, delistedAt: party.delistedAt ?? since.slice(0, 10) });
+      }
+      return delisted;
+    }
+
+    return {
+      get parties() {
+        return inForce;
+      },
+      async add(party) {
+        if (ids.has(party.entityId)) return;
+        ids.add(party.entityId);
+        if (party.delistedAt === null) inForce++;
+        else gone++;
+        await put(party);
+      },
+      async finish(fresh) {
+        const former = row(list);
+        if (former !== null) gone += await keepHistory(former, fresh.publishedAt);
+        out.end();
+        await finished(out);
+        const handle = await open(partial, 'r');
+        await handle.sync();
+        await handle.close();
+        const file = `${name}-${hashOf([fresh.contentHash, former?.file ?? '']).slice(0, 16)}.ndjson`;
+        await rename(partial, join(listsFolder, file));
+        finishedWriting = true;
+        const written: NameListRow = { ...fresh, file, parties: inForce, delisted: gone };
+        save([...rows().filter((one) => one.list !== list), written]);
+        return written;
+      },
+      async abort() {
+        if (finishedWriting) return;
+        out.destroy();
+        await finished(out).catch(() => {});
+        rmSync(partial, { force: true });
+      },
+    };
+  }
+
+  return {
+    folder,
+    rows,
+    row,
+    revision: () => hashOf(rows().map((one) => [one.list, one.file, one.publishedAt])),
+    parties,
+    write,
+    confirm(list, checkedAt) {
+      const lists = rows();
+      const known = lists.find((one) => one.list === list);
+      if (known === undefined || Date.parse(known.checkedAt) >= Date.parse(checkedAt)) return;
+      save(lists.map((one) => (one === known ? { ...one, checkedAt } : one)));
+    },
+    remove(lists) {
+      const before = rows();
+      const after = before.filter((one) => !lists.includes(one.list));
+      if (after.length < before.length) save(after);
+    },
+  };
+}
+
+const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
+function readCatalogue(path: string): readonly NameListRow[] {
+  if (!existsSync(path)) return [];
+  let catalogue: Catalogue;
+  try {
+    catalogue = JSON.parse(readFileSync(path, 'utf8')) as Catalogue;
+  } catch (cause) {
+    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
+  }
+  if (catalogue.format !== FORMAT) {
+    throw new AssayError(
+      'STORE_VERSION',
+      `${path} has format ${String(catalogue.format)}; this version of Assay knows format ${FORMAT}.`,
+    );
+  }
+  return catalogue.lists;
+}

@@ -1,0 +1,167 @@
+/** The store of listed parties: which file decides, what becomes of those who leave a list, and what is refused. */
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/log.ts';
+import { type NameStore, openNameStore } from '../../src/names/lists.ts';
+import {
+  ensurePepSeed,
+  importNameFiles,
+  importOfficialNames,
+  type NameImportDeps,
+  type OfficialFiles,
+} from '../../src/names/lists-import.ts';
+import type { NameEntity } from '../../src/names/name.ts';
+import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
+import { FTM_LINES } from '../sources/opensanctions/samples.ts';
+
+const clock: Clock = { now: () => Date.parse('2026-11-21T12:00:00Z'), monotonic: () => 0 };
+
+let dataDir = '';
+let names: NameStore;
+let deps: NameImportDeps;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'assay-names-'));
+  names = openNameStore({ dataDir });
+  deps = { names, clock, log: createLogger({ level: 'silent' }) };
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const file = (name: string, content: string): string => {
+  const path = join(dataDir, name);
+  writeFileSync(path, content);
+  return path;
+};
+
+async function partiesOf(list: string): Promise<NameEntity[]> {
+  const row = names.row(list);
+  if (row === null) return [];
+  const parties: NameEntity[] = [];
+  for await (const party of names.parties(row)) parties.push(party);
+  return parties;
+}
+
+describe('own and published lists', () => {
+  const own = (rows: string): string => file('watch list.csv', `name,list,id\n${rows}`);
+
+  it('keeps what left a list as history, delisted on the day of the newer file', async () => {
+    await importNameFiles({ source: 'people', files: [own('A,pep,1\nB,pep,2\nC,adverse_media,3\n')] }, deps);
+    const [report] = await importNameFiles(
+      { source: 'people', files: [own('A,pep,1\nD,pep,4\n')], published: '2026-11-20' },
+      // A user's own file may be dated back: the newer import must be forced then.
+      deps,
+    );
+    expect(report).toMatchObject({ status: 'older' });
+    const [forced] = await importNameFiles(
+      { source: 'people', files: [own('A,pep,1\nD,pep,4\n')], published: '2026-11-20', force: true },
+      deps,
+    );
+    expect(forced).toMatchObject({
+      status: 'imported',
+      lists: [{ list: 'people:watch-list:pep', listType: 'pep', parties: 2 }],
+    });
+    expect(
+      (await partiesOf('people:watch-list:pep')).map((party) => [party.entityId, party.delistedAt]),
+    ).toEqual([
+      ['1', null],
+      ['4', null],
+      ['2', '2026-11-20'],
+    ]);
+    expect(names.row('people:watch-list:pep')).toMatchObject({ parties: 2, delisted: 1, verified: true });
+    expect(names.row('people:watch-list:adverse_media')).toBeNull();
+  });
+
+  it('does nothing for the same content again, whatever the name of the file', async () => {
+    await importNameFiles({ source: 'people', files: [own('A,pep,1\n')], dataset: 'mine' }, deps);
+    const before = names.revision();
+    const copy = file('other.csv', 'name,list,id\nA,pep,1\n');
+    const [report] = await importNameFiles({ source: 'people', files: [copy], dataset: 'mine' }, deps);
+    expect(report).toMatchObject({ status: 'unchanged', dataset: 'mine' });
+    expect(names.revision()).toBe(before);
+  });
+
+  it('refuses a file without parties, and a published list that lost more than half', async () => {
+    await expect(importNameFiles({ source: 'people', files: [own('')] }, deps)).rejects.toThrow(/no person/);
+    const many = FTM_LINES[0] as string;
+    const lines = Array.from({ length: 10 }, (_, at) => many.replace('"Q567"', `"Q${at}"`));
+    await importNameFiles({ source: 'opensanctions', files: [file('peps.json', lines.join('\n'))] }, deps);
+    const fewer = file('peps.json', `${lines.slice(0, 4).join('\n')}`);
+    await expect(importNameFiles({ source: 'opensanctions', files: [fewer] }, deps)).rejects.toMatchObject({
+      code: 'IMPLAUSIBLE_LIST',
+    });
+    expect(names.row('opensanctions:peps:pep')).toMatchObject({ parties: 10 });
+    await importNameFiles({ source: 'opensanctions', files: [fewer], force: true }, deps);
+    expect(names.row('opensanctions:peps:pep')).toMatchObject({ parties: 4, delisted: 6 });
+  });
+
+  it('leaves no file behind that no list names', async () => {
+    await importNameFiles({ source: 'people', files: [own('A,pep,1\n')] }, deps);
+    writeFileSync(join(names.folder, 'lists', 'dead.123.partial'), 'x');
+    await importNameFiles({ source: 'people', files: [own('A,pep,1\nB,pep,2\n')] }, deps);
+    await expect(importNameFiles({ source: 'people', files: [own('')] }, deps)).rejects.toThrow();
+    expect(readdirSync(join(names.folder, 'lists'))).toEqual(names.rows().map((row) => row.file));
+  });
+
+  it('takes the heads of state in once', async () => {
+    await ensurePepSeed(deps);
+    const row = names.row('seed:heads-of-state:pep');
+    expect(row).toMatchObject({ listType: 'pep', verified: false, rejected: 0 });
+    const before = readFileSync(join(names.folder, 'catalogue.json'), 'utf8');
+    await ensurePepSeed(deps);
+    expect(readFileSync(join(names.folder, 'catalogue.json'), 'utf8')).toBe(before);
+  });
+
+  it('refuses what another version wrote, and says where a list is broken', async () => {
+    await importNameFiles({ source: 'people', files: [own('A,pep,1\n')] }, deps);
+    const row = names.row('people:watch-list:pep');
+    appendFileSync(join(names.folder, 'lists', row?.file ?? ''), '{"entityId":');
+    await expect(partiesOf('people:watch-list:pep')).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    writeFileSync(join(names.folder, 'catalogue.json'), '{"format":99,"lists":[]}');
+    expect(() => names.rows()).toThrow(/format 99/);
+  });
+});
+
+describeWithSharedData('the official lists', () => {
+  const official = (
+    source: string,
+    list: OfficialFiles['lists'][number]['list'],
+    publishedAt: string,
+    checkedAt: string | null,
+    ...path: string[]
+  ): OfficialFiles => ({
+    source,
+    files: [sharedData(...path)],
+    contentHash: `${path.join('/')}`,
+    lists: [{ list, publishedAt }],
+    checkedAt,
+  });
+
+  it('hold every party with all its names, and an older file changes nothing', async () => {
+    const newer = official('ofac', 'OFAC_CONS', '2022-02-24', null, 'ofac', 'consolidated_2022-02-24.xml');
+    const older = official('ofac', 'OFAC_CONS', '2022-02-22', null, 'ofac', 'consolidated_2022-02-22.xml');
+    await importOfficialNames(older, deps);
+    const first = names.row('OFAC_CONS');
+    await importOfficialNames(newer, deps);
+    const second = names.row('OFAC_CONS');
+    expect(second?.parties).toBeGreaterThan(first?.parties ?? Number.POSITIVE_INFINITY);
+    await importOfficialNames(older, deps);
+    expect(names.row('OFAC_CONS')).toEqual(second);
+    await importOfficialNames({ ...newer, checkedAt: '2026-11-20T00:00:00.000Z' }, deps);
+    expect(names.row('OFAC_CONS')).toEqual({ ...second, checkedAt: '2026-11-20T00:00:00.000Z' });
+  });
+
+  it('keep original scripts, weak aliases and birth dates of the UN list', async () => {
+    await importOfficialNames(
+      official('un', 'UN', '2026-02-27', null, 'un', 'un_consolidated_2026-02-27.xml'),
+      deps,
+    );
+    const parties = await partiesOf('UN');
+    expect(parties.length).toBe(730 + 273);
+    const texts = parties.flatMap((party) => party.names);
+    expect(texts.some((name) => /\p{Script=Arabic}/u.test(name.text))).toBe(true);
+    expect(texts.some((name) => name.weak)).toBe(true);
+    expect(parties.filter((party) => party.birthDates.length > 0).length).toBeGreaterThan(500);
+  });
+});
