@@ -216,6 +216,7 @@ export function openParts(config: Config, version: string): Parts {
     },
     syncFrom: config.syncFrom,
     keys: () => access().keys,
+    ledger: () => access().ledger(),
     snapshots,
     transfers: (mode) => transferStores[mode](),
     labelSet: () => createLabelSet(screeningDeps()),

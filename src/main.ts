@@ -7,10 +7,12 @@ import { systemClock } from './base/clock.ts';
 import { projectRoot } from './base/paths.ts';
 import { addBulkCommand } from './cli/bulk.ts';
 import type { Terminal } from './cli/context.ts';
+import { addCreditsCommand } from './cli/credits.ts';
 import { addImportCommand } from './cli/import.ts';
 import { addIndexCommand } from './cli/index-command.ts';
 import { addIngestCommand } from './cli/ingest.ts';
 import { addKeysCommand } from './cli/keys.ts';
+import { addLedgerCommand } from './cli/ledger.ts';
 import { addLookupCommand, addScreenCommand } from './cli/lookup.ts';
 import { runProgram } from './cli/program.ts';
 import { addServeCommand } from './cli/serve.ts';
@@ -50,6 +52,8 @@ process.exitCode = await runProgram(
     addBulkCommand,
     addIngestCommand,
     addKeysCommand,
+    addCreditsCommand,
+    addLedgerCommand,
   ],
   process.argv.slice(2),
   terminal,

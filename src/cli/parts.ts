@@ -1,5 +1,6 @@
 /** What the commands ask of the composition root. A part is opened when a command first needs it and closed at the end. */
 import type { KeyStore } from '../accounts/keys.ts';
+import type { Ledger } from '../accounts/ledger.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { ImportDeps } from '../labels/import.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
@@ -27,6 +28,7 @@ export interface Parts extends ImportDeps {
   /** The mirror that stands in for the publishers; null asks the publishers. */
   readonly syncFrom: string | null;
   keys(): KeyStore;
+  ledger(): Ledger;
   /** The published label snapshot. Throws NOT_READY where none was built yet. */
   snapshots(): SnapshotSet;
   /** The transfer store; only ingest opens it for writing. */

@@ -1,0 +1,77 @@
+/** `assay credits grant|adjust|show`: the operator's hand on an account's credits, beside a running server or without one. */
+import type { Command } from 'commander';
+import type { Booking, LedgerEntry } from '../accounts/ledger.ts';
+import { AssayError } from '../base/errors.ts';
+import { answer, type Terminal } from './context.ts';
+import type { Parts } from './parts.ts';
+
+function creditsFrom(text: string): number {
+  if (/^-?\d{1,10}$/.test(text)) return Number(text);
+  throw new AssayError('INVALID_REQUEST', `'${text}' is not a whole number of credits.`, { field: 'amount' });
+}
+
+/** Throws NOT_FOUND: credits of an account that nobody can ask for are a typing error. */
+function checkAccount(parts: Parts, accountId: string): void {
+  if (parts.keys().planOf(accountId) !== null) return;
+  throw new AssayError('NOT_FOUND', `There is no account '${accountId}'.`, { field: 'account' });
+}
+
+async function book(parts: Parts, booking: Booking): Promise<LedgerEntry> {
+  checkAccount(parts, booking.accountId);
+  return (await parts.ledger().book(booking)).entry;
+}
+
+const told = (accountId: string, entry: LedgerEntry): readonly string[] => [
+  `${entry.type} ${entry.amount} to '${accountId}': the balance is ${entry.balance}.`,
+];
+
+export function addCreditsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  const credits = program.command('credits').description('grant, adjust and show the credits of an account');
+
+  credits
+    .command('grant')
+    .description('give credits that do not expire; a running server knows of them at once')
+    .argument('<account>', "id of the account (the installation's own is 'local')")
+    .argument('<credits>', 'how many')
+    .option('--reason <text>', 'what the ledger says of it')
+    .option('--json', 'answer as JSON')
+    .action(async (accountId: string, amount: string, options: { reason?: string; json?: boolean }) => {
+      const entry = await book(parts(), {
+        accountId,
+        type: 'GRANT',
+        amount: creditsFrom(amount),
+        reference: options.reason ?? null,
+      });
+      answer(terminal, options.json ?? false, { accountId, ...entry }, () => told(accountId, entry));
+    });
+
+  credits
+    .command('adjust')
+    .description('correct a balance up or down, at most down to 0')
+    .argument('<account>', 'id of the account')
+    .argument('<credits>', 'how many, negative to take some')
+    .requiredOption('--reason <text>', 'what the ledger says of it')
+    .option('--json', 'answer as JSON')
+    .action(async (accountId: string, amount: string, options: { reason: string; json?: boolean }) => {
+      const entry = await book(parts(), {
+        accountId,
+        type: 'ADJUSTMENT',
+        amount: creditsFrom(amount),
+        reference: options.reason,
+      });
+      answer(terminal, options.json ?? false, { accountId, ...entry }, () => told(accountId, entry));
+    });
+
+  credits
+    .command('show')
+    .description('the balance of an account, and what it is made of')
+    .argument('<account>', 'id of the account')
+    .option('--json', 'answer as JSON')
+    .action((accountId: string, options: { json?: boolean }) => {
+      checkAccount(parts(), accountId);
+      const balance = parts().ledger().balance(accountId);
+      answer(terminal, options.json ?? false, { accountId, ...balance }, () => [
+        `'${accountId}' has ${balance.balance} credits: ${balance.free} free ones until ${balance.renewsAt}, ${balance.granted} granted, ${balance.bought} bought.`,
+      ]);
+    });
+}

@@ -1,0 +1,57 @@
+/** `assay credits` and `assay ledger`, as an operator uses them beside a running server. */
+import { afterAll, describe, expect, it } from 'vitest';
+import { ask, newWorld } from '../e2e/program.ts';
+
+const UNLABELLED = '0x0000000000000000000000000000000000c0ffee';
+
+describe('an operator', () => {
+  const world = newWorld();
+  afterAll(() => world.end());
+
+  it('grants credits to a server that has run out of them, which goes on at once', async () => {
+    const server = await world.serve();
+    const screen = () =>
+      ask(server, server.firstKey, '/api/v1/screening', { address: UNLABELLED, chain: 'ETH' });
+    for (let left = 9; left >= 0; left--)
+      expect((await screen()).body).toMatchObject({ success: true, credits: { remaining: left } });
+    const refused = await screen();
+    expect(refused.status).toBe(402);
+    const command = /assay (credits grant local) <credits>/.exec(String(refused.body.error))?.[1] ?? '';
+    const granted = await world.run([...command.split(' '), '50', '--reason', 'a gift']);
+    expect(granted).toMatchObject({ code: 0, out: "GRANT 50 to 'local': the balance is 50.\n" });
+    expect((await screen()).body).toMatchObject({ credits: { remaining: 49 } });
+    const adjusted = await world.run(['credits', 'adjust', 'local', '-9', '--reason', 'too much', '--json']);
+    expect(JSON.parse(adjusted.out)).toMatchObject({ type: 'ADJUSTMENT', amount: -9, balance: 40 });
+    const verified = await world.run(['ledger', 'verify', '--json']);
+    expect(JSON.parse(verified.out)).toEqual({ entries: 14, accounts: 1, balance: 40, faults: [] });
+    const usage = await ask(server, server.firstKey, '/api/v1/usage?limit=3');
+    expect(usage.body.data).toMatchObject({
+      balance: 40,
+      history: [
+        { type: 'ADJUSTMENT', reference: 'too much' },
+        { type: 'SCREENING', reference: `screening ${UNLABELLED} ETH` },
+        { type: 'GRANT', amount: 50, reference: 'a gift' },
+      ],
+    });
+    expect(await server.stop()).toBe(0);
+    const shown = await world.run(['credits', 'show', 'local']);
+    expect(shown.out).toContain("'local' has 40 credits: 0 free ones until");
+  });
+
+  it.each([
+    [['credits', 'grant', 'nobody', '5'], "no account 'nobody'"],
+    [['credits', 'grant', 'local', 'five'], "'five' is not a whole number"],
+    [['credits', 'grant', 'local', '0'], 'amount must be'],
+    [['credits', 'adjust', 'local', '-1000', '--reason', 'x'], 'at least -40'],
+  ])('%j fails with exit code 1 and one line that says why', async (args, said) => {
+    const outcome = await world.run(args);
+    expect(outcome).toMatchObject({ code: 1, out: '' });
+    expect(outcome.err.trimEnd().split('\n')).toHaveLength(1);
+    expect(outcome.err).toContain(said);
+  });
+
+  it.each(['credits', 'ledger'])('%s --help says what it takes', async (command) => {
+    const outcome = await world.run([command, '--help']);
+    expect(outcome).toMatchObject({ code: 0, out: expect.stringContaining(`Usage: assay ${command}`) });
+  });
+});
