@@ -59,6 +59,16 @@ export const LIMITS = {
   listedNameCharsMax: 1_000,
   /** Programmes, topics and positions kept of one listed party: what a person reads. */
   listedProgramsMax: 10,
+  /** Specification: names of one screening request. */
+  screenedNamesMax: 50,
+  /** Issue: a screened name, in characters; the longest real one has 400, with every former name inside. */
+  screenedNameCharsMax: 300,
+  /** Specification decisions: matches answered of each list type. */
+  nameMatchesPerListType: 5,
+  /** Matches of one name that are looked at and counted; a name that has more says nothing. */
+  nameMatchesMax: 200,
+  /** Matches an account may clear: 500 bytes each, 50 MB. */
+  clearedMatchesMax: 100_000,
   /** The pools file has 35 KB; it is read whole. */
   poolsFileBytesMax: 16 * 1024 * 1024,
   /** A stop must end: longer than the slowest answer, shorter than the 30 s after which supervisors kill. */
@@ -115,6 +125,10 @@ export const LIMITS = {
   labelTemplatesMax: 2_000_000,
   /** Labels of one index: 40 bytes each, and a snapshot must stay inside the 3.75 GB that one view of its map can span. */
   indexLabelsMax: 60_000_000,
+  /** Below this a file of labels is read on one thread: 0.3 s, of which starting threads and joining their tables would save little. */
+  importThreadsFromBytes: 32 * 1024 * 1024,
+  /** Threads that read rows of one import: the one that explains and writes them keeps about four busy. */
+  importThreadsMax: 4,
   /** Rows of a rejects file: whoever has more has the wrong file, and only counts the rest. */
   rejectsKeptMax: 1_000_000,
   /** No answer made on the main thread is near this; one that is would be a fault, and must not take all memory. */

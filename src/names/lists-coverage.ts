@@ -1,0 +1,111 @@
+/** How much of the world the screening of names rests on: per list type which lists are loaded, how old they are, what is missing. */
+import type { SanctionsList } from '../sources/records.ts';
+import type { NameListRow } from './lists.ts';
+import { NAME_LIST_TYPES, type NameListType } from './name.ts';
+
+/** The official lists without which no answer about sanctions is whole. */
+export const OFFICIAL_LISTS = [
+  'OFAC_SDN',
+  'OFAC_CONS',
+  'EU',
+  'UN',
+  'UK',
+  'CH',
+] as const satisfies readonly SanctionsList[];
+
+export interface CoveredList {
+  readonly list: string;
+  readonly publishedAt: string;
+  readonly checkedAt: string;
+  readonly parties: number;
+  /** Last checked longer ago than the maximum age. */
+  readonly stale: boolean;
+  readonly verified: boolean;
+}
+
+export interface TypeCoverage {
+  /** COMPLETE: all was read within its maximum age. PARTIAL: a part, or older. NONE: nothing was read. */
+  readonly status: 'COMPLETE' | 'PARTIAL' | 'NONE';
+  /** The oldest check of the lists that are loaded; null where none is. */
+  readonly asOf: string | null;
+  readonly lists: readonly CoveredList[];
+  /** Lists that were never loaded. */
+  readonly missing: readonly string[];
+}
+
+export type NamesCoverage = Readonly<Record<NameListType, TypeCoverage>>;
+
+export interface NameReason {
+  readonly code: 'STALE_OR_MISSING_DATA';
+  readonly severity: 'MEDIUM';
+  readonly listType: NameListType;
+  readonly message: string;
+}
+
+const DAY_MS = 86_400_000;
+
+/** The coverage of an index that was built from `rows`, at `now` (milliseconds since the epoch). Pure. */
+export function coverageOf(rows: readonly NameListRow[], now: number, maxAgeDays: number): NamesCoverage {
+  const coverage = {} as Record<NameListType, TypeCoverage>;
+  for (const listType of NAME_LIST_TYPES) {
+    const lists = rows
+      .filter((row) => row.listType === listType)
+      .map(({ list, publishedAt, checkedAt, parties, verified }) => ({
+        list,
+        publishedAt,
+        checkedAt,
+        parties,
+        stale: now - Date.parse(checkedAt) > maxAgeDays * DAY_MS,
+        verified,
+      }));
+    const missing: string[] =
+      listType === 'sanctions'
+        ? OFFICIAL_LISTS.filter((list) => !lists.some((one) => one.list === list))
+        : [];
+    // A seed or a user's own list never is all that there is to know; a publisher's whole collection is.
+    const needed = lists.filter((one) =>
+      listType === 'sanctions'
+        ? OFFICIAL_LISTS.some((list) => list === one.list)
+        : one.list.startsWith('opensanctions:'),
+    );
+    const whole = missing.length === 0 && needed.length > 0 && needed.every((one) => !one.stale);
+    coverage[listType] = {
+      status: lists.length === 0 ? 'NONE' : whole ? 'COMPLETE' : 'PARTIAL',
+      asOf: earliest(lists.map((one) => one.checkedAt)),
+      lists,
+      missing,
+    };
+  }
+  return coverage;
+}
+
+const earliest = (times: readonly string[]): string | null =>
+  times.reduce<string | null>(
+    (first, time) => (first === null || Date.parse(time) < Date.parse(first) ? time : first),
+    null,
+  );
+
+/** Why an answer without a match is not yet a clean one: one sentence a list type that is not complete. */
+export function reasonsOf(coverage: NamesCoverage): readonly NameReason[] {
+  return NAME_LIST_TYPES.filter((listType) => coverage[listType].status !== 'COMPLETE').map((listType) => ({
+    code: 'STALE_OR_MISSING_DATA',
+    severity: 'MEDIUM',
+    listType,
+    message: sentenceOf(listType, coverage[listType]),
+  }));
+}
+
+function sentenceOf(listType: NameListType, { lists, missing }: TypeCoverage): string {
+  if (lists.length === 0)
+    return `No list of the type ${listType} is loaded: nothing was screened against it.`;
+  const stale = lists
+    .filter((one) => one.stale)
+    .map((one) => `${one.list} (checked ${one.checkedAt.slice(0, 10)})`);
+  const parts = [
+    ...(missing.length > 0 ? [`not loaded: ${missing.join(', ')}`] : []),
+    ...(stale.length > 0 ? [`too old: ${stale.join(', ')}`] : []),
+  ];
+  if (parts.length === 0)
+    return `Only a part of what is known of the type ${listType} is loaded: ${lists.map((one) => one.list).join(', ')}.`;
+  return `Lists of the type ${listType} are ${parts.join('; ')}.`;
+}
