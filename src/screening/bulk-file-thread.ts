@@ -1,15 +1,12 @@
 /**
  * One thread of a bulk file. Threads take turns at reading a block and at writing its answers, in the order of the blocks, and
- * work side by side between the two. So the same code serves files and pipes, appends where the shell says so, and keeps at most
- * two blocks a thread in memory. (The kernel serialises writers of one file anyhow.)
+ * work side by side between the two. So the same code serves files and pipes, and appends where the shell says so. Where the input
+ * is a file, a thread whose turn to write has not come works ahead on its next blocks: see docs/decisions/bulk-files.md.
  */
 import { readSync, writeSync } from 'node:fs';
-import { systemClock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { silentLogger } from '../base/log.ts';
 import type { ChainId } from '../chains/registry.ts';
-import { openFreshness } from '../labels/freshness.ts';
-import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
+import { openSnapshot } from '../labels/index/snapshot.ts';
 import { BATCH_ITEMS, type BulkContext, type BulkItem, BulkItems } from './bulk-items.ts';
 
 /** What a thread is told at its start. */
@@ -20,9 +17,15 @@ export interface BulkFileJob {
   readonly blockBytes: number;
   /** See Turns. */
   readonly turns: SharedArrayBuffer;
-  readonly snapshotsFolder: string;
-  readonly labelsFolder: string;
-  readonly listMaxAgeDays: number;
+  /** Folder of the one snapshot that every thread of the run reads; the caller holds its lease. */
+  readonly snapshot: string;
+  /** `dataAsOf` of every answer. */
+  readonly dataAsOf: string | null;
+  /**
+   * Answered blocks that may wait for their turn to be written. 1 where the input is a pipe: an answer must not wait while its
+   * thread reads what is not there yet.
+   */
+  readonly blocksAhead: number;
 }
 
 /** Of a line without an end, this much is kept: far more than an address can have, so it is an error whatever is cut off. */
@@ -125,6 +128,11 @@ export class Turns {
       }
       held = Math.min(end, CARRY_MAX);
     }
+  }
+
+  /** Whether all earlier blocks are written. */
+  isNext(ticket: number): boolean {
+    return Atomics.load(this.#cells, WRITING) === ticket;
   }
 
   /**
@@ -256,28 +264,42 @@ export class BlockAnswers {
   }
 }
 
+/** A block that is answered and waits for its turn to be written. */
+interface Pending {
+  readonly ticket: number;
+  readonly answers: BlockAnswers;
+}
+
 /** Works until the input ends or somebody stops it. Throws what stopped it here. */
 export function runBulkFileThread(job: BulkFileJob): void {
   const turns = new Turns(job.turns);
-  const snapshots = openSnapshotSet(job.snapshotsFolder, { log: silentLogger });
-  const freshness = openFreshness({ labelsFolder: job.labelsFolder });
-  const context: BulkContext = {
-    reader: snapshots.current,
-    dataAsOf: freshness.listFreshness(systemClock.now(), job.listMaxAgeDays).asOf,
-  };
-  const answers = new BlockAnswers(context, job.chain);
+  const context: BulkContext = { reader: openSnapshot(job.snapshot), dataAsOf: job.dataAsOf };
+  const free = Array.from({ length: job.blocksAhead }, () => new BlockAnswers(context, job.chain));
+  const pending: Pending[] = [];
   const block = Buffer.allocUnsafeSlow(CARRY_MAX + job.blockBytes);
+
+  /** Writes the oldest answers at their turn; false after a stop. */
+  const writeOldest = (): boolean => {
+    const { ticket, answers } = pending.shift() as Pending;
+    free.push(answers);
+    return turns.write(ticket, answers.lines, answers.failed, (linesBefore) => {
+      const { bytes, length } = answers.numbered(linesBefore);
+      writeAll(job.output, bytes, length);
+    });
+  };
+
   for (;;) {
     const taken = turns.read(job.input, block);
     if (taken === null) break;
     const { size, ticket } = taken;
     const hasMark = ticket === 0 && block[0] === 0xef && block[1] === 0xbb && block[2] === 0xbf;
+    // The one used last is still in the cache.
+    const answers = free.pop() as BlockAnswers;
     answers.answer(block, hasMark ? 3 : 0, size);
-    const written = turns.write(ticket, answers.lines, answers.failed, (linesBefore) => {
-      const { bytes, length } = answers.numbered(linesBefore);
-      writeAll(job.output, bytes, length);
-    });
-    if (!written) break;
+    pending.push({ ticket, answers });
+    // A thread waits only when it has no room to work ahead: the owner of the oldest block never waits for anybody.
+    while (pending.length > 0 && (free.length === 0 || turns.isNext((pending[0] as Pending).ticket)))
+      if (!writeOldest()) return;
   }
-  snapshots.close();
+  while (pending.length > 0) if (!writeOldest()) return;
 }

@@ -9,6 +9,8 @@ import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/er
 import { LIMITS } from '../base/limits.ts';
 import { workerUrl } from '../base/paths.ts';
 import type { ChainId } from '../chains/registry.ts';
+import { openFreshness } from '../labels/freshness.ts';
+import { leaseCurrent } from '../labels/index/folder.ts';
 import { type BulkFileJob, Turns } from './bulk-file-thread.ts';
 
 export interface BulkFileProgress {
@@ -55,6 +57,9 @@ export interface BulkFileResult {
 
 const PROGRESS_MS = 200;
 
+/** Answered blocks of a file that a thread may hold back: enough to work on while the others' are written or their owner sleeps. */
+const BLOCKS_AHEAD = 4;
+
 function openFile(file: string | number, flags: 'r' | 'w', field: string): { fd: number; close: () => void } {
   if (typeof file === 'number') return { fd: file, close: () => {} };
   try {
@@ -88,41 +93,65 @@ function runThread(job: BulkFileJob): Promise<void> {
 }
 
 /**
- * Answers every line of `input`: a label set, or `{address, error, line}` in the place of a line that is no address. Memory is
- * bounded by two blocks a thread. Throws INVALID_FILE, NOT_READY where no index was built.
+ * Answers every line of `input`: a label set, or `{address, error, line}` in the place of a line that is no address. All answers
+ * are of the snapshot in force at the start, whatever is published meanwhile. Memory is bounded by a few blocks a thread. Throws
+ * INVALID_FILE, NOT_READY where no index was built.
  */
 export async function runBulkFile(options: BulkFileOptions, deps: BulkFileDeps): Promise<BulkFileResult> {
   const input = openFile(options.input, 'r', 'input');
-  let output: ReturnType<typeof openFile>;
   try {
-    output = openFile(options.output, 'w', 'output');
-  } catch (error) {
+    const leased = leaseCurrent(deps.snapshotsFolder);
+    if (!leased) {
+      throw new AssayError(
+        'NOT_READY',
+        `No label index was built yet in ${deps.snapshotsFolder}. Run 'assay index build'.`,
+      );
+    }
+    try {
+      const output = openFile(options.output, 'w', 'output');
+      try {
+        return await runThreads({ ...options, input: input.fd, output: output.fd }, leased.path, deps);
+      } finally {
+        output.close();
+      }
+    } finally {
+      leased.lease.release();
+    }
+  } finally {
     input.close();
-    throw error;
   }
+}
+
+interface OpenFiles extends BulkFileOptions {
+  readonly input: number;
+  readonly output: number;
+}
+
+async function runThreads(options: OpenFiles, snapshot: string, deps: BulkFileDeps): Promise<BulkFileResult> {
   const turns = Turns.create();
   const startMs = deps.clock.monotonic();
   const seconds = (): number => Math.max(1e-3, (deps.clock.monotonic() - startMs) / 1000);
-  const stat = fstatSync(input.fd);
+  const stat = fstatSync(options.input);
   const bytesTotal = stat.isFile() ? stat.size : null;
   const tell = (): void => {
     const { lines, bytesRead } = turns.counts();
     options.onProgress?.({ count: lines, rate: lines / seconds(), bytesRead, bytesTotal });
   };
+  const freshness = openFreshness({ labelsFolder: deps.labelsFolder });
+  const job: BulkFileJob = {
+    input: options.input,
+    output: options.output,
+    chain: options.chain,
+    blockBytes: LIMITS.bulkBlockBytes,
+    turns: turns.memory,
+    snapshot,
+    dataAsOf: freshness.listFreshness(deps.clock.now(), deps.listMaxAgeDays).asOf,
+    blocksAhead: stat.isFile() ? BLOCKS_AHEAD : 1,
+  };
   const timer = setInterval(tell, PROGRESS_MS);
   const stop = (): void => turns.stop();
   options.signal?.addEventListener('abort', stop);
   if (options.signal?.aborted) stop();
-  const job: BulkFileJob = {
-    input: input.fd,
-    output: output.fd,
-    chain: options.chain,
-    blockBytes: LIMITS.bulkBlockBytes,
-    turns: turns.memory,
-    snapshotsFolder: deps.snapshotsFolder,
-    labelsFolder: deps.labelsFolder,
-    listMaxAgeDays: deps.listMaxAgeDays,
-  };
   try {
     const ends = await Promise.allSettled(Array.from({ length: options.threads }, () => runThread(job)));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
@@ -131,7 +160,5 @@ export async function runBulkFile(options: BulkFileOptions, deps: BulkFileDeps):
   } finally {
     clearInterval(timer);
     options.signal?.removeEventListener('abort', stop);
-    input.close();
-    output.close();
   }
 }

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { projectRoot } from '../../src/base/paths.ts';
+import { currentSnapshot, leaseCurrent } from '../../src/labels/index/folder.ts';
 import {
   type BulkFileDeps,
   type BulkFileOptions,
@@ -161,6 +162,63 @@ describe('a bulk file', () => {
         { ...deps, snapshotsFolder: join(world.path, 'none') },
       ),
     ).rejects.toMatchObject({ code: 'NOT_READY' });
+  });
+
+  it('reads one snapshot, whatever is published while its threads start', async () => {
+    const own = labelFolder();
+    try {
+      await own.publish({ [EXCHANGE]: 'Earlier' });
+      const mark = join(own.snapshotsFolder, 'CURRENT');
+      const earlier = readFileSync(mark);
+      const leased = leaseCurrent(own.snapshotsFolder);
+      await own.publish({ [EXCHANGE]: 'Later' });
+      const later = readFileSync(mark);
+      expect(later.equals(earlier)).toBe(false);
+      const input = file('pinned.txt', `${EXCHANGE}\n`.repeat(20_000));
+      const output = join(world.path, 'pinned.ndjson');
+      writeFileSync(mark, earlier);
+      const running = runBulkFile(
+        { input, output, chain: 'ETH', threads: 2 },
+        { ...deps, snapshotsFolder: own.snapshotsFolder, labelsFolder: own.path },
+      );
+      // No thread has started yet: each of them would find the later one in force.
+      writeFileSync(mark, later);
+      await running;
+      leased?.lease.release();
+      const names = new Set(linesOf(readFileSync(output, 'utf8')).map(({ labels }) => labels?.[0]?.name));
+      expect([...names]).toEqual(['Earlier']);
+    } finally {
+      own.remove();
+    }
+  });
+
+  it('holds its snapshot while it runs, and lets it go at its end', async () => {
+    const own = labelFolder();
+    try {
+      await own.publish({ [EXCHANGE]: 'Earlier' });
+      const held = currentSnapshot(own.snapshotsFolder) as string;
+      const input = file('held.txt', `${EXCHANGE}\n`);
+      const running = runBulkFile(
+        { input, output: join(world.path, 'held.ndjson'), chain: 'ETH', threads: 1 },
+        { ...deps, snapshotsFolder: own.snapshotsFolder, labelsFolder: own.path },
+      );
+      expect(readdirSync(join(held, 'leases')).length).toBe(1);
+      await running;
+      expect(readdirSync(join(held, 'leases'))).toEqual([]);
+    } finally {
+      own.remove();
+    }
+  });
+
+  it('leaves the output alone where no index was built', async () => {
+    const output = file('kept.ndjson', 'of an earlier run\n');
+    await expect(
+      runBulkFile(
+        { input: file('two.txt', `${wallet(1)}\n`), output, chain: 'ETH', threads: 1 },
+        { ...deps, snapshotsFolder: join(world.path, 'none') },
+      ),
+    ).rejects.toMatchObject({ code: 'NOT_READY' });
+    expect(readFileSync(output, 'utf8')).toBe('of an earlier run\n');
   });
 
   it('streams from pipe to pipe: an answer comes before the input ends', async () => {
