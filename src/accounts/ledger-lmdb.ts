@@ -424,7 +424,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger 
     try {
       await root.transaction(() => applyAll(batch));
     } catch (error) {
-      failure = unavailable(await commitFault(error));
+      failure = unavailable(error);
       // What the queue holds would fail as well, but each batch is tried: a full disk may have room again.
       if (batch.length === 0) batch.push(...queue.splice(0));
     }
@@ -622,19 +622,9 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger 
         });
       } catch (error) {
         // Nothing is lost: the next start reads the entries behind the index again.
-        log.warn(`ledger: its index was not written: ${messageOf(await commitFault(error))}`);
+        log.warn(`ledger: its index was not written: ${messageOf(error)}`);
       }
       await root.close();
     },
   };
-}
-
-/** lmdb-js rejects with a general error whose `commitError` is a promise of the real one. */
-async function commitFault(error: unknown): Promise<unknown> {
-  const pending = error instanceof Error && 'commitError' in error ? error.commitError : null;
-  if (!(pending instanceof Promise)) return error;
-  return pending.then(
-    () => error,
-    (cause: unknown) => cause,
-  );
 }

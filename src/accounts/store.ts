@@ -18,7 +18,14 @@ export function openAccountStore(path: string, formatVersion: number): AccountSt
   refuseForeignFile(path);
   let root: RootDatabase;
   try {
-    root = openEnvironment(path, { maxDbs: 8, noSubdir: true, overlappingSync: false });
+    root = openEnvironment(path, {
+      maxDbs: 8,
+      noSubdir: true,
+      overlappingSync: false,
+      // Batching by turns makes a promise that nobody holds: a commit that fails, on a full disk say, would end the process.
+      eventTurnBatching: false,
+    });
+    rejectWithCause(root);
   } catch (cause) {
     throw new AssayError('STORE_CORRUPT', `${path} cannot be opened as a store: ${messageOf(cause)}.`, {
       cause,
@@ -37,6 +44,22 @@ export function openAccountStore(path: string, formatVersion: number): AccountSt
   }
   if (names.length === 0) meta.putSync('formatVersion', formatVersion);
   return { root, meta };
+}
+
+/**
+ * lmdb-js rejects a failed commit with a general error whose `commitError` is a promise of the real one, and ends the process
+ * where nobody looks at that: lets transactions reject with the real one.
+ */
+function rejectWithCause(root: RootDatabase): void {
+  const transaction = root.transaction.bind(root);
+  root.transaction = <T>(work: () => T): Promise<T> =>
+    transaction(work).catch(async (error: unknown) => {
+      const pending = error instanceof Error && 'commitError' in error ? error.commitError : null;
+      // It rejects in the same turn, if ever.
+      if (pending instanceof Promise)
+        await Promise.race([pending, new Promise((resolve) => setImmediate(resolve))]);
+      throw error;
+    });
 }
 
 /** LMDB's magic number, 0xBEEFC0DE, behind the 24 bytes of the first page's header. */
