@@ -67,6 +67,9 @@ export const LIMITS = {
   nameMatchesPerListType: 5,
   /** Matches of one name that are looked at and counted; a name that has more says nothing. */
   nameMatchesMax: 200,
+  /** Cleared matches of one page, as other lists have it. */
+  clearedPageMax: 100,
+  clearedPageDefault: 50,
   /** Matches an account may clear: 500 bytes each, 50 MB. */
   clearedMatchesMax: 100_000,
   /** The pools file has 35 KB; it is read whole. */

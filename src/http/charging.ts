@@ -13,6 +13,8 @@ import type { Route } from './routes.ts';
 export interface ChargedWork {
   /** Credits that this body asks for; the route's where left out. Reserved before the work begins. */
   readonly cost?: (body: unknown) => number;
+  /** What the work answers is the whole answer, an object, that stands in no envelope. */
+  readonly bare?: true;
   /** May lower `call.credits` to what the work was worth in the end. JSON text of `data`. */
   readonly answer: (call: Call, body: unknown) => Promise<Uint8Array>;
 }
@@ -58,6 +60,12 @@ function envelopeOf(data: Uint8Array, remaining: number, ignored: readonly strin
   ]);
 }
 
+/** An answer without an envelope, with the fields nobody knew at its end. */
+function bareOf(data: Uint8Array, ignored: readonly string[] | null): Uint8Array {
+  if (ignored === null) return data;
+  return Buffer.concat([data.subarray(0, -1), Buffer.from(`,"ignored":${JSON.stringify(ignored)}}`)]);
+}
+
 export function createCharging({ access, log }: Pick<HttpDeps, 'access' | 'log'>): Charging {
   const idempotency = createIdempotency(() => access.ledger());
 
@@ -82,7 +90,8 @@ export function createCharging({ access, log }: Pick<HttpDeps, 'access' | 'log'>
         type: route.chargeType,
         amount: call.credits,
         reference: referenceOf(route, body),
-        answer: (remaining) => envelopeOf(data, remaining, call.ignored),
+        answer: (remaining) =>
+          work.bare ? bareOf(data, call.ignored) : envelopeOf(data, remaining, call.ignored),
         ...(keep === undefined ? {} : { keep }),
       });
       call.chargedEntry = done.entry?.id ?? null;

@@ -1,0 +1,177 @@
+/** POST /namescreen/bulk, and the matches an account has cleared. The matching itself is done by the pool. */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { ClearedMatch, ClearedStore } from '../../names/cleared.ts';
+import type { NameQuery } from '../../names/name.ts';
+import { type NameRequest, type NamesAnswer, requireName } from '../../names/screen-names.ts';
+import type { Call } from '../call.ts';
+import type { Work } from '../pipeline.ts';
+import { decodeParameter, queryValue } from '../query.ts';
+
+/** What the operations on names ask of the rest of the program. */
+export interface NameUseCases {
+  /** Screens names; JSON text of the whole answer, UTF-8. Rejects with NOT_READY, OVERLOADED. */
+  screen(requests: readonly NameRequest[]): Promise<Uint8Array>;
+  /** Opened when first asked for. */
+  cleared(): ClearedStore;
+}
+
+interface Deps {
+  readonly useCases: { readonly names: NameUseCases };
+}
+
+/** The account of an admitted request. */
+function accountOf(call: Call): string {
+  if (call.caller === null)
+    throw new AssayError('INTERNAL', 'An operation on names was reached without a key.');
+  return call.caller.accountId;
+}
+
+const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+/** Only the known fields travel. Throws INVALID_REQUEST naming the field. */
+function queryOf(said: NameQuery, field: string): NameQuery {
+  requireName(said.name, `${field}name`);
+  const { name, birthDate, countries, schema } = said;
+  return {
+    name,
+    ...(birthDate === undefined ? {} : { birthDate: requireDate(birthDate, `${field}birthDate`) }),
+    ...(countries === undefined ? {} : { countries: countries.map((country) => country.toUpperCase()) }),
+    ...(schema === undefined ? {} : { schema }),
+  };
+}
+
+/** `1972-13` has the form of a date, and is none. */
+function requireDate(text: string | null, field: string): string | null {
+  const [year, month = '01', day = '01'] = (text ?? '').split('-');
+  const at = `${year}-${month}-${day}`;
+  const time = Date.parse(`${at}T00:00:00Z`);
+  if (!Number.isNaN(time) && new Date(time).toISOString().startsWith(at)) return text;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `${field}: must be an ISO date, or a part of one such as 1972-05.`,
+    { field },
+  );
+}
+
+interface NamesBodyValue {
+  readonly names: readonly NameQuery[];
+}
+
+/** One bad name refuses the request before anything is reserved: nothing is charged then. */
+function requireNames(body: unknown): readonly NameQuery[] {
+  return (body as NamesBodyValue).names.map((one, at) => queryOf(one, `names[${at}].`));
+}
+
+export function namesWork({ useCases }: Deps): Work {
+  return {
+    kind: 'task',
+    bare: true,
+    cost: (body) => requireNames(body).length,
+    answer: (call, body) => {
+      const account = accountOf(call);
+      const cleared = useCases.names.cleared();
+      return useCases.names.screen(
+        requireNames(body).map((query) => ({
+          ...query,
+          cleared: cleared.of(account, query.name).map(entityOf),
+        })),
+      );
+    },
+  };
+}
+
+const entityOf = ({ list, entityId, entityVersion }: ClearedMatch) => ({ list, entityId, entityVersion });
+
+/** As the interface writes it: a list is a source there. */
+const shown = ({ id, name, list, entityId, entityName, entityVersion, note, clearedAt }: ClearedMatch) => ({
+  id,
+  name,
+  source: list,
+  entityId,
+  entityName,
+  entityVersion,
+  note,
+  clearedAt,
+});
+
+interface ClearBodyValue extends NameQuery {
+  readonly source: string;
+  readonly entityId: string;
+  readonly note?: string;
+}
+
+export function clearWork({ useCases }: Deps): Work {
+  return {
+    kind: 'task',
+    answer: async (call, body) => {
+      const { source, entityId, note = null } = body as ClearBodyValue;
+      const account = accountOf(call);
+      const query = queryOf(body as ClearBodyValue, '');
+      // Only what was answered as a match can be cleared, and only as it is now.
+      const answer = JSON.parse(Buffer.from(await useCases.names.screen([query])).toString()) as NamesAnswer;
+      const match = answer.results[0]?.topMatches.find(
+        (one) => one.source === source && one.entityId === entityId,
+      );
+      if (match === undefined) {
+        throw new AssayError(
+          'NOT_FOUND',
+          `entityId: '${entityId.slice(0, 64)}' of '${source.slice(0, 64)}' is not among the matches of this name.`,
+          { field: 'entityId' },
+        );
+      }
+      const cleared = await useCases.names.cleared().clear(account, {
+        name: query.name,
+        list: source,
+        entityId,
+        entityName: match.name,
+        entityVersion: match.entityVersion,
+        note,
+      });
+      return jsonBytes({ cleared: shown(cleared) });
+    },
+  };
+}
+
+/** A whole number of the query from 1 to 100. */
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return LIMITS.clearedPageDefault;
+  const limit = Number(text);
+  if (/^\d+$/.test(text) && limit >= 1 && limit <= LIMITS.clearedPageMax) return limit;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `limit: must be a whole number from 1 to ${LIMITS.clearedPageMax}.`,
+    {
+      field: 'limit',
+    },
+  );
+}
+
+export function clearedListWork({ useCases }: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const query = call.exchange.query();
+      const account = accountOf(call);
+      const name = queryValue(query, 'name');
+      const cursor = queryValue(query, 'cursor');
+      const limit = limitOf(queryValue(query, 'limit'));
+      const store = useCases.names.cleared();
+      const page =
+        name === undefined
+          ? store.list(account, { limit, ...(cursor === undefined ? {} : { cursor }) })
+          : { cleared: store.of(account, name), nextCursor: null };
+      return jsonBytes({ cleared: page.cleared.map(shown), nextCursor: page.nextCursor });
+    },
+  };
+}
+
+export function unclearWork({ useCases }: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const id = decodeParameter(call.exchange.params[0] ?? '', 'id');
+      return jsonBytes({ cleared: shown(await useCases.names.cleared().remove(accountOf(call), id)) });
+    },
+  };
+}

@@ -1,0 +1,143 @@
+/** Schemas of the screening of names and of cleared matches. */
+import { Type } from 'typebox';
+import { LIMITS } from '../../base/limits.ts';
+import { count, flag, listOf, nullable, number, oneOf, text } from './common.ts';
+
+const ListTypeSchema = oneOf(['sanctions', 'pep', 'adverse_media']);
+
+const NameText = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.screenedNameCharsMax,
+  description: 'The name, in any script.',
+  examples: ['Владимир Путин'],
+});
+
+/** What may stand beside a name, as evidence for and against. It never filters. */
+const evidence = {
+  birthDate: Type.Optional(
+    Type.String({
+      pattern: '^\\d{4}(-\\d{2}(-\\d{2})?)?$',
+      description: 'ISO date, or a part: 1972, 1972-05.',
+    }),
+  ),
+  countries: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[A-Za-z]{2}$' }), {
+      maxItems: 10,
+      description: 'Nationality, residence or seat: ISO 3166-1 alpha-2.',
+    }),
+  ),
+  schema: Type.Optional(oneOf(['Person', 'Organization', 'Vessel'], 'What the name is the name of.')),
+};
+
+export const NamesBody = Type.Object({
+  names: Type.Array(Type.Object({ name: NameText, ...evidence }), {
+    minItems: 1,
+    maxItems: LIMITS.screenedNamesMax,
+    description: 'Each costs 1 credit.',
+  }),
+});
+
+export const NameReasonSchema = Type.Object({
+  kind: text('What met what: exact, spelling, initial, missing, birthDate, …'),
+  asked: nullable(Type.String(), 'The part of the asked name.'),
+  listed: nullable(Type.String(), 'The part of the listed name, or the listed fact.'),
+  similarity: nullable(Type.Number(), '0 to 1.'),
+  message: text(),
+});
+
+export const TopMatch = Type.Object(
+  {
+    name: text('Primary name of the listed entity.'),
+    confidence: number('0.7 to 1, calibrated: of the matches at 0.9 about nine in ten are right.'),
+    source: text('Id of the list.'),
+    listType: ListTypeSchema,
+    entityId: text('The publisher’s id of the entity.'),
+    schema: oneOf(['Person', 'Organization', 'Vessel', 'Aircraft', 'Unknown']),
+    matchedName: text('The name of the entity that met the asked one.'),
+    weakAlias: flag('The publisher calls the matched name weak.'),
+    countries: listOf(Type.String()),
+    birthDate: nullable(Type.String(), 'ISO date or a part of one.'),
+    birthDates: listOf(Type.String()),
+    programs: listOf(Type.String(), 'Programmes, positions, topics.'),
+    listedAt: nullable(Type.String()),
+    sourceUrl: nullable(Type.String()),
+    explanation: listOf(
+      NameReasonSchema,
+      'Which part of the name met which, and what else moved the confidence.',
+    ),
+    verified: flag('False: ships with the product and was not checked against a publisher’s file.'),
+    cleared: flag('This account has cleared the match, and the entity is what it was then.'),
+    entityVersion: text('Changes with the entity.'),
+  },
+  { description: 'One listed entity; the best of its names.' },
+);
+
+const TypeCoverageSchema = Type.Object({
+  status: oneOf(['COMPLETE', 'PARTIAL', 'NONE']),
+  asOf: nullable(Type.String(), 'The oldest check of the lists that are loaded.'),
+  lists: listOf(
+    Type.Object({
+      list: text(),
+      publishedAt: text(),
+      checkedAt: text(),
+      parties: count(),
+      stale: flag('Last checked longer ago than the maximum age.'),
+      verified: flag(),
+    }),
+  ),
+  missing: listOf(Type.String(), 'Official lists that were never loaded.'),
+});
+
+export const NamesResult = Type.Object({
+  results: listOf(
+    Type.Object({
+      name: text('As sent.'),
+      topMatches: listOf(TopMatch, `Best first, at most ${LIMITS.nameMatchesPerListType} of each list type.`),
+      totalMatches: count(),
+    }),
+    'In the order of the request.',
+  ),
+  creditsUsed: count('One for each name that was screened.'),
+  coverage: Type.Object({
+    sanctions: TypeCoverageSchema,
+    pep: TypeCoverageSchema,
+    adverse_media: TypeCoverageSchema,
+  }),
+  reasons: listOf(
+    Type.Object({
+      code: oneOf(['STALE_OR_MISSING_DATA']),
+      severity: oneOf(['MEDIUM']),
+      listType: ListTypeSchema,
+      message: text(),
+    }),
+    'What qualifies the answer: no match is no clean name where lists are missing or old.',
+  ),
+  dataVersion: text('Names the index that answered.'),
+  ignored: listOf(Type.String(), 'Fields of the body that the operation does not know.'),
+});
+
+export const ClearBody = Type.Object({
+  name: NameText,
+  ...evidence,
+  source: Type.String({ minLength: 1, maxLength: 200, description: 'Id of the list, as in the match.' }),
+  entityId: Type.String({ minLength: 1, maxLength: 500, description: 'As in the match.' }),
+  note: Type.Optional(Type.String({ maxLength: 1_000, description: 'Why it is not the same.' })),
+});
+
+export const ClearedMatchSchema = Type.Object({
+  id: text(),
+  name: text('As it was screened.'),
+  source: text(),
+  entityId: text(),
+  entityName: text(),
+  entityVersion: text('The match counts as cleared while the entity has this version.'),
+  note: nullable(Type.String()),
+  clearedAt: text(),
+});
+
+export const ClearedAnswer = Type.Object({ cleared: ClearedMatchSchema });
+
+export const ClearedListAnswer = Type.Object({
+  cleared: listOf(ClearedMatchSchema),
+  nextCursor: nullable(Type.String(), 'Pass it as `cursor` for what follows; null at the end.'),
+});

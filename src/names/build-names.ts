@@ -1,0 +1,236 @@
+/**
+ * From the store of listed parties to a published index of names: builds only where something changed, beside the index in force,
+ * and puts it in force by one rename. Whoever builds holds the lock of the store of labels.
+ */
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
+import { type Clock, isoTime } from '../base/clock.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { NameListRow, NameStore } from './lists.ts';
+import { type Fingerprints, openFingerprints, writeFingerprints } from './lists-fingerprints.ts';
+import type { NameEntity, NameIndex, NameIndexMeta } from './name.ts';
+
+/** The index itself: how it is written to a folder, and opened from there. */
+export interface NameIndexer {
+  build(entities: readonly NameEntity[], folder: string): Promise<NameIndexMeta>;
+  /** Throws STORE_CORRUPT, STORE_VERSION. */
+  open(folder: string): NameIndex;
+}
+
+export interface BuildNamesDeps {
+  readonly names: NameStore;
+  readonly indexer: NameIndexer;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface BuildNamesReport {
+  /** False where the published index holds just what the store holds. */
+  readonly built: boolean;
+  /** Of the new index; null where none was built. */
+  readonly meta: NameIndexMeta | null;
+}
+
+/** What an index was built from. */
+interface BuiltFrom {
+  readonly revision: string;
+  readonly lists: readonly NameListRow[];
+}
+
+const CURRENT = 'CURRENT';
+const BUILDING = 'building-';
+const PUBLISHED = 'names-';
+const BUILT_FROM = 'built-from.json';
+
+/** Changes with the layout of what is built here: an index of another one is built anew. */
+const LAYOUT = 1;
+
+const indexFolderOf = (store: NameStore): string => join(store.folder, 'index');
+
+/** The heads of state that ship give way to a whole list of politically exposed persons. */
+function listsThatCount(rows: readonly NameListRow[]): readonly NameListRow[] {
+  const hasWhole = rows.some((row) => row.listType === 'pep' && row.source === 'opensanctions');
+  return hasWhole ? rows.filter((row) => row.source !== 'seed') : rows;
+}
+
+/** Builds and publishes, unless the index in force holds just that already. Throws NOT_READY where the store holds no list. */
+export async function buildNames(
+  deps: BuildNamesDeps,
+  options: { readonly force?: boolean } = {},
+): Promise<BuildNamesReport> {
+  const { names, indexer, clock, log } = deps;
+  const root = indexFolderOf(names);
+  const rows = listsThatCount(names.rows());
+  if (rows.length === 0) {
+    throw new AssayError('NOT_READY', "No list of names was loaded yet. Run 'assay sync' or 'assay import'.");
+  }
+  const revision = createHash('sha256').update(`${LAYOUT} ${names.revision()}`).digest('hex');
+  const current = currentNames(root);
+  if (options.force !== true && current !== null && readBuiltFrom(current)?.revision === revision) {
+    return { built: false, meta: null };
+  }
+  mkdirSync(root, { recursive: true });
+  for (const name of readdirSync(root)) {
+    if (name.startsWith(BUILDING)) rmSync(join(root, name), { recursive: true, force: true });
+  }
+  const folder = join(root, `${BUILDING}${process.pid}`);
+  mkdirSync(folder);
+  try {
+    const entities: NameEntity[] = [];
+    for (const row of rows) {
+      for await (const party of names.parties(row)) {
+        // Who was taken off a list is history: kept in the store, not matched as if in force.
+        if (party.delistedAt === null) entities.push(party);
+      }
+    }
+    const meta = await indexer.build(entities, folder);
+    writeFingerprints(folder, entities);
+    writeJsonAtomically(join(folder, BUILT_FROM), { revision, lists: rows } satisfies BuiltFrom);
+    const stamp = isoTime(clock.now()).replace(/\D/g, '');
+    let name = `${PUBLISHED}${stamp}-${revision.slice(0, 12)}`;
+    for (let again = 2; existsSync(join(root, name)); again++)
+      name = `${PUBLISHED}${stamp}-${revision.slice(0, 12)}-${again}`;
+    renameSync(folder, join(root, name));
+    const next = join(root, `${CURRENT}.next`);
+    writeFileSync(next, `${name}\n`, { flush: true });
+    renameSync(next, join(root, CURRENT));
+    syncFolder(root);
+    removeOld(root, name, current);
+    log.info({ names: meta.names, entities: meta.entities, version: meta.version }, 'names published');
+    return { built: true, meta };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The one before stays: a reader that has just read its name may still open it. Files that are open live on without a name. */
+function removeOld(root: string, published: string, before: string | null): void {
+  for (const name of readdirSync(root)) {
+    if (!name.startsWith(PUBLISHED) || name === published || join(root, name) === before) continue;
+    rmSync(join(root, name), { recursive: true, force: true });
+  }
+}
+
+/** Path of the index in force; null where none was published yet. */
+function currentNames(root: string): string | null {
+  const path = join(root, CURRENT);
+  if (!existsSync(path)) return null;
+  const name = readFileSync(path, 'utf8').trim();
+  if (!name.startsWith(PUBLISHED) || name.includes('/') || name.includes('..')) {
+    throw new AssayError('STORE_CORRUPT', `${path} does not name an index of names.`);
+  }
+  return existsSync(join(root, name)) ? join(root, name) : null;
+}
+
+function readBuiltFrom(folder: string): BuiltFrom | null {
+  const path = join(folder, BUILT_FROM);
+  if (!existsSync(path)) return null;
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as BuiltFrom;
+  } catch (cause) {
+    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
+  }
+}
+
+// --- following what is published ----------------------------------------------------------------------------------------
+
+/** An index that is open, with what belongs to it. */
+export interface PublishedNames {
+  readonly index: NameIndex;
+  /** The content of each entity, named. */
+  readonly fingerprints: Fingerprints;
+  /** The lists it was built from, each as last checked. */
+  lists(): readonly NameListRow[];
+}
+
+/** The index in force, followed by one thread. */
+export interface NamesSet {
+  /** Throws NOT_READY where none was published yet. */
+  readonly current: PublishedNames;
+  /** Swaps to a newer index; true where it did. Costs one system call where there is none. */
+  refresh(): boolean;
+  close(): void;
+}
+
+/** Opens nothing before it is first asked: whoever never screens a name pays nothing for it. */
+export function openNamesSet(deps: Pick<BuildNamesDeps, 'names' | 'indexer' | 'log'>): NamesSet {
+  const { names, indexer, log } = deps;
+  const root = indexFolderOf(names);
+  let held: PublishedNames | null = null;
+  let mark = '';
+
+  const look = (): string => {
+    const found = statSync(join(root, CURRENT), { bigint: true, throwIfNoEntry: false });
+    return found ? `${found.ino}.${found.mtimeNs}.${found.ctimeNs}` : '';
+  };
+
+  function open(): PublishedNames {
+    const seen = look();
+    const path = currentNames(root);
+    const from = path === null ? null : readBuiltFrom(path);
+    if (path === null || from === null) {
+      throw new AssayError('NOT_READY', "No index of names was built yet. Run 'assay index build'.");
+    }
+    const index = indexer.open(path);
+    const checks = followChecks(names, from.lists);
+    const opened = { index, fingerprints: openFingerprints(path), lists: checks };
+    mark = seen;
+    return opened;
+  }
+
+  return {
+    get current() {
+      held ??= open();
+      return held;
+    },
+    refresh() {
+      if (held === null || look() === mark) return false;
+      try {
+        const before: PublishedNames = held;
+        held = open();
+        before.index.close();
+        return true;
+      } catch (error) {
+        log.error({ root, reason: messageOf(error) }, 'newer index of names not opened');
+        mark = look();
+        return false;
+      }
+    },
+    close() {
+      held?.index.close();
+      held = null;
+    },
+  };
+}
+
+/** The lists of an index with their newest checks, which need no new index. */
+function followChecks(names: NameStore, lists: readonly NameListRow[]): () => readonly NameListRow[] {
+  const path = join(names.folder, 'catalogue.json');
+  let stamp = '';
+  let current = lists;
+  return () => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    const seen = found ? `${found.ino}:${found.mtimeMs}:${found.size}` : '';
+    if (seen === stamp) return current;
+    const rows = new Map(names.rows().map((row) => [row.list, row]));
+    current = lists.map((row) => {
+      const now = rows.get(row.list);
+      // A newer publication is not in this index yet: its check says nothing of what is.
+      return now?.file === row.file ? { ...row, checkedAt: now.checkedAt } : row;
+    });
+    stamp = seen;
+    return current;
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * Names the content of every indexed entity: a file of sorted pairs (hash of list and id, hash of the content), searched by halves.
+ * A cleared match holds as long as its entity has the content that was cleared.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AssayError } from '../base/errors.ts';
+import type { NameEntity } from './name.ts';
+
+export interface Fingerprints {
+  /** 16 hexadecimal digits that change with the entity; null where it is not in the index. */
+  of(list: string, entityId: string): string | null;
+}
+
+const FILE = 'fingerprints.bin';
+const KEY_BYTES = 8;
+const PAIR_BYTES = 16;
+
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, KEY_BYTES);
+
+const keyOf = (list: string, entityId: string): Buffer => hashOf(`${list}\n${entityId}`);
+
+/** The content of an entity, whatever the order of its names, dates and countries. */
+export function versionOf(entity: NameEntity): string {
+  const { names, birthDates, countries, programs, schema, listedAt } = entity;
+  const content = [
+    schema,
+    names.map((name) => `${name.kind}${name.weak ? ' weak ' : ' '}${name.text}`).sort(),
+    [...birthDates].sort(),
+    [...countries].sort(),
+    [...programs].sort(),
+    listedAt,
+  ];
+  return hashOf(JSON.stringify(content)).toString('hex');
+}
+
+export function writeFingerprints(folder: string, entities: readonly NameEntity[]): void {
+  const pairs = entities.map((entity) =>
+    Buffer.concat([keyOf(entity.list, entity.entityId), Buffer.from(versionOf(entity), 'hex')]),
+  );
+  writeFileSync(join(folder, FILE), Buffer.concat(pairs.sort(Buffer.compare)), { flush: true });
+}
+
+/** Throws STORE_CORRUPT. */
+export function openFingerprints(folder: string): Fingerprints {
+  const path = join(folder, FILE);
+  const pairs = readFileSync(path);
+  if (pairs.length % PAIR_BYTES !== 0) throw new AssayError('STORE_CORRUPT', `${path} is cut.`);
+  return {
+    of(list, entityId) {
+      const key = keyOf(list, entityId);
+      let low = 0;
+      let high = pairs.length / PAIR_BYTES;
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        const at = middle * PAIR_BYTES;
+        const order = Buffer.compare(pairs.subarray(at, at + KEY_BYTES), key);
+        if (order === 0) return pairs.toString('hex', at + KEY_BYTES, at + PAIR_BYTES);
+        if (order < 0) low = middle + 1;
+        else high = middle;
+      }
+      return null;
+    },
+  };
+}

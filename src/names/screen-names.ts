@@ -1,0 +1,155 @@
+/** The screening of names: for each name its matches of every list type, what they rest on, and which of them were cleared. */
+import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { PublishedNames } from './build-names.ts';
+import type { ClearedEntity } from './cleared.ts';
+import { coverageOf, type NameReason, type NamesCoverage, reasonsOf } from './lists-coverage.ts';
+import {
+  type MatchReason,
+  NAME_LIST_TYPES,
+  type NameListType,
+  type NameMatch,
+  type NameQuery,
+} from './name.ts';
+
+/** Below this a match is none. */
+export const NAME_THRESHOLD = 0.7;
+
+export interface NameRequest extends NameQuery {
+  /** What the account has cleared of this name. */
+  readonly cleared?: readonly ClearedEntity[];
+}
+
+export interface TopMatch {
+  /** The entity's primary name. */
+  readonly name: string;
+  /** Calibrated, 0 to 1: of the matches at 0.9, about nine in ten are right. */
+  readonly confidence: number;
+  /** Id of the list. */
+  readonly source: string;
+  readonly listType: NameListType;
+  readonly entityId: string;
+  readonly schema: NameMatch['schema'];
+  readonly matchedName: string;
+  /** The publisher calls the matched name weak. */
+  readonly weakAlias: boolean;
+  readonly countries: readonly string[];
+  /** The first of `birthDates`. */
+  readonly birthDate: string | null;
+  readonly birthDates: readonly string[];
+  readonly programs: readonly string[];
+  readonly listedAt: string | null;
+  readonly sourceUrl: string | null;
+  readonly explanation: readonly MatchReason[];
+  /** False: ships with the product and was not checked against a publisher's file. */
+  readonly verified: boolean;
+  /** The account has looked at this match and cleared it, and the entity is what it was. */
+  readonly cleared: boolean;
+  /** Changes with the entity. */
+  readonly entityVersion: string;
+}
+
+export interface NameResult {
+  readonly name: string;
+  /** At most `nameMatchesPerListType` of each list type, best first. */
+  readonly topMatches: readonly TopMatch[];
+  /** Matches in all, at most `nameMatchesMax`. */
+  readonly totalMatches: number;
+}
+
+export interface NamesAnswer {
+  /** In the order of the request. */
+  readonly results: readonly NameResult[];
+  readonly creditsUsed: number;
+  readonly coverage: NamesCoverage;
+  /** What qualifies the answer. */
+  readonly reasons: readonly NameReason[];
+  /** Names the index that answered. */
+  readonly dataVersion: string;
+}
+
+export interface NameScreeningDeps {
+  readonly names: () => PublishedNames;
+  readonly clock: Clock;
+  readonly listMaxAgeDays: number;
+}
+
+export type NameScreening = (requests: readonly NameRequest[]) => NamesAnswer;
+
+export function createNameScreening(deps: NameScreeningDeps): NameScreening {
+  return (requests) => {
+    const published = deps.names();
+    const lists = published.lists();
+    const unverified = new Set(lists.filter((row) => !row.verified).map((row) => row.list));
+    const coverage = coverageOf(lists, deps.clock.now(), deps.listMaxAgeDays);
+    return {
+      results: requests.map((request) => screenOne(request, published, unverified)),
+      creditsUsed: requests.length,
+      coverage,
+      reasons: reasonsOf(coverage),
+      dataVersion: published.index.meta.version,
+    };
+  };
+}
+
+function screenOne(
+  request: NameRequest,
+  published: PublishedNames,
+  unverified: ReadonlySet<string>,
+): NameResult {
+  const { cleared = [], ...query } = request;
+  const matches = published.index.match(query, { limit: LIMITS.nameMatchesMax, threshold: NAME_THRESHOLD });
+  const top = NAME_LIST_TYPES.flatMap((listType) =>
+    matches.filter((match) => match.listType === listType).slice(0, LIMITS.nameMatchesPerListType),
+  ).sort((a, b) => matches.indexOf(a) - matches.indexOf(b));
+  return {
+    name: request.name,
+    topMatches: top.map((match) => {
+      const { list, entityId } = match;
+      const entityVersion = published.fingerprints.of(list, entityId) ?? '';
+      return {
+        name: match.primaryName,
+        confidence: match.score,
+        source: list,
+        listType: match.listType,
+        entityId,
+        schema: match.schema,
+        matchedName: match.matchedName,
+        weakAlias: match.weak,
+        countries: match.countries,
+        birthDate: match.birthDates[0] ?? null,
+        birthDates: match.birthDates,
+        programs: match.programs,
+        listedAt: match.listedAt,
+        sourceUrl: match.sourceUrl,
+        explanation: match.explanation,
+        verified: !unverified.has(list),
+        cleared: cleared.some(
+          (one) => one.list === list && one.entityId === entityId && one.entityVersion === entityVersion,
+        ),
+        entityVersion,
+      };
+    }),
+    totalMatches: matches.length,
+  };
+}
+
+/**
+ * Checks a name that is to be screened; `field` says where it stands (`names[3].name`). Throws INVALID_REQUEST for what no list
+ * could match: nothing, control characters, no letter and no digit, more than `screenedNameCharsMax` characters.
+ */
+export function requireName(name: string, field: string): void {
+  const fault = faultOf(name);
+  if (fault !== null) throw new AssayError('INVALID_REQUEST', `${field}: ${fault}.`, { field });
+}
+
+function faultOf(name: string): string | null {
+  if (name.trim() === '') return 'is empty';
+  if (name.length > LIMITS.screenedNameCharsMax)
+    return `must have at most ${LIMITS.screenedNameCharsMax} characters`;
+  if (/\p{Cc}/u.test(name)) return 'holds a control character';
+  if (/\p{Cs}/u.test(name)) return 'is not valid Unicode';
+  if (!/[\p{L}\p{N}]/u.test(name)) return 'holds no letter and no digit';
+  return null;
+}

@@ -1,0 +1,219 @@
+/** From lists to a published index: when one is built, what is in it, how it is swapped, and what an answer says of its lists. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/log.ts';
+import {
+  type BuildNamesDeps,
+  buildNames,
+  type NameIndexer,
+  openNamesSet,
+} from '../../src/names/build-names.ts';
+import { openNameStore } from '../../src/names/lists.ts';
+import { versionOf } from '../../src/names/lists-fingerprints.ts';
+import { ensurePepSeed, importNameFiles } from '../../src/names/lists-import.ts';
+import type { NameEntity, NameMatch } from '../../src/names/name.ts';
+import { createNameScreening, requireName } from '../../src/names/screen-names.ts';
+import { FTM_LINES } from '../sources/opensanctions/samples.ts';
+
+const clock: Clock = { now: () => Date.parse('2026-11-21T12:00:00Z'), monotonic: () => 0 };
+const log = createLogger({ level: 'silent' });
+
+/** An index that knows names in their own letters only: what is tested here is all around it. */
+const plainIndexer: NameIndexer = {
+  async build(entities, folder) {
+    writeFileSync(join(folder, 'plain.json'), JSON.stringify(entities));
+    return metaOf(entities);
+  },
+  open(folder) {
+    const entities = JSON.parse(readFileSync(join(folder, 'plain.json'), 'utf8')) as NameEntity[];
+    return {
+      meta: metaOf(entities),
+      match: ({ name }) =>
+        entities
+          .filter((entity) => entity.names.some((one) => one.text === name))
+          .map(
+            (entity): NameMatch => ({
+              ...entity,
+              primaryName: entity.names[0]?.text ?? '',
+              matchedName: name,
+              weak: false,
+              score: 1,
+              explanation: [],
+            }),
+          ),
+      close() {},
+    };
+  },
+};
+const metaOf = (entities: readonly NameEntity[]) => ({
+  formatVersion: 1,
+  version: `plain-${entities.length}`,
+  builtAt: '2026-11-21T12:00:00.000Z',
+  entities: entities.length,
+  names: entities.length,
+  byListType: { sanctions: 0, pep: entities.length, adverse_media: 0 },
+  byList: {},
+});
+
+let dataDir = '';
+let deps: BuildNamesDeps;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'assay-names-'));
+  deps = { names: openNameStore({ dataDir }), indexer: plainIndexer, clock, log };
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+async function own(rows: string): Promise<void> {
+  const path = join(dataDir, 'own.csv');
+  writeFileSync(path, `name,list,id\n${rows}`);
+  await importNameFiles({ source: 'people', files: [path], force: true }, deps);
+}
+
+const screening = (set = openNamesSet(deps)) =>
+  createNameScreening({ names: () => set.current, clock, listMaxAgeDays: 7 });
+
+it('builds only where a list changed, and swaps readers to what is new', async () => {
+  await own('Ann Example,pep,1\n');
+  expect(await buildNames(deps)).toMatchObject({ built: true, meta: { entities: 1 } });
+  const set = openNamesSet(deps);
+  const screen = screening(set);
+  expect(screen([{ name: 'Bob Example' }]).results[0]).toMatchObject({ topMatches: [], totalMatches: 0 });
+  expect(await buildNames(deps)).toEqual({ built: false, meta: null });
+  expect(set.refresh()).toBe(false);
+  await own('Ann Example,pep,1\nBob Example,pep,2\n');
+  expect(await buildNames(deps)).toMatchObject({ built: true, meta: { entities: 2 } });
+  expect(screen([{ name: 'Bob Example' }]).results[0]?.totalMatches).toBe(0);
+  expect(set.refresh()).toBe(true);
+  expect(screen([{ name: 'Bob Example' }]).results[0]).toMatchObject({
+    totalMatches: 1,
+    topMatches: [{ entityId: '2' }],
+  });
+});
+
+it('keeps the index in force and the one before, and nothing of a builder that died', async () => {
+  const root = join(deps.names.folder, 'index');
+  for (const rows of ['A,pep,1\n', 'B,pep,1\n', 'C,pep,1\n', 'D,pep,1\n']) {
+    await own(rows);
+    await buildNames(deps);
+  }
+  writeFileSync(join(root, 'building-1'), '');
+  await own('E,pep,1\n');
+  await buildNames(deps);
+  expect(readdirSync(root).filter((name) => name !== 'CURRENT')).toHaveLength(2);
+  expect(existsSync(join(root, 'building-1'))).toBe(false);
+});
+
+it('goes on answering from the old index where the new one is broken', async () => {
+  await own('Ann Example,pep,1\n');
+  await buildNames(deps);
+  const set = openNamesSet(deps);
+  const screen = screening(set);
+  screen([{ name: 'x' }]);
+  writeFileSync(join(deps.names.folder, 'index', 'CURRENT'), '../elsewhere\n');
+  expect(set.refresh()).toBe(false);
+  expect(screen([{ name: 'Ann Example' }]).results[0]?.totalMatches).toBe(1);
+});
+
+it('says that there is no index yet', async () => {
+  await expect(buildNames(deps)).rejects.toMatchObject({ code: 'NOT_READY' });
+  expect(() => screening()([{ name: 'A' }])).toThrow(/No index of names/);
+});
+
+it('leaves who was taken off a list out, and the shipped heads of state once a whole list is loaded', async () => {
+  await ensurePepSeed(deps);
+  await own('Gone Person,adverse_media,1\nHere Person,adverse_media,2\n');
+  await own('Here Person,adverse_media,2\n');
+  await buildNames(deps);
+  const [gone, here, head] = screening()([
+    { name: 'Gone Person' },
+    { name: 'Here Person' },
+    { name: 'Emmanuel Macron' },
+  ]).results;
+  expect([gone?.totalMatches, here?.totalMatches]).toEqual([0, 1]);
+  expect(head?.topMatches[0]).toMatchObject({ listType: 'pep', verified: false, countries: ['FR'] });
+  const path = join(dataDir, 'peps.json');
+  writeFileSync(path, FTM_LINES.join('\n'));
+  await importNameFiles({ source: 'opensanctions', files: [path] }, deps);
+  await buildNames(deps);
+  const after = screening()([{ name: 'Emmanuel Macron' }, { name: 'Angela Merkel' }]);
+  expect(after.results.map((result) => result.totalMatches)).toEqual([0, 1]);
+  expect(after.coverage.pep).toMatchObject({ status: 'COMPLETE', asOf: '2026-11-20T06:00:00' });
+});
+
+it('says what is missing, and never reads it as clean', async () => {
+  await ensurePepSeed(deps);
+  await buildNames(deps);
+  const { coverage, reasons } = screening()([{ name: 'Nobody Atall' }]);
+  expect(coverage).toMatchObject({
+    sanctions: { status: 'NONE', asOf: null, missing: ['OFAC_SDN', 'OFAC_CONS', 'EU', 'UN', 'UK', 'CH'] },
+    pep: { status: 'PARTIAL', lists: [{ stale: true, verified: false }] },
+    adverse_media: { status: 'NONE', asOf: null },
+  });
+  expect(reasons.map((reason) => [reason.code, reason.listType])).toEqual([
+    ['STALE_OR_MISSING_DATA', 'sanctions'],
+    ['STALE_OR_MISSING_DATA', 'pep'],
+    ['STALE_OR_MISSING_DATA', 'adverse_media'],
+  ]);
+});
+
+it('marks a cleared match until its entity changes', async () => {
+  await own('Ann Example,pep,1\n');
+  await buildNames(deps);
+  const first = screening()([{ name: 'Ann Example' }]).results[0]?.topMatches[0];
+  expect(first).toMatchObject({ cleared: false, entityVersion: expect.stringMatching(/^[0-9a-f]{16}$/) });
+  const list = 'people:own:pep';
+  const cleared = [{ list, entityId: '1', entityVersion: first?.entityVersion ?? '' }];
+  const again = () => screening()([{ name: 'Ann Example', cleared }]).results[0]?.topMatches[0]?.cleared;
+  expect(again()).toBe(true);
+  await own('Other Person,pep,9\nAnn Example,pep,1\n');
+  await buildNames(deps);
+  expect(again()).toBe(true);
+  writeFileSync(join(dataDir, 'own.csv'), 'name,list,id,aliases\nAnn Example,pep,1,A. Example\n');
+  await importNameFiles({ source: 'people', files: [join(dataDir, 'own.csv')], force: true }, deps);
+  await buildNames(deps);
+  expect(again()).toBe(false);
+});
+
+it('an entity has the same version whatever the order of what it is made of', () => {
+  const name = (text: string) => ({ text, kind: 'alias' as const, weak: false, script: null });
+  const entity: NameEntity = {
+    entityId: '1',
+    list: 'EU',
+    listType: 'sanctions',
+    schema: 'Person',
+    names: [name('A'), name('B')],
+    birthDates: ['1970', '1971'],
+    countries: ['DE', 'FR'],
+    programs: [],
+    listedAt: null,
+    delistedAt: null,
+    sourceUrl: null,
+  };
+  const turned = {
+    ...entity,
+    names: [name('B'), name('A')],
+    birthDates: ['1971', '1970'],
+    countries: ['FR', 'DE'],
+  };
+  expect(versionOf(turned)).toBe(versionOf(entity));
+  expect(versionOf({ ...entity, birthDates: ['1970'] })).not.toBe(versionOf(entity));
+});
+
+it('refuses what no list could match, naming where it stands', () => {
+  for (const [name, words] of [
+    ['', 'is empty'],
+    [' \u00a0 ', 'is empty'],
+    ['a\u0000b', 'control character'],
+    ['a\nb', 'control character'],
+    ['x'.repeat(301), 'at most 300 characters'],
+    ['\ud800', 'not valid Unicode'],
+    ['--- !', 'no letter'],
+  ] as const) {
+    expect(() => requireName(name, 'names[3].name')).toThrow(words);
+    expect(() => requireName(name, 'names[3].name')).toThrow('names[3].name');
+  }
+  for (const name of ['x'.repeat(300), '李', 'M.', '7']) expect(() => requireName(name, 'n')).not.toThrow();
+});
