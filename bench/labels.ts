@@ -126,7 +126,7 @@ async function measureBuild(csv: string, folder: string): Promise<BuildResult> {
         throw new Error(`Line ${line} is not plain: ${text}`);
       },
     },
-    { segment, writeAddressKey },
+    { segment },
   );
   await segment.close();
   const imported = systemClock.monotonic();

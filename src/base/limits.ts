@@ -172,4 +172,48 @@ export const LIMITS = {
   poolSlots: 64,
   /** A bulk answer of 100 well-labelled addresses is about 100 KB; longer ones are copied. Untouched slots cost no memory. */
   poolSlotBytes: 256 * 1024,
+  /** Rows of one file of a register: FinCEN's list, the largest, has 25,000. */
+  registerRowsMax: 500_000,
+  /** Files of one register: a file a day for five years. */
+  registerFilesMax: 2_000,
+  /** Trigrams counted to answer one misspelt name: 20,000 take 0.1 ms, and the rarest, which decide, come first. */
+  registerPostingsMax: 20_000,
+  /** Names measured letter by letter for one misspelt name. */
+  registerCandidatesMax: 64,
+  /** A name that is longer names no exchange: the longest legal name of the real registers has 90 characters. */
+  exchangeNameMax: 200,
+  /** Answers about exchanges kept as bytes: 5 KB each. */
+  exchangeAnswersKept: 2_000,
+  /** NIST SP 800-63B asks for 8 characters at least; ten resist guessing at the rate that attempts are limited to. */
+  passwordCharsMin: 10,
+  /** A passphrase of twenty words; scrypt hashes any length, and longer texts only cost time. */
+  passwordCharsMax: 256,
+  /** Passwords that are checked at once: each takes a thread about 0.2 s and 32 MiB, and screenings wait behind it. */
+  passwordDerivationsMax: 8,
+  /** How long failed attempts are counted. */
+  attemptWindowMs: 15 * 60_000,
+  /** Failed attempts at one account in that time: a person who forgot needs fewer. */
+  attemptsPerAccountMax: 10,
+  /** Failed attempts from one client address in that time: an office behind one address needs fewer. */
+  attemptsPerAddressMax: 50,
+  /** Accounts and addresses whose attempts are counted at once: about 150 bytes each, 15 MB. */
+  attemptWindowsMax: 100_000,
+  /** Decisions: a session ends after this. */
+  sessionMs: 12 * 3_600_000,
+  /** A letter that confirms a mail address may lie in a letter box for a day. */
+  verifyTokenMs: 24 * 3_600_000,
+  /** A letter that gives a new password should be used at once. */
+  resetTokenMs: 3_600_000,
+  /** RFC 5321: the longest path of a mail address. */
+  emailCharsMax: 254,
+  /** Letters on their way to the mail server at once: each holds a connection. */
+  lettersInFlightMax: 32,
+  /** A mail server that does not answer one step for this long is down. */
+  smtpStepMs: 15_000,
+  /** Who, from where and details of one entry of the audit log: texts for reading. */
+  auditTextMax: 200,
+  /** Keys of one account: listed in one answer of 60 KB. Operators may go beyond on the command line. */
+  keysPerAccountMax: 200,
+  /** Stripe's own tolerance: a signature older than this, or from further ahead, is refused. */
+  webhookToleranceMs: 300_000,
 } as const;

@@ -1,7 +1,6 @@
 /** The quick way through a large plain CSV of a user's own labels: whole rows are read as records only where they are new. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
-import { writeAddressKey } from '../chains/address/parse.ts';
 import { splitCsvRow } from '../sources/csv.ts';
 import { readTextHead } from '../sources/open.ts';
 import { type OwnMapping, parseOwnHeader } from '../sources/own/columns.ts';
@@ -116,7 +115,7 @@ export async function importOwnCsv(options: OwnCsvOptions, deps: OwnCsvDeps): Pr
       onProgress,
       ...(signal ? { signal } : {}),
     },
-    { segment, writeAddressKey },
+    { segment },
   );
   return records + stats.rows - stats.slowRows;
 }

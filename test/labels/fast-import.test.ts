@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -43,7 +43,7 @@ async function run(csv: string): Promise<Outcome> {
       },
       slowRow: (row, line) => slow.push([row, line]),
     },
-    { segment, writeAddressKey },
+    { segment },
   );
   // One label more, so that there is always something to build.
   const padding = new Uint8Array(22).fill(9);
@@ -66,6 +66,85 @@ async function run(csv: string): Promise<Outcome> {
 }
 
 const HEADER = 'address,chain,name,first_seen,last_seen\n';
+
+describe('the fast import of CSV on several threads', () => {
+  /** Four windows and a half: rows that share, rows of their own, quotes with line feeds, faults, late rests, CR LF. */
+  const mixed = (): string => {
+    let csv = HEADER;
+    for (let n = 0; csv.length < 18 * 1024 * 1024; n++) {
+      const name = n % 7 === 0 ? `Own ${n % 20_011}` : `Exchange ${n % 3}`;
+      if (n % 1_009 === 0) csv += `${address(n)},ETH,"Quoted,\n${n}",,\r\n`;
+      else if (n % 1_013 === 0) csv += `${address(n)},ETH,${name},2020-02-30,\n`;
+      else if (n % 1_019 === 0) csv += `no address ${n},ETH,${name},,\n`;
+      else if (n % 1_021 === 0) csv += `${address(n)},ETH,refused,,\n`;
+      else csv += `${address(n)},ETH,${name},2020-01-0${1 + (n % 9)},${n % 2 === 0 ? '' : '2021-03-04'}\n`;
+    }
+    return csv;
+  };
+
+  async function segmentOf(path: string, threads: number) {
+    const segment = createSegmentWriter(join(folder, `threads-${threads}`));
+    const slow: string[] = [];
+    const stats = await importPlainCsv(
+      {
+        path,
+        columns: COLUMNS,
+        threads,
+        resolve: (fields) =>
+          fields[2] === 'refused' ? null : { chain: 'ETH', template: template(fields[2] as string) },
+        slowRow: (row, line) => slow.push(`${line} ${row}`),
+      },
+      { segment },
+    );
+    const { recordsSha256, labels } = await segment.close();
+    return {
+      stats,
+      slow,
+      labels,
+      recordsSha256,
+      templates: readFileSync(join(folder, `threads-${threads}.templates`), 'utf8'),
+    };
+  }
+
+  it('gives byte for byte what one thread gives', async () => {
+    const path = join(folder, 'mixed.csv');
+    writeFileSync(path, mixed());
+    const alone = await segmentOf(path, 0);
+    expect(alone.slow.length).toBeGreaterThan(500);
+    expect(alone.labels).toBe(alone.stats.rows - alone.stats.slowRows);
+    const lines = readFileSync(path, 'utf8').split('\n');
+    for (const told of alone.slow) {
+      const line = Number(told.split(' ', 1)[0]);
+      const text = told.slice(`${line} `.length);
+      expect(lines.slice(line - 1, line - 1 + text.split('\n').length).join('\n')).toBe(
+        text.includes('Quoted') ? `${text}\r` : text,
+      );
+    }
+    expect(await segmentOf(path, 1)).toEqual(alone);
+    expect(await segmentOf(path, 3)).toEqual(alone);
+  }, 60_000);
+
+  it('ends with the error of the caller, and with that of a row that never ends', async () => {
+    const path = join(folder, 'broken.csv');
+    writeFileSync(path, `${mixed()}${'x'.repeat(5 * 1024 * 1024)}`);
+    await expect(segmentOf(path, 2)).rejects.toMatchObject({ code: 'INVALID_FILE' });
+    const segment = createSegmentWriter(join(folder, 'refusing'));
+    const refusing = importPlainCsv(
+      {
+        path,
+        columns: COLUMNS,
+        threads: 2,
+        resolve: () => {
+          throw new Error('no such thing');
+        },
+        slowRow: () => undefined,
+      },
+      { segment },
+    );
+    await expect(refusing).rejects.toThrow('no such thing');
+    segment.abort();
+  }, 60_000);
+});
 
 describe('the fast import of CSV', () => {
   it('reads every row, and asks once for what rows share', async () => {

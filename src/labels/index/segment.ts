@@ -51,6 +51,8 @@ export interface SegmentWriter {
     firstSeenDay: number,
     lastSeenDay: number,
   ): void;
+  /** Adds `count` whole records whose slots are written already: see SEGMENT_RECORD_WORDS. */
+  addRecords(words: Int32Array, count: number): void;
   /** Makes the segment durable and visible. Nothing of it exists before. */
   close(): Promise<SegmentStats>;
   /** Gives up: removes what was written. */
@@ -112,6 +114,14 @@ export function createSegmentWriter(path: string): SegmentWriter {
       filled += SEGMENT_RECORD_WORDS;
       labels++;
       if (filled === chunk.length) flush();
+    },
+
+    addRecords(words, count) {
+      flush();
+      const bytes = new Uint8Array(words.buffer, words.byteOffset, count * RECORD_BYTES);
+      digest.update(bytes);
+      writeWhole(file, bytes);
+      labels += count;
     },
 
     async close() {

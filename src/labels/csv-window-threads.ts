@@ -1,0 +1,152 @@
+/**
+ * Who reads the windows of a fast import: the calling thread, or threads of their own that share the windows' memory. Both are
+ * asked the same way, and give the same.
+ */
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { messageOf } from '../base/errors.ts';
+import { workerUrl } from '../base/paths.ts';
+import { type FastColumns, WINDOW_SLACK_BYTES, WindowReader, type WindowResult } from './csv-window.ts';
+
+/** Room for one window, and the work on what stands in it. */
+export interface WindowSlot {
+  readonly bytes: Buffer;
+  readonly thread: number;
+  /** Number of the slot among those of its thread. */
+  readonly number: number;
+  /** Settles when the window is done with; to be set by whoever fills the slot. */
+  done: Promise<unknown>;
+}
+
+/** Fresh rests of a window, as WindowReader.takeFresh names them. */
+type Fresh = Uint8Array<ArrayBuffer> | null;
+type Answers = Int32Array<ArrayBuffer> | null;
+
+export interface SlotReader {
+  /** To be used in turn. */
+  readonly slots: readonly WindowSlot[];
+  /** Reads the window in a slot. Windows of a thread finish in the order in which they began. */
+  begin(slot: WindowSlot, length: number, header: boolean): Promise<Fresh>;
+  finish(slot: WindowSlot, answers: Answers): Promise<WindowResult>;
+  close(): Promise<void>;
+}
+
+/** Reads on the calling thread, a window at a time, and lets the event loop have its turn after each. */
+export function createInlineReader(columns: FastColumns, windowBytes: number): SlotReader {
+  const reader = new WindowReader(columns);
+  const bytes = Buffer.alloc(windowBytes + WINDOW_SLACK_BYTES);
+  return {
+    slots: [{ bytes, thread: 0, number: 0, done: Promise.resolve() }],
+    async begin(slot, length, header) {
+      await new Promise((resume) => setImmediate(resume));
+      reader.begin(slot.bytes, length, header);
+      return reader.takeFresh();
+    },
+    finish(_slot, answers) {
+      if (answers) reader.explain(answers);
+      return Promise.resolve(reader.finish());
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** One is read while one waits for its answers and one for its records to be taken. */
+const SLOTS_PER_THREAD = 3;
+
+/** What a thread starts with. */
+export interface WindowThreadJob {
+  readonly columns: FastColumns;
+  readonly slots: readonly SharedArrayBuffer[];
+  readonly port: MessagePort;
+}
+
+type Request =
+  | { readonly type: 'begin'; readonly slot: number; readonly length: number; readonly header: boolean }
+  | { readonly type: 'finish'; readonly answers: Answers };
+
+/** Answers come in the order of the requests. */
+type Reply =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string };
+
+/** Reads on `threads` threads. */
+export function createThreadReader(columns: FastColumns, windowBytes: number, threads: number): SlotReader {
+  const slots: WindowSlot[] = [];
+  const members = Array.from({ length: threads }, () => {
+    const buffers = Array.from(
+      { length: SLOTS_PER_THREAD },
+      () => new SharedArrayBuffer(windowBytes + WINDOW_SLACK_BYTES),
+    );
+    return { buffers, ...startThread(columns, buffers) };
+  });
+  // Neighbouring windows go to different threads.
+  for (let number = 0; number < SLOTS_PER_THREAD; number++) {
+    for (const [thread, { buffers }] of members.entries()) {
+      const bytes = Buffer.from(buffers[number] as SharedArrayBuffer);
+      slots.push({ bytes, thread, number, done: Promise.resolve() });
+    }
+  }
+  const ask = <T>(slot: WindowSlot, request: Request): Promise<T> =>
+    (members[slot.thread] as (typeof members)[number]).ask(request) as Promise<T>;
+  return {
+    slots,
+    begin: (slot, length, header) => ask(slot, { type: 'begin', slot: slot.number, length, header }),
+    finish: (slot, answers) => ask(slot, { type: 'finish', answers }),
+    async close() {
+      await Promise.all(members.map(({ worker }) => worker.terminate()));
+    },
+  };
+}
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+function startThread(columns: FastColumns, slots: readonly SharedArrayBuffer[]) {
+  const { port1, port2 } = new MessageChannel();
+  const job: WindowThreadJob = { columns, slots, port: port2 };
+  const worker = new Worker(workerUrl('label-import'), { workerData: job, transferList: [port2] });
+  const waiting: Waiting[] = [];
+  let failure: Error | null = null;
+  const fail = (error: Error): void => {
+    failure ??= error;
+    for (const { reject } of waiting.splice(0)) reject(failure);
+  };
+  worker.on('error', fail);
+  worker.on('exit', (code) => fail(new Error(`A thread of the import ended with ${code}.`)));
+  port1.on('message', (reply: Reply) => {
+    const first = waiting.shift();
+    if (reply.ok) first?.resolve(reply.value);
+    else first?.reject(new Error(reply.message));
+  });
+  const ask = (request: Request): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      if (failure) return reject(failure);
+      waiting.push({ resolve, reject });
+      port1.postMessage(request);
+    });
+  return { worker, ask };
+}
+
+/** The thread's side: answers requests until it is ended. */
+export function runWindowThread({ columns, slots, port }: WindowThreadJob): void {
+  const reader = new WindowReader(columns);
+  const windows = slots.map((slot) => Buffer.from(slot));
+  const reply = (value: unknown, transfer: readonly ArrayBuffer[]): void =>
+    port.postMessage({ ok: true, value } satisfies Reply, transfer);
+  port.on('message', (request: Request) => {
+    try {
+      if (request.type === 'begin') {
+        reader.begin(windows[request.slot] as Buffer, request.length, request.header);
+        const fresh = reader.takeFresh();
+        reply(fresh, fresh ? [fresh.buffer] : []);
+      } else {
+        if (request.answers) reader.explain(request.answers);
+        const result = reader.finish();
+        reply(result, [result.records.buffer]);
+      }
+    } catch (error) {
+      port.postMessage({ ok: false, message: messageOf(error) } satisfies Reply);
+    }
+  });
+}

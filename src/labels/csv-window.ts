@@ -1,0 +1,450 @@
+/**
+ * The kernel of the fast import: reads whole rows of a plain CSV out of a window of bytes into records of a segment. It runs on
+ * the main thread for small files and on several threads for large ones, and its outcome is the same however windows are dealt.
+ */
+import { LIMITS } from '../base/limits.ts';
+import { writeAddressKey } from '../chains/address/parse.ts';
+import { CHAINS, type ChainId } from '../chains/registry.ts';
+import { dayFromBytes, NO_DAY } from './index/days.ts';
+import { SEGMENT_RECORD_WORDS } from './index/segment.ts';
+import { SLOT_WORDS, writeSlot } from './index/slot.ts';
+
+/** Zero-based columns that are read apart from the rest; -1 where the file has none. */
+export interface FastColumns {
+  readonly count: number;
+  readonly address: number;
+  readonly firstSeen: number;
+  readonly lastSeen: number;
+}
+
+/** A row that needs the slower path. */
+export interface SlowRow {
+  readonly text: string;
+  /** Line feeds of the window before the row. */
+  readonly line: number;
+}
+
+export interface WindowResult {
+  /** Records of the rows that went the fast way, in the order of the rows: see SEGMENT_RECORD_WORDS. */
+  readonly records: Int32Array<ArrayBuffer>;
+  readonly count: number;
+  /** In the order of their lines. */
+  readonly slow: readonly SlowRow[];
+  /** Rows that are not empty, the header not counted. */
+  readonly rows: number;
+  /** Line feeds of the window. */
+  readonly lines: number;
+}
+
+/** Bytes that must be readable behind a window: rows are read a word at a time. */
+export const WINDOW_SLACK_BYTES = 8;
+/** The longest key of the 36 chains is well below the longest address text. */
+const KEY_BYTES_MAX = LIMITS.addressTextMax;
+
+const COMMA = 44;
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+const QUOTE = 34;
+
+const isApart = ({ address, firstSeen, lastSeen }: FastColumns, column: number): boolean =>
+  column === address || column === firstSeen || column === lastSeen;
+
+/** The columns that make the rest of a row, in order: what the texts of `takeFresh` hold between their commas. */
+export const restColumns = (columns: FastColumns): readonly number[] =>
+  Array.from({ length: columns.count }, (_, column) => column).filter((column) => !isApart(columns, column));
+
+/** Words of a row that waits for the answer about its rest. */
+const WAITING_WORDS = 8;
+
+/** A window between its two halves. */
+interface OpenWindow {
+  readonly bytes: Buffer;
+  records: Int32Array<ArrayBuffer>;
+  /** Records that have a place; those of rows that turn out to be slow stay empty. */
+  placed: number;
+  empty: number;
+  /** Rows whose rest is not known yet: record, rest, start and end of address, days, start and end of row, line. */
+  waiting: number[];
+  slow: SlowRow[];
+  rows: number;
+  lines: number;
+}
+
+/**
+ * Reads windows: `begin` takes in all rows, `takeFresh` names what nobody has explained yet, `explain` brings the answers, `finish`
+ * gives the records. Windows finish in the order they began; several may be open.
+ */
+export class WindowReader {
+  private readonly columns: FastColumns;
+  private readonly rests: RestTable;
+  /** Where each column of the last row begins; one more for its end. */
+  private readonly starts: Int32Array;
+  private readonly key = new Uint8Array(KEY_BYTES_MAX);
+  private readonly open: OpenWindow[] = [];
+  private found = 0;
+  private plain = true;
+
+  constructor(columns: FastColumns) {
+    this.columns = columns;
+    this.starts = new Int32Array(columns.count + 2);
+    this.rests = new RestTable(columns);
+  }
+
+  /** Reads the rows in `bytes[0, length)`, which ends with the line feed of a row; the first is left out where it is the header. */
+  begin(bytes: Buffer, length: number, header: boolean): void {
+    const view = viewOf(bytes);
+    const window: OpenWindow = {
+      bytes,
+      records: new Int32Array(Math.max(64, length >>> 7) * SEGMENT_RECORD_WORDS),
+      placed: 0,
+      empty: 0,
+      waiting: [],
+      slow: [],
+      rows: 0,
+      lines: 0,
+    };
+    const { starts, columns } = this;
+    let skip = header;
+    for (let at = 0; at < length; ) {
+      const start = at;
+      let end = this.scan(bytes, view, start);
+      if (!this.plain) end = quotedRowEnd(bytes, start);
+      at = end + 1;
+      const textEnd = end > start && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end;
+      if (!skip && textEnd > start) {
+        window.rows++;
+        if (this.found === columns.count) starts[columns.count] = textEnd + 1;
+        if (!this.plain || this.found !== columns.count || !this.takeFast(window, view, start, textEnd)) {
+          this.takeSlowly(window, start, textEnd, window.lines);
+        }
+      }
+      skip = false;
+      window.lines += this.plain ? 1 : countLines(bytes, start, at);
+    }
+    this.open.push(window);
+  }
+
+  /** The rests that are new since the last call, a line each in UTF-8, every column of theirs followed by a comma; null for none. */
+  takeFresh(): Uint8Array<ArrayBuffer> | null {
+    return this.rests.takeFresh();
+  }
+
+  /** Takes chain number and template (or REFUSED) of the rests that the oldest unanswered `takeFresh` named, in their order. */
+  explain(answers: Int32Array): void {
+    this.rests.explain(answers);
+  }
+
+  /** Ends the window that was begun first of those open. */
+  finish(): WindowResult {
+    const window = this.open.shift();
+    if (!window) throw new Error('No window is open.');
+    const { waiting, records } = window;
+    for (let at = 0; at < waiting.length; at += WAITING_WORDS) {
+      const [record, rest, start, end, days, rowStart, rowEnd, line] = waiting.slice(
+        at,
+        at + WAITING_WORDS,
+      ) as [number, number, number, number, number, number, number, number];
+      if (
+        this.rests.templateOf(rest) !== REFUSED &&
+        this.writeRecord(window, record, rest, start, end, days)
+      ) {
+        continue;
+      }
+      window.empty++;
+      this.takeSlowly(window, rowStart, rowEnd, line);
+    }
+    if (waiting.length > 0) window.slow.sort((a, b) => a.line - b.line);
+    const count = window.empty === 0 ? window.placed : closeGaps(records, window.placed);
+    return { records, count, slow: window.slow, rows: window.rows, lines: window.lines };
+  }
+
+  /** Position of the line feed that ends the row at `from`; `plain` is false where a quote stands before it. */
+  private scan(bytes: Buffer, view: DataView, from: number): number {
+    const { starts } = this;
+    const last = starts.length - 1;
+    let column = 0;
+    starts[0] = from;
+    for (let at = from; ; ) {
+      const word = view.getInt32(at, true);
+      // The top bit of every byte below '-': comma, quote, line feed and a few others; exact in the lowest one found.
+      const low = (word - 0x2d2d2d2d) & ~word & 0x80808080;
+      if (low === 0) {
+        at += 4;
+        continue;
+      }
+      at += (31 - Math.clz32(low & -low)) >>> 3;
+      const byte = bytes[at] as number;
+      if (byte === COMMA) {
+        column++;
+        if (column < last) starts[column] = at + 1;
+      } else if (byte === LINE_FEED) {
+        this.found = column + 1;
+        this.plain = true;
+        return at;
+      } else if (byte === QUOTE) {
+        this.plain = false;
+        return -1;
+      }
+      at++;
+    }
+  }
+
+  private takeSlowly({ bytes, slow }: OpenWindow, start: number, end: number, line: number): void {
+    slow.push({ text: bytes.toString('utf8', start, end), line });
+  }
+
+  /** Takes the plain row [rowStart, rowEnd) whose columns stand in `starts`; false where it needs the slower path. */
+  private takeFast(window: OpenWindow, view: DataView, rowStart: number, rowEnd: number): boolean {
+    const { starts, columns, rests } = this;
+    const first = this.dayOf(window.bytes, columns.firstSeen);
+    const last = this.dayOf(window.bytes, columns.lastSeen);
+    if (first < 0 || last < 0) return false;
+    const rest = rests.find(window.bytes, view, starts);
+    if (rest === NO_REST) return false;
+    const template = rests.templateOf(rest);
+    if (template === REFUSED) return false;
+    const start = starts[columns.address] as number;
+    const end = (starts[columns.address + 1] as number) - 1;
+    const days = first | (last << 16);
+    const record = window.placed;
+    if ((record + 1) * SEGMENT_RECORD_WORDS > window.records.length) {
+      const larger = new Int32Array(window.records.length * 2);
+      larger.set(window.records);
+      window.records = larger;
+    }
+    if (template === UNEXPLAINED) {
+      window.waiting.push(record, rest, start, end, days, rowStart, rowEnd, window.lines);
+    } else if (!this.writeRecord(window, record, rest, start, end, days)) {
+      return false;
+    }
+    window.placed++;
+    return true;
+  }
+
+  /** Writes the record of an address; false where it does not parse, and for zero addresses: the slower path decides those. */
+  private writeRecord(
+    { bytes, records }: OpenWindow,
+    record: number,
+    rest: number,
+    start: number,
+    end: number,
+    days: number,
+  ): boolean {
+    const { key, rests } = this;
+    const length = writeAddressKey(rests.chainOf(rest), bytes, start, end, key, 0);
+    if (
+      length < 6 ||
+      ((key[2] as number) | (key[3] as number) | (key[4] as number) | (key[5] as number)) === 0
+    )
+      return false;
+    const at = record * SEGMENT_RECORD_WORDS;
+    writeSlot(key, 0, length, records, at);
+    records[at + SLOT_WORDS] = rests.templateOf(rest);
+    records[at + SLOT_WORDS + 1] = days;
+    return true;
+  }
+
+  /** Day of a date column: NO_DAY where it is empty or absent, -1 where it is no plain date. */
+  private dayOf(bytes: Buffer, column: number): number {
+    if (column < 0) return NO_DAY;
+    const start = this.starts[column] as number;
+    const length = (this.starts[column + 1] as number) - 1 - start;
+    if (length === 0) return NO_DAY;
+    return length === 10 ? dayFromBytes(bytes, start) : -1;
+  }
+}
+
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+
+/** Where the row that starts at `from` ends, quotes respected. The window ends with such an end. */
+function quotedRowEnd(bytes: Uint8Array, from: number): number {
+  let quoted = false;
+  for (let at = from; ; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) quoted = !quoted;
+    else if (byte === LINE_FEED && !quoted) return at;
+  }
+}
+
+function countLines(bytes: Uint8Array, from: number, to: number): number {
+  let lines = 0;
+  for (let at = from; at < to; at++) if (bytes[at] === LINE_FEED) lines++;
+  return lines;
+}
+
+/** Moves records together where some stayed empty: the chain byte of a key is never zero. Returns how many there are. */
+function closeGaps(records: Int32Array, placed: number): number {
+  let count = 0;
+  for (let record = 0; record < placed; record++) {
+    const at = record * SEGMENT_RECORD_WORDS;
+    if (records[at] === 0) continue;
+    if (count < record) records.copyWithin(count * SEGMENT_RECORD_WORDS, at, at + SEGMENT_RECORD_WORDS);
+    count++;
+  }
+  return count;
+}
+
+const NO_REST = -1;
+/** Answer about a rest whose rows all go the slower way. */
+export const REFUSED = -1;
+const UNEXPLAINED = -2;
+
+/** Words of a rest: where its bytes begin in the arena, how many they are, chain number, template. */
+const REST_WORDS = 4;
+const LENGTH = 1;
+const CHAIN = 2;
+const TEMPLATE = 3;
+
+const CHAIN_IDS: readonly ChainId[] = CHAINS.map((chain) => chain.id);
+
+/** What stood beside address and dates in the rows seen so far: an open hash table over an arena of bytes. */
+class RestTable {
+  /** First and last column of each run of columns that belong to the rest. */
+  private readonly runs: (readonly [first: number, last: number])[] = [];
+  /** Hash and number plus one of a rest; zero where the place is free. */
+  private places = new Int32Array(1 << 17);
+  private rests = new Int32Array(REST_WORDS << 12);
+  private size = 0;
+  private arena = Buffer.alloc(1 << 20);
+  private arenaView = viewOf(this.arena);
+  private arenaEnd = 0;
+  private freshFrom = 0;
+  private explained = 0;
+  private hash = 0;
+
+  constructor(columns: FastColumns) {
+    for (const column of restColumns(columns)) {
+      const run = this.runs.at(-1);
+      if (run && run[1] === column - 1) this.runs[this.runs.length - 1] = [run[0], column];
+      else this.runs.push([column, column]);
+    }
+  }
+
+  templateOf(rest: number): number {
+    return this.rests[rest * REST_WORDS + TEMPLATE] as number;
+  }
+
+  chainOf(rest: number): ChainId {
+    return CHAIN_IDS[this.rests[rest * REST_WORDS + CHAIN] as number] as ChainId;
+  }
+
+  /** The number of the rest of the row whose columns start at `starts`; NO_REST where the table is full. */
+  find(bytes: Buffer, view: DataView, starts: Int32Array): number {
+    const length = this.measure(view, starts);
+    const { hash, places } = this;
+    const mask = (places.length >>> 1) - 1;
+    for (let place = hash & mask; ; place = (place + 1) & mask) {
+      const rest = (places[2 * place + 1] as number) - 1;
+      if (rest < 0) break;
+      if (places[2 * place] === hash && this.isSame(rest, length, view, starts)) return rest;
+    }
+    // A file whose rows share nothing gains nothing here: it goes row by row once the table is full.
+    return this.size < LIMITS.labelTemplatesMax ? this.add(bytes, length, starts) : NO_REST;
+  }
+
+  /** Hashes the rest, a word at a time, into `hash`; returns its length in the arena. */
+  private measure(view: DataView, starts: Int32Array): number {
+    let hash = 0x811c9dc5 | 0;
+    let length = 0;
+    for (const [first, last] of this.runs) {
+      const from = starts[first] as number;
+      // Neighbouring columns in one go, commas and all: the end of each run is the comma behind it.
+      const bytes = (starts[last + 1] as number) - 1 - from;
+      const whole = from + (bytes & ~3);
+      for (let at = from; at < whole; at += 4) {
+        hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1);
+        hash ^= hash >>> 15;
+      }
+      hash = Math.imul(hash ^ tail(view, whole, bytes & 3), 0x85ebca6b);
+      hash ^= hash >>> 13;
+      length += bytes + 1;
+    }
+    this.hash = Math.imul(hash, 0xc2b2ae35) ^ (hash >>> 16);
+    return length;
+  }
+
+  private isSame(rest: number, length: number, view: DataView, starts: Int32Array): boolean {
+    const { arenaView } = this;
+    if (this.rests[rest * REST_WORDS + LENGTH] !== length) return false;
+    let kept = this.rests[rest * REST_WORDS] as number;
+    for (const [first, last] of this.runs) {
+      const from = starts[first] as number;
+      const bytes = (starts[last + 1] as number) - 1 - from;
+      const whole = bytes & ~3;
+      for (let at = 0; at < whole; at += 4) {
+        if (arenaView.getInt32(kept + at, true) !== view.getInt32(from + at, true)) return false;
+      }
+      if (tail(arenaView, kept + whole, bytes & 3) !== tail(view, from + whole, bytes & 3)) return false;
+      kept += bytes;
+      if (this.arena[kept++] !== COMMA) return false;
+    }
+    return true;
+  }
+
+  private add(bytes: Buffer, length: number, starts: Int32Array): number {
+    const { hash } = this;
+    if (this.arenaEnd + length + 1 + WINDOW_SLACK_BYTES > this.arena.length) {
+      const larger = Buffer.alloc((this.arena.length + length) * 2);
+      this.arena.copy(larger, 0, 0, this.arenaEnd);
+      this.arena = larger;
+      this.arenaView = viewOf(larger);
+    }
+    const rest = this.size++;
+    const at = rest * REST_WORDS;
+    if (at + REST_WORDS > this.rests.length) {
+      const larger = new Int32Array(this.rests.length * 2);
+      larger.set(this.rests);
+      this.rests = larger;
+    }
+    this.rests[at] = this.arenaEnd;
+    this.rests[at + LENGTH] = length;
+    this.rests[at + TEMPLATE] = UNEXPLAINED;
+    for (const [first, last] of this.runs) {
+      const from = starts[first] as number;
+      const end = (starts[last + 1] as number) - 1;
+      bytes.copy(this.arena, this.arenaEnd, from, end);
+      this.arenaEnd += end - from;
+      this.arena[this.arenaEnd++] = COMMA;
+    }
+    this.arena[this.arenaEnd++] = LINE_FEED;
+    if (this.size * 4 > this.places.length) this.grow();
+    this.settle(hash, rest);
+    return rest;
+  }
+
+  private settle(hash: number, rest: number): void {
+    const { places } = this;
+    const mask = (places.length >>> 1) - 1;
+    let place = hash & mask;
+    while (places[2 * place + 1] !== 0) place = (place + 1) & mask;
+    places[2 * place] = hash;
+    places[2 * place + 1] = rest + 1;
+  }
+
+  private grow(): void {
+    const before = this.places;
+    this.places = new Int32Array(before.length * 4);
+    for (let at = 0; at < before.length; at += 2) {
+      const numbered = before[at + 1] as number;
+      if (numbered !== 0) this.settle(before[at] as number, numbered - 1);
+    }
+  }
+
+  takeFresh(): Uint8Array<ArrayBuffer> | null {
+    if (this.freshFrom === this.arenaEnd) return null;
+    const fresh = Uint8Array.from(this.arena.subarray(this.freshFrom, this.arenaEnd));
+    this.freshFrom = this.arenaEnd;
+    return fresh;
+  }
+
+  explain(answers: Int32Array): void {
+    for (let at = 0; at < answers.length; at += 2, this.explained++) {
+      this.rests[this.explained * REST_WORDS + CHAIN] = answers[at] as number;
+      this.rests[this.explained * REST_WORDS + TEMPLATE] = answers[at + 1] as number;
+    }
+  }
+}
+
+/** The last `left` (0 to 3) bytes of a run as a word. */
+const tail = (view: DataView, at: number, left: number): number =>
+  left === 0 ? 0 : view.getInt32(at, true) & (0xffffff >>> (24 - 8 * left));
