@@ -16,11 +16,14 @@ import type { Readiness, UseCases } from './http/ports.ts';
 import { createPool, type WorkerPool } from './jobs/pool.ts';
 import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from './labels/build-index.ts';
 import { type ListFreshness, openFreshness } from './labels/freshness.ts';
+import type { ImportDeps } from './labels/import.ts';
 import type { SnapshotSet } from './labels/index/reader.ts';
 import { openSnapshotSet } from './labels/index/snapshot-set.ts';
 import { loadRulebook } from './labels/map.ts';
 import { startRefreshing } from './labels/refresh.ts';
 import { labelsFolderOf, openLabelStore } from './labels/store.ts';
+import { openNameStore } from './names/lists.ts';
+import { ensurePepSeed, importNameFiles, importOfficialNames } from './names/lists-import.ts';
 import { loadPolicy } from './risk/policy.ts';
 import type { ScreeningDeps } from './screening/deps.ts';
 import { createLabelSet, createLabelSetWriter } from './screening/label-set.ts';
@@ -94,11 +97,20 @@ export function openParts(config: Config, version: string): Parts {
     transfers: transferStores.read(),
   });
 
-  const importDeps = { store, rules, clock, log };
+  const nameStore = openNameStore({ dataDir });
+  const nameDeps = { names: nameStore, clock, log };
+  const importDeps: ImportDeps = {
+    store,
+    rules,
+    clock,
+    log,
+    onLists: (read) => importOfficialNames(read, nameDeps),
+  };
 
   async function prepare(): Promise<void> {
     await ensureShipped(importDeps);
     await buildLabelIndex({ snapshotsFolder }, importDeps);
+    await store.locked(() => ensurePepSeed(nameDeps));
   }
 
   function useCases(pool: WorkerPool): UseCases {
@@ -215,6 +227,8 @@ export function openParts(config: Config, version: string): Parts {
       clock,
     },
     syncFrom: config.syncFrom,
+    nameStore,
+    importNames: (request) => store.locked(() => importNameFiles(request, nameDeps)),
     keys: () => access().keys,
     ledger: () => access().ledger(),
     snapshots,

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { type DatasetReport, type ImportReport, importFiles } from '../labels/import.ts';
 import { IMPORT_SOURCES, parseImportSource } from '../labels/import-sources.ts';
+import { NAME_SOURCES, type NameImportReport, parseNameSource } from '../names/lists-import.ts';
 import { answer, type Terminal, table } from './context.ts';
 import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
@@ -45,11 +46,31 @@ export function importLines(datasets: readonly DatasetReport[]): readonly string
   ];
 }
 
+function nameImportLines(reports: readonly NameImportReport[]): readonly string[] {
+  return [
+    ...table([
+      ['LIST', 'STATUS', 'PUBLISHED', 'PARTIES', 'REJECTED', 'PASSED OVER'],
+      ...reports.flatMap((report) =>
+        report.lists.map(({ list, parties }) => [
+          list,
+          report.status,
+          report.publishedAt,
+          String(parties),
+          String(report.rejected),
+          String(report.passedOver),
+        ]),
+      ),
+    ]),
+    ...reports.flatMap((report) => report.rejects.map(({ line, reason }) => `line ${line}: ${reason}`)),
+    'Run `assay index build` to publish what changed.',
+  ];
+}
+
 export function addImportCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('import')
     .description("read files of a publisher's format into the store of labels (then: index build)")
-    .argument('<source>', IMPORT_SOURCES.join(', '))
+    .argument('<source>', [...IMPORT_SOURCES, ...NAME_SOURCES].join(', '))
     .argument('<file...>', 'plain, .gz or .zip; files that belong together (the legacy CSV set) in one call')
     .option('--published <date>', 'publication date of a list whose file does not say it (YYYY-MM-DD)')
     .option('--force', 'accept a list that would delist more than half of its parties')
@@ -64,6 +85,21 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
       ) => {
         const progress = createProgress(terminal);
         try {
+          const nameSource = parseNameSource(sourceText);
+          if (nameSource !== null) {
+            const reports = await parts().importNames({
+              source: nameSource,
+              files,
+              force: options.force ?? false,
+              ...(options.published === undefined ? {} : { published: options.published }),
+              ...(options.dataset === undefined ? {} : { dataset: options.dataset }),
+              onProgress: ({ file, records }) => progress.update(file, records, null, 'records'),
+              signal: terminal.signal,
+            });
+            progress.end();
+            answer(terminal, options.json ?? false, reports, nameImportLines);
+            return;
+          }
           const report: ImportReport = await importFiles(
             {
               source: parseImportSource(sourceText),

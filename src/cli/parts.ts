@@ -4,6 +4,8 @@ import type { Ledger } from '../accounts/ledger.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { ImportDeps } from '../labels/import.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
+import type { NameStore } from '../names/lists.ts';
+import type { NameImportReport, NameImportRequest } from '../names/lists-import.ts';
 import type { BulkFileDeps } from '../screening/bulk-file.ts';
 import type { LabelSetQuery } from '../screening/label-set.ts';
 import type { ScreeningQuery } from '../screening/screen.ts';
@@ -27,6 +29,10 @@ export interface Parts extends ImportDeps {
   readonly bulkDeps: BulkFileDeps;
   /** The mirror that stands in for the publishers; null asks the publishers. */
   readonly syncFrom: string | null;
+  /** The listed parties that names are screened against. */
+  readonly nameStore: NameStore;
+  /** Imports lists of names that are no official sanctions lists; those come with the labels. */
+  importNames(request: NameImportRequest): Promise<readonly NameImportReport[]>;
   keys(): KeyStore;
   ledger(): Ledger;
   /** The published label snapshot. Throws NOT_READY where none was built yet. */
