@@ -1,0 +1,352 @@
+/**
+ * GET /exchange-status: which exchange is meant, where it is registered and how that changed, and which registers were read to
+ * say so. Answers come from memory; a new import is taken in between answers.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Logger } from '../base/log.ts';
+import type { RegistrationStatus } from '../sources/registers/registration.ts';
+import { hostOf, readLei } from '../sources/registers/registration.ts';
+import { loadExchanges, loadRegisterFacts, type Restrictions } from './catalogue.ts';
+import { buildDirectory, type Directory, type Subject, type SubjectRegistration } from './directory.ts';
+import { isTypo, type NameKind } from './name-index.ts';
+import { parseScope, registerCovers, type Scope } from './regions.ts';
+import type { RegisterStore } from './store.ts';
+
+/** One status of a registration, with the dates of the first and the last file that say so. */
+export interface StatusHistory {
+  readonly status: RegistrationStatus;
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+  readonly registeredAs: string;
+  readonly services: readonly string[];
+  readonly passportedTo: readonly string[];
+}
+
+export interface RegistrationAnswer {
+  readonly jurisdiction: string;
+  readonly authority: string;
+  readonly status: RegistrationStatus;
+  readonly registrationId: string | null;
+  readonly registeredAs: string;
+  readonly legalName: string;
+  readonly lei: string | null;
+  /** Row of data/registers.json. */
+  readonly register: string;
+  /** Importer that read it, or `shipped`. */
+  readonly source: string;
+  readonly sourceUrl: string | null;
+  readonly asOf: string;
+  readonly verified: boolean;
+  readonly registeredAt: string | null;
+  readonly endedAt: string | null;
+  readonly services: readonly string[];
+  readonly passportedTo: readonly string[];
+  readonly note: string | null;
+  readonly history: readonly StatusHistory[];
+}
+
+export interface ExchangeStatus {
+  readonly exchange: string;
+  /** Which name of it the question met, and how well: 1 where letters and digits are equal. */
+  readonly matched: {
+    readonly by: NameKind;
+    readonly value: string;
+    readonly exact: boolean;
+    readonly similarity: number;
+  };
+  /** Entity of the labels; null where no label names it. */
+  readonly entityId: string | null;
+  readonly aliases: readonly string[];
+  readonly legalEntities: readonly {
+    readonly name: string;
+    readonly lei: string | null;
+    readonly jurisdiction: string | null;
+    readonly verified: boolean;
+  }[];
+  readonly domains: readonly string[];
+  readonly homeJurisdiction: string | null;
+  /** The filter as it was understood; null without one. */
+  readonly jurisdiction: string | null;
+  readonly registrations: readonly RegistrationAnswer[];
+  readonly totalRegistrations: number;
+  readonly restrictedJurisdictions: readonly string[];
+  /** Where and when the exchange says so; null where nothing sure is known. */
+  readonly restrictions: Omit<Restrictions, 'jurisdictions'> | null;
+  readonly registersChecked: readonly {
+    readonly id: string;
+    readonly jurisdiction: string;
+    readonly asOf: string;
+    readonly records: number;
+  }[];
+  /** Registers of these jurisdictions of which no file was imported: silence about them says nothing. */
+  readonly registersNotRead: readonly string[];
+}
+
+/** Throws NOT_FOUND with the nearest names, INVALID_REQUEST for a name or jurisdiction that is none. */
+export type ExchangeStatusQuery = (name: string, jurisdiction: string | undefined) => ExchangeStatus;
+
+export interface ExchangeStatuses {
+  readonly answer: ExchangeStatusQuery;
+  /** JSON of `answer` as bytes, kept for the next one that asks the same. */
+  readonly answerBytes: (name: string, jurisdiction: string | undefined) => Buffer;
+  /** Takes in what was imported since, in slices between answers. An import that cannot be read leaves the old state and a log line. */
+  refresh(): Promise<void>;
+}
+
+/** Nearest names that a 404 lists. */
+const NEAREST = 5;
+
+/** Opens the directory at the first question or refresh, whichever is first. */
+export function createExchangeStatuses(deps: {
+  readonly store: RegisterStore;
+  readonly log: Logger;
+}): ExchangeStatuses {
+  const { store, log } = deps;
+  let shipped: Parameters<typeof buildDirectory>[0] | null = null;
+  let current: Directory | null = null;
+  let stamp = '';
+  let refreshing = false;
+  let kept = new Map<string, Buffer>();
+
+  function steps(): Generator<void, Directory> {
+    if (shipped === null) {
+      const registers = loadRegisterFacts();
+      shipped = { registers, exchanges: loadExchanges(registers) };
+    }
+    return buildDirectory(shipped, store);
+  }
+
+  function publish(directory: Directory, from: string): Directory {
+    current = directory;
+    stamp = from;
+    kept = new Map();
+    return directory;
+  }
+
+  function now(): Directory {
+    if (current !== null) return current;
+    const from = store.stamp();
+    const building = steps();
+    for (let step = building.next(); ; step = building.next()) {
+      if (step.done === true) return publish(step.value, from);
+    }
+  }
+
+  const answer: ExchangeStatusQuery = (name, jurisdiction) => {
+    const directory = now();
+    const scope = jurisdiction === undefined ? null : parseScope(jurisdiction);
+    const { subject, matched } = find(directory, name);
+    return statusOf(
+      directory,
+      directory.subjects[subject] as Subject,
+      matched,
+      scope,
+      shipped?.registers ?? [],
+    );
+  };
+
+  return {
+    answer,
+    answerBytes(name, jurisdiction) {
+      const directory = now();
+      const key = `${jurisdiction ?? ''}\n${name}`;
+      const known = kept.get(key);
+      if (known !== undefined) return known;
+      const bytes = Buffer.from(JSON.stringify(answer(name, jurisdiction)));
+      if (kept.size >= LIMITS.exchangeAnswersKept) kept.clear();
+      if (directory === current) kept.set(key, bytes);
+      return bytes;
+    },
+    async refresh() {
+      const from = store.stamp();
+      if (refreshing || (current !== null && from === stamp)) return;
+      refreshing = true;
+      try {
+        const building = steps();
+        for (let step = building.next(); ; step = building.next()) {
+          if (step.done === true) {
+            publish(step.value, from);
+            return;
+          }
+          await turn();
+        }
+      } catch (error) {
+        // Asked again only for the next import: what is broken now stays broken until then.
+        stamp = from;
+        log.error({ reason: messageOf(error) }, 'registers could not be read; the former state answers');
+      } finally {
+        refreshing = false;
+      }
+    },
+  };
+}
+
+interface Found {
+  readonly subject: number;
+  readonly matched: ExchangeStatus['matched'];
+}
+
+function find(directory: Directory, text: string): Found {
+  const name = text.trim();
+  if (name === '' || name.length > LIMITS.exchangeNameMax) {
+    throw new AssayError('INVALID_REQUEST', `name: must have 1 to ${LIMITS.exchangeNameMax} characters.`, {
+      field: 'name',
+    });
+  }
+  const exactly = (by: NameKind, value: string, subject: number): Found => ({
+    subject,
+    matched: { by, value, exact: true, similarity: 1 },
+  });
+  const lei = readLei(name);
+  const ofLei = lei === null ? undefined : directory.byLei(lei);
+  if (lei !== null && ofLei !== undefined) return exactly('LEI', lei, ofLei);
+  const [found] = directory.names.exact(name);
+  if (found !== undefined) return exactly(found.kind, found.text, found.subject);
+  const host = hostOf(name);
+  const ofDomain = host === null ? undefined : directory.byDomain(host);
+  if (ofDomain !== undefined) return exactly('DOMAIN', ofDomain.domain, ofDomain.subject);
+  const bare = name.replace(/\s+(?:crypto\s+)?(?:exchange|wallet|global|group)$/i, '');
+  const [withoutWord] = bare === name ? [] : directory.names.exact(bare);
+  if (withoutWord !== undefined) {
+    return {
+      subject: withoutWord.subject,
+      matched: { by: withoutWord.kind, value: withoutWord.text, exact: false, similarity: 1 },
+    };
+  }
+  // Exchanges come before firms in the directory, so that of two names as near the exchange is meant.
+  const near = directory.names.near(name, NEAREST);
+  const [best] = near;
+  if (best !== undefined && isTypo(best)) {
+    const similarity = Math.round(best.similarity * 1000) / 1000;
+    return {
+      subject: best.name.subject,
+      matched: { by: best.name.kind, value: best.name.text, exact: false, similarity },
+    };
+  }
+  const nearest = near.map((hit) => `'${hit.name.text}'`).join(', ');
+  throw new AssayError(
+    'NOT_FOUND',
+    `name: no exchange called '${name.slice(0, 80)}' is known.${nearest === '' ? '' : ` Nearest names: ${nearest}.`}`,
+    { field: 'name' },
+  );
+}
+
+function registrationAnswer(one: SubjectRegistration): RegistrationAnswer {
+  if (one.from === 'shipped') {
+    const { fact } = one;
+    return {
+      jurisdiction: fact.jurisdiction,
+      authority: fact.authority,
+      status: fact.status,
+      registrationId: fact.registrationId,
+      registeredAs: fact.registeredAs,
+      legalName: fact.legalName,
+      lei: null,
+      register: fact.register,
+      source: 'shipped',
+      sourceUrl: fact.sourceUrl,
+      asOf: fact.asOf,
+      verified: fact.verified,
+      registeredAt: fact.registeredAt,
+      endedAt: null,
+      services: [],
+      passportedTo: fact.passportedTo,
+      note: null,
+      history: [],
+    };
+  }
+  const { details, spans, register, source, asOf } = one;
+  const last = spans.at(-1);
+  if (last === undefined) throw new Error(`${details.legalName} stands on ${register} without a status.`);
+  return {
+    jurisdiction: details.jurisdiction,
+    authority: details.authority,
+    status: last.status,
+    registrationId: details.registrationId,
+    registeredAs: last.registeredAs,
+    legalName: details.legalName,
+    lei: details.lei,
+    register,
+    source,
+    sourceUrl: details.sourceUrl,
+    asOf,
+    verified: true,
+    registeredAt: last.registeredAt,
+    endedAt: last.endedAt,
+    services: last.services,
+    passportedTo: last.passportedTo,
+    note: details.note,
+    history: spans.map(({ status, firstSeen, lastSeen, registeredAs, services, passportedTo }) => ({
+      status,
+      firstSeen,
+      lastSeen,
+      registeredAs,
+      services,
+      passportedTo,
+    })),
+  };
+}
+
+/** What is in force first, then by country, then by name. */
+const STANDING: Readonly<Record<RegistrationStatus, number>> = {
+  WARNING: 0,
+  REVOKED: 1,
+  AUTHORISED: 2,
+  REGISTERED: 3,
+  PENDING: 4,
+  WITHDRAWN: 5,
+};
+
+function statusOf(
+  directory: Directory,
+  { name, identity, registrations }: Subject,
+  matched: ExchangeStatus['matched'],
+  scope: Scope | null,
+  registers: readonly { readonly id: string; readonly jurisdiction: string }[],
+): ExchangeStatus {
+  // A registration that is carried into the country that is asked for counts there; of a region only its own do.
+  const counts = ({ jurisdiction, passportedTo }: RegistrationAnswer): boolean =>
+    scope === null ||
+    scope.countries.has(jurisdiction) ||
+    (!scope.region && passportedTo.includes(scope.code));
+  const answers = registrations
+    .map(registrationAnswer)
+    .filter(counts)
+    .sort(
+      (a, b) =>
+        STANDING[a.status] - STANDING[b.status] ||
+        (a.jurisdiction < b.jurisdiction ? -1 : a.jurisdiction > b.jurisdiction ? 1 : 0) ||
+        (a.legalName < b.legalName ? -1 : 1),
+    );
+  const covers = ({ jurisdiction }: { readonly jurisdiction: string }): boolean =>
+    scope === null || registerCovers(jurisdiction, scope);
+  const read = new Set(directory.checked.map((register) => register.id));
+  const restricted = identity?.restrictions ?? null;
+  const details = registrations.flatMap((one) => (one.from === 'file' ? [one.details] : []));
+  const known = new Map(
+    (identity?.legalEntities ?? []).map((entity) => [entity.lei ?? entity.name, entity] as const),
+  );
+  for (const { legalName, lei, jurisdiction } of details) {
+    known.set(lei ?? legalName, { name: legalName, lei, jurisdiction, verified: true });
+  }
+  return {
+    exchange: name,
+    matched,
+    entityId: identity?.entity ?? null,
+    aliases: identity?.aliases ?? [...new Set(details.flatMap((one) => one.tradeNames))],
+    legalEntities: [...known.values()],
+    domains: identity?.domains ?? [...new Set(details.flatMap((one) => one.domains))],
+    homeJurisdiction: identity === null ? (details[0]?.jurisdiction ?? null) : identity.homeJurisdiction,
+    jurisdiction: scope?.code ?? null,
+    registrations: answers,
+    totalRegistrations: answers.length,
+    restrictedJurisdictions: (restricted?.jurisdictions ?? []).filter(
+      (code) => scope === null || scope.countries.has(code),
+    ),
+    restrictions: restricted === null ? null : { sourceUrl: restricted.sourceUrl, asOf: restricted.asOf },
+    registersChecked: directory.checked.filter(covers),
+    registersNotRead: registers.filter((one) => !read.has(one.id) && covers(one)).map((one) => one.id),
+  };
+}

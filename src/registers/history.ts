@@ -1,0 +1,277 @@
+/**
+ * The history of one register as a function of the files that were imported, whatever their order. A firm's status is what the
+ * newest file says of it; a firm that a whole file no longer has is WITHDRAWN from that file's date; an older file adds history only.
+ */
+import { createHash } from 'node:crypto';
+import type { Registration, RegistrationStatus } from '../sources/registers/registration.ts';
+
+/** One imported file of a register. */
+export interface RegisterFile {
+  /** ISO date on which the register read so. */
+  readonly asOf: string;
+  readonly contentHash: string;
+  readonly layout: string;
+  /** The file carries the whole register: what it lacks is off it. */
+  readonly whole: boolean;
+  readonly records: number;
+}
+
+/** What can change of a firm while it stays on the register. */
+export interface FirmState {
+  readonly status: RegistrationStatus;
+  readonly registeredAs: string;
+  readonly registeredAt: string | null;
+  readonly endedAt: string | null;
+  readonly services: readonly string[];
+  readonly passportedTo: readonly string[];
+}
+
+/** Names and places of a firm, from the newest file that has it. */
+export type FirmDetails = Omit<Registration, keyof FirmState | 'type' | 'register' | 'provenance'>;
+
+/** Consecutive files that say the same of a firm: content hash of the first and the last, and the position of the state. */
+export type Run = readonly [from: string, to: string, state: number];
+
+export interface Firm {
+  readonly id: string;
+  readonly details: FirmDetails;
+  readonly states: readonly FirmState[];
+  readonly runs: readonly Run[];
+}
+
+export interface RegisterState {
+  readonly register: string;
+  /** Which importer read it: `esma`, `fincen`, `registers`. */
+  readonly source: string;
+  /** By date, then content. */
+  readonly files: readonly RegisterFile[];
+  readonly firms: readonly Firm[];
+}
+
+export const emptyRegister = (register: string, source: string): RegisterState => ({
+  register,
+  source,
+  files: [],
+  firms: [],
+});
+
+/** One status of a firm, and the dates of the first and the last file that say so. */
+export interface StatusSpan extends FirmState {
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+}
+
+const plain = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
+
+/**
+ * What makes two rows the same registration. A warning is a decision, so its date and site count; any other firm is on a register
+ * once, by its LEI, its number, or its name.
+ */
+export function firmId(row: Registration): string {
+  const who = row.lei ?? row.registrationId ?? plain(row.legalName);
+  const decision = row.status === 'WARNING' ? `|${row.registeredAt ?? ''}|${row.domains[0] ?? ''}` : '';
+  return `${row.jurisdiction}|${who}${decision}`;
+}
+
+const stateOf = (row: Registration): FirmState => ({
+  status: row.status,
+  registeredAs: row.registeredAs,
+  registeredAt: row.registeredAt,
+  endedAt: row.endedAt,
+  services: [...row.services].sort(),
+  passportedTo: [...row.passportedTo].sort(),
+});
+
+const detailsOf = (row: Registration): FirmDetails => ({
+  jurisdiction: row.jurisdiction,
+  authority: row.authority,
+  legalName: row.legalName,
+  tradeNames: row.tradeNames,
+  lei: row.lei,
+  domains: row.domains,
+  registrationId: row.registrationId,
+  note: row.note,
+  sourceUrl: row.sourceUrl,
+});
+
+export interface FirmRow {
+  readonly details: FirmDetails;
+  readonly state: FirmState;
+}
+
+const union = (a: readonly string[], b: readonly string[]): string[] => [...new Set([...a, ...b])];
+const earlier = (a: string | null, b: string | null): string | null =>
+  a === null || b === null ? (a ?? b) : a < b ? a : b;
+
+/** The rows of one file by firm. A firm that stands there twice (two white papers, a later service) is one, with all of it. */
+export function rowsByFirm(rows: Iterable<Registration>): Map<string, FirmRow> {
+  const firms = new Map<string, FirmRow>();
+  for (const row of rows) {
+    const id = firmId(row);
+    const known = firms.get(id);
+    const details = detailsOf(row);
+    const state = stateOf(row);
+    if (known === undefined) {
+      firms.set(id, { details, state });
+      continue;
+    }
+    firms.set(id, {
+      details: {
+        ...known.details,
+        tradeNames: union(known.details.tradeNames, details.tradeNames),
+        domains: union(known.details.domains, details.domains),
+        note: known.details.note ?? details.note,
+      },
+      state: {
+        ...known.state,
+        // One row that goes on is a firm that goes on.
+        status: known.state.status === 'WITHDRAWN' ? state.status : known.state.status,
+        endedAt: known.state.endedAt === null || state.endedAt === null ? null : state.endedAt,
+        registeredAt: earlier(known.state.registeredAt, state.registeredAt),
+        services: union(known.state.services, state.services).sort(),
+        passportedTo: union(known.state.passportedTo, state.passportedTo).sort(),
+      },
+    });
+  }
+  return firms;
+}
+
+const byDate = (a: RegisterFile, b: RegisterFile): number =>
+  a.asOf < b.asOf ? -1 : a.asOf > b.asOf ? 1 : a.contentHash < b.contentHash ? -1 : 1;
+
+const NOT_SEEN = -1;
+
+/** Adds one file. The same file (content and date) twice changes nothing. */
+export function addFile(
+  register: RegisterState,
+  file: RegisterFile,
+  rows: ReadonlyMap<string, FirmRow>,
+): RegisterState {
+  const isSame = (one: RegisterFile): boolean =>
+    one.contentHash === file.contentHash && one.asOf === file.asOf;
+  if (register.files.some(isSame)) return register;
+  const files = [...register.files, file].sort(byDate);
+  const keys = files.map(keyOf);
+  const at = keys.indexOf(keyOf(file));
+  const firms = new Map(register.firms.map((firm) => [firm.id, firm]));
+  const changed: Firm[] = [];
+  for (const firm of register.firms) changed.push(withFile(firm, rows.get(firm.id), files, keys, at));
+  for (const [id, row] of rows) {
+    if (firms.has(id)) continue;
+    const key = keyOf(file);
+    changed.push({ id, details: row.details, states: [row.state], runs: [[key, key, 0]] });
+  }
+  changed.sort((a, b) => (a.id < b.id ? -1 : 1));
+  return { ...register, files, firms: changed };
+}
+
+/** Names a file inside the runs: the same content can come back at a later date. */
+export const keyOf = (file: Pick<RegisterFile, 'asOf' | 'contentHash'>): string =>
+  `${file.asOf}/${file.contentHash.slice(0, 12)}`;
+
+function withFile(
+  firm: Firm,
+  row: FirmRow | undefined,
+  files: readonly RegisterFile[],
+  keys: readonly string[],
+  at: number,
+): Firm {
+  const whole = files[at]?.whole === true;
+  if (row === undefined && !whole) return firm;
+  const seen = new Array<number>(files.length).fill(NOT_SEEN);
+  for (const [from, to, state] of firm.runs) seen.fill(state, keys.indexOf(from), keys.indexOf(to) + 1);
+  const isNewest = seen.findLastIndex((one) => one !== NOT_SEEN) <= at;
+  const states = [...firm.states];
+  let position = NOT_SEEN;
+  if (row !== undefined) {
+    const text = JSON.stringify(row.state);
+    position = states.findIndex((state) => JSON.stringify(state) === text);
+    if (position < 0) position = states.push(row.state) - 1;
+  }
+  seen[at] = position;
+  return {
+    id: firm.id,
+    details: row !== undefined && isNewest ? row.details : firm.details,
+    ...inOrder(states, runsOf(seen, files, keys)),
+  };
+}
+
+/** Runs of equal states; a file that is not whole and lacks the firm says nothing, and ends no run. */
+function runsOf(seen: readonly number[], files: readonly RegisterFile[], keys: readonly string[]): Run[] {
+  const runs: [string, string, number][] = [];
+  let last: [string, string, number] | null = null;
+  for (const [position, state] of seen.entries()) {
+    const key = keys[position] as string;
+    if (state === NOT_SEEN) {
+      if (files[position]?.whole === true) last = null;
+    } else if (last !== null && last[2] === state) {
+      last[1] = key;
+    } else {
+      last = [key, key, state];
+      runs.push(last);
+    }
+  }
+  return runs;
+}
+
+/** States numbered in the order in which the runs use them, so that equal histories are equal bytes. */
+function inOrder(states: readonly FirmState[], runs: readonly Run[]): Pick<Firm, 'states' | 'runs'> {
+  const order = [...new Set(runs.map(([, , state]) => state))];
+  return {
+    states: order.map((state) => states[state] as FirmState),
+    runs: runs.map(([from, to, state]) => [from, to, order.indexOf(state)]),
+  };
+}
+
+/** Where each file stands, and which was the last whole one: what spans are read with. */
+export interface FileOrder {
+  readonly files: readonly RegisterFile[];
+  readonly positions: ReadonlyMap<string, number>;
+  readonly lastWhole: number;
+}
+
+export function fileOrder(files: readonly RegisterFile[]): FileOrder {
+  return {
+    files,
+    positions: new Map(files.map((file, position) => [keyOf(file), position])),
+    lastWhole: files.findLastIndex((file) => file.whole),
+  };
+}
+
+/** The statuses of a firm, oldest first; the last one is that of now. Between and behind its runs it was off the register. */
+export function spansOf(firm: Firm, order: FileOrder): StatusSpan[] {
+  const { files, positions, lastWhole } = order;
+  const spans: StatusSpan[] = [];
+  for (const [index, [from, to, state]] of firm.runs.entries()) {
+    const next = firm.runs[index + 1];
+    const last = positions.get(to) ?? 0;
+    const until = next === undefined ? files.length : (positions.get(next[0]) ?? files.length);
+    const known = firm.states[state] as FirmState;
+    spans.push({
+      ...known,
+      firstSeen: files[positions.get(from) ?? 0]?.asOf ?? '',
+      lastSeen: files[last]?.asOf ?? '',
+    });
+    const gap = files.findIndex((file, position) => position > last && position < until && file.whole);
+    if (gap < 0 || (next === undefined && gap > lastWhole)) continue;
+    spans.push({
+      ...known,
+      status: 'WITHDRAWN',
+      firstSeen: files[gap]?.asOf ?? '',
+      lastSeen: files[until - 1]?.asOf ?? '',
+    });
+  }
+  return spans;
+}
+
+/** How many firms are on the register as of its newest whole file. */
+export function countInForce(register: RegisterState): number {
+  const order = fileOrder(register.files);
+  return register.firms.filter((firm) => spansOf(firm, order).at(-1)?.status !== 'WITHDRAWN').length;
+}
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

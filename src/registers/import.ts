@@ -1,0 +1,249 @@
+/** Importing files of registers: reads them, judges whether they are plausible, and adds them to the history of their registers. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { isoTime } from '../base/clock.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Logger } from '../base/log.ts';
+import { readDate } from '../sources/dates.ts';
+import { type DownloadBounds, downloadSource, type FileDownload } from '../sources/download.ts';
+import { esmaSource } from '../sources/esma/download.ts';
+import { esmaReader } from '../sources/esma/read.ts';
+import { fincenReader } from '../sources/fincen/read.ts';
+import { openBytes, partName } from '../sources/open.ts';
+import type { Reject } from '../sources/records.ts';
+import { registersReader } from '../sources/registers/read.ts';
+import type { RegisterHeader, RegisterReader, Registration } from '../sources/registers/registration.ts';
+import { addFile, countInForce, type RegisterState, rowsByFirm } from './history.ts';
+import type { RegisterStore } from './store.ts';
+
+/** What `import` takes; ESMA alone can be downloaded by a plain address. */
+export const REGISTER_SOURCES = ['esma', 'fincen', 'registers'] as const;
+export type RegisterSourceId = (typeof REGISTER_SOURCES)[number];
+
+export const isRegisterSource = (text: string): text is RegisterSourceId =>
+  (REGISTER_SOURCES as readonly string[]).includes(text);
+
+export interface RegisterImportOptions {
+  readonly source: RegisterSourceId;
+  readonly files: readonly string[];
+  /** ISO date on which the registers read so, where neither file nor name says it. */
+  readonly published?: string;
+  /** `registers`: the file carries its registers whole. */
+  readonly whole?: boolean;
+  /** Accept a file that takes more than half of a register away. */
+  readonly force?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface RegisterImportDeps {
+  readonly store: RegisterStore;
+  readonly clock: Clock;
+}
+
+/** What one file did to one register. */
+export interface RegisterReport {
+  readonly register: string;
+  readonly file: string;
+  readonly asOf: string;
+  readonly status: 'imported' | 'unchanged';
+  /** Rows of the file. */
+  readonly records: number;
+  readonly rejected: number;
+  /** The first of the rows that could not be read. */
+  readonly rejects: readonly Reject[];
+  /** Firms on the register as of its newest whole file, and those that are off it. */
+  readonly inForce: number;
+  readonly withdrawn: number;
+}
+
+/** Rejected rows that a report repeats. */
+const REJECTS_LISTED = 20;
+
+/** Below this, half of a register is too few firms to be a sign of a cut file. */
+const IMPLAUSIBLE_FROM = 10;
+
+const readerOf = ({ source, whole }: RegisterImportOptions): RegisterReader =>
+  source === 'esma'
+    ? esmaReader
+    : source === 'fincen'
+      ? fincenReader
+      : registersReader({ whole: whole === true });
+
+interface ReadFile {
+  readonly header: RegisterHeader;
+  readonly rows: readonly Registration[];
+  readonly rejects: readonly Reject[];
+}
+
+/** Reads a file to its end. Throws INVALID_FILE. */
+async function readFile(reader: RegisterReader, path: string, signal?: AbortSignal): Promise<ReadFile> {
+  const rows: Registration[] = [];
+  const rejects: Reject[] = [];
+  let header: RegisterHeader | null = null;
+  for await (const record of reader(path)) {
+    signal?.throwIfAborted();
+    if (record.type === 'register') header = record;
+    else if (record.type === 'reject') rejects.push(record);
+    else rows.push(record);
+    if (rows.length + rejects.length > LIMITS.registerRowsMax) {
+      throw new AssayError(
+        'INVALID_FILE',
+        `${partName(path)}: has more than ${LIMITS.registerRowsMax} rows, more than any register.`,
+        { field: 'file' },
+      );
+    }
+  }
+  if (header === null)
+    throw new AssayError('INVALID_FILE', `${partName(path)}: is empty.`, { field: 'file' });
+  return { header, rows, rejects };
+}
+
+async function contentHash(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const bytes of openBytes(path)) hash.update(bytes);
+  return hash.digest('hex');
+}
+
+/** Imports files, all or nothing. Throws INVALID_FILE, INVALID_REQUEST, IMPLAUSIBLE_LIST, STORE_BUSY. */
+export async function importRegisters(
+  options: RegisterImportOptions,
+  { store, clock }: RegisterImportDeps,
+): Promise<readonly RegisterReport[]> {
+  const reader = readerOf(options);
+  const published = options.published === undefined ? null : readDate(options.published);
+  if (options.published !== undefined && published?.length !== 10) {
+    throw new AssayError('INVALID_REQUEST', `published: '${options.published.slice(0, 32)}' is not a date.`, {
+      field: 'published',
+    });
+  }
+  return store.locked(async (commit) => {
+    const states = new Map<string, RegisterState>();
+    const changed = new Set<string>();
+    const reports: RegisterReport[] = [];
+    for (const path of options.files) {
+      const { header, rows, rejects } = await readFile(reader, path, options.signal);
+      const asOf = published ?? header.publishedAt;
+      if (asOf === null) {
+        throw new AssayError(
+          'INVALID_REQUEST',
+          `published: ${header.file} does not say of which day it is. Name the day with --published YYYY-MM-DD.`,
+          { field: 'published' },
+        );
+      }
+      const hash = await contentHash(path);
+      const registers = new Set([...header.whole, ...rows.map((row) => row.register)]);
+      for (const register of registers) {
+        const own = rows.filter((row) => row.register === register);
+        const before = states.get(register) ?? store.state(register, options.source);
+        const whole = header.whole.includes(register);
+        const file = { asOf, contentHash: hash, layout: header.layout, whole, records: own.length };
+        const after = addFile(before, file, rowsByFirm(own));
+        if (after.files.length > LIMITS.registerFilesMax) {
+          throw new AssayError(
+            'INVALID_REQUEST',
+            `${register}: has ${after.files.length} files, more than ${LIMITS.registerFilesMax}.`,
+          );
+        }
+        const isNew = after !== before;
+        if (isNew && options.force !== true) requirePlausible(before, after, header.file);
+        if (isNew) changed.add(register);
+        states.set(register, after);
+        const inForce = countInForce(after);
+        reports.push({
+          register,
+          file: header.file,
+          asOf,
+          status: isNew ? 'imported' : 'unchanged',
+          records: own.length,
+          rejected: rejects.length,
+          rejects: rejects.slice(0, REJECTS_LISTED),
+          inForce,
+          withdrawn: after.firms.length - inForce,
+        });
+      }
+    }
+    const written = [...states.values()].filter((state) => changed.has(state.register));
+    if (written.length > 0) commit(written, isoTime(clock.now()));
+    return reports;
+  });
+}
+
+/** Throws IMPLAUSIBLE_LIST where more than half of those on the register would be off it at once: a cut file looks like that. */
+function requirePlausible(before: RegisterState, after: RegisterState, file: string): void {
+  const was = countInForce(before);
+  const is = countInForce(after);
+  if (was < IMPLAUSIBLE_FROM || is * 2 >= was) return;
+  throw new AssayError(
+    'IMPLAUSIBLE_LIST',
+    `${file}: would leave ${is} of ${was} firms on ${after.register}. If that is right, import it with --force.`,
+    { field: 'file' },
+  );
+}
+
+export interface RegisterRefresh {
+  readonly source: RegisterSourceId;
+  readonly ok: boolean;
+  readonly downloads: readonly FileDownload[];
+  readonly registers: readonly RegisterReport[];
+  readonly errors: readonly string[];
+}
+
+export interface RegisterRefreshOptions {
+  /** A mirror: file names are appended to this URL. */
+  readonly from?: string | undefined;
+  readonly force?: boolean;
+  readonly signal?: AbortSignal;
+  readonly bounds?: Partial<DownloadBounds>;
+}
+
+/** Downloads ESMA's files and imports what changed. What fails is said in `errors`, and leaves the last good state in force. */
+export async function refreshRegisters(
+  options: RegisterRefreshOptions,
+  deps: RegisterImportDeps & { readonly log: Logger },
+): Promise<RegisterRefresh> {
+  const { from, force = false, signal, bounds } = options;
+  const errors: string[] = [];
+  const registers: RegisterReport[] = [];
+  const downloads = await downloadSource(
+    esmaSource,
+    {
+      folder: join(deps.store.folder, 'downloads', 'esma'),
+      force,
+      ...(from === undefined ? {} : { from }),
+      ...(signal ? { signal } : {}),
+      ...(bounds ? { bounds } : {}),
+    },
+    {
+      clock: deps.clock,
+      log: deps.log,
+      parse: async (path) => void (await readFile(esmaReader, path, signal)),
+    },
+  );
+  for (const file of downloads) {
+    signal?.throwIfAborted();
+    if (file.status === 'failed' && !file.optional) errors.push(`${file.name}: ${file.reason}`);
+    if (file.path === null) continue;
+    const day = (file.lastModified ?? file.checkedAt ?? isoTime(deps.clock.now())).slice(0, 10);
+    try {
+      if (file.status === 'unchanged' && (await isNewest(deps.store, file.path))) continue;
+      registers.push(
+        ...(await importRegisters(
+          { source: 'esma', files: [file.path], published: day, force, ...(signal ? { signal } : {}) },
+          deps,
+        )),
+      );
+    } catch (error) {
+      signal?.throwIfAborted();
+      errors.push(`${file.name}: ${messageOf(error)}`);
+    }
+  }
+  return { source: 'esma', ok: errors.length === 0, downloads, registers, errors };
+}
+
+/** Whether what the publisher confirmed is the newest file of some register already: then another date would say nothing new. */
+async function isNewest(store: RegisterStore, path: string): Promise<boolean> {
+  const hash = await contentHash(path);
+  return store.catalogue().registers.some((row) => row.files.at(-1)?.contentHash === hash);
+}

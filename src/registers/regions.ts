@@ -1,0 +1,44 @@
+/** Which countries a `jurisdiction` filter means. */
+import countries from 'i18n-iso-countries/index.js';
+import { AssayError } from '../base/errors.ts';
+
+const EU = 'AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK'.split(' ');
+/** Where MiCA holds beside the Union: the EEA. */
+const EEA = [...EU, 'IS', 'LI', 'NO'];
+
+const REGIONS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['EU', EU],
+  ['EEA', EEA],
+]);
+
+/** Codes that people write for the ISO ones. */
+const SPELLINGS: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' };
+
+export interface Scope {
+  /** The code in upper case, as ISO has it. */
+  readonly code: string;
+  readonly countries: ReadonlySet<string>;
+  readonly region: boolean;
+}
+
+/** Reads a country code (ISO 3166-1 alpha-2, any letter case), `EU` or `EEA`. Throws INVALID_REQUEST naming `jurisdiction`. */
+export function parseScope(text: string): Scope {
+  const upper = text.trim().toUpperCase();
+  const code = SPELLINGS[upper] ?? upper;
+  const region = REGIONS.get(code);
+  if (region !== undefined) return { code, countries: new Set(region), region: true };
+  if (/^[A-Z]{2}$/.test(code) && countries.isValid(code)) {
+    return { code, countries: new Set([code]), region: false };
+  }
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `jurisdiction: '${text.slice(0, 32)}' is no country code (ISO 3166-1 alpha-2), and neither EU nor EEA.`,
+    { field: 'jurisdiction' },
+  );
+}
+
+/** Whether a register of a jurisdiction (a country or EU) says anything about a scope. */
+export function registerCovers(jurisdiction: string, scope: Scope): boolean {
+  const own = REGIONS.get(jurisdiction === 'EU' ? 'EEA' : jurisdiction) ?? [jurisdiction];
+  return own.some((country) => scope.countries.has(country));
+}

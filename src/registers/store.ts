@@ -1,0 +1,171 @@
+/**
+ * The store of registers on disk: the state of each register as immutable shards, and one catalogue that names what counts.
+ * Replacing the catalogue is the commit of every change; what it does not name is rubbish of a crash.
+ *
+ *   registers/catalogue.json   format, registers
+ *   registers/states/FILE      up to 1,000 firms of one register
+ */
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { AssayError } from '../base/errors.ts';
+import { emptyRegister, type Firm, type RegisterFile, type RegisterState, sha256 } from './history.ts';
+
+export interface RegisterRow {
+  readonly register: string;
+  readonly source: string;
+  readonly files: readonly RegisterFile[];
+  readonly firms: number;
+  /** Files of its firms; their names carry the hash of the content. */
+  readonly shards: readonly string[];
+  readonly importedAt: string;
+}
+
+export interface RegisterCatalogue {
+  readonly format: number;
+  readonly registers: readonly RegisterRow[];
+}
+
+export interface RegisterStore {
+  readonly folder: string;
+  /** Reads the catalogue as it is now. Throws STORE_VERSION, STORE_CORRUPT. */
+  catalogue(): RegisterCatalogue;
+  /** Changes whenever the catalogue was replaced; one `stat`. */
+  stamp(): string;
+  shard(name: string): readonly Firm[];
+  state(register: string, source: string): RegisterState;
+  /** Replaces states as the only writer of all processes. Throws STORE_BUSY. */
+  locked<T>(work: (commit: (states: readonly RegisterState[], at: string) => void) => Promise<T>): Promise<T>;
+}
+
+const FORMAT = 1;
+const EMPTY: RegisterCatalogue = { format: FORMAT, registers: [] };
+/** Firms of one shard: parsed in a few milliseconds, so that a server reads a large register between its answers. */
+const SHARD_FIRMS = 1_000;
+
+export const registersFolderOf = (dataDir: string): string => join(dataDir, 'registers');
+
+/** Opens the store; nothing is written before the first change. */
+export function openRegisterStore(options: { readonly dataDir: string }): RegisterStore {
+  const folder = registersFolderOf(options.dataDir);
+  const cataloguePath = join(folder, 'catalogue.json');
+  const shardPath = (name: string): string => join(folder, 'states', name);
+
+  const catalogue = (): RegisterCatalogue =>
+    existsSync(cataloguePath) ? checked(readJson<RegisterCatalogue>(cataloguePath), cataloguePath) : EMPTY;
+
+  function shard(name: string): readonly Firm[] {
+    const path = shardPath(name);
+    return checked(readJson<{ format: number; firms: readonly Firm[] }>(path), path).firms;
+  }
+
+  function state(register: string, source: string): RegisterState {
+    const row = catalogue().registers.find((one) => one.register === register);
+    if (row === undefined) return emptyRegister(register, source);
+    return { register, source: row.source, files: row.files, firms: row.shards.flatMap(shard) };
+  }
+
+  function writeState({ register, source, files, firms }: RegisterState, at: string): RegisterRow {
+    const shards: string[] = [];
+    for (let from = 0; from < firms.length; from += SHARD_FIRMS) {
+      const content = { format: FORMAT, firms: firms.slice(from, from + SHARD_FIRMS) };
+      const name = `${register}-${sha256(JSON.stringify(content)).slice(0, 16)}.json`;
+      if (!existsSync(shardPath(name))) writeJsonAtomically(shardPath(name), content);
+      shards.push(name);
+    }
+    return { register, source, files, firms: firms.length, shards, importedAt: at };
+  }
+
+  function commit(states: readonly RegisterState[], at: string): void {
+    const before = catalogue();
+    const rows = new Map(before.registers.map((row) => [row.register, row]));
+    for (const changed of states) rows.set(changed.register, writeState(changed, at));
+    const registers = [...rows.values()].sort((a, b) => (a.register < b.register ? -1 : 1));
+    writeJsonAtomically(cataloguePath, { format: FORMAT, registers } satisfies RegisterCatalogue);
+    const keep = new Set([...registers, ...before.registers].flatMap((row) => row.shards));
+    const inside = join(folder, 'states');
+    // Shards of the catalogue before this one stay: a server may be reading them.
+    for (const name of existsSync(inside) ? readdirSync(inside) : []) {
+      if (!keep.has(name)) rmSync(join(inside, name), { force: true });
+    }
+  }
+
+  return {
+    folder,
+    catalogue,
+    stamp() {
+      const found = statSync(cataloguePath, { throwIfNoEntry: false });
+      return found === undefined ? '' : `${found.ino}-${found.mtimeMs}-${found.size}`;
+    },
+    shard,
+    state,
+    async locked(work) {
+      const release = takeLock(folder);
+      try {
+        return await work(commit);
+      } finally {
+        release();
+      }
+    },
+  };
+}
+
+/** A file that holds the id of the only writer. One of a process that died is taken over. */
+function takeLock(folder: string): () => void {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, 'LOCK');
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const handle = openSync(path, 'wx');
+      writeSync(handle, String(process.pid));
+      closeSync(handle);
+      return () => rmSync(path, { force: true });
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+      if (attempt > 0 || isAlive(path)) {
+        throw new AssayError('STORE_BUSY', `Another process writes registers (${path}).`, { cause });
+      }
+      rmSync(path, { force: true });
+    }
+  }
+}
+
+function isAlive(lockPath: string): boolean {
+  try {
+    const pid = Number(readFileSync(lockPath, 'utf8'));
+    if (!Number.isInteger(pid) || pid <= 0) return false;
+    if (pid === process.pid) return true;
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: somebody else's process, and alive.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function readJson<T>(path: string): T {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as T;
+  } catch (cause) {
+    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
+  }
+}
+
+/** Refuses what another version of the program wrote, rather than start afresh over it. */
+function checked<T extends { readonly format: number }>(file: T, path: string): T {
+  if (file.format === FORMAT) return file;
+  throw new AssayError(
+    'STORE_VERSION',
+    `${path} has format ${String(file.format)}; this version of Assay knows format ${FORMAT}. Use the version that wrote it, or another ASSAY_DATA_DIR.`,
+  );
+}

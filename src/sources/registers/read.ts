@@ -1,0 +1,109 @@
+/** Reads registrations from the CSV that docs/registers-csv.md describes: for registers whose publishers have no file of their own form. */
+import { AssayError } from '../../base/errors.ts';
+import { readCountry } from '../countries.ts';
+import { readDate } from '../dates.ts';
+import { partName } from '../open.ts';
+import { columnsOf, readWholeTable } from '../rows.ts';
+import {
+  cleanText,
+  REGISTRATION_STATUSES,
+  type RegisterReader,
+  type RegistrationStatus,
+  readHosts,
+  readLei,
+} from './registration.ts';
+
+const REQUIRED = ['register', 'jurisdiction', 'authority', 'legal_name', 'status', 'registered_as'] as const;
+
+const list = (text: string): string[] =>
+  text
+    .split(';')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+/** `whole`: the file carries every firm of its registers, so that a firm that is absent is off the register. */
+export function registersReader(options: { readonly whole?: boolean } = {}): RegisterReader {
+  const { whole = false } = options;
+  return async function* (path) {
+    const file = partName(path);
+    const registers = new Set<string>();
+    let cellOf: ReturnType<typeof columnsOf> | null = null;
+    for await (const found of readWholeTable(path, { delimiter: ',' })) {
+      if (found.kind === 'reject') {
+        yield found.reject;
+        continue;
+      }
+      if (cellOf === null) {
+        const names = found.cells.map((name) => cleanText(name).toLowerCase());
+        const missing = REQUIRED.filter((name) => !names.includes(name));
+        if (missing.length > 0) {
+          throw new AssayError(
+            'INVALID_FILE',
+            `${file}, line ${found.line}: the header lacks ${missing.join(', ')}.`,
+            { field: 'file' },
+          );
+        }
+        cellOf = columnsOf(found.cells);
+        continue;
+      }
+      const { cells, line } = found;
+      const cell = (name: string): string => cleanText(cellOf?.(cells, name) ?? '');
+      const register = cell('register').toLowerCase();
+      const jurisdiction = readCountry(cell('jurisdiction').toUpperCase());
+      const status = cell('status').toUpperCase();
+      const fault = !/^[a-z0-9][a-z0-9-]{1,63}$/.test(register)
+        ? 'register: is not 2 to 64 small letters, digits and hyphens.'
+        : jurisdiction === null || !/^[A-Z]{2}$/.test(jurisdiction)
+          ? 'jurisdiction: is not a country code (ISO 3166-1 alpha-2).'
+          : !(REGISTRATION_STATUSES as readonly string[]).includes(status)
+            ? `status: is none of ${REGISTRATION_STATUSES.join(', ')}.`
+            : ['legal_name', 'authority', 'registered_as'].some((name) => cell(name) === '')
+              ? 'legal_name, authority or registered_as is empty.'
+              : null;
+      const provenance = { file, line };
+      if (fault !== null || jurisdiction === null) {
+        yield {
+          type: 'reject',
+          reason: fault ?? 'jurisdiction: is empty.',
+          text: cells.join(',').slice(0, 500),
+          provenance,
+        };
+        continue;
+      }
+      registers.add(register);
+      const url = cell('source_url');
+      yield {
+        type: 'registration',
+        register,
+        jurisdiction,
+        authority: cell('authority'),
+        legalName: cell('legal_name'),
+        tradeNames: list(cell('trade_names')),
+        lei: readLei(cell('lei')),
+        domains: readHosts(cell('domains')),
+        registrationId: cell('registration_id') || null,
+        registeredAs: cell('registered_as'),
+        status: status as RegistrationStatus,
+        registeredAt: readDate(cell('registered_at')),
+        endedAt: readDate(cell('ended_at')),
+        services: list(cell('services')),
+        passportedTo: list(cell('passported_to'))
+          .map((code) => readCountry(code.toUpperCase()))
+          .filter((code) => code !== null),
+        note: cell('note').slice(0, 1_000) || null,
+        sourceUrl: /^https?:\/\/\S+$/.test(url) ? url : null,
+        provenance,
+      };
+    }
+    if (cellOf === null)
+      throw new AssayError('INVALID_FILE', `${file}: the file is empty.`, { field: 'file' });
+    const day = /(20\d\d)-?(\d\d)-?(\d\d)/.exec(file);
+    yield {
+      type: 'register',
+      whole: whole ? [...registers].sort() : [],
+      publishedAt: day ? readDate(`${day[1]}-${day[2]}-${day[3]}`) : null,
+      layout: 'REGISTERS_CSV',
+      file,
+    };
+  };
+}
