@@ -45,7 +45,11 @@ interface KeyRow extends Omit<KeyRecord, 'lastUsedAt' | 'plan'> {
 interface AccountRow {
   readonly plan: PlanName;
   readonly createdAt: string;
+  readonly disabled?: boolean;
 }
+
+/** The keys of an account stand side by side. */
+type AccountKey = [accountId: string, keyId: string];
 
 export interface KeyStoreDeps {
   readonly clock: Clock;
@@ -100,6 +104,14 @@ export function openKeyStore(
   });
   const accounts: Database<AccountRow, string> = root.openDB({ name: 'accounts', encoding: 'json' });
   const lastUsed: Database<number, string> = root.openDB({ name: 'lastUsed', encoding: 'json' });
+  const byAccount: Database<true, AccountKey> = root.openDB({ name: 'byAccount', encoding: 'json' });
+  if (meta.get('byAccount') === undefined) {
+    // A store of the time before this index.
+    root.transactionSync(() => {
+      for (const { value } of rows.getRange()) byAccount.putSync([value.accountId, value.id], true);
+      meta.putSync('byAccount', 1);
+    });
+  }
 
   const digestOf = createTokenDigest(deps.random);
   const digest = new Uint32Array(4);
@@ -154,6 +166,8 @@ export function openKeyStore(
 
   const planOf = (accountId: string): PlanName | null => accounts.get(accountId)?.plan ?? null;
 
+  const isDisabled = (accountId: string): boolean => accounts.get(accountId)?.disabled ?? false;
+
   function recordOf(row: KeyRow): KeyRecord {
     const { hash: _, ...fields } = row;
     const usedMs = unwritten.get(row.id) ?? lastUsed.get(row.id);
@@ -170,7 +184,7 @@ export function openKeyStore(
     const hash = sha256(token);
     const id = idByHash.get(hash);
     const row = id === undefined ? undefined : rows.get(id);
-    if (row === undefined || row.status !== 'ACTIVE') return null;
+    if (row === undefined || row.status !== 'ACTIVE' || isDisabled(row.accountId)) return null;
     return timingSafeEqual(hash, Buffer.from(row.hash, 'hex')) ? recordOf(row) : null;
   }
 
@@ -222,8 +236,14 @@ export function openKeyStore(
       if (!looked) look();
       rememberUse();
       const found: KeyRecord[] = [];
-      for (const { value } of rows.getRange()) {
-        if (accountId === undefined || value.accountId === accountId) found.push(recordOf(value));
+      if (accountId === undefined) {
+        for (const { value } of rows.getRange()) found.push(recordOf(value));
+      } else {
+        // Ids are printable ASCII, and so is everything between the account and the end of its keys.
+        for (const [, id] of byAccount.getKeys({ start: [accountId, ''], end: [accountId, '\u007f'] })) {
+          const row = rows.get(id);
+          if (row !== undefined) found.push(recordOf(row));
+        }
       }
       const place = (record: KeyRecord): string => record.createdAt + record.id;
       return found.sort((a, b) => (place(a) < place(b) ? -1 : 1));
@@ -232,6 +252,31 @@ export function openKeyStore(
     planOf(accountId) {
       if (!looked) look();
       return planOf(accountId);
+    },
+
+    isDisabled(accountId) {
+      if (!looked) look();
+      return isDisabled(accountId);
+    },
+
+    async addAccount(accountId, plan) {
+      checkAccountId(accountId);
+      checkPlan(plan);
+      const createdAt = isoTime(deps.clock.now());
+      await change(() => {
+        if (accounts.get(accountId) === undefined) accounts.putSync(accountId, { plan, createdAt });
+        return accountId;
+      });
+    },
+
+    async setDisabled(accountId, disabled) {
+      await change(() => {
+        const found = accounts.get(accountId);
+        if (found === undefined)
+          return new AssayError('NOT_FOUND', `There is no account '${accountId}'.`, { field: 'accountId' });
+        accounts.putSync(accountId, { ...found, disabled });
+        return found;
+      });
     },
 
     async create(key: NewKey): Promise<CreatedKey> {
@@ -262,6 +307,7 @@ export function openKeyStore(
         if (account === undefined) accounts.putSync(accountId, { plan: plan ?? 'FREE', createdAt });
         rows.putSync(row.id, row);
         idByHash.putSync(hash, row.id);
+        byAccount.putSync([accountId, row.id], true);
         return row;
       });
       return { record: recordOf(row), apiKey };

@@ -60,6 +60,12 @@ export interface KeyStore {
   list(accountId?: string): readonly KeyRecord[];
   /** Plan of an account; null where there is no such account. */
   planOf(accountId: string): PlanName | null;
+  /** Whether an account is disabled: none of its keys is verified. */
+  isDisabled(accountId: string): boolean;
+  /** Makes an account without a key; one that exists stays as it is. */
+  addAccount(accountId: string, plan: PlanName): Promise<void>;
+  /** Throws NOT_FOUND where there is no such account. */
+  setDisabled(accountId: string, disabled: boolean): Promise<void>;
   /** Throws INVALID_REQUEST naming the field. Durable when it resolves, as all changes. */
   create(key: NewKey): Promise<CreatedKey>;
   /** For good. Revoking a revoked key changes nothing. Throws NOT_FOUND. */

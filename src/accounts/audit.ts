@@ -1,0 +1,208 @@
+/**
+ * The audit log: who did what to which thing, when, and from where. Append-only; each entry is hashed together with the hash of
+ * the one before, so a changed, removed or inserted entry breaks the chain at its place. A change is written into the log before
+ * it is answered; what could not be logged is answered with an error.
+ */
+import { createHash } from 'node:crypto';
+import { type Clock, isoTime } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Database } from '../base/lmdb.ts';
+import type { KeyStore } from './keys.ts';
+import type { Ledger } from './ledger.ts';
+import { openAccountStore } from './store.ts';
+
+const FORMAT_VERSION = 1;
+
+export type AuditAction =
+  | 'account.create'
+  | 'account.disable'
+  | 'account.enable'
+  | 'account.verify'
+  | 'session.create'
+  | 'session.refuse'
+  | 'session.end'
+  | 'password.change'
+  | 'password.reset'
+  | 'key.create'
+  | 'key.permission'
+  | 'key.revoke'
+  | 'plan.set'
+  | 'credits.book';
+
+/** Who acts, and from where. */
+export interface Actor {
+  /** An account, a key (`key_…`), `operator` or `stripe`. */
+  readonly who: string;
+  /** The client's address, or `command line`. */
+  readonly from: string;
+}
+
+export interface AuditEvent extends Actor {
+  readonly action: AuditAction;
+  /** Account that is concerned. */
+  readonly accountId: string;
+  /** The thing that changed: id of a key, of a ledger entry; null where it is the account itself. */
+  readonly subject: string | null;
+  /** What is to be said of it in a few words; never a secret. */
+  readonly detail: string | null;
+}
+
+export interface AuditEntry extends AuditEvent {
+  readonly sequence: number;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly at: string;
+  /** Hash of the entry before; 64 zeros of the first. */
+  readonly before: string;
+  /** SHA-256 of all other fields, hex. */
+  readonly hash: string;
+}
+
+export interface AuditReport {
+  readonly entries: number;
+  /** Hash of the last entry: whoever keeps it elsewhere can tell later whether the whole log was written anew. */
+  readonly head: string;
+  /** What is wrong, in sentences, the first 100; empty where all is well. */
+  readonly faults: readonly string[];
+}
+
+export interface AuditLog {
+  /** Durable when it resolves. */
+  write(event: AuditEvent): Promise<AuditEntry>;
+  /** The newest entries, newest first. */
+  newest(limit: number): readonly AuditEntry[];
+  /** Reads every entry and checks the chain. Safe beside running servers. */
+  verify(): Promise<AuditReport>;
+  close(): Promise<void>;
+}
+
+const FIRST_BEFORE = '0'.repeat(64);
+const FAULTS_MAX = 100;
+/** Entries that are checked before the event loop gets its turn. */
+const VERIFY_SLICE = 2_000;
+
+/** Every field in a fixed order; a JSON array, so that no two entries make the same text. */
+function hashOf(entry: Omit<AuditEntry, 'hash'>): string {
+  const { sequence, at, who, from, action, accountId, subject, detail, before } = entry;
+  return createHash('sha256')
+    .update(JSON.stringify([sequence, at, who, from, action, accountId, subject, detail, before]))
+    .digest('hex');
+}
+
+const cut = (text: string): string => text.slice(0, LIMITS.auditTextMax);
+
+/** Opens (or makes) the log at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+export function openAuditLog(options: { path: string }, deps: { readonly clock: Clock }): AuditLog {
+  const { root, meta } = openAccountStore(options.path, FORMAT_VERSION);
+  const entries: Database<AuditEntry, number> = root.openDB({ name: 'entries', encoding: 'json' });
+
+  return {
+    write: (event) =>
+      root.transaction(() => {
+        const count = meta.get('entries') ?? 0;
+        const last = count === 0 ? undefined : entries.get(count);
+        const unhashed = {
+          ...event,
+          who: cut(event.who),
+          from: cut(event.from),
+          detail: event.detail === null ? null : cut(event.detail),
+          sequence: count + 1,
+          at: isoTime(deps.clock.now()),
+          before: last?.hash ?? FIRST_BEFORE,
+        };
+        const entry: AuditEntry = { ...unhashed, hash: hashOf(unhashed) };
+        entries.putSync(entry.sequence, entry);
+        meta.putSync('entries', entry.sequence);
+        return entry;
+      }),
+
+    newest(limit) {
+      root.resetReadTxn();
+      return [...entries.getRange({ reverse: true, limit })].map(({ value }) => value);
+    },
+
+    async verify() {
+      root.resetReadTxn();
+      const count = meta.get('entries') ?? 0;
+      const faults: string[] = [];
+      const fault = (text: string): void => {
+        if (faults.length < FAULTS_MAX) faults.push(text);
+      };
+      let before = FIRST_BEFORE;
+      for (let sequence = 1; sequence <= count; sequence++) {
+        if (sequence % VERIFY_SLICE === 0) await new Promise((resolve) => setImmediate(resolve));
+        const entry = entries.get(sequence);
+        if (entry === undefined) {
+          fault(`Entry ${sequence} is missing.`);
+          continue;
+        }
+        if (entry.sequence !== sequence || entry.hash !== hashOf(entry))
+          fault(`Entry ${sequence} was changed.`);
+        if (entry.before !== before) fault(`Entry ${sequence} does not follow the entry before it.`);
+        before = entry.hash;
+      }
+      return { entries: count, head: before, faults };
+    },
+
+    async close() {
+      await root.close();
+    },
+  };
+}
+
+/** The store of keys with every change in the log. */
+export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): KeyStore {
+  return {
+    ...keys,
+    async create(key) {
+      const created = await keys.create(key);
+      const { id, accountId, permissions } = created.record;
+      const detail = permissions.join(',');
+      await log().write({ ...actor, action: 'key.create', accountId, subject: id, detail });
+      return created;
+    },
+    async revoke(id) {
+      const record = await keys.revoke(id);
+      const { accountId } = record;
+      await log().write({ ...actor, action: 'key.revoke', accountId, subject: id, detail: null });
+      return record;
+    },
+    async setPermission(id, permission, enabled) {
+      const record = await keys.setPermission(id, permission, enabled);
+      const { accountId } = record;
+      const detail = `${permission} ${enabled ? 'on' : 'off'}`;
+      await log().write({ ...actor, action: 'key.permission', accountId, subject: id, detail });
+      return record;
+    },
+    async setPlan(accountId, plan) {
+      await keys.setPlan(accountId, plan);
+      await log().write({ ...actor, action: 'plan.set', accountId, subject: null, detail: plan });
+    },
+    async setDisabled(accountId, disabled) {
+      await keys.setDisabled(accountId, disabled);
+      const action = disabled ? 'account.disable' : 'account.enable';
+      await log().write({ ...actor, action, accountId, subject: null, detail: null });
+    },
+  };
+}
+
+/** The ledger with every booking that is no charge in the log; a repeated booking is no change. */
+export function auditBookings(ledger: Ledger, log: () => AuditLog, actor: Actor): Ledger {
+  return {
+    ...ledger,
+    async book(booking) {
+      const booked = await ledger.book(booking);
+      if (booked.repeated) return booked;
+      const { accountId, type, amount, reference } = booking;
+      const detail = `${type} ${amount}${reference === null ? '' : ` ${reference}`}`;
+      await log().write({ ...actor, action: 'credits.book', accountId, subject: booked.entry.id, detail });
+      return booked;
+    },
+  };
+}
+
+/** Throws STORE_CORRUPT with the first fault. */
+export function expectSound(report: AuditReport): void {
+  const [first] = report.faults;
+  if (first !== undefined) throw new AssayError('STORE_CORRUPT', `The audit log is not sound: ${first}`);
+}

@@ -1,0 +1,51 @@
+/** Mail to people, by SMTP. The library is loaded with the first mail: most installations send none. */
+import { AssayError, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+
+export interface Letter {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+export interface Mailer {
+  /** Resolves once the mail server has taken the letter. Rejects with SOURCE_UNAVAILABLE. */
+  send(letter: Letter): Promise<void>;
+}
+
+export interface MailOptions {
+  /** `smtp://user:password@host:port`, or `smtps://…`. */
+  readonly url: string;
+  /** Sender. */
+  readonly from: string;
+}
+
+export function createMailer(options: MailOptions): Mailer {
+  const { smtpStepMs } = LIMITS;
+  return {
+    async send({ to, subject, text }) {
+      const { createTransport } = await import('nodemailer');
+      const transport = createTransport({
+        url: options.url,
+        connectionTimeout: smtpStepMs,
+        greetingTimeout: smtpStepMs,
+        socketTimeout: smtpStepMs,
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+      try {
+        await transport.sendMail({ from: options.from, to: { name: '', address: to }, subject, text });
+      } catch (cause) {
+        throw new AssayError(
+          'SOURCE_UNAVAILABLE',
+          `The mail server did not take a letter: ${messageOf(cause)}.`,
+          {
+            cause,
+          },
+        );
+      } finally {
+        transport.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,247 @@
+/**
+ * Payments: the signed events of Stripe's webhooks become bookings in the ledger. A checkout is booked once it is paid, whatever
+ * event says so first; a refund takes back its share, a dispute everything, and a dispute that was won gives it back. Of a payment
+ * the account, the package and Stripe's ids are kept, and nothing of a card. (The other way to credits is an operator's grant,
+ * which books straight into the ledger.)
+ * https://docs.stripe.com/webhooks#verify-manually, https://docs.stripe.com/api/events/types
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Database } from '../base/lmdb.ts';
+import type { Logger } from '../base/log.ts';
+import type { CreditPackage } from './credits.ts';
+import type { Ledger } from './ledger.ts';
+import { openAccountStore } from './store.ts';
+
+const FORMAT_VERSION = 1;
+
+/** What is remembered of a paid checkout, by its payment. */
+interface Purchase {
+  readonly accountId: string;
+  readonly credits: number;
+  /** Credits that each event took back, by the event's subject; negative where it gave them back. */
+  readonly takenBack: Readonly<Record<string, number>>;
+}
+
+/** Takes credits back, or gives them back, in the same form for all events. */
+interface Reversal {
+  /** The payment (`pi_…`). */
+  readonly payment: string;
+  /** Names what happened, the same in every event about it. */
+  readonly subject: string;
+  /** Share of the credits that should be taken back by refunds so far, from 0 to 1; or a dispute begun or won. */
+  readonly effect:
+    | { readonly kind: 'refund'; readonly share: number }
+    | { readonly kind: 'dispute' }
+    | { readonly kind: 'won'; readonly dispute: string };
+}
+
+export interface PaymentAnswer {
+  /** `booked`: the ledger changed; `repeated`: it had before; `ignored`: nothing to do. */
+  readonly outcome: 'booked' | 'repeated' | 'ignored';
+  /** Account whose credits are concerned. */
+  readonly accountId: string | null;
+  /** Ledger entry. */
+  readonly entryId: string | null;
+}
+
+export interface Payments {
+  /** Verifies and books one event. Rejects with UNAUTHENTICATED for a signature that is not right, INVALID_REQUEST. */
+  receive(body: Uint8Array, signature: string): Promise<PaymentAnswer>;
+  close(): Promise<void>;
+}
+
+export interface PaymentsDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ledger: () => Pick<Ledger, 'book'>;
+  readonly packages: readonly CreditPackage[];
+  readonly accountExists: (accountId: string) => boolean;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+const rowOf = (value: unknown): Row =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Row) : {};
+const textOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 255) : '');
+
+const invalid = (field: string, expected: string): AssayError =>
+  new AssayError('INVALID_REQUEST', `${field}: ${expected}.`, { field });
+
+const badSignature = (): AssayError =>
+  new AssayError('UNAUTHENTICATED', 'The Stripe-Signature header is missing, wrong, or too old.');
+
+/**
+ * Checks `t=<seconds>,v1=<hex>[,v1=…]`: HMAC-SHA256 of `<t>.<body>`. Every candidate is compared in constant time, and all of
+ * them are. Throws UNAUTHENTICATED.
+ */
+export function checkSignature(body: Uint8Array, header: string, secret: string, nowMs: number): void {
+  const pairs = header.split(',').map((part) => part.trim().split('=', 2));
+  const time = pairs.find(([name]) => name === 't')?.[1] ?? '';
+  if (!/^\d{1,12}$/.test(time)) throw badSignature();
+  const expected = createHmac('sha256', secret).update(`${time}.`).update(body).digest();
+  let matches = false;
+  for (const [name, value = ''] of pairs) {
+    if (name !== 'v1' || !/^[0-9a-f]{64}$/.test(value)) continue;
+    matches = timingSafeEqual(expected, Buffer.from(value, 'hex')) || matches;
+  }
+  const isRecent = Math.abs(nowMs - Number(time) * 1000) <= LIMITS.webhookToleranceMs;
+  if (!matches || !isRecent) throw badSignature();
+}
+
+/** What an event means, for those that take credits back. Null for all others. */
+function reversalOf(type: string, object: Row): Reversal | null {
+  const payment = textOf(object.payment_intent);
+  const id = textOf(object.id);
+  if (payment === '' || id === '') return null;
+  if (type === 'charge.refunded') {
+    const amount = Number(object.amount);
+    const refunded = Number(object.amount_refunded);
+    if (!(amount > 0) || !(refunded >= 0) || refunded > amount)
+      throw invalid('data.object.amount_refunded', 'must be a part of amount');
+    return { payment, subject: `${id}:${refunded}`, effect: { kind: 'refund', share: refunded / amount } };
+  }
+  if (type === 'charge.dispute.created' || type === 'charge.dispute.funds_withdrawn')
+    return { payment, subject: id, effect: { kind: 'dispute' } };
+  const isWon = type === 'charge.dispute.closed' && object.status === 'won';
+  if (isWon || type === 'charge.dispute.funds_reinstated')
+    return { payment, subject: `${id}:won`, effect: { kind: 'won', dispute: id } };
+  return null;
+}
+
+const sumOf = (takenBack: Purchase['takenBack']): number =>
+  Object.values(takenBack).reduce((sum, credits) => sum + credits, 0);
+
+/** Credits that a reversal takes back (negative: gives back), seeing what was taken back before. */
+function creditsOf({ subject, effect }: Reversal, { credits, takenBack }: Purchase): number {
+  if (takenBack[subject] !== undefined) return 0;
+  const taken = sumOf(takenBack);
+  if (effect.kind === 'dispute') return credits - taken;
+  if (effect.kind === 'won') return -(takenBack[effect.dispute] ?? 0);
+  // A part of a credit that was paid back is a credit less.
+  return Math.max(0, Math.ceil(credits * effect.share) - taken);
+}
+
+/** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+export function openPayments(
+  options: { readonly path: string; readonly secret: string },
+  deps: PaymentsDeps,
+): Payments {
+  const { root } = openAccountStore(options.path, FORMAT_VERSION);
+  const purchases: Database<Purchase, string> = root.openDB({ name: 'purchases', encoding: 'json' });
+  /** Reversals of payments that no checkout has named yet: events may come in any order. */
+  const early: Database<Reversal, [payment: string, subject: string]> = root.openDB({
+    name: 'early',
+    encoding: 'json',
+  });
+  const ignored: PaymentAnswer = { outcome: 'ignored', accountId: null, entryId: null };
+  /** Events are taken one after the other: what a reversal takes depends on those before it. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function reverse(reversal: Reversal): Promise<PaymentAnswer> {
+    const { payment, subject } = reversal;
+    root.resetReadTxn();
+    const purchase = purchases.get(payment);
+    if (purchase === undefined) {
+      await early.put([payment, subject], reversal);
+      return ignored;
+    }
+    const { accountId } = purchase;
+    const known = purchase.takenBack[subject] !== undefined;
+    const credits = creditsOf(reversal, purchase);
+    if (credits === 0) return { outcome: known ? 'repeated' : 'ignored', accountId, entryId: null };
+    // The name makes the booking happen once; a crash before the next line books nothing twice.
+    const { entry, repeated } = await deps.ledger().book({
+      accountId,
+      type: 'ADJUSTMENT',
+      amount: -credits,
+      reference: `stripe ${reversal.effect.kind} ${payment}`,
+      once: `stripe ${payment} ${subject}`,
+      mayOwe: true,
+    });
+    const takenBack = { ...purchase.takenBack, [subject]: -entry.amount };
+    await purchases.put(payment, { ...purchase, takenBack });
+    return { outcome: repeated ? 'repeated' : 'booked', accountId, entryId: entry.id };
+  }
+
+  /** The package of a paid checkout. The buyer chooses the account; the package is what the seller wrote and the price proves. */
+  function packageOf(checkout: Row): CreditPackage {
+    const name = textOf(rowOf(checkout.metadata).package);
+    const found = deps.packages.find((one) => one.name.toLowerCase() === name.toLowerCase());
+    if (found === undefined)
+      throw invalid(
+        'data.object.metadata.package',
+        `must be one of ${deps.packages.map((one) => one.name).join(', ')}`,
+      );
+    if (checkout.currency !== 'usd' || checkout.amount_total !== found.priceUsd * 100)
+      throw invalid(
+        'data.object.amount_total',
+        `must be ${found.priceUsd * 100} usd for the package ${found.name}`,
+      );
+    return found;
+  }
+
+  async function purchase(checkout: Row): Promise<PaymentAnswer> {
+    const isPaid = checkout.payment_status === 'paid';
+    const wanted = textOf(rowOf(checkout.metadata).package);
+    // Other checkouts of the same seller, and those that are not paid yet.
+    if (!isPaid || wanted === '') return ignored;
+    const accountId = textOf(checkout.client_reference_id);
+    if (!deps.accountExists(accountId))
+      throw invalid('data.object.client_reference_id', 'must be the id of an account');
+    const id = textOf(checkout.id);
+    const payment = textOf(checkout.payment_intent);
+    if (id === '' || payment === '') throw invalid('data.object.payment_intent', 'is required');
+    const { name, credits } = packageOf(checkout);
+    // Remembered first: a crash behind this line leaves an event that is sent again.
+    await root.transaction(() => {
+      if (purchases.get(payment) === undefined)
+        purchases.putSync(payment, { accountId, credits, takenBack: {} });
+    });
+    const { entry, repeated } = await deps.ledger().book({
+      accountId,
+      type: 'PURCHASE',
+      amount: credits,
+      reference: null,
+      once: `stripe ${id}`,
+    });
+    deps.log.info({ accountId, package: name, entry: entry.id, repeated }, 'a purchase was booked');
+    const waiting = [...early.getRange({ start: [payment, ''], end: [payment, '\u007f'] })];
+    for (const { key, value } of waiting) {
+      await reverse(value);
+      await early.remove(key);
+    }
+    return { outcome: repeated ? 'repeated' : 'booked', accountId, entryId: entry.id };
+  }
+
+  async function handle(event: Row): Promise<PaymentAnswer> {
+    const type = textOf(event.type);
+    const object = rowOf(rowOf(event.data).object);
+    if (textOf(event.id) === '' || type === '') throw invalid('body', 'must be an event of Stripe');
+    if (type === 'checkout.session.completed' || type === 'checkout.session.async_payment_succeeded')
+      return purchase(object);
+    const reversal = reversalOf(type, object);
+    return reversal === null ? ignored : reverse(reversal);
+  }
+
+  return {
+    async receive(body, signature) {
+      checkSignature(body, signature, options.secret, deps.clock.now());
+      let event: unknown;
+      try {
+        event = JSON.parse(Buffer.from(body).toString('utf8'));
+      } catch (cause) {
+        throw new AssayError('INVALID_JSON', 'The request body is not valid JSON.', { field: 'body', cause });
+      }
+      const turn = last.then(() => handle(rowOf(event)));
+      last = turn.catch(() => undefined);
+      return turn;
+    },
+    async close() {
+      await last;
+      await root.close();
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AuditEntry, type AuditLog, auditKeys, openAuditLog } from '../../src/accounts/audit.ts';
+import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
+import { openAccountStore } from '../../src/accounts/store.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Database } from '../../src/base/lmdb.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { type TempFolder, tempFolder } from './temp-folder.ts';
+
+describe('the audit log', () => {
+  let folder: TempFolder;
+  let path: string;
+  let log: AuditLog;
+  beforeEach(async () => {
+    folder = tempFolder();
+    path = join(folder.path, 'audit.mdb');
+    log = openAuditLog({ path }, { clock: systemClock });
+  });
+  afterEach(async () => {
+    await log.close();
+    folder.remove();
+  });
+
+  const write = (detail: string): Promise<AuditEntry> =>
+    log.write({
+      who: 'acc_1',
+      from: '192.0.2.1',
+      action: 'key.create',
+      accountId: 'acc_1',
+      subject: null,
+      detail,
+    });
+
+  /** Changes the file behind the log's back. */
+  async function tamper(
+    change: (entries: Database<AuditEntry, number>, meta: Database<number, string>) => void,
+  ) {
+    const { root, meta } = openAccountStore(path, 1);
+    const entries: Database<AuditEntry, number> = root.openDB({ name: 'entries', encoding: 'json' });
+    root.transactionSync(() => change(entries, meta));
+    await root.close();
+  }
+
+  it('chains its entries, also those that are written at once', async () => {
+    await Promise.all(Array.from({ length: 50 }, (_, index) => write(`entry ${index}`)));
+    const report = await log.verify();
+    expect(report).toMatchObject({ entries: 50, faults: [] });
+    expect(log.newest(1)[0]).toMatchObject({ sequence: 50, hash: report.head });
+  });
+
+  it.each([
+    ['a changed text', 3, (entry: AuditEntry) => ({ ...entry, detail: 'nothing' }), 'Entry 3 was changed.'],
+    [
+      'a changed time',
+      5,
+      (entry: AuditEntry) => ({ ...entry, at: '2020-01-01T00:00:00.000Z' }),
+      'Entry 5 was changed.',
+    ],
+  ])('finds %s', async (_name, sequence, change, fault) => {
+    for (let index = 1; index <= 5; index++) await write(`entry ${index}`);
+    await tamper((entries) => entries.putSync(sequence, change(entries.get(sequence) as AuditEntry)));
+    expect((await log.verify()).faults).toEqual([fault]);
+  });
+
+  it('finds an entry that was replaced by one with a right hash, one that is missing, and a cut end', async () => {
+    for (let index = 1; index <= 5; index++) await write(`entry ${index}`);
+    await tamper((entries) => {
+      const second = openAuditCopy(entries.get(2) as AuditEntry);
+      entries.putSync(2, second);
+      entries.removeSync(5);
+    });
+    expect((await log.verify()).faults).toEqual(['Entry 2 was changed.', 'Entry 5 is missing.']);
+  });
+
+  it('has every change of a key, and who made it', async () => {
+    const keys = openKeyStore(
+      { path: join(folder.path, 'keys.mdb') },
+      { clock: systemClock, random: systemRandom, log: silentLogger },
+    );
+    const audited = auditKeys(keys, () => log, { who: 'operator', from: 'command line' });
+    const { record, apiKey } = await audited.create({ name: 'x' });
+    await audited.setPermission(record.id, 'kyt', false);
+    await audited.revoke(record.id);
+    await audited.setPlan('local', 'GROWTH');
+    await audited.setDisabled('local', true);
+    await expect(audited.revoke('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const entries = log.newest(10).toReversed();
+    expect(entries.map(({ action, subject, detail }) => [action, subject, detail])).toEqual([
+      ['key.create', record.id, 'screening,entity,kyt,monitoring,intel,oracle'],
+      ['key.permission', record.id, 'kyt off'],
+      ['key.revoke', record.id, null],
+      ['plan.set', null, 'GROWTH'],
+      ['account.disable', null, null],
+    ]);
+    expect(JSON.stringify(entries)).not.toContain(apiKey);
+    await keys.close();
+  });
+});
+
+const openAuditCopy = (entry: AuditEntry): AuditEntry => ({ ...entry, who: 'somebody else' });

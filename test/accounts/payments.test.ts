@@ -1,0 +1,180 @@
+import { createHmac } from 'node:crypto';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readCreditTerms } from '../../src/accounts/credits.ts';
+import type { Ledger } from '../../src/accounts/ledger.ts';
+import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
+import { checkSignature, openPayments, type Payments } from '../../src/accounts/payments.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { type TempFolder, tempFolder } from './temp-folder.ts';
+
+const SECRET = 'whsec_test_secret';
+const NOW = Date.UTC(2026, 10, 21, 12);
+const clock = { now: () => NOW, monotonic: () => NOW };
+
+const sign = (body: string, seconds = NOW / 1000, secret = SECRET): string =>
+  `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
+
+describe('payments by signed webhook', () => {
+  let folder: TempFolder;
+  let ledger: Ledger;
+  let payments: Payments;
+  let events = 0;
+  beforeEach(() => {
+    folder = tempFolder();
+    ledger = openLedger(
+      { path: join(folder.path, 'ledger.mdb') },
+      { clock, log: silentLogger, freeCredits: () => 0 },
+    );
+    payments = openPayments(
+      { path: join(folder.path, 'payments.mdb'), secret: SECRET },
+      {
+        clock,
+        log: silentLogger,
+        ledger: () => ledger,
+        packages: readCreditTerms().packages,
+        accountExists: (id) => id === 'acc_1',
+      },
+    );
+  });
+  afterEach(async () => {
+    await payments.close();
+    await ledger.close();
+    folder.remove();
+  });
+
+  const send = (type: string, object: object, id = `evt_${++events}`) => {
+    const body = JSON.stringify({ id, type, data: { object } });
+    return payments.receive(Buffer.from(body), sign(body));
+  };
+  const checkout = {
+    id: 'cs_1',
+    payment_status: 'paid',
+    payment_intent: 'pi_1',
+    client_reference_id: 'acc_1',
+    currency: 'usd',
+    amount_total: 19_900,
+    metadata: { package: 'Starter' },
+  };
+  const refunded = (part: number) => ({
+    id: 'ch_1',
+    payment_intent: 'pi_1',
+    amount: 19_900,
+    amount_refunded: part,
+  });
+  const balance = (): number => ledger.balance('acc_1').balance;
+  const types = async () => (await ledger.usage('acc_1', { limit: 50 })).history.map((entry) => entry.type);
+
+  it('book a paid checkout once, whatever is sent how often', async () => {
+    const first = await send('checkout.session.completed', checkout, 'evt_same');
+    expect(first).toMatchObject({ outcome: 'booked', accountId: 'acc_1' });
+    await Promise.all([1, 2, 3].map(() => send('checkout.session.completed', checkout, 'evt_same')));
+    await send('checkout.session.async_payment_succeeded', checkout);
+    expect(balance()).toBe(100);
+    const { history } = await ledger.usage('acc_1', { limit: 10 });
+    expect(history).toMatchObject([{ type: 'PURCHASE', amount: 100, reference: null }]);
+  });
+
+  it('book nothing before it is paid, and then by the later event', async () => {
+    const unpaid = { ...checkout, payment_status: 'unpaid' };
+    expect(await send('checkout.session.completed', unpaid)).toMatchObject({ outcome: 'ignored' });
+    expect(balance()).toBe(0);
+    await send('checkout.session.async_payment_succeeded', checkout);
+    expect(balance()).toBe(100);
+  });
+
+  it.each([
+    [{ amount_total: 100 }, 'data.object.amount_total'],
+    [{ currency: 'jpy' }, 'data.object.amount_total'],
+    [{ client_reference_id: 'acc_2' }, 'data.object.client_reference_id'],
+    [{ metadata: { package: 'Huge' } }, 'data.object.metadata.package'],
+    [{ payment_intent: null }, 'data.object.payment_intent'],
+  ])('refuse a checkout with %j', async (change, field) => {
+    await expect(send('checkout.session.completed', { ...checkout, ...change })).rejects.toMatchObject({
+      field,
+    });
+    expect(balance()).toBe(0);
+  });
+
+  it('leave other events of the same seller alone', async () => {
+    expect(await send('checkout.session.completed', { ...checkout, metadata: {} })).toMatchObject({
+      outcome: 'ignored',
+    });
+    expect(await send('customer.created', { id: 'cus_1' })).toMatchObject({ outcome: 'ignored' });
+  });
+
+  it('take back a refund by its share, each part once', async () => {
+    await send('checkout.session.completed', checkout);
+    await send('charge.refunded', refunded(4_975));
+    expect(balance()).toBe(75);
+    await send('charge.refunded', refunded(4_975));
+    expect(balance()).toBe(75);
+    await send('charge.refunded', refunded(19_900));
+    expect(balance()).toBe(0);
+    // An old event that comes late takes nothing more.
+    await send('charge.refunded', refunded(9_950));
+    expect(balance()).toBe(0);
+    expect(await types()).toEqual(['ADJUSTMENT', 'ADJUSTMENT', 'PURCHASE']);
+  });
+
+  it('take all back at a dispute, below nothing where it was spent, and give it back when it was won', async () => {
+    await send('checkout.session.completed', checkout);
+    await ledger.book({ accountId: 'acc_1', type: 'ADJUSTMENT', amount: -60, reference: 'spent' });
+    const dispute = { id: 'dp_1', payment_intent: 'pi_1', amount: 19_900 };
+    await send('charge.dispute.created', { ...dispute, status: 'needs_response' });
+    await send('charge.dispute.funds_withdrawn', { ...dispute, status: 'needs_response' });
+    expect(balance()).toBe(-60);
+    await send('charge.dispute.closed', { ...dispute, status: 'lost' });
+    expect(balance()).toBe(-60);
+    await send('charge.dispute.closed', { ...dispute, status: 'won' });
+    await send('charge.dispute.funds_reinstated', { ...dispute, status: 'won' });
+    expect(balance()).toBe(40);
+  });
+
+  it('take back a refund that came before its purchase', async () => {
+    expect(await send('charge.refunded', refunded(19_900))).toMatchObject({ outcome: 'ignored' });
+    await send('checkout.session.completed', checkout);
+    expect(balance()).toBe(0);
+  });
+
+  it('keep nothing but ids, the account and the credits', async () => {
+    const details = {
+      customer_details: { email: 'x@y.z', name: 'N' },
+      payment_method_details: { last4: '4242' },
+    };
+    await send('checkout.session.completed', { ...checkout, ...details });
+    const { readFileSync } = await import('node:fs');
+    const stored = readFileSync(join(folder.path, 'payments.mdb'), 'latin1');
+    expect(stored).toContain('pi_1');
+    for (const secret of ['4242', 'x@y.z']) expect(stored).not.toContain(secret);
+  });
+});
+
+describe('a signature', () => {
+  const body = '{"id":"evt_1"}';
+  const check = (header: string, now = NOW): void => checkSignature(Buffer.from(body), header, SECRET, now);
+
+  it('is taken in its documented form, beside others and within five minutes', () => {
+    check(sign(body));
+    check(`v0=00,${sign(body)},v1=${'0'.repeat(64)}`);
+    check(sign(body), NOW + 300_000);
+    check(sign(body), NOW - 300_000);
+  });
+
+  it.each([
+    ['none', ''],
+    ['no time', sign(body).replace(/^t=\d+,/, '')],
+    ['another time', sign(body).replace(/^t=\d+/, `t=${NOW / 1000 - 1}`)],
+    ['another secret', sign(body, NOW / 1000, 'whsec_other')],
+    ['another body', sign('{"id":"evt_2"}')],
+    ['an older scheme alone', sign(body).replace('v1=', 'v0=')],
+    ['a short value', sign(body).slice(0, -2)],
+  ])('is refused: %s', (_name, header) => {
+    expect(() => check(header)).toThrow('Stripe-Signature');
+  });
+
+  it('is refused when it is older than five minutes, or from further ahead', () => {
+    expect(() => check(sign(body), NOW + 300_001)).toThrow();
+    expect(() => check(sign(body), NOW - 300_001)).toThrow();
+  });
+});
