@@ -11,6 +11,7 @@ import { buildSnapshot } from './index/build.ts';
 import type { BuildProgress, SegmentRef } from './index/build-types.ts';
 import { dayFromIso } from './index/days.ts';
 import { currentSnapshot } from './index/folder.ts';
+import { ENVIRONMENT_FILE } from './index/format.ts';
 import type { SnapshotMeta } from './index/reader.ts';
 import { createSegmentWriter } from './index/segment.ts';
 import type { When } from './map.ts';
@@ -85,7 +86,8 @@ const builtPath = (store: LabelStore): string => join(store.folder, 'built.json'
 
 function isBuilt(store: LabelStore, snapshotsFolder: string, revision: string): boolean {
   const current = currentSnapshot(snapshotsFolder);
-  if (current === null || !existsSync(current) || !existsSync(builtPath(store))) return false;
+  if (current === null || !existsSync(join(current, ENVIRONMENT_FILE)) || !existsSync(builtPath(store)))
+    return false;
   // Compared as text: whatever else may stand there, it is not what was built.
   const wanted: BuiltFile = { revision, snapshot: current };
   return readFileSync(builtPath(store), 'utf8').trim() === JSON.stringify(wanted);

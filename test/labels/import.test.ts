@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
-import { ensureShipped } from '../../src/labels/build-index.ts';
+import { buildLabelIndex, ensureShipped } from '../../src/labels/build-index.ts';
 import { freshnessOf, readListChecks } from '../../src/labels/freshness.ts';
+import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import { openLabelStore } from '../../src/labels/store.ts';
 import { makeWorld, NOW, type World } from './world.ts';
 
@@ -65,6 +66,14 @@ describe('importing own labels', () => {
     const labels = world.lookup(await world.build(), 'ETH', BINANCE);
     expect(labels).toHaveLength(1);
     expect(labels[0]!.confidence).toBe(1);
+  });
+
+  it('builds again where the published snapshot is gone, though its folder still stands', async () => {
+    await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+    const { snapshotsFolder, deps } = world;
+    await buildLabelIndex({ snapshotsFolder }, deps);
+    rmSync(join(currentSnapshot(snapshotsFolder)!, 'labels.mdb'));
+    expect(await buildLabelIndex({ snapshotsFolder }, deps)).toMatchObject({ built: true });
   });
 
   it('labels an account on every EVM chain, and a contract on its own', async () => {
