@@ -260,6 +260,7 @@ class FileImport {
       const header =
         (await this.readPlainCsv(segments, rejects)) ?? (await this.readRecords(segments, rejects));
       const closed = await segments.close();
+      if (force !== true) this.requireLabels(header, closed, rejects);
       return this.commitDataset(header, contentHash, staged, closed, rejects);
     } catch (error) {
       segments.abort();
@@ -336,6 +337,22 @@ class FileImport {
       const segment = segments.of(when);
       segment.add(mapped.key, 0, mapped.key.length, segment.template(template), first, last);
     }
+  }
+
+  /** A file of another kind reads as nothing but rejects; it must not take the place of labels that are good. */
+  private requireLabels(header: FileHeader, closed: readonly ClosedSegment[], rejects: RejectsWriter): void {
+    if (rejects.count === 0 || closed.some(({ stats }) => stats.labels > 0)) return;
+    const { source } = this.request;
+    const dataset = this.datasetOf(header);
+    const replaced = this.deps.store
+      .catalogue()
+      .datasets.find((row) => row.source === source && row.dataset === dataset);
+    if (!replaced?.segments.some((segment) => segment.labels > 0)) return;
+    throw new AssayError(
+      'INVALID_FILE',
+      `file: ${this.names.join(', ')} gives not one label, and ${rejects.count} of its rows were rejected; is it a file of the source '${source}'? The dataset '${dataset}' stays as it was (--force replaces it all the same).`,
+      { field: 'file' },
+    );
   }
 
   private commitDataset(

@@ -68,6 +68,17 @@ describe('importing own labels', () => {
     expect(labels[0]!.confidence).toBe(1);
   });
 
+  it('refuses a file of rejects alone, which would take the place of good labels, unless forced', async () => {
+    await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+    const revision = world.deps.store.revision();
+    const bad = `${HEADER}no address at all,ETH,Somebody,SCAM,,,\n`;
+    const files = [world.file('mine.csv', bad)];
+    await expect(world.import({ source: 'own', files })).rejects.toThrow(/gives not one label/);
+    expect(world.deps.store.revision()).toBe(revision);
+    const forced = await world.import({ source: 'own', files, force: true });
+    expect(forced.datasets[0]).toMatchObject({ labels: 0, rejected: 1 });
+  });
+
   it('builds again where the published snapshot is gone, though its folder still stands', async () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const { snapshotsFolder, deps } = world;
