@@ -10,6 +10,8 @@ import { createPool } from '../src/jobs/pool.ts';
 import { loadTaxonomy } from '../src/labels/categories.ts';
 import { openFreshness } from '../src/labels/freshness.ts';
 import { openSnapshotSet } from '../src/labels/index/snapshot-set.ts';
+import { createExchangeStatuses } from '../src/registers/exchange-status.ts';
+import { openRegisterStore } from '../src/registers/store.ts';
 import { loadPolicy } from '../src/risk/policy.ts';
 import { createLabelSetWriter } from '../src/screening/label-set.ts';
 import { createOracleWriter } from '../src/screening/oracle.ts';
@@ -87,6 +89,8 @@ async function serve(settings: BenchServerSettings): Promise<void> {
         labelSetVersion: () => labels.current.meta.dataVersion,
         sanctionsCheck: createSanctionsCheckWriter(deps),
         oracle: createOracleWriter(deps),
+        exchangeStatus: createExchangeStatuses({ store: openRegisterStore({ dataDir: settings.state }), log })
+          .answerBytes,
         bulk: (body) => pool.run('bulk-labels', body),
         screening: (request) => pool.run('screening', request),
       },

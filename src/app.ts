@@ -24,6 +24,8 @@ import { startRefreshing } from './labels/refresh.ts';
 import { labelsFolderOf, openLabelStore } from './labels/store.ts';
 import { openNameStore } from './names/lists.ts';
 import { ensurePepSeed, importNameFiles, importOfficialNames } from './names/lists-import.ts';
+import { createExchangeStatuses, type ExchangeStatuses } from './registers/exchange-status.ts';
+import { openRegisterStore } from './registers/store.ts';
 import { loadPolicy } from './risk/policy.ts';
 import type { ScreeningDeps } from './screening/deps.ts';
 import { createLabelSet, createLabelSetWriter } from './screening/label-set.ts';
@@ -97,6 +99,11 @@ export function openParts(config: Config, version: string): Parts {
     transfers: transferStores.read(),
   });
 
+  const registers = openRegisterStore({ dataDir });
+  const exchanges = once<ExchangeStatuses>(
+    () => createExchangeStatuses({ store: registers, log }),
+    () => {},
+  );
   const nameStore = openNameStore({ dataDir });
   const nameDeps = { names: nameStore, clock, log };
   const importDeps: ImportDeps = {
@@ -120,6 +127,7 @@ export function openParts(config: Config, version: string): Parts {
       labelSetVersion: () => labelSetVersion(deps.labels.current.meta.dataVersion, freshness()),
       sanctionsCheck: createSanctionsCheckWriter(deps),
       oracle: createOracleWriter(deps),
+      exchangeStatus: (name, jurisdiction) => exchanges().answerBytes(name, jurisdiction),
       bulk: (body) => pool.run('bulk-labels', body),
       screening: (request) => pool.run('screening', request),
     };
@@ -187,6 +195,7 @@ export function openParts(config: Config, version: string): Parts {
     const firstKey = isFirst ? (await accounts.keys.create({ name: 'first key' })).apiKey : null;
     const look = setInterval(() => {
       if (labels.refresh()) pool.refresh();
+      void exchanges().refresh();
     }, SNAPSHOT_LOOK_MS);
     look.unref();
     const refreshing = config.syncEnabled
@@ -227,6 +236,7 @@ export function openParts(config: Config, version: string): Parts {
       clock,
     },
     syncFrom: config.syncFrom,
+    registers,
     nameStore,
     importNames: (request) => store.locked(() => importNameFiles(request, nameDeps)),
     keys: () => access().keys,

@@ -4,9 +4,11 @@ import { AssayError } from '../base/errors.ts';
 import { type DatasetReport, type ImportReport, importFiles } from '../labels/import.ts';
 import { IMPORT_SOURCES, parseImportSource } from '../labels/import-sources.ts';
 import { NAME_SOURCES, type NameImportReport, parseNameSource } from '../names/lists-import.ts';
+import { importRegisters, isRegisterSource, REGISTER_SOURCES } from '../registers/import.ts';
 import { answer, type Terminal, table } from './context.ts';
 import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
+import { registerLines } from './registers.ts';
 
 /** `address=wallet,entity=owner` as a mapping from the file's column to our field. */
 function mappingFrom(text: string): Record<string, string> {
@@ -70,21 +72,46 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
   program
     .command('import')
     .description("read files of a publisher's format into the store of labels (then: index build)")
-    .argument('<source>', [...IMPORT_SOURCES, ...NAME_SOURCES].join(', '))
+    .argument('<source>', [...IMPORT_SOURCES, ...NAME_SOURCES, ...REGISTER_SOURCES].join(', '))
     .argument('<file...>', 'plain, .gz or .zip; files that belong together (the legacy CSV set) in one call')
     .option('--published <date>', 'publication date of a list whose file does not say it (YYYY-MM-DD)')
     .option('--force', 'accept a list that would delist more than half of its parties')
     .option('--map <pairs>', 'own: field=column,… where the columns have other names')
     .option('--dataset <name>', 'name of the dataset, in place of the one the source gives it')
+    .option('--whole', 'registers: the file carries its registers whole, so that a firm it lacks is off them')
     .option('--json', 'answer as JSON')
     .action(
       async (
         sourceText: string,
         files: string[],
-        options: { published?: string; force?: boolean; map?: string; dataset?: string; json?: boolean },
+        options: {
+          published?: string;
+          force?: boolean;
+          map?: string;
+          dataset?: string;
+          whole?: boolean;
+          json?: boolean;
+        },
       ) => {
         const progress = createProgress(terminal);
         try {
+          if (isRegisterSource(sourceText)) {
+            const { registers: store, clock } = parts();
+            const reports = await importRegisters(
+              {
+                source: sourceText,
+                files,
+                force: options.force ?? false,
+                whole: options.whole ?? false,
+                ...(options.published === undefined ? {} : { published: options.published }),
+                signal: terminal.signal,
+              },
+              { store, clock },
+            );
+            progress.end();
+            answer(terminal, options.json ?? false, reports, registerLines);
+            return;
+          }
           const nameSource = parseNameSource(sourceText);
           if (nameSource !== null) {
             const reports = await parts().importNames({

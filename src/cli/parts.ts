@@ -6,6 +6,7 @@ import type { ImportDeps } from '../labels/import.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
 import type { NameStore } from '../names/lists.ts';
 import type { NameImportReport, NameImportRequest } from '../names/lists-import.ts';
+import type { RegisterStore } from '../registers/store.ts';
 import type { BulkFileDeps } from '../screening/bulk-file.ts';
 import type { LabelSetQuery } from '../screening/label-set.ts';
 import type { ScreeningQuery } from '../screening/screen.ts';
@@ -29,6 +30,8 @@ export interface Parts extends ImportDeps {
   readonly bulkDeps: BulkFileDeps;
   /** The mirror that stands in for the publishers; null asks the publishers. */
   readonly syncFrom: string | null;
+  /** Regulatory registers, of which exchanges are looked up. */
+  readonly registers: RegisterStore;
   /** The listed parties that names are screened against. */
   readonly nameStore: NameStore;
   /** Imports lists of names that are no official sanctions lists; those come with the labels. */

@@ -8,10 +8,12 @@ import {
   refreshLists,
   type SourceRefresh,
 } from '../labels/refresh.ts';
+import { type RegisterRefresh, refreshRegisters } from '../registers/import.ts';
 import { answer, type Terminal } from './context.ts';
 import { importLines } from './import.ts';
 import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
+import { registerRefreshLines } from './registers.ts';
 
 function mirrorFrom(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
@@ -27,8 +29,15 @@ const sourceLines = (source: SourceRefresh): readonly string[] => [
   ...source.errors.map((error) => `  ${error}`),
 ];
 
-const reportLines = (report: RefreshReport): readonly string[] => [
-  ...report.sources.flatMap(sourceLines),
+/** ESMA's registers are no labels: they are refreshed beside the lists, and need no snapshot. */
+type RegisterSync = RegisterRefresh & { readonly imports: readonly [] };
+
+interface SyncReport extends Omit<RefreshReport, 'sources'> {
+  readonly sources: readonly (SourceRefresh | RegisterSync)[];
+}
+
+const reportLines = (report: SyncReport): readonly string[] => [
+  ...report.sources.flatMap((one) => (one.source === 'esma' ? registerRefreshLines(one) : sourceLines(one))),
   ...(report.buildError === null ? [] : [report.buildError]),
   report.rebuilt ? `Published snapshot ${report.dataVersion}.` : 'No new snapshot was needed.',
 ];
@@ -37,7 +46,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
   program
     .command('sync')
     .description('download the official lists and publish a new snapshot if anything changed')
-    .argument('[source...]', `${REFRESH_SOURCES.join(', ')} (default: all)`)
+    .argument('[source...]', `${[...REFRESH_SOURCES, 'esma'].join(', ')} (default: all)`)
     .option('--from <url>', 'a mirror: file names are appended to this URL')
     .option('--force', 'accept files and lists that look implausible')
     .option('--json', 'answer as JSON')
@@ -46,9 +55,11 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
       try {
         const opened = parts();
         const from = options.from === undefined ? (opened.syncFrom ?? undefined) : mirrorFrom(options.from);
-        const report = await refreshLists(
+        const all = sourceTexts.length === 0;
+        const listTexts = sourceTexts.filter((text) => text.toLowerCase() !== 'esma');
+        const lists = await refreshLists(
           {
-            ...(sourceTexts.length === 0 ? {} : { sources: sourceTexts.map(parseRefreshSource) }),
+            ...(all ? {} : { sources: listTexts.map(parseRefreshSource) }),
             from,
             force: options.force ?? false,
             snapshotsFolder: opened.snapshotsFolder,
@@ -71,6 +82,17 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
           },
           opened,
         );
+        const asksEsma = all || listTexts.length < sourceTexts.length;
+        const esma = asksEsma
+          ? await refreshRegisters(
+              { from, force: options.force ?? false, signal: terminal.signal },
+              { store: opened.registers, clock: opened.clock, log: opened.log },
+            )
+          : null;
+        const report: SyncReport = {
+          ...lists,
+          sources: [...lists.sources, ...(esma === null ? [] : [{ ...esma, imports: [] as const }])],
+        };
         progress.end();
         answer(terminal, options.json ?? false, report, reportLines);
         const failed = report.sources.filter((source) => !source.ok).map((source) => source.source);

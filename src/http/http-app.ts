@@ -10,6 +10,7 @@ import {
   screenBulkWork,
   screenWork,
 } from './handlers/labels.ts';
+import { exchangeStatusWork } from './handlers/registers.ts';
 import { screeningWork } from './handlers/screening.ts';
 import { documentWork, healthWork, metricsWork, readyWork } from './handlers/service.ts';
 import { usageWork } from './handlers/usage.ts';
@@ -65,6 +66,7 @@ export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
     screenBulk: screenBulkWork(deps),
     sanctionsCheck: sanctionsCheckWork(deps),
     oracle: oracleWork(deps),
+    exchangeStatus: exchangeStatusWork(deps),
     screening: screeningWork(deps),
     usage: usageWork(deps),
   };

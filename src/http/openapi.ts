@@ -4,6 +4,7 @@ import { LIMITS } from '../base/limits.ts';
 import { API_BASE, type Parameter, ROUTES, type Route } from './routes.ts';
 import * as common from './schemas/common.ts';
 import * as labels from './schemas/labels.ts';
+import * as registers from './schemas/registers.ts';
 import * as screening from './schemas/screening.ts';
 import * as service from './schemas/service.ts';
 import * as usage from './schemas/usage.ts';
@@ -26,6 +27,8 @@ const COMPONENTS: Readonly<Record<string, TSchema>> = {
   ScoreFactor: screening.ScoreFactor,
   ScreeningResult: screening.ScreeningResult,
   ReadyData: service.ReadyData,
+  ExchangeRegistration: registers.ExchangeRegistration,
+  ExchangeStatusData: registers.ExchangeStatusData,
   UsageEntry: usage.UsageEntry,
   UsageRecord: usage.UsageRecord,
   Error: common.ErrorBody,

@@ -31,6 +31,8 @@ export interface UseCases {
   readonly oracle: OracleWriter;
   /** The body of `POST /screen/bulk` as received: valid UTF-8, at most `jsonDepthMax` deep, JSON not yet checked. */
   bulk(body: Uint8Array): Promise<BulkAnswer>;
+  /** JSON text of `data` of `GET /exchange-status`. Throws NOT_FOUND with the nearest names. */
+  exchangeStatus(name: string, jurisdiction: string | undefined): Uint8Array;
   /** JSON text of `data`, UTF-8. */
   screening(request: ScreeningRequest): Promise<Uint8Array>;
 }

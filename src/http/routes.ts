@@ -14,11 +14,13 @@ import {
   ChainText,
   chargedEnvelope,
   EntityLabelSet,
+  ErrorBody,
   envelope,
   OracleVerdict,
   SanctionsCheck,
 } from './schemas/common.ts';
 import { BulkBody, BulkResult, ScreenBody } from './schemas/labels.ts';
+import { ExchangeName, ExchangeStatusData, JurisdictionFilter } from './schemas/registers.ts';
 import { ScreeningBody, ScreeningResult } from './schemas/screening.ts';
 import { Health, NotReady, Ready } from './schemas/service.ts';
 import { UsageRecord } from './schemas/usage.ts';
@@ -46,6 +48,7 @@ export type HandlerName =
   | 'screenBulk'
   | 'sanctionsCheck'
   | 'oracle'
+  | 'exchangeStatus'
   | 'screening'
   | 'usage';
 
@@ -172,6 +175,32 @@ export const ROUTES: readonly Route[] = [
     answer: envelope(EntityLabelSet),
     summary: 'Labels of an address',
     description: 'Entity, category, threat level and sanctions status of an address.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/exchange-status',
+    stands: 'api',
+    handler: 'exchangeStatus',
+    permission: 'entity',
+    rateClass: 'exchange-status',
+    parameters: [
+      { name: 'name', in: 'query', required: true, schema: ExchangeName, about: 'The exchange.' },
+      {
+        name: 'jurisdiction',
+        in: 'query',
+        required: false,
+        schema: JurisdictionFilter,
+        about: 'Only registrations that hold there.',
+      },
+    ],
+    answer: envelope(ExchangeStatusData),
+    otherAnswers: {
+      404: { about: 'No exchange of that name is known; the error lists the nearest.', schema: ErrorBody },
+    },
+    summary: 'Registrations of an exchange',
+    description:
+      'Registrations and warnings of regulatory registers, their history, and which registers were read.',
   },
   {
     ...open,

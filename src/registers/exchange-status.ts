@@ -160,10 +160,12 @@ export function createExchangeStatuses(deps: {
       return bytes;
     },
     async refresh() {
-      const from = store.stamp();
-      if (refreshing || (current !== null && from === stamp)) return;
+      if (refreshing) return;
       refreshing = true;
+      let from = stamp;
       try {
+        from = store.stamp();
+        if (current !== null && from === stamp) return;
         const building = steps();
         for (let step = building.next(); ; step = building.next()) {
           if (step.done === true) {

@@ -183,7 +183,7 @@ function requirePlausible(before: RegisterState, after: RegisterState, file: str
 }
 
 export interface RegisterRefresh {
-  readonly source: RegisterSourceId;
+  readonly source: 'esma';
   readonly ok: boolean;
   readonly downloads: readonly FileDownload[];
   readonly registers: readonly RegisterReport[];

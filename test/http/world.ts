@@ -12,6 +12,7 @@ import { compileBodyCheck, parseJson } from '../../src/http/json-body.ts';
 import type { HttpApp, HttpOptions, Readiness, UseCases } from '../../src/http/ports.ts';
 import { BulkBody } from '../../src/http/schemas/labels.ts';
 import type { SanctionsEntry } from '../../src/labels/label.ts';
+import type { ExchangeStatus } from '../../src/registers/exchange-status.ts';
 import type {
   Coverage,
   EntityLabelSet,
@@ -195,6 +196,23 @@ function written(value: unknown, out: Buffer, offset: number): number {
 
 const bytesOf = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 
+const exchangeStatus = (name: string): ExchangeStatus => ({
+  exchange: 'Kraken',
+  matched: { by: 'NAME', value: name, exact: true, similarity: 1 },
+  entityId: 'kraken',
+  aliases: [],
+  legalEntities: [],
+  domains: ['kraken.com'],
+  homeJurisdiction: 'US',
+  jurisdiction: null,
+  registrations: [],
+  totalRegistrations: 0,
+  restrictedJurisdictions: [],
+  restrictions: null,
+  registersChecked: [],
+  registersNotRead: [],
+});
+
 const checkBulk = compileBodyCheck(BulkBody);
 
 function worldUseCases(): UseCases {
@@ -229,6 +247,10 @@ function worldUseCases(): UseCases {
         json: bytesOf({ results: items, coverage, reasons: [], dataVersion: DATA_VERSION }),
         answered: results.filter((result) => !('error' in result)).length,
       };
+    },
+    exchangeStatus: (name) => {
+      if (name === 'nobody') throw new AssayError('NOT_FOUND', 'name: no such exchange.', { field: 'name' });
+      return bytesOf(exchangeStatus(name));
     },
     async screening({ chain, address, jurisdiction = 'CH' }) {
       return bytesOf(screeningAnswer(subjectOf(chain, address), jurisdiction));

@@ -1,0 +1,18 @@
+/** GET /exchange-status: answered at once, from memory. */
+import type { Work } from '../pipeline.ts';
+import type { HttpDeps } from '../ports.ts';
+import { queryValue, requiredQueryValue } from '../query.ts';
+
+export function exchangeStatusWork({ useCases }: Pick<HttpDeps, 'useCases'>): Work {
+  return {
+    kind: 'lookup',
+    write: (call, out, offset) => {
+      const query = call.exchange.query();
+      const name = requiredQueryValue(query, 'name');
+      const data = useCases.exchangeStatus(name, queryValue(query, 'jurisdiction'));
+      if (offset + data.length > out.length) return -1;
+      out.set(data, offset);
+      return offset + data.length;
+    },
+  };
+}

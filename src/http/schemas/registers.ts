@@ -1,0 +1,108 @@
+/** Schemas of GET /exchange-status. */
+import { Type } from 'typebox';
+import { LIMITS } from '../../base/limits.ts';
+import { REGISTRATION_STATUSES } from '../../sources/registers/registration.ts';
+import { count, flag, listOf, nullable, oneOf, text } from './common.ts';
+
+export const ExchangeName = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.exchangeNameMax,
+  description: 'Name, alias, legal name, domain or LEI, in any letter case; misspellings are understood.',
+  examples: ['Kraken'],
+});
+
+export const JurisdictionFilter = Type.String({
+  minLength: 2,
+  maxLength: 3,
+  description: 'ISO 3166-1 alpha-2, `EU` for all member states, or `EEA`.',
+  examples: ['DE'],
+});
+
+const Status = oneOf(REGISTRATION_STATUSES);
+const country = text('ISO 3166-1 alpha-2.');
+const services = listOf(Type.String(), 'Services as the register words them.');
+const passportedTo = listOf(Type.String(), 'Countries in which the registration holds beside its own.');
+
+export const RegistrationHistory = Type.Object(
+  {
+    status: Status,
+    firstSeen: text('Date of the first file that says so.'),
+    lastSeen: text('Date of the last one.'),
+    registeredAs: text(),
+    services,
+    passportedTo,
+  },
+  { description: 'What one or more files in a row said of a registration.' },
+);
+
+export const ExchangeRegistration = Type.Object(
+  {
+    jurisdiction: country,
+    authority: text(),
+    status: Status,
+    registrationId: nullable(Type.String(), 'The register’s own number; null where it gives none.'),
+    registeredAs: text('The legal category, in the register’s own words.'),
+    legalName: text(),
+    lei: nullable(Type.String()),
+    register: text('Id of the register.'),
+    source: text('Importer that read it (esma, fincen, registers), or `shipped`.'),
+    sourceUrl: nullable(Type.String()),
+    asOf: text(
+      'Day on which the register read so; of a shipped fact the day, month or year it was reported.',
+    ),
+    verified: flag('False: ships with the product and was not checked against a file of the register.'),
+    registeredAt: nullable(Type.String()),
+    endedAt: nullable(Type.String()),
+    services,
+    passportedTo,
+    note: nullable(Type.String()),
+    history: listOf(RegistrationHistory, 'Oldest first; empty for a shipped fact.'),
+  },
+  { description: 'One registration of one legal entity.' },
+);
+
+export const ExchangeStatusData = Type.Object(
+  {
+    exchange: text(),
+    matched: Type.Object({
+      by: oneOf(['NAME', 'ALIAS', 'LEGAL_NAME', 'DOMAIN', 'LEI']),
+      value: text('The name that was met.'),
+      exact: flag('False: the name was misspelt, or had a word too many.'),
+      similarity: Type.Number({ minimum: 0, maximum: 1 }),
+    }),
+    entityId: nullable(Type.String(), 'The entity of the labels; null where no label names it.'),
+    aliases: listOf(Type.String()),
+    legalEntities: listOf(
+      Type.Object({
+        name: text(),
+        lei: nullable(Type.String()),
+        jurisdiction: nullable(Type.String()),
+        verified: flag(),
+      }),
+    ),
+    domains: listOf(Type.String()),
+    homeJurisdiction: nullable(Type.String()),
+    jurisdiction: nullable(Type.String(), 'The filter as it was understood.'),
+    registrations: listOf(ExchangeRegistration, 'Warnings first, then what is in force.'),
+    totalRegistrations: count(),
+    restrictedJurisdictions: listOf(Type.String(), 'Where the exchange says itself that it does not serve.'),
+    restrictions: nullable(
+      Type.Object({ sourceUrl: text(), asOf: text() }),
+      'Where and when it says so; null where nothing sure is known.',
+    ),
+    registersChecked: listOf(
+      Type.Object({
+        id: text(),
+        jurisdiction: text(),
+        asOf: text(),
+        records: count('Rows of the newest file.'),
+      }),
+      'Registers of which a file was read.',
+    ),
+    registersNotRead: listOf(
+      Type.String(),
+      'Registers of which no file was read: that they are not mentioned says nothing.',
+    ),
+  },
+  { description: 'Where an exchange is registered, and which registers say so.' },
+);
