@@ -41,11 +41,21 @@ export function civilFromDay(day: number): number {
 
 const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`);
 
+/** Texts of days seen so far: labels of millions of addresses share some thousands of days, of 32 bytes each. */
+const isoTexts: string[] = new Array(DAY_MAX + 1).fill('');
+
 /** ISO date of a day; null for NO_DAY. */
 export function isoFromDay(day: number): string | null {
   if (day === NO_DAY) return null;
+  const known = isoTexts[day] as string;
+  return known === '' ? renderDay(day) : known;
+}
+
+function renderDay(day: number): string {
   const civil = civilFromDay(day);
-  return `${civil >> 9}-${two((civil >> 5) & 15)}-${two(civil & 31)}`;
+  const text = `${civil >> 9}-${two((civil >> 5) & 15)}-${two(civil & 31)}`;
+  isoTexts[day] = text;
+  return text;
 }
 
 /** Writes `YYYY-MM-DD` (10 bytes of ASCII) of a known day. */

@@ -151,6 +151,10 @@ class MappedReader implements LabelReader {
   private readonly segmentBits: number;
   private readonly filterSpan: number;
   private readonly hasFilter: boolean;
+  /** Of the chain that was asked about last, which is nearly always the next one too. */
+  private chain: ChainId | null = null;
+  private chainScope = -1;
+  private chainIsEvm = false;
   private readonly slot = new Int32Array(SLOT_WORDS);
   private out: Uint8Array = new Uint8Array(0);
   private outWords: DataView = new DataView(new ArrayBuffer(0));
@@ -235,16 +239,16 @@ class MappedReader implements LabelReader {
     const { records } = this;
     const at = handle * RECORD_WORDS;
     const flags = records[at + FLAGS] as number;
-    const scope = this.scopeNumbers.get(chain) as number;
+    this.turnTo(chain);
     if ((flags & MULTIPLE) === 0) {
-      if (!this.holds(flags, scope, chain)) return NO_LABELS;
+      if (!this.holds(flags)) return NO_LABELS;
       return [this.decoder.label(records[at + TEMPLATE] as number, records[at + DAYS] as number)];
     }
     const found: Label[] = [];
     let position = records[at + TEMPLATE] as number;
     for (let left = this.overflow[position++] as number; left > 0; left--, position += 2) {
       const template = this.overflow[position] as number;
-      if (!this.holds(this.table[template * TEMPLATE_WORDS + 3] as number, scope, chain)) continue;
+      if (!this.holds(this.table[template * TEMPLATE_WORDS + 3] as number)) continue;
       found.push(this.decoder.label(template, this.overflow[position + 1] as number));
     }
     return found;
@@ -268,18 +272,18 @@ class MappedReader implements LabelReader {
     const { records } = this;
     const at = handle * RECORD_WORDS;
     const flags = records[at + FLAGS] as number;
-    const scope = this.scopeNumbers.get(chain) as number;
+    this.turnTo(chain);
     let end = offset;
     out[end++] = OPEN_BRACKET;
     if ((flags & MULTIPLE) === 0) {
-      if (this.holds(flags, scope, chain)) {
+      if (this.holds(flags)) {
         end = this.writeLabel(records[at + FRAGMENT] as number, records[at + DAYS] as number, out, end);
       }
     } else {
       let position = records[at + TEMPLATE] as number;
       for (let left = this.overflow[position++] as number; left > 0; left--, position += 2) {
         const entry = (this.overflow[position] as number) * TEMPLATE_WORDS;
-        if (!this.holds(this.table[entry + 3] as number, scope, chain)) continue;
+        if (!this.holds(this.table[entry + 3] as number)) continue;
         if (end > offset + 1) {
           if (end >= out.length) return -1;
           out[end++] = COMMA;
@@ -298,19 +302,28 @@ class MappedReader implements LabelReader {
     const flags = this.records[handle * RECORD_WORDS + FLAGS] as number;
     if ((flags & (SANCTIONED | SANCTIONED_SOMEWHERE)) === 0) return false;
     if ((flags & SANCTIONED) !== 0) return true;
-    const scope = this.scopeNumbers.get(chain) as number;
-    if ((flags & MULTIPLE) === 0) return this.holds(flags, scope, chain);
+    this.turnTo(chain);
+    if ((flags & MULTIPLE) === 0) return this.holds(flags);
     let position = this.records[handle * RECORD_WORDS + TEMPLATE] as number;
     for (let left = this.overflow[position++] as number; left > 0; left--, position += 2) {
       const entry = this.table[(this.overflow[position] as number) * TEMPLATE_WORDS + 3] as number;
-      if ((entry & SANCTIONED_SOMEWHERE) !== 0 && this.holds(entry, scope, chain)) return true;
+      if ((entry & SANCTIONED_SOMEWHERE) !== 0 && this.holds(entry)) return true;
     }
     return false;
   }
 
-  private holds(flags: number, scope: number, chain: ChainId): boolean {
+  /** Makes `holds` speak of `chain`. */
+  private turnTo(chain: ChainId): void {
+    if (chain === this.chain) return;
+    this.chain = chain;
+    this.chainScope = this.scopeNumbers.get(chain) ?? -1;
+    this.chainIsEvm = isEvm(chain);
+  }
+
+  /** Whether what carries these flags holds on the chain turned to. */
+  private holds(flags: number): boolean {
     const own = (flags >>> 8) & 0xff;
-    return own === scope || (own === SCOPE_EVM && isEvm(chain));
+    return own === this.chainScope || (own === SCOPE_EVM && this.chainIsEvm);
   }
 
   /** Writes one label; -1 where `out` is too small. Fragments are copied word by word: half the cost of a call to `set`. */

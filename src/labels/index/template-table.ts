@@ -171,6 +171,8 @@ const CACHED_TEMPLATES = 1 << 16;
 /** Shared values kept: tags and source URLs run into the thousands with real publishers, 0.2 KB each. */
 const CACHED_SHARED = 1 << 13;
 const NOTHING = -1;
+/** Neither day is known. */
+const NO_DAYS = 0;
 
 /**
  * Decodes templates of one snapshot. The cache is direct-mapped, and a template takes a place only when it is asked for twice
@@ -184,6 +186,9 @@ export class TemplateDecoder {
   private readonly cachedIds: Int32Array;
   private readonly askedIds: Int32Array;
   private readonly cached: LabelTemplate[] = [];
+  private readonly used: Uint8Array;
+  private readonly undatedIds: Int32Array;
+  private readonly undated: Label[] = [];
   private readonly cacheMask: number;
   private readonly sharedIds = new Int32Array(CACHED_SHARED).fill(NOTHING);
   private readonly shared: unknown[] = [];
@@ -194,6 +199,8 @@ export class TemplateDecoder {
     this.numbers = new DataView(texts.buffer, texts.byteOffset, texts.length);
     this.layout = layout;
     this.cachedIds = new Int32Array(cacheSize).fill(NOTHING);
+    this.used = new Uint8Array(cacheSize);
+    this.undatedIds = new Int32Array(cacheSize).fill(NOTHING);
     this.askedIds = new Int32Array(cacheSize).fill(NOTHING);
     this.cacheMask = cacheSize - 1;
   }
@@ -201,9 +208,17 @@ export class TemplateDecoder {
   /** The template of an id below `layout.templates`. */
   template(id: number): LabelTemplate {
     const place = id & this.cacheMask;
-    if (this.cachedIds[place] === id) return this.cached[place] as LabelTemplate;
+    if (this.cachedIds[place] === id) {
+      this.used[place] = 1;
+      return this.cached[place] as LabelTemplate;
+    }
     const template = this.decode(id);
     if (this.askedIds[place] === id) {
+      if (this.used[place] === 1) {
+        // Asked for since the last one that wanted its place: it stays once more.
+        this.used[place] = 0;
+        return template;
+      }
       this.cached[place] = template;
       this.cachedIds[place] = id;
     } else {
@@ -212,9 +227,20 @@ export class TemplateDecoder {
     return template;
   }
 
-  /** A label of the template with its packed days. */
+  /** A label of the template with its packed days. Labels without days are the same object for as long as the template is cached. */
   label(id: number, days: number): Label {
-    const template = this.template(id);
+    if (days !== NO_DAYS) return this.withDays(this.template(id), days);
+    const place = id & this.cacheMask;
+    if (this.undatedIds[place] === id) return this.undated[place] as Label;
+    const label = this.withDays(this.template(id), days);
+    if (this.cachedIds[place] === id) {
+      this.undated[place] = label;
+      this.undatedIds[place] = id;
+    }
+    return label;
+  }
+
+  private withDays(template: LabelTemplate, days: number): Label {
     return {
       entity: template.entity,
       scope: template.scope,
@@ -256,14 +282,20 @@ export class TemplateDecoder {
     const nameStart = idStart + (words[body + ID_BYTES] as number);
     const urlStart = nameStart + (words[body + NAME_BYTES] as number);
     const urlBytes = words[body + URL_BYTES] as number;
+    const end = urlBytes === NULL_TEXT ? urlStart : urlStart + urlBytes;
     const { categories, scopes, sourceIds } = this.layout;
+    // One string for the three where it can be cut by bytes: crossing into native code costs more than the text.
+    // They are copied out of the map: what is decoded never refers to memory that may go with its snapshot.
+    const all = ascii ? this.texts.toString('latin1', idStart, end) : null;
+    const text = (from: number, to: number): string =>
+      all === null ? this.texts.toString('utf8', from, to) : all.slice(from - idStart, to - idStart);
     return {
       entity: {
-        id: this.text(ascii, idStart, nameStart),
-        name: this.text(ascii, nameStart, urlStart),
+        id: text(idStart, nameStart),
+        name: text(nameStart, urlStart),
         category: categories[words[body + ENTITY_CATEGORY] as number] as Category,
         jurisdiction: this.sharedValue(words[body + JURISDICTION] as number) as string | null,
-        url: urlBytes === NULL_TEXT ? null : this.text(ascii, urlStart, urlStart + urlBytes),
+        url: urlBytes === NULL_TEXT ? null : text(urlStart, end),
       },
       scope: scopes[(flags >>> 8) & 0xff] as LabelScope,
       category: categories[words[body + CATEGORY] as number] as Category,
@@ -276,11 +308,6 @@ export class TemplateDecoder {
       verified: (bits & VERIFIED) !== 0,
       synthetic: (flags & SYNTHETIC) !== 0,
     };
-  }
-
-  /** Strings are copied out of the map: what is decoded never refers to memory that may go with its snapshot. */
-  private text(ascii: boolean, start: number, end: number): string {
-    return ascii ? this.texts.toString('latin1', start, end) : this.texts.toString('utf8', start, end);
   }
 
   private sharedValue(number: number): unknown {
