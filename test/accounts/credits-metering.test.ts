@@ -1,4 +1,6 @@
 /** Credits through the front end: what is charged, what is not, and what a client is told. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import type { UseCases } from '../../src/http/ports.ts';
@@ -214,5 +216,34 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
     expect((await ask('/usage')).status).toBe(200);
     key = '';
     expect((await ask('/usage')).status).toBe(401);
+  });
+});
+
+describe('a ledger that cannot be opened', () => {
+  it('fails what is charged with 500 and a log line, and nothing else; it is tried again', async () => {
+    const lines: string[] = [];
+    const note = (...parts: unknown[]): void => void lines.push(JSON.stringify(parts));
+    const world = await openWorld({
+      backend: 'uws',
+      log: { debug: note, info: note, warn: note, error: note },
+    });
+    const key = await world.key();
+    const ask = async (path: string, body?: unknown): Promise<number> => {
+      const response = await fetch(`${world.url}/api/v1${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return response.status;
+    };
+    const path = join(world.folder, 'ledger.mdb');
+    writeFileSync(path, Buffer.alloc(8192, 7));
+    expect(await ask('/screening', BODY)).toBe(500);
+    expect(lines.join()).toContain('is not a store of Assay');
+    expect(await ask(`/entity/${EXCHANGE}`)).toBe(200);
+    expect(await ask(`/oracle/address/ETH/${EXCHANGE}`)).toBe(200);
+    rmSync(path);
+    expect(await ask('/screening', BODY)).toBe(200);
+    await world.close();
   });
 });

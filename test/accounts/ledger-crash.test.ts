@@ -1,6 +1,6 @@
 /** Kills a process that charges under load at random moments, and holds what is left against what it had acknowledged. */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { answerSlot } from '../../src/accounts/idempotency.ts';
@@ -171,6 +171,43 @@ await ledger.close();
     );
     expect((await after.verify()).faults).toEqual([]);
     await after.close();
+    folder.remove();
+  });
+});
+
+/** A user who may only read: this one without the write bits, or nobody where this one is root and needs none. */
+const asReader = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+const canBeRead = spawnSync(process.execPath, ['--check', WRITER], { ...asReader }).status === 0;
+
+describe.skipIf(!canBeRead)('a folder that may only be read', () => {
+  it.each(['ledger.mdb', 'another.mdb'])('is told in a sentence, and left as it is (%s)', async (name) => {
+    const folder = tempFolder();
+    const ledger = openAt(folder.path);
+    await ledger.commit(ledger.reserve('a0', 1), chargeOf(1));
+    await ledger.close();
+    const before = readdirSync(folder.path).map(
+      (file) => [file, readFileSync(join(folder.path, file))] as const,
+    );
+    for (const [file] of before) chmodSync(join(folder.path, file), 0o444);
+    chmodSync(folder.path, 0o555);
+    const script = `
+      import { openLedger } from ${JSON.stringify(join(projectRoot, 'dist', 'src', 'accounts', 'ledger-lmdb.js'))};
+      try {
+        openLedger({ path: ${JSON.stringify(join(folder.path, name))} }, { clock: { now: () => Date.now(), monotonic: () => 0 }, log: console, freeCredits: () => 10 });
+        console.log('opened');
+      } catch (error) {
+        console.log(error.code + ': ' + error.message);
+      }`;
+    const told = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      ...asReader,
+      encoding: 'utf8',
+    });
+    expect(told.stdout, told.stderr).toMatch(
+      /^STORE_CORRUPT: .*cannot be opened as a store: .*[Pp]ermission denied/,
+    );
+    chmodSync(folder.path, 0o755);
+    for (const [file, bytes] of before)
+      expect(readFileSync(join(folder.path, file)).equals(bytes)).toBe(true);
     folder.remove();
   });
 });

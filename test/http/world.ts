@@ -263,6 +263,8 @@ export interface World {
   readonly port: number;
   readonly url: string;
   readonly access: Access;
+  /** Folder of the accounts. */
+  readonly folder: string;
   /** Makes a key and returns its text. */
   key(options?: {
     permissions?: readonly Permission[];
@@ -321,6 +323,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     port,
     url,
     access,
+    folder: folder.path,
     async key({ permissions, rateLimits, accountId, plan } = {}) {
       const created = await access.keys.create({
         name: 'test',
