@@ -238,10 +238,8 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger 
     });
   }
 
-  const isLive = (kept: Kept): boolean => {
-    const age = clock.now() - kept.keptAt;
-    return age >= 0 && age < LIMITS.idempotencyMs;
-  };
+  /** Also where the clock went back since: an answer that holds too long is better than a second charge. */
+  const isLive = (kept: Kept): boolean => clock.now() - kept.keptAt < LIMITS.idempotencyMs;
 
   function readKept(slot: AnswerSlot): Kept | null {
     const bytes = answers.get(Buffer.from(slot));

@@ -102,6 +102,13 @@ export function idempotencyConformance(name: string, makeWorld: () => Promise<Le
       expect(ledger.balance('a').balance).toBe(8);
     });
 
+    it('a clock that goes back charges nobody twice', async () => {
+      await send('x');
+      world.now -= 3_600_000;
+      expect(await send('x')).toBe('answer 1');
+      expect(ledger.balance('a').balance).toBe(9);
+    });
+
     it('two processes with one key charge once and give one answer', async () => {
       const other = world.open();
       const otherIdempotency = createIdempotency(() => other);
