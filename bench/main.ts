@@ -12,6 +12,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   labels: 'labels.js',
   http: 'http.js',
   bulk: 'bulk.js',
+  accounts: 'accounts.js',
 };
 
 const [name, ...options] = process.argv.slice(2);
