@@ -2,43 +2,59 @@
  * What `npm start`, `npm test`, `npm run bench` and `npm run lint` do on a machine that has Node and npm and nothing else:
  * install what the lockfile names, build what changed, then run. Plain JavaScript, because it runs before anything is installed.
  */
-import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tool = (name) => join(root, 'node_modules', name);
 
+/** Runs a program to its end, which must be a good one. Signals to this process reach it, so that none outlives its parent. */
 function run(command, args, options = {}) {
-  const child = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options });
-  if (child.error) throw child.error;
-  if (child.signal) process.kill(process.pid, child.signal);
-  if (child.status !== 0) process.exit(child.status ?? 1);
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, stdio: 'inherit', ...options });
+    const pass = (signal) => child.kill(signal);
+    for (const signal of SIGNALS) process.on(signal, pass);
+    child.on('error', (error) => {
+      note(error.message);
+      process.exit(1);
+    });
+    child.on('exit', (code, signal) => {
+      for (const each of SIGNALS) process.off(each, pass);
+      if (signal !== null || code !== 0) process.exit(code ?? 1);
+      resolve();
+    });
+  });
 }
 
-/** Runs a program that lasts: signals to this process reach it, and its exit code becomes ours. */
-function runUntilStopped(command, args) {
-  const child = spawn(command, args, { cwd: root, stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)));
-}
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 function note(text) {
   process.stderr.write(`assay: ${text}\n`);
 }
 
-/** Installs the locked packages unless exactly these are installed already. */
-function install() {
-  const lock = createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .digest('hex');
-  const mark = join(root, 'node_modules', '.assay-lock');
-  if (existsSync(mark) && readFileSync(mark, 'utf8') === lock) return;
+/** Whether node_modules holds exactly what the lockfile names, by npm's own record of what it put there. */
+function isInstalled() {
+  const record = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(record)) return false;
+  const installed = JSON.parse(readFileSync(record, 'utf8')).packages;
+  const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  return Object.entries(locked).every(([path, { version, optional }]) => {
+    if (path === '') return true;
+    // Binaries of other platforms are not put there.
+    if (installed[path] === undefined) return optional === true;
+    return installed[path].version === version;
+  });
+}
+
+/** Installs the locked packages unless exactly these are installed already: without a network that still starts. */
+async function install() {
+  if (isInstalled()) return;
   note('installing packages');
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { shell: process.platform === 'win32' });
-  writeFileSync(mark, lock);
+  await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    shell: process.platform === 'win32',
+  });
 }
 
 function newestChange(folder) {
@@ -51,37 +67,39 @@ function newestChange(folder) {
 }
 
 /** Compiles to dist/ unless the last build is newer than every source file. */
-function build() {
+async function build() {
   const mark = join(root, 'dist', '.built');
   const sources = ['src', 'workers', 'bench', 'scripts', 'test'].map(newestChange);
   const settings = ['tsconfig.json', 'package-lock.json'].map((name) => statSync(join(root, name)).mtimeMs);
   if (existsSync(mark) && statSync(mark).mtimeMs > Math.max(...sources, ...settings)) return;
   note('building');
-  run(process.execPath, [tool('typescript/bin/tsc'), '-p', 'tsconfig.json']);
+  // What a deleted source left behind would still be imported by nobody, and measured by nobody.
+  rmSync(join(root, 'dist'), { recursive: true, force: true });
+  await run(process.execPath, [tool('typescript/bin/tsc'), '-p', 'tsconfig.json']);
   mkdirSync(join(root, 'dist'), { recursive: true });
   writeFileSync(mark, '');
 }
 
 const commands = {
-  start: (args) => {
-    install();
-    build();
-    runUntilStopped(process.execPath, ['dist/src/main.js', 'serve', ...args]);
+  start: async (args) => {
+    await install();
+    await build();
+    await run(process.execPath, ['dist/src/main.js', 'serve', ...args]);
   },
-  test: (args) => {
-    install();
-    build();
+  test: async (args) => {
+    await install();
+    await build();
     const environment = { ...process.env, ASSAY_TEST_PREBUILT: '1' };
-    run(process.execPath, [tool('vitest/vitest.mjs'), 'run', ...args], { env: environment });
+    await run(process.execPath, [tool('vitest/vitest.mjs'), 'run', ...args], { env: environment });
   },
-  lint: (args) => {
-    install();
-    run(process.execPath, [tool('@biomejs/biome/bin/biome'), 'check', '.', ...args]);
+  lint: async (args) => {
+    await install();
+    await run(process.execPath, [tool('@biomejs/biome/bin/biome'), 'check', '.', ...args]);
   },
-  bench: (args) => {
-    install();
-    build();
-    run(process.execPath, ['--expose-gc', 'dist/bench/main.js', ...args]);
+  bench: async (args) => {
+    await install();
+    await build();
+    await run(process.execPath, ['--expose-gc', 'dist/bench/main.js', ...args]);
   },
 };
 
@@ -91,4 +109,4 @@ if (!command) {
   note(`usage: node scripts/bootstrap.mjs ${Object.keys(commands).join('|')}`);
   process.exit(2);
 }
-command(args);
+await command(args);
