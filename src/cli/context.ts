@@ -24,9 +24,19 @@ export function answer<T>(
   terminal.out.write(`${lines.join('\n')}\n`);
 }
 
-/** One clear line for anything thrown. What is not an AssayError is a fault of the program and keeps its own message. */
+/** Whether the machine refused something (no permission, no space, no such file): its own sentence names what. */
+const isOfTheSystem = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof AssayError || isOfTheSystem(error)) return error.message;
+  if (error instanceof Error && error.name === 'AbortError') return 'Interrupted. What was finished stays.';
+  return `unexpected error: ${messageOf(error)}`;
+}
+
+/** One clear line for anything thrown. What nobody foresaw is a fault of the program and keeps its own message. */
 export function errorLine(error: unknown): string {
-  const text = error instanceof AssayError ? error.message : `unexpected error: ${messageOf(error)}`;
+  const text = sentenceOf(error);
   return `assay: ${text.replaceAll('\n', ' ')}\n`;
 }
 
