@@ -1,5 +1,6 @@
 /** Environment → one frozen, validated Config. The only reader of process.env; a wrong value stops the start with a sentence. */
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { AssayError } from './base/errors.ts';
@@ -7,6 +8,11 @@ import type { LogLevel } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
 
 export interface Config {
+  readonly registration: 'open' | 'closed';
+  /** Mail server and sender; null sends no mail. */
+  readonly mail: { readonly url: string; readonly from: string } | null;
+  /** What Stripe signs its events with; null takes no payments. */
+  readonly stripeSecret: string | null;
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
@@ -78,7 +84,32 @@ const optionalUrl = (text: string, variable: string): string | null => {
   return text;
 };
 
-const RANGE = /^(?:\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?|[0-9a-fA-F:]+(?:\/\d{1,3})?)$/;
+/** An IP address, or a range of them with the length of its prefix. */
+function isRange(text: string): boolean {
+  const [address = '', prefix, more] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || more !== undefined) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
+}
+
+const optionalSmtpUrl = (text: string, variable: string): string | null => {
+  if (text === '') return null;
+  // The text holds a password, so no error repeats it.
+  if (!URL.canParse(text) || !/^smtps?:$/.test(new URL(text).protocol))
+    throw wrong(variable, '…', 'an smtp or smtps URL');
+  return text;
+};
+
+const mailAddress = (text: string, variable: string): string => {
+  if (!/^[^\s@]+@[^\s@]+$/.test(text)) throw wrong(variable, text, 'a mail address');
+  return text;
+};
+
+const optionalSecret = (text: string, variable: string): string | null => {
+  if (text === '') return null;
+  if (!/^whsec_[\x21-\x7e]{8,}$/.test(text)) throw wrong(variable, '…', 'a secret that begins with whsec_');
+  return text;
+};
 
 const ranges = (text: string, variable: string): readonly string[] => {
   const parts = text
@@ -86,8 +117,7 @@ const ranges = (text: string, variable: string): readonly string[] => {
     .map((part) => part.trim())
     .filter((part) => part !== '');
   for (const part of parts)
-    if (!RANGE.test(part))
-      throw wrong(variable, text, 'IP addresses or CIDR ranges with commas between them');
+    if (!isRange(part)) throw wrong(variable, text, 'IP addresses or CIDR ranges with commas between them');
   return parts;
 };
 
@@ -172,6 +202,25 @@ export const SETTINGS = {
     onOff,
     'on: /ready answers 503 while a list is missing or stale.',
   ),
+  registration: setting(
+    'ASSAY_REGISTRATION',
+    'closed',
+    oneOf('open', 'closed'),
+    'open: anyone may register; free credits come with a confirmed mail address.',
+  ),
+  smtpUrl: setting(
+    'ASSAY_SMTP_URL',
+    '',
+    optionalSmtpUrl,
+    'Mail server, smtp://user:password@host:port or smtps://…; without it no mail is sent.',
+  ),
+  mailFrom: setting('ASSAY_MAIL_FROM', 'assay@localhost', mailAddress, 'Sender of mails.'),
+  stripeSecret: setting(
+    'ASSAY_STRIPE_SECRET',
+    '',
+    optionalSecret,
+    'Signing secret of the Stripe webhook (whsec_…); without it POST /payments/stripe is 404.',
+  ),
 } as const;
 
 function readTls(keyFile: string, certFile: string): Config['tls'] {
@@ -212,7 +261,11 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     );
   }
   const value = <T>(row: Setting<T>): T => row.read(environment[row.variable] ?? row.fallback, row.variable);
+  const smtpUrl = value(SETTINGS.smtpUrl);
   return Object.freeze({
+    registration: value(SETTINGS.registration),
+    mail: smtpUrl === null ? null : { url: smtpUrl, from: value(SETTINGS.mailFrom) },
+    stripeSecret: value(SETTINGS.stripeSecret),
     host: value(SETTINGS.host),
     port: value(SETTINGS.port),
     dataDir: value(SETTINGS.dataDir),

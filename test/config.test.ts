@@ -23,6 +23,9 @@ describe('config', () => {
     ['ASSAY_SYNC', 'yes'],
     ['ASSAY_SYNC_FROM', 'ftp://lists.example'],
     ['ASSAY_TRUSTED_PROXIES', '10.0.0.0/8, proxy.example'],
+    ['ASSAY_TRUSTED_PROXIES', '999.1.1.1/8'],
+    ['ASSAY_TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['ASSAY_TRUSTED_PROXIES', '::1/129'],
     ['ASSAY_WORKERS', '0'],
     ['ASSAY_TLS_KEY', '/nowhere/key.pem'],
   ])('%s=%s stops the start with a sentence that names it', (variable, text) => {
