@@ -10,7 +10,7 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { AssayError } from '../base/errors.ts';
 import type { SanctionsList } from '../sources/records.ts';
@@ -127,6 +127,8 @@ export function openLabelStore(options: StoreOptions): LabelStore {
 
   function commit(change: StoreChange): void {
     const before = catalogue();
+    // A crash in the very first commit must not look like a catalogue that was lost.
+    if (!existsSync(cataloguePath)) writeJsonAtomically(cataloguePath, EMPTY);
     const datasets = new Map(before.datasets.map((row) => [`${row.source}/${row.dataset}`, row]));
     for (const [at, row] of (change.datasets ?? []).entries()) {
       const from = change.staged?.[at];
@@ -187,8 +189,17 @@ export function openLabelStore(options: StoreOptions): LabelStore {
 const sorted = <T>(rows: readonly T[], nameOf: (row: T) => string): T[] =>
   [...rows].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
 
+const isFilled = (folder: string): boolean => existsSync(folder) && readdirSync(folder).length > 0;
+
 function readCatalogue(path: string): Catalogue {
-  if (!existsSync(path)) return EMPTY;
+  if (!existsSync(path)) {
+    const orphans = ['datasets', 'lists'].filter((name) => isFilled(join(dirname(path), name)));
+    if (orphans.length === 0) return EMPTY;
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `${path} is missing, but ${orphans.join(' and ')} beside it hold labels. Bring it back from a copy, or use another ASSAY_DATA_DIR.`,
+    );
+  }
   return checkFormat(readJson<Catalogue>(path), path);
 }
 

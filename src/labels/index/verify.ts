@@ -156,7 +156,10 @@ function checkTemplates(views: SnapshotViews, fault: Fault): void {
 export async function assertSound(path: string): Promise<VerifyReport> {
   const report = await verifySnapshot(path);
   if (report.faults[0] !== undefined) {
-    throw new AssayError('STORE_CORRUPT', `The label snapshot ${path} is damaged: ${report.faults[0]}`);
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `The label snapshot ${path} is damaged: ${report.faults[0]} 'assay index build --force' builds it anew.`,
+    );
   }
   return report;
 }
