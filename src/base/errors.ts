@@ -15,6 +15,8 @@ export const ERRORS = {
   NOT_FOUND: 404,
   RATE_LIMITED: 429,
   OVERLOADED: 429,
+  /** Whoever read the output has left (`| head`): not a fault of the one who wrote. */
+  OUTPUT_CLOSED: 500,
   INTERNAL: 500,
   STORE_CORRUPT: 500,
   STORE_VERSION: 500,

@@ -61,6 +61,9 @@ export function addBulkCommand(program: Command, terminal: Terminal, parts: () =
             `Interrupted after ${result.lines} lines; what was written is whole lines.`,
           );
         }
+      } catch (error) {
+        // A reader that left (`| head`) has what it wanted.
+        if (!(error instanceof AssayError) || error.code !== 'OUTPUT_CLOSED') throw error;
       } finally {
         progress.end();
       }

@@ -44,6 +44,12 @@ export function addIngestCommand(program: Command, terminal: Terminal, parts: ()
             ({ provenance, reason }) => `  ${provenance.file}:${provenance.line}: ${reason}`,
           ),
         ]);
+        if (report.rejected > 0 && report.rejected === report.rows) {
+          throw new AssayError(
+            'INVALID_FILE',
+            `Nothing could be read as ${format}: all ${report.rows} rows were rejected.`,
+          );
+        }
       } finally {
         progress.end();
       }

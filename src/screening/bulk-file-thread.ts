@@ -181,6 +181,8 @@ function writeAll(output: number, bytes: Buffer, length: number): void {
     try {
       at += writeSync(output, bytes, at, length - at, null);
     } catch (cause) {
+      if ((cause as { code?: unknown }).code === 'EPIPE')
+        throw new AssayError('OUTPUT_CLOSED', 'The output was closed by its reader.', { cause });
       if (!isBusy(cause))
         throw new AssayError('INVALID_FILE', `The output cannot be written: ${messageOf(cause)}.`, { cause });
       Atomics.wait(idle, 0, 0, BUSY_WAIT_MS);

@@ -28,7 +28,7 @@ export interface World {
   readonly folder: string;
   run(
     args: readonly string[],
-    options?: { input?: string; environment?: Record<string, string> },
+    options?: { input?: string; environment?: Record<string, string>; readerLeavesAfter?: number },
   ): Promise<Outcome>;
   serve(environment?: Record<string, string>): Promise<RunningServer>;
   /** Stops what runs and removes the folder. */
@@ -56,11 +56,14 @@ export function newWorld(): World {
 
   return {
     folder,
-    run(args, { input = '', environment } = {}) {
+    run(args, { input = '', environment, readerLeavesAfter } = {}) {
       const child = start(args, environmentWith(environment));
       let out = '';
       let err = '';
-      child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
+      child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+        out += text;
+        if (readerLeavesAfter !== undefined && out.length > readerLeavesAfter) child.stdout?.destroy();
+      });
       child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text));
       child.stdin?.on('error', () => {});
       child.stdin?.end(input);
