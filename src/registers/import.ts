@@ -227,7 +227,7 @@ export async function refreshRegisters(
     if (file.path === null) continue;
     const day = (file.lastModified ?? file.checkedAt ?? isoTime(deps.clock.now())).slice(0, 10);
     try {
-      if (file.status === 'unchanged' && (await isNewest(deps.store, file.path))) continue;
+      if (file.status !== 'updated' && (await isNewest(deps.store, file.path))) continue;
       registers.push(
         ...(await importRegisters(
           { source: 'esma', files: [file.path], published: day, force, ...(signal ? { signal } : {}) },

@@ -1,0 +1,245 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/base/log.ts';
+import { projectRoot } from '../../src/base/paths.ts';
+import { loadExchanges, loadRegisterFacts } from '../../src/registers/catalogue.ts';
+import { createExchangeStatuses } from '../../src/registers/exchange-status.ts';
+import { foldName, foldWithoutForm } from '../../src/registers/name-index.ts';
+import { parseScope } from '../../src/registers/regions.ts';
+import { esmaReader } from '../../src/sources/esma/read.ts';
+import { readLei } from '../../src/sources/registers/registration.ts';
+import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
+import { caspFile, openRegisterWorld, type RegisterWorld } from './world.ts';
+
+describe('what ships', () => {
+  const registers = loadRegisterFacts();
+  const exchanges = loadExchanges(registers);
+
+  it('is 44 registers, each with an https page and a way in', () => {
+    expect(registers).toHaveLength(44);
+    expect(new Set(registers.map((one) => one.id)).size).toBe(44);
+    for (const register of registers) {
+      expect(new URL(register.url).protocol, register.id).toBe('https:');
+      expect(['esma', 'fincen', 'registers']).toContain(register.importer);
+      expect(register.registers, register.id).not.toBe('');
+      if (register.jurisdiction !== 'EU') expect(() => parseScope(register.jurisdiction)).not.toThrow();
+    }
+  });
+
+  it('is at least 60 exchanges, whose names and domains are their own', () => {
+    expect(exchanges.length).toBeGreaterThanOrEqual(60);
+    const owner = new Map<string, string>();
+    for (const { id, name, aliases, domains, legalEntities } of exchanges) {
+      for (const text of [name, ...aliases, ...legalEntities.map((entity) => entity.name)]) {
+        const folded = foldName(text);
+        expect(owner.get(folded) ?? id, `${text} of ${id}`).toBe(id);
+        owner.set(folded, id);
+      }
+      for (const domain of domains) {
+        expect(owner.get(`@${domain}`) ?? id, domain).toBe(id);
+        owner.set(`@${domain}`, id);
+      }
+      for (const { lei } of legalEntities) if (lei !== null) expect(readLei(lei)).toBe(lei);
+    }
+  });
+
+  it('links to entities that the labels know', () => {
+    const { entities } = JSON.parse(
+      readFileSync(join(projectRoot, 'data', 'entity-aliases.json'), 'utf8'),
+    ) as {
+      entities: { id: string }[];
+    };
+    const known = new Set(entities.map((entity) => entity.id));
+    for (const { id, entity } of exchanges) if (entity !== null) expect(known.has(entity), id).toBe(true);
+    expect(exchanges.filter((one) => one.entity !== null).length).toBeGreaterThanOrEqual(40);
+  });
+
+  it('says verified of nothing but what ESMA’s files say', () => {
+    const verified = exchanges.flatMap((one) => one.registrations.filter((fact) => fact.verified));
+    expect(verified.length).toBeGreaterThanOrEqual(60);
+    for (const fact of verified) expect(fact.register).toMatch(/^esma-/);
+  });
+});
+
+describeWithSharedData('what ships as verified', () => {
+  it('stands so in the real files', async () => {
+    const real = new Set<string>();
+    for (const name of ['CASP20260130.csv', 'NCASP20260130.csv']) {
+      for await (const record of esmaReader(sharedData('esma', name))) {
+        if (record.type !== 'registration') continue;
+        real.add(
+          [record.register, record.jurisdiction, record.status, record.legalName, record.registeredAt].join(
+            '|',
+          ),
+        );
+        if (record.lei !== null) real.add(`${record.legalName}|${record.lei}`);
+      }
+    }
+    for (const { legalEntities, registrations } of loadExchanges(loadRegisterFacts())) {
+      for (const fact of registrations) {
+        if (!fact.verified) continue;
+        const { register, jurisdiction, status, legalName, registeredAt } = fact;
+        expect(real).toContain([register, jurisdiction, status, legalName, registeredAt].join('|'));
+      }
+      for (const { name, lei } of legalEntities) if (lei !== null) expect(real).toContain(`${name}|${lei}`);
+    }
+  });
+});
+
+describe('looking an exchange up', () => {
+  let world: RegisterWorld;
+  beforeAll(async () => {
+    world = openRegisterWorld();
+    await world.load('esma', [
+      world.write(
+        'CASP20260101.csv',
+        caspFile([
+          {
+            name: 'Payward Europe Solutions Limited',
+            lei: '254900641D8KNHUZYX24',
+            state: 'IE',
+            site: 'https://www.kraken.com/',
+            countries: 'DE|FR',
+          },
+          { name: 'Zebra Trading s. r. o.', state: 'SK', trade: 'Zebra', site: 'zebra.example' },
+        ]),
+      ),
+    ]);
+  });
+  afterAll(() => world.close());
+  const ask = (name: string, jurisdiction?: string) => world.statuses.answer(name, jurisdiction);
+
+  it.each([
+    ['Kraken', 'Kraken', 'NAME', true],
+    ['  kRAKEN ', 'Kraken', 'NAME', true],
+    ['okex', 'OKX', 'ALIAS', true],
+    ['Huobi', 'HTX', 'ALIAS', true],
+    ['payward europe solutions ltd.', 'Kraken', 'LEGAL_NAME', true],
+    ['254900641d8knhuzyx24', 'Kraken', 'LEI', true],
+    ['https://www.coinbase.com/de', 'Coinbase', 'DOMAIN', true],
+    ['pro.kraken.com', 'Kraken', 'DOMAIN', true],
+    ['krakken', 'Kraken', 'NAME', false],
+    ['Binanse', 'Binance', 'NAME', false],
+    ['Bitpnada', 'Bitpanda', 'NAME', false],
+    ['Kraken Exchange', 'Kraken', 'NAME', false],
+    ['Zebra Trading sro', 'Zebra', 'LEGAL_NAME', true],
+  ])('%s is %s by %s', (text, exchange, by, exact) => {
+    const answer = ask(text);
+    expect(answer.exchange).toBe(exchange);
+    expect(answer.matched).toMatchObject({ by, exact });
+  });
+
+  it('a register’s file takes the place of the shipped fact of the same firm, and is linked to the label', () => {
+    const { registrations, entityId } = ask('kraken', 'IE');
+    expect(entityId).toBe('kraken');
+    expect(registrations.filter((one) => one.legalName === 'Payward Europe Solutions Limited')).toMatchObject(
+      [
+        {
+          source: 'esma',
+          verified: true,
+          asOf: '2026-01-01',
+          history: [{ status: 'AUTHORISED', firstSeen: '2026-01-01', lastSeen: '2026-01-01' }],
+        },
+      ],
+    );
+  });
+
+  it('the jurisdiction filters: a country, what is passported into it, the Union', () => {
+    expect(ask('kraken', 'gb').registrations.map((one) => one.jurisdiction)).toEqual(['GB']);
+    expect(ask('kraken', 'UK').jurisdiction).toBe('GB');
+    expect(ask('kraken', 'DE').registrations.map((one) => one.jurisdiction)).toContain('IE');
+    const union = ask('kraken', 'EU');
+    expect(new Set(union.registrations.map((one) => one.jurisdiction))).toEqual(new Set(['IE']));
+    expect(union.totalRegistrations).toBe(union.registrations.length);
+    expect(ask('kraken', 'JP').registrations).toEqual([]);
+    expect(() => ask('kraken', 'XX')).toThrowError(expect.objectContaining({ code: 'INVALID_REQUEST' }));
+  });
+
+  it('says which registers were read, and which were not', () => {
+    const answer = ask('kraken', 'DE');
+    expect(answer.registersChecked).toEqual([
+      { id: 'esma-casp', jurisdiction: 'EU', asOf: '2026-01-01', records: 2 },
+    ]);
+    expect(answer.registersNotRead).toContain('de-bafin');
+    expect(answer.registersNotRead).not.toContain('us-fincen-msb');
+    expect(ask('kraken', 'US').registersChecked).toEqual([]);
+  });
+
+  it('an unknown exchange is not found, with the nearest names', () => {
+    expect(() => ask('Krkn')).toThrowError(
+      expect.objectContaining({ code: 'NOT_FOUND', message: expect.stringContaining("'Kraken'") }),
+    );
+    expect(() => ask('qqqqzzzzxxxx')).toThrowError(expect.objectContaining({ code: 'NOT_FOUND' }));
+    for (const bad of [' ', 'x'.repeat(201)])
+      expect(() => ask(bad)).toThrowError(
+        expect.objectContaining({ code: 'INVALID_REQUEST', field: 'name' }),
+      );
+  });
+
+  it('a warning about a clone is not taken for the exchange that it imitates', async () => {
+    const other = openRegisterWorld();
+    try {
+      const header =
+        'ae_competentAuthority,ae_homeMemberState,ae_lei_name,ae_lei,ae_lei_cou_code,ae_commercial_name,ae_website,ae_infrigment,ae_reason,ae_decision_date,ae_comments,ae_lastupdate';
+      const row = (name: string, site: string): string =>
+        `TA,IT,${name},,,${name},${site},No,None,01/02/2026,,01/02/2026`;
+      await other.load('esma', [
+        other.write(
+          'NCASP20260301.csv',
+          [
+            header,
+            row('Kraken', 'https://kraken-clone.example'),
+            row('MEXC Global', 'https://www.mexc.com/'),
+            '',
+          ].join('\n'),
+        ),
+      ]);
+      expect(
+        other.statuses.answer('Kraken', undefined).registrations.some((one) => one.status === 'WARNING'),
+      ).toBe(false);
+      expect(other.statuses.answer('kraken-clone.example', undefined).registrations).toMatchObject([
+        { status: 'WARNING' },
+      ]);
+      // A warning about the site of the exchange itself is about the exchange.
+      expect(other.statuses.answer('MEXC', 'IT').registrations).toMatchObject([{ status: 'WARNING' }]);
+    } finally {
+      other.close();
+    }
+  });
+
+  it('takes a new import in beside its answers, and keeps the old state over one it cannot read', async () => {
+    const errors: unknown[] = [];
+    const statuses = createExchangeStatuses({
+      store: world.store,
+      log: { ...silentLogger, error: (line: unknown) => void errors.push(line) },
+    });
+    expect(() => statuses.answer('Yak Markets', undefined)).toThrow();
+    await world.load(
+      'registers',
+      [
+        world.write(
+          'r.csv',
+          'register,jurisdiction,authority,legal_name,status,registered_as\nmy-list,AU,Own,Yak Markets Pty Ltd,PENDING,Exchange\n',
+        ),
+      ],
+      { published: '2026-03-01' },
+    );
+    await statuses.refresh();
+    expect(statuses.answer('Yak Markets', undefined).registrations).toMatchObject([{ status: 'PENDING' }]);
+    expect(JSON.parse(statuses.answerBytes('Yak Markets', 'AU').toString('utf8'))).toEqual(
+      statuses.answer('Yak Markets', 'AU'),
+    );
+    expect(errors).toEqual([]);
+  });
+});
+
+it('the form of a company does not matter at either end', () => {
+  for (const [one, other] of [
+    ['UAB Decentralized', 'Decentralized'],
+    ['FUMBI, s. r. o.', 'Fumbi'],
+    ['Bitvavo B.V.', 'bitvavo'],
+    ['Coinbase, Inc.', 'Coinbase Incorporated'],
+  ] as const)
+    expect(foldWithoutForm(one)).toBe(foldWithoutForm(other));
+});

@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { AssayError } from '../../../src/base/errors.ts';
+import { projectRoot } from '../../../src/base/paths.ts';
+import { registersReader } from '../../../src/sources/registers/read.ts';
+import {
+  hostOf,
+  type RegisterRecord,
+  readHosts,
+  readLei,
+} from '../../../src/sources/registers/registration.ts';
+import { withFolder } from '../collect.ts';
+
+async function read(path: string, whole = false): Promise<RegisterRecord[]> {
+  const records: RegisterRecord[] = [];
+  for await (const record of registersReader({ whole })(path)) records.push(record);
+  return records;
+}
+
+/** The example of the documentation, so that the documentation is right. */
+const EXAMPLE = (/```csv\n([\s\S]*?)```/.exec(
+  readFileSync(join(projectRoot, 'docs', 'registers-csv.md'), 'utf8'),
+) ?? [])[1] as string;
+
+describe('registers as CSV', () => {
+  it('the documented example is read without a reject', async () => {
+    await withFolder(async (write) => {
+      const records = await read(write('hk-2026-10-01.csv', EXAMPLE), true);
+      expect(records.map((record) => record.type)).toEqual(['registration', 'registration', 'register']);
+      expect(records[0]).toMatchObject({
+        register: 'hk-sfc',
+        jurisdiction: 'HK',
+        status: 'AUTHORISED',
+        legalName: 'Hash Blockchain Limited',
+        tradeNames: ['HashKey Exchange'],
+        domains: ['hashkey.com'],
+      });
+      expect(records.at(-1)).toMatchObject({ whole: ['hk-sfc'], publishedAt: '2026-10-01' });
+    });
+  });
+
+  it('each wrong field is named with its line; a header without what is needed is refused', async () => {
+    await withFolder(async (write) => {
+      const head = 'register,jurisdiction,authority,legal_name,status,registered_as';
+      const lines = [
+        'x y,HK,A,N,REGISTERED,R',
+        'r1,Nowhere,A,N,REGISTERED,R',
+        'r1,HK,A,N,GOOD,R',
+        'r1,HK,A,,REGISTERED,R',
+      ];
+      const records = await read(write('bad.csv', [head, ...lines, ''].join('\n')));
+      const reasons = records.flatMap((record) =>
+        record.type === 'reject' ? [record.reason.split(/[:,]/)[0]] : [],
+      );
+      expect(reasons).toEqual(['register', 'jurisdiction', 'status', 'legal_name']);
+      await expect(read(write('no.csv', 'register,authority\n'))).rejects.toMatchObject({
+        code: 'INVALID_FILE',
+        message: expect.stringContaining('jurisdiction'),
+      });
+    });
+  });
+
+  it('any text is read or refused', async () => {
+    await withFolder(async (write) => {
+      await fc.assert(
+        fc.asyncProperty(fc.string({ maxLength: 300 }), async (tail) => {
+          const path = write(
+            'any.csv',
+            `register,jurisdiction,authority,legal_name,status,registered_as\n${tail}`,
+          );
+          await read(path).catch((error: unknown) => {
+            if (!(error instanceof AssayError)) throw error;
+          });
+        }),
+        { numRuns: 60, seed: 3 },
+      );
+    });
+  });
+});
+
+describe('cells', () => {
+  it('a host name is read out of an address as people write it', () => {
+    for (const [text, host] of [
+      ['https://www.kraken.com/', 'kraken.com'],
+      ['https.//coinbase.com', 'coinbase.com'],
+      ['ttps://cryptoin24.io', 'cryptoin24.io'],
+      ['www.gate.com/en-eu', 'gate.com'],
+      ['Commerzbank AG', null],
+      ['75012 Paris', null],
+      ['n/a', null],
+    ] as const)
+      expect(hostOf(text), text).toBe(host);
+    expect(readHosts('https://a.nl | http://www.b.com/ n/a')).toEqual(['a.nl', 'b.com']);
+  });
+
+  it('a LEI is read by its form', () => {
+    expect(readLei('254900641D8KNHUZYX24 ')).toBe('254900641D8KNHUZYX24');
+    expect(readLei('9.60E+19')).toBeNull();
+  });
+});
