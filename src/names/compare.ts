@@ -1,0 +1,287 @@
+/**
+ * Two parsed names against each other: which part meets which (in any order, glued or split), what is left over on either
+ * side, and the few figures that the calibrated model weighs. Symmetric by construction.
+ */
+import type { NamePart, ParsedName } from './parse.ts';
+import { makePart } from './parse.ts';
+import { LEAST_SIMILARITY, type Meeting, meet } from './similarity.ts';
+import { vocabulary } from './vocabulary.ts';
+
+export interface Alignment {
+  /** Positions of parts of the one and the other name, and how they met. */
+  readonly pairs: readonly AlignedPair[];
+  readonly leftOver: readonly number[];
+  readonly rightOver: readonly number[];
+}
+
+export interface AlignedPair {
+  readonly left: readonly number[];
+  readonly right: readonly number[];
+  readonly meeting: Meeting;
+  readonly weight: number;
+}
+
+/** What the model sees of two names. All but `differences` lie in 0–1. */
+export interface NameFeatures {
+  /** Share of the weight that met, of the name that met more and of the one that met less. */
+  readonly covered: number;
+  readonly coveredLess: number;
+  /** How unlike the least alike pair is. */
+  readonly worst: number;
+  /** Weight on both sides that speaks against, in whole parts. */
+  readonly differences: number;
+  /** 1 where one part of a name of several is all that met. */
+  readonly single: number;
+  /** Numbers on one side that the other lacks (0.5), or that differ (1). */
+  readonly numbers: number;
+  /** 1 where one slip of one letter is all that parts two names of some length. */
+  readonly slip: number;
+  /** 1 where both have legal forms and none is comparable. */
+  readonly forms: number;
+}
+
+export type Meet = (a: NamePart, b: NamePart) => Meeting;
+
+interface Edge {
+  readonly left: number;
+  readonly leftCount: number;
+  readonly right: number;
+  readonly rightCount: number;
+  readonly meeting: Meeting;
+  readonly weight: number;
+  readonly rank: number;
+}
+
+const GLUED_LEAST = 0.86;
+
+export function align(left: ParsedName, right: ParsedName, meets: Meet = meet): Alignment {
+  const edges: Edge[] = [];
+  const a = left.parts;
+  const b = right.parts;
+  for (let i = 0; i < a.length; i++) {
+    for (let j = 0; j < b.length; j++) {
+      const x = a[i] as NamePart;
+      const y = b[j] as NamePart;
+      const meeting = meets(x, y);
+      if (meeting.similarity < LEAST_SIMILARITY) continue;
+      edges.push(edge(i, 1, j, 1, meeting, (x.weight + y.weight) / 2, a.length, b.length));
+    }
+  }
+  if (!isWhole(edges, a.length, b.length)) {
+    glue(a, b, false, edges);
+    glue(b, a, true, edges);
+  }
+  edges.sort((p, q) => q.rank - p.rank);
+  const usedLeft = new Uint8Array(a.length);
+  const usedRight = new Uint8Array(b.length);
+  const pairs: AlignedPair[] = [];
+  for (const each of edges) {
+    if (isUsed(usedLeft, each.left, each.leftCount) || isUsed(usedRight, each.right, each.rightCount))
+      continue;
+    usedLeft.fill(1, each.left, each.left + each.leftCount);
+    usedRight.fill(1, each.right, each.right + each.rightCount);
+    pairs.push({
+      left: positions(each.left, each.leftCount),
+      right: positions(each.right, each.rightCount),
+      meeting: each.meeting,
+      weight: each.weight,
+    });
+  }
+  pairs.sort((p, q) => (p.left[0] as number) - (q.left[0] as number));
+  return { pairs, leftOver: unused(usedLeft), rightOver: unused(usedRight) };
+}
+
+/** All parts of both sides have an exact partner: nothing to glue. */
+function isWhole(edges: readonly Edge[], a: number, b: number): boolean {
+  if (a !== b) return false;
+  let exact = 0;
+  for (const each of edges) if (each.meeting.similarity === 1) exact++;
+  return exact >= a;
+}
+
+function edge(
+  left: number,
+  leftCount: number,
+  right: number,
+  rightCount: number,
+  meeting: Meeting,
+  weight: number,
+  leftParts: number,
+  rightParts: number,
+): Edge {
+  // Among equals the pair in like places goes first: it is the better explanation, and the same seen from both sides.
+  const apart = Math.abs(left / leftParts - right / rightParts);
+  const rank =
+    meeting.similarity * meeting.similarity * (weight + 0.05) * (leftCount + rightCount) - 0.001 * apart;
+  return { left, leftCount, right, rightCount, meeting, weight, rank };
+}
+
+/** Neighbours of one name, written as one, against single parts of the other. */
+function glue(
+  parts: readonly NamePart[],
+  singles: readonly NamePart[],
+  swapped: boolean,
+  edges: Edge[],
+): void {
+  for (let at = 0; at < parts.length; at++) {
+    let text = (parts[at] as NamePart).text;
+    let weight = (parts[at] as NamePart).weight;
+    for (let count = 2; count <= 4 && at + count <= parts.length; count++) {
+      const next = parts[at + count - 1] as NamePart;
+      text += next.text;
+      weight += next.weight;
+      if (text.length > 30) break;
+      for (let other = 0; other < singles.length; other++) {
+        const single = singles[other] as NamePart;
+        if (single.kind !== 'name' || Math.abs(single.text.length - text.length) > 2) continue;
+        const joined = makePart(text, 'name', next.script, vocabulary());
+        const meeting = meet(joined, single);
+        if (meeting.similarity < GLUED_LEAST || meeting.kind === 'nickname') continue;
+        const w = Math.max(weight, single.weight);
+        edges.push(
+          swapped
+            ? edge(other, 1, at, count, meeting, w, singles.length, parts.length)
+            : edge(at, count, other, 1, meeting, w, parts.length, singles.length),
+        );
+      }
+    }
+  }
+}
+
+function isUsed(used: Uint8Array, from: number, count: number): boolean {
+  for (let at = from; at < from + count; at++) if (used[at] === 1) return true;
+  return false;
+}
+
+const positions = (from: number, count: number): number[] =>
+  Array.from({ length: count }, (_, index) => from + index);
+
+const unused = (used: Uint8Array): number[] => [...used.keys()].filter((at) => used[at] === 0);
+
+const weightOf = (name: ParsedName, over: readonly number[]): number => {
+  let sum = 0;
+  for (const at of over) sum += (name.parts[at] as NamePart).weight;
+  return sum;
+};
+
+/** Parts that can contradict: names and numbers wholly, the rest by their weight. */
+const contradiction = (name: ParsedName, over: readonly number[]): number => {
+  let sum = 0;
+  for (const at of over) {
+    const part = name.parts[at] as NamePart;
+    sum += part.kind === 'name' ? 0.5 + part.weight / 2 : part.weight;
+  }
+  return sum;
+};
+
+export function features(left: ParsedName, right: ParsedName, aligned: Alignment): NameFeatures {
+  const whole = wholeSound(left, right);
+  if (whole > 0)
+    return {
+      covered: whole,
+      coveredLess: whole,
+      worst: 1 - whole,
+      differences: 0,
+      single: 0,
+      numbers: 0,
+      slip: 0,
+      forms: 0,
+    };
+  let met = 0;
+  let paired = 0;
+  let worst = 0;
+  let unlike = 0;
+  let names = 0;
+  for (const pair of aligned.pairs) {
+    const { similarity } = pair.meeting;
+    met += pair.weight * similarity;
+    paired += pair.weight;
+    if (pair.weight >= 0.25) {
+      worst = Math.max(worst, 1 - similarity);
+      unlike += (1 - similarity) * Math.max(pair.left.length, pair.right.length);
+      names++;
+    }
+  }
+  const leftOver = weightOf(left, aligned.leftOver);
+  const rightOver = weightOf(right, aligned.rightOver);
+  const coveredLeft = share(met, paired + leftOver);
+  const coveredRight = share(met, paired + rightOver);
+  const against = Math.min(contradiction(left, aligned.leftOver), contradiction(right, aligned.rightOver));
+  const slip = against === 0 && isSlip(left, right, aligned);
+  // A slip of the pen is one thing whatever the length of the word it fell into.
+  const eased = slip ? Math.max(0, unlike - SLIP_UNLIKE) : 0;
+  return {
+    covered: Math.max(coveredLeft, coveredRight) + eased * share(1, paired + Math.min(leftOver, rightOver)),
+    coveredLess:
+      Math.min(coveredLeft, coveredRight) + eased * share(1, paired + Math.max(leftOver, rightOver)),
+    worst: slip ? Math.min(worst, SLIP_UNLIKE) : worst,
+    differences: against + unlike - eased,
+    single: names <= 1 && Math.max(leftOver, rightOver) >= 0.4 ? 1 : 0,
+    numbers: numberConflict(left, right, aligned),
+    slip: slip ? 1 : 0,
+    forms: formConflict(left, right),
+  };
+}
+
+const share = (part: number, whole: number): number => (whole <= 0 ? 0 : part / whole);
+
+/** Letters in all that a name needs for one wrong letter to be told from another name. */
+const SLIP_LETTERS = 8;
+const SLIP_UNLIKE = 0.15;
+
+function isSlip(left: ParsedName, right: ParsedName, aligned: Alignment): boolean {
+  let unlike: AlignedPair | null = null;
+  let letters = 0;
+  for (const pair of aligned.pairs) {
+    for (const at of pair.left) letters += (left.parts[at] as NamePart).text.length;
+    if (pair.meeting.similarity >= 0.97) continue;
+    if (unlike !== null || pair.meeting.kind !== 'spelling' || isSyllable(left, pair.left)) return false;
+    unlike = pair;
+  }
+  if (unlike === null || letters < SLIP_LETTERS) return false;
+  const text = (name: ParsedName, at: readonly number[]): string =>
+    at.map((position) => (name.parts[position] as NamePart).text).join('');
+  return isOneEdit(text(left, unlike.left), text(right, unlike.right));
+}
+
+/** A syllable of Han or Hangul is one sign: no letter of it can slip. */
+const isSyllable = (name: ParsedName, at: readonly number[]): boolean =>
+  at.some((position) => (name.parts[position] as NamePart).script === 'syllabic');
+
+/** One letter more, less, other, or two neighbours swapped. */
+export function isOneEdit(a: string, b: string): boolean {
+  const [short, long] = a.length <= b.length ? [a, b] : [b, a];
+  if (long.length - short.length > 1 || a === b) return false;
+  let at = 0;
+  while (at < short.length && short[at] === long[at]) at++;
+  if (short.length < long.length) return short.slice(at) === long.slice(at + 1);
+  if (short.slice(at + 1) === long.slice(at + 1)) return true;
+  return (
+    short[at] === long[at + 1] && short[at + 1] === long[at] && short.slice(at + 2) === long.slice(at + 2)
+  );
+}
+
+function numberConflict(left: ParsedName, right: ParsedName, aligned: Alignment): number {
+  const isNumber = (name: ParsedName) => (at: number) => (name.parts[at] as NamePart).kind === 'number';
+  const a = aligned.leftOver.some(isNumber(left));
+  const b = aligned.rightOver.some(isNumber(right));
+  return a && b ? 1 : a || b ? 0.5 : 0;
+}
+
+function formConflict(left: ParsedName, right: ParsedName): number {
+  if (left.forms.length === 0 || right.forms.length === 0) return 0;
+  return left.forms.some((form) => right.forms.some((other) => other.text === form.text)) ? 0 : 1;
+}
+
+/** Names written in syllables of another language are alike as a whole, by their consonants; 0 where that does not apply. */
+function wholeSound(left: ParsedName, right: ParsedName): number {
+  const isSyllabic = (name: ParsedName): boolean => name.parts.some((part) => part.script === 'syllabic');
+  if (isSyllabic(left) === isSyllabic(right)) return 0;
+  const sound = (name: ParsedName): string =>
+    name.parts
+      .map((part) => part.skeleton.replace(/^a$/, ''))
+      .join('')
+      .replaceAll('r', 'l');
+  const a = sound(left);
+  return a.length >= 4 && a === sound(right) ? 0.9 : 0;
+}

@@ -1,0 +1,259 @@
+/** Builds an index of names: words and keys of every name, sorted and written as the values of one LMDB environment. */
+import { createHash } from 'node:crypto';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Clock, isoTime } from '../../base/clock.ts';
+import { AssayError } from '../../base/errors.ts';
+import { openEnvironment } from '../../base/lmdb.ts';
+import type { NameEntity, NameIndexMeta } from '../name.ts';
+import { type NamePart, parseName } from '../parse.ts';
+import {
+  ENVIRONMENT_FILE,
+  FORMAT_VERSION,
+  KINDS,
+  keyHash,
+  NAME_WORDS,
+  SCRIPTS,
+  type StoredNameMeta,
+  type ValueName,
+  WEAK,
+} from './format.ts';
+import { joinsOf, keysOf } from './keys.ts';
+
+export interface NameIndexDeps {
+  readonly clock: Clock;
+}
+
+const SLACK_BYTES = 16 * 1024 * 1024;
+/** Positions have 25 bits beside the 28 of a hash. */
+const POSITIONS_MAX = 2 ** 25;
+/** Names of one text are indexed once an entity. */
+const JOINED_MOST = 3;
+
+/**
+ * Writes `folder`/names.mdb; the folder is the caller's to publish. The order of the entities makes no difference. Throws
+ * IMPLAUSIBLE_LIST where there are more names than an index holds (33 million).
+ */
+export async function buildNameIndex(
+  entities: AsyncIterable<NameEntity> | Iterable<NameEntity>,
+  folder: string,
+  deps: NameIndexDeps,
+): Promise<NameIndexMeta> {
+  const sorted: { key: string; entity: NameEntity; json: string }[] = [];
+  for await (const entity of entities) {
+    sorted.push({ key: `${entity.list}\u0000${entity.entityId}`, entity, json: entityJson(entity) });
+  }
+  sorted.sort((a, b) =>
+    a.key < b.key ? -1 : a.key > b.key ? 1 : a.json < b.json ? -1 : a.json > b.json ? 1 : 0,
+  );
+
+  const wordIds = new Map<string, number>();
+  const words: NamePart[] = [];
+  const postings: number[][] = [];
+  const nameRows: { entity: number; flags: number; text: string; words: number[] }[] = [];
+  const joins = new PairList();
+  const byListType = { sanctions: 0, pep: 0, adverse_media: 0 };
+  const byList: Record<string, number> = {};
+  const version = createHash('sha256').update(`names ${FORMAT_VERSION}\n`);
+
+  for (const [number, { entity, json }] of sorted.entries()) {
+    version.update(json).update('\n');
+    byListType[entity.listType]++;
+    byList[entity.list] = (byList[entity.list] ?? 0) + 1;
+    const seen = new Map<string, number>();
+    for (const name of entity.names) {
+      const known = seen.get(name.text);
+      if (known !== undefined) {
+        // Said twice, once of them as sufficient: it is.
+        const row = nameRows[known] as { flags: number };
+        if (!name.weak) row.flags &= ~WEAK;
+        continue;
+      }
+      const parsed = parseName(name.text);
+      const parts = [...parsed.parts, ...parsed.forms];
+      if (parts.length === 0) continue;
+      const id = nameRows.length;
+      if (id >= POSITIONS_MAX)
+        throw new AssayError('IMPLAUSIBLE_LIST', `An index holds ${POSITIONS_MAX} names at most.`);
+      seen.set(name.text, id);
+      const ids = parts.map((part) => {
+        const key = wordKey(part);
+        let word = wordIds.get(key);
+        if (word === undefined) {
+          word = words.length;
+          wordIds.set(key, word);
+          words.push(part);
+          postings.push([]);
+        }
+        const list = postings[word] as number[];
+        if (list[list.length - 1] !== id) list.push(id);
+        return word;
+      });
+      nameRows.push({ entity: number, flags: name.weak ? WEAK : 0, text: name.text, words: ids });
+      for (const joined of joinsOf(parsed.parts, JOINED_MOST)) joins.add(keyHash(joined), id);
+    }
+  }
+
+  const keys = new PairList();
+  for (const [word, part] of words.entries()) for (const key of keysOf(part)) keys.add(keyHash(key), word);
+  const rarity = postings.map((list) => rarityOf(list.length, nameRows.length));
+  const nameWords = nameRows.reduce((sum, row) => sum + row.words.length, 0);
+  const values: Record<ValueName, Buffer> = {
+    words: endsAndTexts(
+      words.map(wordKey),
+      postings.map((list) => list.length),
+    ),
+    keys: keys.sorted(),
+    joins: joins.sorted(),
+    postings: int32(postings.flat()),
+    names: packNames(nameRows, words, rarity, nameWords),
+    entities: endsAndTexts(sorted.map((each) => each.json)),
+  };
+  const meta: StoredNameMeta = {
+    formatVersion: FORMAT_VERSION,
+    version: version.digest('hex').slice(0, 16),
+    builtAt: isoTime(deps.clock.now()),
+    entities: sorted.length,
+    names: nameRows.length,
+    byListType,
+    byList,
+    counts: { words: words.length, keys: keys.size, joins: joins.size, nameWords },
+  };
+  await write(folder, meta, values);
+  return meta;
+}
+
+/** 1 for a word of one name, towards 0.1 for one that all have. */
+export function rarityOf(names: number, all: number): number {
+  return Math.max(0.1, Math.log((all + 1) / names) / Math.log(all + 1 + Number.EPSILON));
+}
+
+const wordKey = (part: NamePart): string =>
+  `${KINDS.indexOf(part.kind)}${SCRIPTS.indexOf(part.script)}${part.text}`;
+
+function entityJson(entity: NameEntity): string {
+  const {
+    entityId,
+    list,
+    listType,
+    schema,
+    birthDates,
+    countries,
+    programs,
+    listedAt,
+    delistedAt,
+    sourceUrl,
+  } = entity;
+  const primary = entity.names.find((name) => name.kind === 'primary') ?? entity.names[0];
+  return JSON.stringify({
+    entityId,
+    list,
+    listType,
+    schema,
+    primaryName: primary?.text ?? '',
+    birthDates,
+    countries,
+    programs,
+    listedAt,
+    delistedAt,
+    sourceUrl,
+  });
+}
+
+/** Pairs of a hash and a position, as exact numbers that sort. */
+class PairList {
+  size = 0;
+  private pairs = new Float64Array(1024);
+
+  add(hash: number, position: number): void {
+    if (this.size === this.pairs.length) {
+      const wider = new Float64Array(this.size * 2);
+      wider.set(this.pairs);
+      this.pairs = wider;
+    }
+    this.pairs[this.size++] = hash * POSITIONS_MAX + position;
+  }
+
+  /** Hashes ascending, then the position of each. */
+  sorted(): Buffer {
+    const sorted = this.pairs.subarray(0, this.size).sort();
+    const out = new Int32Array(this.size * 2);
+    for (let at = 0; at < this.size; at++) {
+      const pair = sorted[at] as number;
+      const hash = Math.floor(pair / POSITIONS_MAX);
+      out[at] = hash;
+      out[this.size + at] = pair - hash * POSITIONS_MAX;
+    }
+    return bytesOf(out);
+  }
+}
+
+const bytesOf = (words: Int32Array): Buffer => Buffer.from(words.buffer, words.byteOffset, words.byteLength);
+const int32 = (numbers: readonly number[]): Buffer => bytesOf(Int32Array.from(numbers));
+
+/** The end of each text, then (where given) the running sum of each count, then the texts. */
+function endsAndTexts(texts: readonly string[], counts?: readonly number[]): Buffer {
+  const ends = new Int32Array(texts.length * (counts ? 2 : 1));
+  let end = 0;
+  let sum = 0;
+  for (const [at, text] of texts.entries()) {
+    end += Buffer.byteLength(text);
+    ends[at] = end;
+    if (counts) {
+      sum += counts[at] as number;
+      ends[texts.length + at] = sum;
+    }
+  }
+  return Buffer.concat([bytesOf(ends), Buffer.from(texts.join(''))]);
+}
+
+function packNames(
+  rows: readonly { entity: number; flags: number; text: string; words: number[] }[],
+  words: readonly NamePart[],
+  rarity: readonly number[],
+  nameWords: number,
+): Buffer {
+  const table = new Int32Array(rows.length * NAME_WORDS);
+  const floats = new Float32Array(table.buffer);
+  const all = new Int32Array(nameWords);
+  let wordEnd = 0;
+  let textEnd = 0;
+  for (const [at, row] of rows.entries()) {
+    let weight = 0;
+    for (const word of row.words) {
+      all[wordEnd++] = word;
+      weight += (words[word] as NamePart).weight * (rarity[word] as number);
+    }
+    textEnd += Buffer.byteLength(row.text);
+    const base = at * NAME_WORDS;
+    table[base] = row.entity;
+    table[base + 1] = row.flags;
+    table[base + 2] = wordEnd;
+    table[base + 3] = textEnd;
+    floats[base + 4] = weight;
+  }
+  return Buffer.concat([bytesOf(table), bytesOf(all), Buffer.from(rows.map((row) => row.text).join(''))]);
+}
+
+async function write(folder: string, meta: StoredNameMeta, values: Record<ValueName, Buffer>): Promise<void> {
+  const path = join(folder, ENVIRONMENT_FILE);
+  const bytes = Object.values(values).reduce((sum, value) => sum + value.length, 0);
+  const environment = openEnvironment(path, {
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    noSync: true,
+    mapSize: Math.ceil((bytes + SLACK_BYTES) / 4096) * 4096,
+  });
+  try {
+    for (const [name, value] of Object.entries(values)) environment.putSync(Buffer.from(name), value);
+    environment.putSync(Buffer.from('meta'), Buffer.from(JSON.stringify(meta)));
+  } finally {
+    await environment.close();
+  }
+  const file = openSync(path, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

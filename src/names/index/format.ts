@@ -1,0 +1,58 @@
+/**
+ * Layout of an index of names: an LMDB environment of large values, read as views of the memory map, and the hashes of keys
+ * that builder and reader share. Words are little-endian.
+ *
+ * - `words`: for each distinct word: end of its text (1), end of its postings (1); then the texts (`<kind><script><text>`).
+ * - `keys`: hash (1) of every key, ascending; then the word of each.
+ * - `joins`: hash (1) of neighbouring words written as one, ascending; then the name of each.
+ * - `postings`: names of each word, ascending.
+ * - `names`: entity, flags, end of its words, end of its text, weight (float) for each name; then the words; then the texts.
+ * - `entities`: end of each entity's JSON; then the JSON.
+ */
+
+import type { NameIndexMeta } from '../name.ts';
+import type { NamePartKind } from '../parse.ts';
+import type { NameScript } from '../transliterate.ts';
+
+export const FORMAT_VERSION = 1;
+export const ENVIRONMENT_FILE = 'names.mdb';
+export const VALUES = ['words', 'keys', 'joins', 'postings', 'names', 'entities'] as const;
+export type ValueName = (typeof VALUES)[number];
+
+/** Every index is mapped with this size: lmdb-js remembers views by address, right only where sizes are the same. */
+export const MAP_BYTES = 0xf0000000;
+
+export const NAME_WORDS = 5;
+export const WEAK = 1;
+
+export interface StoredNameMeta extends NameIndexMeta {
+  readonly counts: {
+    readonly words: number;
+    readonly keys: number;
+    readonly joins: number;
+    readonly nameWords: number;
+  };
+}
+
+export const KINDS: readonly NamePartKind[] = [
+  'name',
+  'initial',
+  'number',
+  'particle',
+  'honorific',
+  'descriptive',
+  'form',
+];
+export const SCRIPTS: readonly NameScript[] = ['latin', 'abjad', 'syllabic'];
+
+/** Hashes have 28 bits: with 25 bits of a position they sort as one exact number. */
+export const HASH_BITS = 28;
+
+/** FNV-1a of the UTF-16 units, then mixed; 28 bits. */
+export function keyHash(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  hash ^= hash >>> 15;
+  hash = Math.imul(hash, 0x2c1b3c6d);
+  return (hash ^ (hash >>> 13)) >>> (32 - HASH_BITS);
+}

@@ -1,0 +1,409 @@
+/** An open index of names: candidates by shared keys and rarity, then each of the best of them compared part by part. */
+import { join } from 'node:path';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import { openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
+import { explainNames, isIdentical, type Judgement, judge, toConfidence, weighEvidence } from '../model.ts';
+import {
+  type MatchOptions,
+  NAME_LIST_TYPES,
+  type NameIndex,
+  type NameIndexMeta,
+  type NameMatch,
+  type NameQuery,
+} from '../name.ts';
+import { makePart, type NamePart, type ParsedName, parseName } from '../parse.ts';
+import { LEAST_SIMILARITY, type Meeting, meet } from '../similarity.ts';
+import { vocabulary } from '../vocabulary.ts';
+import { rarityOf } from './build.ts';
+import {
+  ENVIRONMENT_FILE,
+  FORMAT_VERSION,
+  KINDS,
+  keyHash,
+  MAP_BYTES,
+  NAME_WORDS,
+  SCRIPTS,
+  type StoredNameMeta,
+  VALUES,
+  type ValueName,
+  WEAK,
+} from './format.ts';
+import { joinsOf, keysOf } from './keys.ts';
+
+/** Names that are compared part by part, best candidates first. */
+const COMPARED_MOST = 64;
+/** Names of words that are followed for one question; what is rarer goes first. */
+const POSTINGS_MOST = 30_000;
+/** Words of one key that are looked at. */
+const KEY_WORDS_MOST = 600;
+const JOINED_NAMES_MOST = 200;
+/** Asked names written as one may have so many parts. */
+const JOINED_MOST = 4;
+const LIMIT = 100;
+const THRESHOLD = 0.7;
+
+/** Opens `folder`/names.mdb. Throws STORE_CORRUPT or STORE_VERSION. */
+export function openNameIndex(folder: string): NameIndex {
+  const file = join(folder, ENVIRONMENT_FILE);
+  let environment: RootDatabase;
+  try {
+    environment = openEnvironment(file, {
+      encoding: 'binary',
+      keyEncoding: 'binary',
+      readOnly: true,
+      mapSize: MAP_BYTES,
+    });
+  } catch (cause) {
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `The index of names ${file} cannot be opened: ${messageOf(cause)}`,
+      { cause },
+    );
+  }
+  try {
+    return new MappedNames(environment, file);
+  } catch (error) {
+    void environment.close();
+    throw error;
+  }
+}
+
+interface Hit {
+  readonly word: number;
+  readonly gain: number;
+}
+
+interface Found {
+  readonly name: number;
+  readonly entity: number;
+  readonly listed: ParsedName;
+  readonly judged: Judgement;
+  readonly identical: boolean;
+}
+
+class MappedNames implements NameIndex {
+  readonly meta: NameIndexMeta;
+  private readonly counts: StoredNameMeta['counts'];
+  private readonly names: number;
+  private readonly wordEnds: Int32Array;
+  private readonly wordTexts: Uint8Array;
+  private readonly keys: Int32Array;
+  private readonly joins: Int32Array;
+  private readonly postings: Int32Array;
+  private readonly rows: Int32Array;
+  private readonly rowWeights: Float32Array;
+  private readonly nameWords: Int32Array;
+  private readonly nameTexts: Uint8Array;
+  private readonly entityEnds: Int32Array;
+  private readonly entityTexts: Uint8Array;
+  private readonly parts: (NamePart | undefined)[];
+  /** Gain of each name for the question at hand, and the part of the question that gained last. */
+  private readonly gains: Float32Array;
+  private readonly stamps: Int32Array;
+  private partsKept = 0;
+  private stamp = 0;
+
+  private readonly environment: RootDatabase;
+
+  constructor(environment: RootDatabase, file: string) {
+    this.environment = environment;
+    const bytes = environment.getBinary(Buffer.from('meta'));
+    if (!bytes) throw new AssayError('STORE_CORRUPT', `${file} holds no index of names.`);
+    const meta = JSON.parse(bytes.toString('utf8')) as StoredNameMeta;
+    if (meta.formatVersion !== FORMAT_VERSION) {
+      throw new AssayError(
+        'STORE_VERSION',
+        `${file} is of format ${meta.formatVersion}; this version reads ${FORMAT_VERSION}. Run 'assay index build'.`,
+      );
+    }
+    const values = {} as Record<ValueName, Uint8Array>;
+    for (const name of VALUES) {
+      const view = environment.getBinaryFast(Buffer.from(name));
+      if (!view) throw new AssayError('STORE_CORRUPT', `${file} has no value '${name}'.`);
+      // Small values come in lmdb-js's one buffer, which the next read overwrites.
+      const mapped = (view.buffer as { isSharedMap?: boolean }).isSharedMap === true;
+      values[name] = mapped ? view : Uint8Array.from(view.subarray(0, view.length));
+    }
+    const { words, keys, joins, nameWords } = meta.counts;
+    const { counts: _, ...open } = meta;
+    this.meta = open;
+    this.counts = meta.counts;
+    this.names = meta.names;
+    const sized = (name: ValueName, least: number): Uint8Array => {
+      if (values[name].length < least)
+        throw new AssayError('STORE_CORRUPT', `The value '${name}' of ${file} is cut off.`);
+      return values[name];
+    };
+    const view = (name: ValueName, at: number, length: number): Int32Array => {
+      const value = sized(name, (at + length) * 4);
+      return new Int32Array(value.buffer, value.byteOffset + at * 4, length);
+    };
+    this.wordEnds = view('words', 0, words * 2);
+    this.wordTexts = values.words.subarray(words * 8);
+    this.keys = view('keys', 0, keys * 2);
+    this.joins = view('joins', 0, joins * 2);
+    this.postings = view('postings', 0, values.postings.length >>> 2);
+    this.rows = view('names', 0, this.names * NAME_WORDS);
+    this.rowWeights = new Float32Array(this.rows.buffer, this.rows.byteOffset, this.rows.length);
+    this.nameWords = view('names', this.names * NAME_WORDS, nameWords);
+    this.nameTexts = values.names.subarray((this.names * NAME_WORDS + nameWords) * 4);
+    this.entityEnds = view('entities', 0, meta.entities);
+    this.entityTexts = values.entities.subarray(meta.entities * 4);
+    this.parts = new Array<NamePart | undefined>(words).fill(undefined);
+    this.gains = new Float32Array(this.names);
+    this.stamps = new Int32Array(this.names);
+  }
+
+  match(query: NameQuery, options: MatchOptions = {}): readonly NameMatch[] {
+    const { limit = LIMIT, threshold = THRESHOLD } = options;
+    const asked = parseName(query.name);
+    if (asked.parts.length === 0 || this.names === 0) return [];
+    const meetings = new Map<NamePart, Map<NamePart, Meeting>>();
+    const meets = (a: NamePart, b: NamePart): Meeting => {
+      let row = meetings.get(a);
+      if (!row) {
+        row = new Map();
+        meetings.set(a, row);
+      }
+      let meeting = row.get(b);
+      if (!meeting) {
+        meeting = meet(a, b);
+        row.set(b, meeting);
+      }
+      return meeting;
+    };
+    const best = new Map<
+      number,
+      { found: Found; score: number; logit: number; match: Omit<NameMatch, 'explanation'> }
+    >();
+    for (const name of this.candidates(asked)) {
+      const listed = this.parsed(name);
+      const judged = judge(asked, listed, meets);
+      const identical = isIdentical(asked, listed);
+      const entity = this.rows[name * NAME_WORDS] as number;
+      const before = best.get(entity);
+      // Evidence beside the name shifts by little more than 2; what is far below cannot come up to the threshold.
+      if (toConfidence(judged.logit + 2.1, identical) < threshold) continue;
+      const match = before?.match ?? this.entity(entity);
+      const weak = ((this.rows[name * NAME_WORDS + 1] as number) & WEAK) !== 0;
+      const { shift } = weighEvidence(query, { ...match, weak });
+      const logit = judged.logit + shift;
+      const score = toConfidence(logit, identical);
+      if (score < threshold) continue;
+      if (before && (before.score > score || (before.score === score && before.logit >= logit))) continue;
+      best.set(entity, {
+        found: { name, entity, listed, judged, identical },
+        score,
+        logit,
+        match: { ...match, matchedName: this.text(name), weak, score },
+      });
+    }
+    return [...best.values()]
+      .sort(
+        (a, b) =>
+          b.score - a.score ||
+          b.logit - a.logit ||
+          NAME_LIST_TYPES.indexOf(a.match.listType) - NAME_LIST_TYPES.indexOf(b.match.listType) ||
+          a.found.entity - b.found.entity,
+      )
+      .slice(0, limit)
+      .map(({ found, match }) => ({
+        ...match,
+        explanation: [
+          ...explainNames(asked, found.listed, found.judged),
+          ...weighEvidence(query, match).reasons,
+        ],
+      }));
+  }
+
+  close(): void {
+    void this.environment.close();
+  }
+
+  /** Names that share rare words, or words like them, with the asked one; most promising first. */
+  private candidates(asked: ParsedName): number[] {
+    const { gains, stamps } = this;
+    const touched: number[] = [];
+    let total = 0;
+    const add = (name: number, gain: number): void => {
+      if (stamps[name] === this.stamp) return;
+      if (gains[name] === 0) touched.push(name);
+      stamps[name] = this.stamp;
+      gains[name] = (gains[name] as number) + gain;
+    };
+    const plans = asked.parts
+      .map((part) => {
+        const hits = part.weight < 0.15 && asked.parts.length > 1 ? [] : this.hits(part);
+        let names = 0;
+        for (const hit of hits) names += this.postingEnd(hit.word) - this.postingStart(hit.word);
+        return { part, hits, names };
+      })
+      .sort((a, b) => a.names - b.names);
+    let followed = 0;
+    for (const { part, hits } of plans) {
+      this.stamp++;
+      let strongest = 0.1;
+      for (const { word, gain } of hits) {
+        strongest = Math.max(strongest, gain);
+        const end = this.postingEnd(word);
+        const start = this.postingStart(word);
+        // When the budget is spent, common words only add to names that a rarer word has found.
+        const open = followed < POSTINGS_MOST;
+        followed += end - start;
+        if (open) for (let at = start; at < end; at++) add(this.postings[at] as number, gain);
+        else if (touched.length < end - start) {
+          for (const name of touched)
+            if (stamps[name] !== this.stamp && this.has(name, word)) add(name, gain);
+        } else {
+          for (let at = start; at < end; at++) {
+            const name = this.postings[at] as number;
+            if (gains[name] !== 0) add(name, gain);
+          }
+        }
+      }
+      total += Math.max(strongest, hits.length === 0 ? part.weight : 0);
+    }
+    this.stamp++;
+    const joinedGain = Math.max(1, total * 0.8);
+    for (const text of [...joinsOf(asked.parts, JOINED_MOST), ...asked.parts.map((part) => part.folded)]) {
+      const hash = keyHash(text);
+      this.range(this.joins, this.counts.joins, hash, JOINED_NAMES_MOST, (name) => add(name, joinedGain));
+    }
+    for (const text of joinsOf(asked.parts, JOINED_MOST)) {
+      this.range(this.keys, this.counts.keys, keyHash(`:${text}`), 8, (word) => {
+        const end = Math.min(this.postingEnd(word), this.postingStart(word) + JOINED_NAMES_MOST);
+        for (let at = this.postingStart(word); at < end; at++) add(this.postings[at] as number, joinedGain);
+      });
+    }
+    return this.mostPromising(touched, total);
+  }
+
+  private mostPromising(touched: readonly number[], total: number): number[] {
+    const { gains } = this;
+    const ranks = new Float64Array(touched.length);
+    const counts = new Int32Array(RANK_STEPS + 1);
+    for (let at = 0; at < touched.length; at++) {
+      const name = touched[at] as number;
+      const weight = this.rowWeights[name * NAME_WORDS + 4] as number;
+      const rank = (gains[name] as number) / (0.55 * total + 0.45 * weight);
+      gains[name] = 0;
+      ranks[at] = rank;
+      counts[stepOf(rank)] = (counts[stepOf(rank)] as number) + 1;
+    }
+    // The lowest step that still lets enough names through; only those are sorted.
+    let step = RANK_STEPS;
+    for (let sum = counts[step] as number; step > 0 && sum < COMPARED_MOST; ) sum += counts[--step] as number;
+    const chosen: number[] = [];
+    for (let at = 0; at < touched.length; at++) if (stepOf(ranks[at] as number) >= step) chosen.push(at);
+    return chosen
+      .sort(
+        (a, b) =>
+          (ranks[b] as number) - (ranks[a] as number) || (touched[a] as number) - (touched[b] as number),
+      )
+      .slice(0, COMPARED_MOST)
+      .map((at) => touched[at] as number);
+  }
+
+  /** Words of the index that a part of the question meets, most alike first, then rarest. */
+  private hits(part: NamePart): Hit[] {
+    const seen = new Set<number>();
+    const hits: Hit[] = [];
+    for (const key of keysOf(part)) {
+      this.range(this.keys, this.counts.keys, keyHash(key), KEY_WORDS_MOST, (word) => {
+        if (seen.has(word)) return;
+        seen.add(word);
+        const other = this.part(word);
+        const { similarity } = meet(part, other);
+        if (similarity < LEAST_SIMILARITY) return;
+        const names = this.postingEnd(word) - this.postingStart(word);
+        const weight = ((part.weight + other.weight) / 2) * rarityOf(names, this.names);
+        hits.push({ word, gain: similarity * similarity * weight });
+      });
+    }
+    return hits.sort((a, b) => b.gain - a.gain || a.word - b.word);
+  }
+
+  private has(name: number, word: number): boolean {
+    const end = this.rows[name * NAME_WORDS + 2] as number;
+    for (let at = this.wordsStart(name); at < end; at++) if (this.nameWords[at] === word) return true;
+    return false;
+  }
+
+  private range(
+    table: Int32Array,
+    size: number,
+    hash: number,
+    most: number,
+    visit: (position: number) => void,
+  ): void {
+    let low = 0;
+    let high = size;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((table[middle] as number) < hash) low = middle + 1;
+      else high = middle;
+    }
+    for (let at = low; at < size && at - low < most && table[at] === hash; at++)
+      visit(table[size + at] as number);
+  }
+
+  private postingEnd(word: number): number {
+    return this.wordEnds[this.counts.words + word] as number;
+  }
+
+  private postingStart(word: number): number {
+    return word === 0 ? 0 : (this.wordEnds[this.counts.words + word - 1] as number);
+  }
+
+  private wordsStart(name: number): number {
+    return name === 0 ? 0 : (this.rows[(name - 1) * NAME_WORDS + 2] as number);
+  }
+
+  private part(word: number): NamePart {
+    const known = this.parts[word];
+    if (known) return known;
+    const start = word === 0 ? 0 : (this.wordEnds[word - 1] as number);
+    const key = textOf(this.wordTexts, start, this.wordEnds[word] as number);
+    const kind = KINDS[Number(key[0])] ?? 'name';
+    const script = SCRIPTS[Number(key[1])] ?? 'latin';
+    const part = makePart(key.slice(2), kind, script, vocabulary());
+    if (++this.partsKept > PARTS_KEPT) {
+      this.parts.fill(undefined);
+      this.partsKept = 1;
+    }
+    this.parts[word] = part;
+    return part;
+  }
+
+  private parsed(name: number): ParsedName {
+    const parts: NamePart[] = [];
+    const forms: NamePart[] = [];
+    const end = this.rows[name * NAME_WORDS + 2] as number;
+    for (let at = this.wordsStart(name); at < end; at++) {
+      const part = this.part(this.nameWords[at] as number);
+      (part.kind === 'form' ? forms : parts).push(part);
+    }
+    return { parts, forms };
+  }
+
+  private text(name: number): string {
+    const start = name === 0 ? 0 : (this.rows[(name - 1) * NAME_WORDS + 3] as number);
+    return textOf(this.nameTexts, start, this.rows[name * NAME_WORDS + 3] as number);
+  }
+
+  private entity(entity: number): Omit<NameMatch, 'explanation'> {
+    const start = entity === 0 ? 0 : (this.entityEnds[entity - 1] as number);
+    const json = textOf(this.entityTexts, start, this.entityEnds[entity] as number);
+    return JSON.parse(json) as Omit<NameMatch, 'explanation'>;
+  }
+}
+
+/** Steps of rank that candidates are counted in. */
+const RANK_STEPS = 512;
+const stepOf = (rank: number): number => Math.min(RANK_STEPS, Math.floor(rank * (RANK_STEPS / 1.5)));
+
+/** Words kept taken apart; each costs some 300 bytes. */
+const PARTS_KEPT = 100_000;
+
+const textOf = (bytes: Uint8Array, start: number, end: number): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8');

@@ -1,0 +1,83 @@
+/** How a Latin word sounds, in two strengths: `fold` levels the ways of romanising, `skeleton` keeps classes of consonants only. */
+
+/** Applied in order. Left: what spellings differ in; right: what is heard. */
+const FOLDS: readonly (readonly [RegExp, string])[] = [
+  [/eddine?$|uddine?$|addin$|aldin$|iddin$|eldin$/, 'udin'],
+  [/tsch|tch|cz/g, 'ch'],
+  [/shch/g, 'sh'],
+  [/sch/g, 'sh'],
+  [/dzh|dj|zh/g, 'j'],
+  [/kh/g, 'h'],
+  [/gh/g, 'g'],
+  [/ph/g, 'f'],
+  [/th/g, 't'],
+  [/ck|q/g, 'k'],
+  [/^x/, 'sh'],
+  [/x/g, 'ks'],
+  [/c(?=[eiy])/g, 's'],
+  [/c(?!h)/g, 'k'],
+  [/w/g, 'v'],
+  [/ff$/, 'v'],
+  [/ou|oo/g, 'u'],
+  [/ee|ie|iy|yi|ij|ii|yy/g, 'i'],
+  [/ey|ei|ay|ai/g, 'e'],
+  [/y/g, 'i'],
+  [/ae/g, 'e'],
+  [/oe|eo/g, 'o'],
+  [/ue|eu/g, 'u'],
+  [/([aeiou])h(?=[^aeiou]|$)/g, '$1'],
+  [/(.)\1+/g, '$1'],
+];
+
+/** The same text for usual spellings of one name: `sergey`, `serguei` and `sergei` meet. `word` is a–z. */
+export function fold(word: string): string {
+  let out = word;
+  for (const [pattern, heard] of FOLDS) out = out.replace(pattern, heard);
+  return out;
+}
+
+const CLASSES: Readonly<Record<string, string>> = {
+  b: 'b',
+  p: 'p',
+  f: 'f',
+  v: 'f',
+  k: 'k',
+  g: 'k',
+  s: 's',
+  z: 's',
+  j: 's',
+  t: 't',
+  d: 't',
+  l: 'l',
+  m: 'm',
+  n: 'n',
+  r: 'r',
+};
+
+/** Classes of consonants of a folded word, doubles once; `a` stands before a word that begins with a vowel. May be one letter. */
+export function skeleton(folded: string): string {
+  let out = '';
+  const text = folded.replace(/ch|sh/g, 's');
+  for (const letter of text) {
+    const heard = CLASSES[letter];
+    if (heard !== undefined && !out.endsWith(heard)) out += heard;
+  }
+  return out === '' ? 'a' : out;
+}
+
+/** What is left of a word where vowels are not written; lip sounds are one, for Arabic has no p and v and Hebrew one sign for b and v. */
+export function unvocalised(text: string): string {
+  return text
+    .replace(/ph/g, 'f')
+    .replace(/kh/g, 'h')
+    .replace(/gh/g, 'g')
+    .replace(/th/g, 't')
+    .replace(/dh/g, 'd')
+    .replace(/sh|ch/g, 's')
+    .replace(/[aeiouyw'`]/g, '')
+    .replace(/[qc]/g, 'k')
+    .replace(/[zj]/g, 's')
+    .replace(/[pfv]/g, 'b')
+    .replace(/(.)\1+/g, '$1')
+    .replace(/h$/, '');
+}

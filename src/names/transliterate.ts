@@ -1,0 +1,139 @@
+/**
+ * Any script to Latin letters, word by word. Cyrillic has its own table, because names come romanised in the ways of passports
+ * and newspapers; Han and Hangul come out a syllable a word; Arabic and Hebrew, written without vowels, come out as consonants
+ * and say so, for what they are compared with has to drop its own. The rest is any-ascii's work.
+ */
+import anyAscii from 'any-ascii';
+
+export type NameScript = 'latin' | 'abjad' | 'syllabic';
+
+export interface LatinWord {
+  /** Lower-case a–z and digits; not empty. */
+  readonly text: string;
+  readonly script: NameScript;
+}
+
+/** As a passport of the 2010s writes it, where the letter is shared; `''` for signs that are not heard. */
+const CYRILLIC: Readonly<Record<string, string>> = {
+  а: 'a',
+  б: 'b',
+  в: 'v',
+  г: 'g',
+  ґ: 'g',
+  ѓ: 'gj',
+  д: 'd',
+  ђ: 'dj',
+  е: 'e',
+  ё: 'yo',
+  є: 'ye',
+  ж: 'zh',
+  з: 'z',
+  ѕ: 'dz',
+  и: 'i',
+  й: 'y',
+  і: 'i',
+  ї: 'yi',
+  ј: 'j',
+  к: 'k',
+  ќ: 'kj',
+  қ: 'q',
+  л: 'l',
+  љ: 'lj',
+  м: 'm',
+  н: 'n',
+  њ: 'nj',
+  ң: 'ng',
+  о: 'o',
+  ө: 'o',
+  п: 'p',
+  р: 'r',
+  с: 's',
+  т: 't',
+  ћ: 'c',
+  у: 'u',
+  ў: 'u',
+  ұ: 'u',
+  ү: 'u',
+  ф: 'f',
+  х: 'kh',
+  һ: 'h',
+  ҳ: 'h',
+  ц: 'ts',
+  ч: 'ch',
+  ҷ: 'j',
+  џ: 'dz',
+  ш: 'sh',
+  щ: 'shch',
+  ъ: '',
+  ы: 'y',
+  ь: '',
+  э: 'e',
+  ә: 'a',
+  ғ: 'gh',
+  ю: 'yu',
+  я: 'ya',
+};
+
+/** Latin letters that no decomposition takes apart. */
+const LATIN: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ł: 'l',
+  ı: 'i',
+  ə: 'a',
+  ħ: 'h',
+  ŋ: 'ng',
+  ƙ: 'k',
+  ɓ: 'b',
+  ɗ: 'd',
+  ŧ: 't',
+};
+
+const ASCII_WORD = /^[a-z0-9]+$/;
+const HAS_CYRILLIC = /\p{Script=Cyrillic}/u;
+const HAS_ABJAD = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
+const HAS_SYLLABLES = /[\p{Script=Han}\p{Script=Hangul}]/u;
+/** The Arabic article, which Latin writing sets apart or leaves out. */
+const ARABIC_ARTICLE = /^ال(?=\p{L}{3})/u;
+const MARKS = /\p{M}+/gu;
+const NOT_LATIN = /[^a-z0-9]+/g;
+
+/** One word without spaces, lower-case. Han and Hangul give several words; unreadable signs give none. */
+export function transliterateWord(word: string): readonly LatinWord[] {
+  if (ASCII_WORD.test(word)) return [{ text: word, script: 'latin' }];
+  if (HAS_SYLLABLES.test(word)) return syllables(word);
+  if (HAS_ABJAD.test(word)) {
+    return latin(anyAscii(word.replace(MARKS, '').replace(ARABIC_ARTICLE, '')), 'abjad');
+  }
+  let out = '';
+  const composed = HAS_CYRILLIC.test(word) ? word.normalize('NFC') : word.normalize('NFD').replace(MARKS, '');
+  for (const letter of composed) {
+    const known = CYRILLIC[letter] ?? LATIN[letter];
+    if (known !== undefined) out += known;
+    else if (letter < '\u0080') out += letter;
+    else out += anyAscii(letter.normalize('NFD').replace(MARKS, '')).toLowerCase();
+  }
+  return latin(out, 'latin');
+}
+
+function latin(text: string, script: NameScript): readonly LatinWord[] {
+  const plain = text.toLowerCase().replace(NOT_LATIN, '');
+  return plain === '' ? [] : [{ text: plain, script }];
+}
+
+/** any-ascii begins each Han or Hangul syllable with a capital, and joins them. */
+function syllables(word: string): readonly LatinWord[] {
+  return anyAscii(word)
+    .replace(/[^A-Za-z0-9]+/g, ' ')
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(' ')
+    .filter((part) => part !== '')
+    .map((text) => ({ text, script: 'syllabic' as const }));
+}
