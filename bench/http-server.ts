@@ -66,6 +66,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
       snapshotsFolder: settings.snapshots,
       labelsFolder: settings.state,
       transfersFolder,
+      namesFolder: join(settings.state, 'names'),
       listMaxAgeDays: 7,
       logLevel: 'warn',
     },
@@ -93,6 +94,12 @@ async function serve(settings: BenchServerSettings): Promise<void> {
           .answerBytes,
         bulk: (body) => pool.run('bulk-labels', body),
         screening: (request) => pool.run('screening', request),
+        names: {
+          screen: (requests) => pool.run('names', requests),
+          cleared: () => {
+            throw new Error('Names are not part of this benchmark.');
+          },
+        },
       },
       readiness: () => ({ ready: true, reasons: [], snapshot: null, lists: [] }),
       gauges: [],

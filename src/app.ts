@@ -22,8 +22,19 @@ import { openSnapshotSet } from './labels/index/snapshot-set.ts';
 import { loadRulebook } from './labels/map.ts';
 import { startRefreshing } from './labels/refresh.ts';
 import { labelsFolderOf, openLabelStore } from './labels/store.ts';
-import { openNameStore } from './names/lists.ts';
+import {
+  type BuildNamesReport,
+  buildNames,
+  type NameIndexer,
+  type NamesSet,
+  openNamesSet,
+} from './names/build-names.ts';
+import { type ClearedStore, openClearedStore } from './names/cleared.ts';
+import { buildNameIndex } from './names/index/build.ts';
+import { openNameIndex } from './names/index/open.ts';
+import { namesFolderOf, openNameStore } from './names/lists.ts';
 import { ensurePepSeed, importNameFiles, importOfficialNames } from './names/lists-import.ts';
+import { createNameScreening } from './names/screen-names.ts';
 import { createExchangeStatuses, type ExchangeStatuses } from './registers/exchange-status.ts';
 import { openRegisterStore } from './registers/store.ts';
 import { loadPolicy } from './risk/policy.ts';
@@ -104,7 +115,7 @@ export function openParts(config: Config, version: string): Parts {
     () => createExchangeStatuses({ store: registers, log }),
     () => {},
   );
-  const nameStore = openNameStore({ dataDir });
+  const nameStore = openNameStore({ folder: namesFolderOf(dataDir) });
   const nameDeps = { names: nameStore, clock, log };
   const importDeps: ImportDeps = {
     store,
@@ -114,10 +125,28 @@ export function openParts(config: Config, version: string): Parts {
     onLists: (read) => importOfficialNames(read, nameDeps),
   };
 
+  const indexer: NameIndexer = {
+    build: (entities, folder) => buildNameIndex(entities, folder, { clock }),
+    open: openNameIndex,
+  };
+  const namesSet = once<NamesSet>(
+    () => openNamesSet({ names: nameStore, indexer, log }),
+    (part) => part.close(),
+  );
+  const cleared = once<ClearedStore>(
+    () => openClearedStore({ path: join(accountsFolderOf(dataDir), 'cleared-names.lmdb') }, { clock }),
+    (part) => part.close(),
+  );
+  const buildNameLists = (): Promise<BuildNamesReport> =>
+    store.locked(async () => {
+      await ensurePepSeed(nameDeps);
+      return buildNames({ names: nameStore, indexer, clock, log });
+    });
+
   async function prepare(): Promise<void> {
     await ensureShipped(importDeps);
     await buildLabelIndex({ snapshotsFolder }, importDeps);
-    await store.locked(() => ensurePepSeed(nameDeps));
+    await buildNameLists();
   }
 
   function useCases(pool: WorkerPool): UseCases {
@@ -130,6 +159,7 @@ export function openParts(config: Config, version: string): Parts {
       exchangeStatus: (name, jurisdiction) => exchanges().answerBytes(name, jurisdiction),
       bulk: (body) => pool.run('bulk-labels', body),
       screening: (request) => pool.run('screening', request),
+      names: { screen: (requests) => pool.run('names', requests), cleared },
     };
   }
 
@@ -141,6 +171,7 @@ export function openParts(config: Config, version: string): Parts {
         snapshotsFolder,
         labelsFolder: labelsFolderOf(dataDir),
         transfersFolder: transfersFolderOf(dataDir),
+        namesFolder: namesFolderOf(dataDir),
         listMaxAgeDays: config.listMaxAgeDays,
         logLevel: config.logLevel,
       },
@@ -238,6 +269,9 @@ export function openParts(config: Config, version: string): Parts {
     syncFrom: config.syncFrom,
     registers,
     nameStore,
+    buildNames: buildNameLists,
+    screenNames: () =>
+      createNameScreening({ names: () => namesSet().current, clock, listMaxAgeDays: config.listMaxAgeDays }),
     importNames: (request) => store.locked(() => importNameFiles(request, nameDeps)),
     keys: () => access().keys,
     ledger: () => access().ledger(),

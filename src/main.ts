@@ -15,6 +15,7 @@ import { addKeysCommand } from './cli/keys.ts';
 import { addLedgerCommand } from './cli/ledger.ts';
 import { addLookupCommand, addScreenCommand } from './cli/lookup.ts';
 import { runProgram } from './cli/program.ts';
+import { addNamesCommand } from './cli/names.ts';
 import { addServeCommand } from './cli/serve.ts';
 import { addSyncCommand } from './cli/sync.ts';
 import { loadConfig } from './config.ts';
@@ -51,6 +52,7 @@ process.exitCode = await runProgram(
     addScreenCommand,
     addBulkCommand,
     addIngestCommand,
+    addNamesCommand,
     addKeysCommand,
     addCreditsCommand,
     addLedgerCommand,

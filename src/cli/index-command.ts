@@ -79,10 +79,14 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
           },
           opened,
         );
+        const names = await opened.buildNames();
         progress.end();
-        answer(terminal, options.json ?? false, report, ({ meta }) =>
-          meta === null ? ['The published snapshot holds all of this already.'] : metaLines(meta),
-        );
+        answer(terminal, options.json ?? false, { ...report, names }, ({ meta }) => [
+          ...(meta === null ? ['The published snapshot holds all of this already.'] : metaLines(meta)),
+          ...(names.meta
+            ? [`names: ${names.meta.names} names of ${names.meta.entities} listed parties`]
+            : []),
+        ]);
       } finally {
         progress.end();
       }

@@ -4,8 +4,10 @@ import type { Ledger } from '../accounts/ledger.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { ImportDeps } from '../labels/import.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
+import type { BuildNamesReport } from '../names/build-names.ts';
 import type { NameStore } from '../names/lists.ts';
 import type { NameImportReport, NameImportRequest } from '../names/lists-import.ts';
+import type { NameScreening } from '../names/screen-names.ts';
 import type { RegisterStore } from '../registers/store.ts';
 import type { BulkFileDeps } from '../screening/bulk-file.ts';
 import type { LabelSetQuery } from '../screening/label-set.ts';
@@ -34,6 +36,10 @@ export interface Parts extends ImportDeps {
   readonly registers: RegisterStore;
   /** The listed parties that names are screened against. */
   readonly nameStore: NameStore;
+  /** Publishes an index of the listed names where they changed, those that ship among them. */
+  buildNames(): Promise<BuildNamesReport>;
+  /** Throws NOT_READY, when first asked, where no index of names was built yet. */
+  screenNames(): NameScreening;
   /** Imports lists of names that are no official sanctions lists; those come with the labels. */
   importNames(request: NameImportRequest): Promise<readonly NameImportReport[]>;
   keys(): KeyStore;

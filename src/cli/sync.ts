@@ -34,11 +34,13 @@ type RegisterSync = RegisterRefresh & { readonly imports: readonly [] };
 
 interface SyncReport extends Omit<RefreshReport, 'sources'> {
   readonly sources: readonly (SourceRefresh | RegisterSync)[];
+  readonly namesRebuilt: boolean;
 }
 
 const reportLines = (report: SyncReport): readonly string[] => [
   ...report.sources.flatMap((one) => (one.source === 'esma' ? registerRefreshLines(one) : sourceLines(one))),
   ...(report.buildError === null ? [] : [report.buildError]),
+  ...(report.namesRebuilt ? ['Published a new index of names.'] : []),
   report.rebuilt ? `Published snapshot ${report.dataVersion}.` : 'No new snapshot was needed.',
 ];
 
@@ -89,8 +91,10 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
               { store: opened.registers, clock: opened.clock, log: opened.log },
             )
           : null;
+        const namesRebuilt = (await opened.buildNames()).built;
         const report: SyncReport = {
           ...lists,
+          namesRebuilt,
           sources: [...lists.sources, ...(esma === null ? [] : [{ ...esma, imports: [] as const }])],
         };
         progress.end();

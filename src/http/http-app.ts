@@ -10,6 +10,7 @@ import {
   screenBulkWork,
   screenWork,
 } from './handlers/labels.ts';
+import { clearedListWork, clearWork, namesWork, unclearWork } from './handlers/names.ts';
 import { exchangeStatusWork } from './handlers/registers.ts';
 import { screeningWork } from './handlers/screening.ts';
 import { documentWork, healthWork, metricsWork, readyWork } from './handlers/service.ts';
@@ -68,6 +69,10 @@ export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
     oracle: oracleWork(deps),
     exchangeStatus: exchangeStatusWork(deps),
     screening: screeningWork(deps),
+    names: namesWork(deps),
+    clear: clearWork(deps),
+    clearedList: clearedListWork(deps),
+    unclear: unclearWork(deps),
     usage: usageWork(deps),
   };
   const router = createRouter<Handler>(

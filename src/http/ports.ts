@@ -6,6 +6,8 @@ import type { Access } from '../accounts/access.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import type { ClearedStore } from '../names/cleared.ts';
+import type { NameRequest } from '../names/screen-names.ts';
 import type { AnswerWriter } from '../screening/answer-bytes.ts';
 import type { BulkAnswer } from '../screening/bulk.ts';
 import type { OracleWriter } from '../screening/oracle.ts';
@@ -35,6 +37,15 @@ export interface UseCases {
   exchangeStatus(name: string, jurisdiction: string | undefined): Uint8Array;
   /** JSON text of `data`, UTF-8. */
   screening(request: ScreeningRequest): Promise<Uint8Array>;
+  readonly names: NameUseCases;
+}
+
+/** What the operations on names ask for. */
+export interface NameUseCases {
+  /** Screens names; JSON text of the whole answer, UTF-8. Rejects with NOT_READY, OVERLOADED. */
+  screen(requests: readonly NameRequest[]): Promise<Uint8Array>;
+  /** Opened when first asked for. */
+  cleared(): ClearedStore;
 }
 
 /** One list's state, as `/ready` tells it. */

@@ -21,6 +21,7 @@ import {
 } from './schemas/common.ts';
 import { BulkBody, BulkResult, ScreenBody } from './schemas/labels.ts';
 import { ExchangeName, ExchangeStatusData, JurisdictionFilter } from './schemas/registers.ts';
+import { ClearBody, ClearedAnswer, ClearedListAnswer, NamesBody, NamesResult } from './schemas/names.ts';
 import { ScreeningBody, ScreeningResult } from './schemas/screening.ts';
 import { Health, NotReady, Ready } from './schemas/service.ts';
 import { UsageRecord } from './schemas/usage.ts';
@@ -50,10 +51,14 @@ export type HandlerName =
   | 'oracle'
   | 'exchangeStatus'
   | 'screening'
+  | 'names'
+  | 'clear'
+  | 'clearedList'
+  | 'unclear'
   | 'usage';
 
 export interface Route {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   /** Relative to where it stands; `{name}` is a whole segment. */
   readonly path: string;
   /** Under the version (`api`), beside it (`root`), or at both places (probes: the specification and an orchestrator differ). */
@@ -329,6 +334,85 @@ export const ROUTES: readonly Route[] = [
     answer: envelope(UsageRecord),
     summary: 'Balance and ledger',
     description: 'Every entry with the balance after it, newest first, and totals by type and day.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/namescreen/bulk',
+    stands: 'api',
+    handler: 'names',
+    permission: 'screening',
+    rateClass: 'names',
+    credits: 1,
+    body: NamesBody,
+    answer: NamesResult,
+    summary: 'Screen up to 50 names, 1 credit each',
+    description:
+      'Sanctions lists, politically exposed persons and adverse media, with the reasons for every match. The answer stands in no envelope. One bad name refuses the request, naming its position.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/namescreen/cleared',
+    stands: 'api',
+    handler: 'clear',
+    permission: 'screening',
+    rateClass: 'names',
+    body: ClearBody,
+    answer: bodyEnvelope(ClearedAnswer),
+    summary: 'Clear a match of a name',
+    description:
+      'The match is answered with `cleared: true` from now on, as long as the entity does not change. Only what is among the matches of the name can be cleared.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/namescreen/cleared',
+    stands: 'api',
+    handler: 'clearedList',
+    permission: 'screening',
+    rateClass: 'names',
+    parameters: [
+      {
+        name: 'name',
+        in: 'query',
+        required: false,
+        schema: Type.String(),
+        about: 'Those of one name alone.',
+      },
+      {
+        name: 'limit',
+        in: 'query',
+        required: false,
+        schema: Type.Integer({ minimum: 1, maximum: LIMITS.clearedPageMax }),
+        about: `Default ${LIMITS.clearedPageDefault}.`,
+      },
+      {
+        name: 'cursor',
+        in: 'query',
+        required: false,
+        schema: Type.String(),
+        about: 'nextCursor of the page before.',
+      },
+    ],
+    answer: envelope(ClearedListAnswer),
+    summary: 'Matches this account has cleared',
+    description: 'In order of their ids.',
+  },
+  {
+    ...open,
+    method: 'DELETE',
+    path: '/namescreen/cleared/{id}',
+    stands: 'api',
+    handler: 'unclear',
+    permission: 'screening',
+    rateClass: 'names',
+    parameters: [
+      { name: 'id', in: 'path', required: true, schema: Type.String(), about: 'Id of the cleared match.' },
+    ],
+    answer: envelope(ClearedAnswer),
+    summary: 'Take a cleared match back',
+    description: 'Answers what it was.',
   },
 ];
 

@@ -5,6 +5,10 @@ import { openTransferStore } from '../graph/store.ts';
 import { loadTaxonomy } from '../labels/categories.ts';
 import { openFreshness } from '../labels/freshness.ts';
 import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
+import { openNamesSet } from '../names/build-names.ts';
+import { openNameIndex } from '../names/index/open.ts';
+import { openNameStore } from '../names/lists.ts';
+import { createNameScreening, type NameRequest, type NameScreening } from '../names/screen-names.ts';
 import { loadPolicy } from '../risk/policy.ts';
 import { type BulkAnswer, createBulk } from '../screening/bulk.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
@@ -15,6 +19,7 @@ export interface WorkerSettings {
   readonly snapshotsFolder: string;
   readonly labelsFolder: string;
   readonly transfersFolder: string;
+  readonly namesFolder: string;
   readonly listMaxAgeDays: number;
   readonly logLevel: LogLevel;
   /** One int32, counted up by the main thread when a new snapshot is in force. */
@@ -27,6 +32,7 @@ export interface WorkerSettings {
 export interface Tasks {
   readonly 'bulk-labels': { readonly message: Uint8Array; readonly result: BulkAnswer };
   readonly screening: { readonly message: ScreeningRequest; readonly result: Uint8Array };
+  readonly names: { readonly message: readonly NameRequest[]; readonly result: Uint8Array };
 }
 
 export type TaskName = keyof Tasks;
@@ -36,11 +42,12 @@ export type TaskTable = {
 };
 
 /** The tasks over stores that are open. Runs in any thread. */
-export function createTasks(deps: ScreeningDeps): TaskTable {
+export function createTasks(deps: ScreeningDeps, screenNames: NameScreening): TaskTable {
   const screen = createScreening(deps);
   return {
     'bulk-labels': createBulk(deps),
     screening: (request) => new TextEncoder().encode(JSON.stringify(screen(request))),
+    names: (requests) => new TextEncoder().encode(JSON.stringify(screenNames(requests))),
   };
 }
 
@@ -49,13 +56,30 @@ export function openTasks(settings: WorkerSettings): TaskTable {
   const log = createLogger({ level: settings.logLevel });
   const labels = openSnapshotSet(settings.snapshotsFolder, { log });
   const freshness = openFreshness({ labelsFolder: settings.labelsFolder });
-  const tasks = createTasks({
-    labels,
-    freshness: () => freshness.listFreshness(systemClock.now(), settings.listMaxAgeDays),
-    policy: loadPolicy(loadTaxonomy().rows),
-    clock: systemClock,
-    transfers: openTransferStore({ path: settings.transfersFolder, readOnly: true }),
+  const names = openNamesSet({
+    names: openNameStore({ folder: settings.namesFolder }),
+    indexer: { open: openNameIndex },
+    log,
   });
+  const screenNames = createNameScreening({
+    names: () => {
+      // One system call a request: names are published apart from labels.
+      names.refresh();
+      return names.current;
+    },
+    clock: systemClock,
+    listMaxAgeDays: settings.listMaxAgeDays,
+  });
+  const tasks = createTasks(
+    {
+      labels,
+      freshness: () => freshness.listFreshness(systemClock.now(), settings.listMaxAgeDays),
+      policy: loadPolicy(loadTaxonomy().rows),
+      clock: systemClock,
+      transfers: openTransferStore({ path: settings.transfersFolder, readOnly: true }),
+    },
+    screenNames,
+  );
   const epoch = new Int32Array(settings.snapshotEpoch);
   let seen = Atomics.load(epoch, 0);
   const current = <Message, Result>(task: (message: Message) => Result) => {
@@ -68,5 +92,9 @@ export function openTasks(settings: WorkerSettings): TaskTable {
       return task(message);
     };
   };
-  return { 'bulk-labels': current(tasks['bulk-labels']), screening: current(tasks.screening) };
+  return {
+    'bulk-labels': current(tasks['bulk-labels']),
+    screening: current(tasks.screening),
+    names: tasks.names,
+  };
 }

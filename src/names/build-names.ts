@@ -19,12 +19,12 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { NameListRow, NameStore } from './lists.ts';
-import { type Fingerprints, openFingerprints, writeFingerprints } from './lists-fingerprints.ts';
+import { type Fingerprints, FingerprintWriter, openFingerprints } from './lists-fingerprints.ts';
 import type { NameEntity, NameIndex, NameIndexMeta } from './name.ts';
 
 /** The index itself: how it is written to a folder, and opened from there. */
 export interface NameIndexer {
-  build(entities: readonly NameEntity[], folder: string): Promise<NameIndexMeta>;
+  build(entities: AsyncIterable<NameEntity>, folder: string): Promise<NameIndexMeta>;
   /** Throws STORE_CORRUPT, STORE_VERSION. */
   open(folder: string): NameIndex;
 }
@@ -88,15 +88,9 @@ export async function buildNames(
   const folder = join(root, `${BUILDING}${process.pid}`);
   mkdirSync(folder);
   try {
-    const entities: NameEntity[] = [];
-    for (const row of rows) {
-      for await (const party of names.parties(row)) {
-        // Who was taken off a list is history: kept in the store, not matched as if in force.
-        if (party.delistedAt === null) entities.push(party);
-      }
-    }
-    const meta = await indexer.build(entities, folder);
-    writeFingerprints(folder, entities);
+    const fingerprints = new FingerprintWriter();
+    const meta = await indexer.build(inForce(names, rows, fingerprints), folder);
+    fingerprints.write(folder);
     writeJsonAtomically(join(folder, BUILT_FROM), { revision, lists: rows } satisfies BuiltFrom);
     const stamp = isoTime(clock.now()).replace(/\D/g, '');
     let name = `${PUBLISHED}${stamp}-${revision.slice(0, 12)}`;
@@ -108,10 +102,25 @@ export async function buildNames(
     renameSync(next, join(root, CURRENT));
     syncFolder(root);
     removeOld(root, name, current);
-    log.info({ names: meta.names, entities: meta.entities, version: meta.version }, 'names published');
+    log.debug({ names: meta.names, entities: meta.entities, version: meta.version }, 'names published');
     return { built: true, meta };
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Who is on the lists now. Who was taken off one is history: kept in the store, not matched as if in force. */
+async function* inForce(
+  names: NameStore,
+  rows: readonly NameListRow[],
+  fingerprints: FingerprintWriter,
+): AsyncGenerator<NameEntity, void, undefined> {
+  for (const row of rows) {
+    for await (const party of names.parties(row)) {
+      if (party.delistedAt !== null) continue;
+      fingerprints.add(party);
+      yield party;
+    }
   }
 }
 
@@ -164,8 +173,12 @@ export interface NamesSet {
   close(): void;
 }
 
+export interface NamesSetDeps extends Pick<BuildNamesDeps, 'names' | 'log'> {
+  readonly indexer: Pick<NameIndexer, 'open'>;
+}
+
 /** Opens nothing before it is first asked: whoever never screens a name pays nothing for it. */
-export function openNamesSet(deps: Pick<BuildNamesDeps, 'names' | 'indexer' | 'log'>): NamesSet {
+export function openNamesSet(deps: NamesSetDeps): NamesSet {
   const { names, indexer, log } = deps;
   const root = indexFolderOf(names);
   let held: PublishedNames | null = null;

@@ -35,11 +35,19 @@ export function versionOf(entity: NameEntity): string {
   return hashOf(JSON.stringify(content)).toString('hex');
 }
 
-export function writeFingerprints(folder: string, entities: readonly NameEntity[]): void {
-  const pairs = entities.map((entity) =>
-    Buffer.concat([keyOf(entity.list, entity.entityId), Buffer.from(versionOf(entity), 'hex')]),
-  );
-  writeFileSync(join(folder, FILE), Buffer.concat(pairs.sort(Buffer.compare)), { flush: true });
+/** Collects the fingerprints of entities that pass by: 16 bytes each. */
+export class FingerprintWriter {
+  private readonly pairs: Buffer[] = [];
+
+  add(entity: NameEntity): void {
+    this.pairs.push(
+      Buffer.concat([keyOf(entity.list, entity.entityId), Buffer.from(versionOf(entity), 'hex')]),
+    );
+  }
+
+  write(folder: string): void {
+    writeFileSync(join(folder, FILE), Buffer.concat(this.pairs.sort(Buffer.compare)), { flush: true });
+  }
 }
 
 /** Throws STORE_CORRUPT. */

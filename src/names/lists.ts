@@ -94,8 +94,8 @@ interface Catalogue {
   readonly lists: readonly NameListRow[];
 }
 
-export function openNameStore(options: { readonly dataDir: string }): NameStore {
-  const folder = namesFolderOf(options.dataDir);
+export function openNameStore(options: { readonly folder: string }): NameStore {
+  const { folder } = options;
   const listsFolder = join(folder, 'lists');
   const cataloguePath = join(folder, 'catalogue.json');
 

@@ -21,6 +21,7 @@ import type {
   ScreeningAnswer,
 } from '../../src/screening/answers.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { worldNames } from './world-names.ts';
 
 export const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
 export const SANCTIONED = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
@@ -255,6 +256,7 @@ function worldUseCases(): UseCases {
     async screening({ chain, address, jurisdiction = 'CH' }) {
       return bytesOf(screeningAnswer(subjectOf(chain, address), jurisdiction));
     },
+    names: worldNames(),
   };
 }
 

@@ -19,6 +19,7 @@ beforeAll(async () => {
     snapshotsFolder: world.snapshotsFolder,
     labelsFolder: world.path,
     transfersFolder: join(world.path, 'graph'),
+    namesFolder: join(world.path, 'names'),
     listMaxAgeDays: 7,
     logLevel: 'silent',
   };

@@ -23,7 +23,9 @@ const log = createLogger({ level: 'silent' });
 
 /** An index that knows names in their own letters only: what is tested here is all around it. */
 const plainIndexer: NameIndexer = {
-  async build(entities, folder) {
+  async build(stream, folder) {
+    const entities: NameEntity[] = [];
+    for await (const entity of stream) entities.push(entity);
     writeFileSync(join(folder, 'plain.json'), JSON.stringify(entities));
     return metaOf(entities);
   },
@@ -62,7 +64,7 @@ let dataDir = '';
 let deps: BuildNamesDeps;
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'assay-names-'));
-  deps = { names: openNameStore({ dataDir }), indexer: plainIndexer, clock, log };
+  deps = { names: openNameStore({ folder: join(dataDir, 'names') }), indexer: plainIndexer, clock, log };
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 

@@ -24,7 +24,7 @@ let names: NameStore;
 let deps: NameImportDeps;
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'assay-names-'));
-  names = openNameStore({ dataDir });
+  names = openNameStore({ folder: join(dataDir, 'names') });
   deps = { names, clock, log: createLogger({ level: 'silent' }) };
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));

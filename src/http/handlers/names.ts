@@ -1,24 +1,15 @@
 /** POST /namescreen/bulk, and the matches an account has cleared. The matching itself is done by the pool. */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { ClearedMatch, ClearedStore } from '../../names/cleared.ts';
+import type { ClearedMatch } from '../../names/cleared.ts';
 import type { NameQuery } from '../../names/name.ts';
-import { type NameRequest, type NamesAnswer, requireName } from '../../names/screen-names.ts';
+import { type NamesAnswer, requireName } from '../../names/screen-names.ts';
 import type { Call } from '../call.ts';
 import type { Work } from '../pipeline.ts';
+import type { HttpDeps } from '../ports.ts';
 import { decodeParameter, queryValue } from '../query.ts';
 
-/** What the operations on names ask of the rest of the program. */
-export interface NameUseCases {
-  /** Screens names; JSON text of the whole answer, UTF-8. Rejects with NOT_READY, OVERLOADED. */
-  screen(requests: readonly NameRequest[]): Promise<Uint8Array>;
-  /** Opened when first asked for. */
-  cleared(): ClearedStore;
-}
-
-interface Deps {
-  readonly useCases: { readonly names: NameUseCases };
-}
+type Deps = Pick<HttpDeps, 'useCases'>;
 
 /** The account of an admitted request. */
 function accountOf(call: Call): string {

@@ -62,6 +62,27 @@ describe('own names', () => {
   });
 });
 
+it('never fails but with a sentence, whatever is cut or broken', async () => {
+  const whole = 'name,list,id,aliases,birth_date\n"Doe, ""J"" ",pep,1,A;B,1970\nRoe,adverse_media,2,,\n';
+  for (let at = 0; at < whole.length; at++) {
+    const signs = ['"', '\n', '\u0000', ',', '\u{1f600}'];
+    const broken = [
+      whole.slice(0, at),
+      ...signs.map((sign) => whole.slice(0, at) + sign + whole.slice(at + 1)),
+    ];
+    for (const text of broken) {
+      try {
+        for (const record of await read(text)) {
+          if (record.type === 'named') expect(record.names[0]?.text).not.toBe('');
+          if (record.type === 'reject') expect(record.reason).toMatch(/\.$/);
+        }
+      } catch (error) {
+        expect(error).toMatchObject({ name: 'AssayError', code: 'INVALID_FILE' });
+      }
+    }
+  }
+});
+
 describe('shipped heads of state', () => {
   it('are at least 60 dated facts, each with its source, none rejected, none twice', async () => {
     const parties: NamedParty[] = [];

@@ -1,0 +1,108 @@
+/** `assay names screen NAME`, `assay names lists`: names against the lists that are loaded. */
+import type { Command } from 'commander';
+import { AssayError } from '../base/errors.ts';
+import type { NameListRow } from '../names/lists.ts';
+import type { NameQuery } from '../names/name.ts';
+import { type NamesAnswer, requireName, type TopMatch } from '../names/screen-names.ts';
+import { answer, type Terminal, table } from './context.ts';
+import type { Parts } from './parts.ts';
+
+interface ScreenOptions {
+  readonly birthDate?: string;
+  readonly country?: readonly string[];
+  readonly schema?: string;
+  readonly json?: boolean;
+}
+
+const SCHEMATA = ['Person', 'Organization', 'Vessel'] as const;
+
+function queryFrom(name: string, options: ScreenOptions): NameQuery {
+  requireName(name, 'name');
+  const { birthDate, country, schema } = options;
+  if (birthDate !== undefined && !/^\d{4}(-\d{2}(-\d{2})?)?$/.test(birthDate)) {
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `--birth-date: '${birthDate}' is not a date like 1972-05-09 or 1972.`,
+    );
+  }
+  const wrong = country?.find((code) => !/^[A-Za-z]{2}$/.test(code));
+  if (wrong !== undefined) {
+    throw new AssayError('INVALID_REQUEST', `--country: '${wrong}' is not a two-letter country code.`);
+  }
+  const known = SCHEMATA.find((one) => one.toLowerCase() === schema?.toLowerCase());
+  if (schema !== undefined && known === undefined) {
+    throw new AssayError('INVALID_REQUEST', `--schema: '${schema}' is none of ${SCHEMATA.join(', ')}.`);
+  }
+  return {
+    name,
+    ...(birthDate === undefined ? {} : { birthDate }),
+    ...(country === undefined ? {} : { countries: country.map((code) => code.toUpperCase()) }),
+    ...(known === undefined ? {} : { schema: known }),
+  };
+}
+
+const matchLines = (match: TopMatch): readonly string[] => [
+  `${match.confidence.toFixed(3)}  ${match.name}  (${match.listType}, ${match.source} ${match.entityId})`,
+  `       as '${match.matchedName}'${match.weakAlias ? ', a weak alias' : ''}` +
+    `${match.birthDates.length > 0 ? `; born ${match.birthDates.join(', ')}` : ''}` +
+    `${match.countries.length > 0 ? `; ${match.countries.join(', ')}` : ''}` +
+    `${match.programs.length > 0 ? `; ${match.programs.join(', ')}` : ''}` +
+    `${match.verified ? '' : '; not verified'}`,
+  ...match.explanation.map((reason) => `       - ${reason.message}`),
+];
+
+function answerLines({ results, reasons, dataVersion }: NamesAnswer): readonly string[] {
+  return [
+    ...results.flatMap(({ name, topMatches, totalMatches }) => [
+      totalMatches === 0
+        ? `${name}: no match at 0.7 or above`
+        : `${name}: ${totalMatches} ${totalMatches === 1 ? 'match' : 'matches'}`,
+      ...topMatches.flatMap(matchLines),
+    ]),
+    ...reasons.map((reason) => `${reason.severity} ${reason.code}: ${reason.message}`),
+    `data version ${dataVersion}`,
+  ];
+}
+
+const listLines = (rows: readonly NameListRow[]): readonly string[] =>
+  rows.length === 0
+    ? ['no lists']
+    : table([
+        ['LIST', 'TYPE', 'PARTIES', 'DELISTED', 'REJECTED', 'PUBLISHED', 'CHECKED'],
+        ...rows.map((row) => [
+          row.list,
+          row.listType,
+          String(row.parties),
+          String(row.delisted),
+          String(row.rejected),
+          row.publishedAt,
+          row.checkedAt,
+        ]),
+      ]);
+
+const collect = (value: string, all: readonly string[] = []): readonly string[] => [...all, value];
+
+export function addNamesCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  const names = program.command('names').description('screen names of people, organisations and vessels');
+
+  names
+    .command('screen')
+    .description('who on the lists this name may be, with the reasons')
+    .argument('<name>', 'the name, in any script')
+    .option('--birth-date <date>', 'ISO date or a part of one: evidence for and against')
+    .option('--country <code>', 'ISO 3166-1 alpha-2; may be given more than once', collect)
+    .option('--schema <schema>', SCHEMATA.join(', '))
+    .option('--json', 'answer as JSON')
+    .action((name: string, options: ScreenOptions) => {
+      const result = parts().screenNames()([queryFrom(name, options)]);
+      answer(terminal, options.json ?? false, result, answerLines);
+    });
+
+  names
+    .command('lists')
+    .description('the lists that are loaded, each with its dates')
+    .option('--json', 'answer as JSON')
+    .action((options: { json?: boolean }) => {
+      answer(terminal, options.json ?? false, parts().nameStore.rows(), listLines);
+    });
+}

@@ -1,0 +1,150 @@
+/** The publishers' real lists, from import to the answers over HTTP: who is found, who is not, and what was cleared. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { NameResult, NamesAnswer, TopMatch } from '../../src/names/screen-names.ts';
+import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
+import { newWorld, type RunningServer, type World } from './program.ts';
+
+describeWithSharedData('names against the real lists of OFAC, the UN, the EU and the UK', () => {
+  let world: World;
+  let server: RunningServer;
+  let key = '';
+
+  beforeAll(async () => {
+    world = newWorld();
+    for (const [source, ...path] of [
+      ['ofac', 'ofac', 'consolidated_2022-02-24.xml'],
+      ['ofac', 'ofac', 'sdn_advanced_2025-03-21.xml.gz'],
+      ['un', 'un', 'un_consolidated_2026-02-27.xml'],
+      ['eu', 'eu', 'eu_fsf_names_2026-05-01.jsonl.gz'],
+      ['uk', 'uk', 'uk_sanctions_list_2026-08-22.jsonl.gz'],
+    ] as const) {
+      const outcome = await world.run(['import', source, sharedData(...path)]);
+      expect(outcome.err).toBe('');
+    }
+    server = await world.serve();
+    key = server.firstKey;
+    const granted = await world.run(['credits', 'grant', 'local', '1000', '--reason', 'tests']);
+    if (granted.code !== 0) throw new Error(granted.err);
+  }, 180_000);
+  afterAll(() => world.end());
+
+  async function ask<T>(method: string, path: string, body?: unknown): Promise<{ status: number; body: T }> {
+    const response = await fetch(`${server.url}/api/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${key}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as T };
+  }
+
+  const screen = async (...names: object[]): Promise<NamesAnswer> => {
+    const { status, body } = await ask<NamesAnswer>('POST', '/namescreen/bulk', { names });
+    expect(status).toBe(200);
+    return body;
+  };
+  const found = (result: NameResult | undefined, list: string, entityId: string): TopMatch | undefined =>
+    result?.topMatches.find((match) => match.source === list && match.entityId === entityId);
+
+  it('finds a sanctioned person through Cyrillic, Arabic and a typo, and says why', async () => {
+    const { results, creditsUsed, coverage } = await screen(
+      { name: 'Владимир Путин' },
+      { name: 'أيمن الظواهري' },
+      { name: 'Vladmir Putin' },
+      { name: 'JSCARGUMENT' },
+    );
+    expect(creditsUsed).toBe(4);
+    expect(coverage.sanctions).toMatchObject({ status: 'PARTIAL', missing: ['CH'] });
+    expect(found(results[0], 'OFAC_SDN', '35096')?.confidence).toBeGreaterThanOrEqual(0.7);
+    expect(results[1]?.topMatches[0]).toMatchObject({ listType: 'sanctions' });
+    expect(
+      results[1]?.topMatches.some(
+        (match) => /zaw/i.test(`${match.name} ${match.matchedName}`) || match.name.includes('الظواهري'),
+      ),
+    ).toBe(true);
+    expect(found(results[2], 'OFAC_SDN', '35096')?.confidence).toBeGreaterThanOrEqual(0.7);
+    expect(results[3]?.topMatches[0]).toMatchObject({ name: 'JSC Argument', source: 'OFAC_SDN' });
+    for (const { topMatches } of results) {
+      for (const match of topMatches) {
+        expect(match.confidence).toBeGreaterThanOrEqual(0.7);
+        expect(match.explanation.length).toBeGreaterThan(0);
+      }
+    }
+  });
+
+  it('finds no listed person in an ordinary name, and does not call it clean', async () => {
+    const { results, reasons } = await screen({ name: 'Thomas Müller' });
+    expect(results).toEqual([{ name: 'Thomas Müller', topMatches: [], totalMatches: 0 }]);
+    expect(reasons.map((reason) => reason.listType)).toContain('sanctions');
+  });
+
+  it('finds a head of state on the first start, as what ships and nobody verified', async () => {
+    const { results } = await screen({ name: 'Emmanuel Macron' });
+    expect(results[0]?.topMatches[0]).toMatchObject({ listType: 'pep', countries: ['FR'], verified: false });
+  });
+
+  it('answers the same whatever the order of the names, one match an entity, at most five a list type', async () => {
+    const names = [{ name: 'Mohammed Ali' }, { name: 'Kim' }, { name: 'Bank' }, { name: 'Ali Hassan' }];
+    const forward = await screen(...names);
+    const backward = await screen(...[...names].reverse());
+    expect([...backward.results].reverse()).toEqual(forward.results);
+    for (const { topMatches, totalMatches } of forward.results) {
+      const keys = topMatches.map((match) => `${match.source} ${match.entityId}`);
+      expect(new Set(keys).size).toBe(keys.length);
+      expect(totalMatches).toBeGreaterThanOrEqual(keys.length);
+      for (const listType of ['sanctions', 'pep', 'adverse_media']) {
+        expect(topMatches.filter((match) => match.listType === listType).length).toBeLessThanOrEqual(5);
+      }
+      const confidences = topMatches.map((match) => match.confidence);
+      expect(confidences).toEqual([...confidences].sort((a, b) => b - a));
+    }
+  });
+
+  it('a bad name costs nothing, and the balance says so', async () => {
+    const balance = async (): Promise<number> =>
+      (await ask<{ data: { balance: number } }>('GET', '/usage')).body.data.balance;
+    const before = await balance();
+    const bad = await ask<{ error: string }>('POST', '/namescreen/bulk', {
+      names: [{ name: 'A B' }, { name: '' }],
+    });
+    expect(bad).toMatchObject({ status: 400, body: { error: expect.stringContaining('names[1].name') } });
+    expect(await balance()).toBe(before);
+    await screen({ name: 'A B' }, { name: 'C D' });
+    expect(await balance()).toBe(before - 2);
+  });
+
+  it('keeps a cleared match marked, and swaps to an own list while serving', async () => {
+    const [first] = (await screen({ name: 'JSC Argument' })).results;
+    const match = first?.topMatches[0];
+    const made = await ask('POST', '/namescreen/cleared', {
+      name: 'JSC Argument',
+      source: match?.source,
+      entityId: match?.entityId,
+    });
+    expect(made.status).toBe(200);
+    const path = join(world.folder, 'watch.csv');
+    writeFileSync(path, 'name,list,id\nZebulon Quaternion,adverse_media,z-1\n');
+    expect((await world.run(['import', 'people', path])).err).toBe('');
+    expect((await world.run(['index', 'build'])).err).toBe('');
+    const { results } = await screen({ name: 'JSC ARGUMENT' }, { name: 'Quaternion Zebulon' });
+    expect(results[0]?.topMatches[0]).toMatchObject({ entityId: match?.entityId, cleared: true });
+    expect(results[1]?.topMatches[0]).toMatchObject({ source: 'people:watch:adverse_media', cleared: false });
+  });
+
+  it('answers on the command line what it answers over HTTP', async () => {
+    const { out, err, code } = await world.run([
+      'names',
+      'screen',
+      'Владимир Путин',
+      '--country',
+      'ru',
+      '--json',
+    ]);
+    expect([err, code]).toEqual(['', 0]);
+    const overHttp = await screen({ name: 'Владимир Путин', countries: ['RU'] });
+    expect((JSON.parse(out) as NamesAnswer).results).toEqual(overHttp.results);
+    expect((await world.run(['names', 'screen', ' '])).err).toContain('name: is empty');
+    expect((await world.run(['names', 'lists'])).out).toContain('OFAC_SDN');
+  });
+});

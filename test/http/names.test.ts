@@ -1,0 +1,135 @@
+/** POST /namescreen/bulk and cleared matches as the front end treats them: bounds, charges, and whose is whose. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openWorld, type World } from './world.ts';
+
+describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
+  let world: World;
+  let key: string;
+  beforeAll(async () => {
+    world = await openWorld({ backend });
+    key = await world.key({ rateLimits: { names: 1_000 } });
+  });
+  afterAll(() => world.close());
+
+  async function ask(method: string, path: string, body?: unknown, as = key) {
+    const response = await fetch(`${world.url}/api/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${as}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return {
+      status: response.status,
+      body: (await response.json()) as Record<string, never>,
+      headers: response.headers,
+    };
+  }
+  const account = () => world.access.verify(key)?.accountId ?? '';
+  const balance = () => world.access.ledger().balance(account()).balance;
+
+  it('answers without an envelope and charges one credit a name', async () => {
+    const before = balance();
+    const { status, body } = await ask('POST', '/namescreen/bulk', {
+      names: [
+        { name: 'Ann Listed' },
+        { name: 'Bob Unknown', birthDate: '1970', countries: ['de'], schema: 'Person' },
+      ],
+      nonsense: 1,
+    });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      results: [
+        {
+          name: 'Ann Listed',
+          topMatches: [{ confidence: 0.97, listType: 'sanctions', source: 'EU' }],
+          totalMatches: 1,
+        },
+        { name: 'Bob Unknown', topMatches: [], totalMatches: 0 },
+      ],
+      creditsUsed: 2,
+      coverage: { sanctions: { status: 'NONE' }, pep: { status: 'NONE' }, adverse_media: { status: 'NONE' } },
+      ignored: ['nonsense'],
+    });
+    expect(body).not.toHaveProperty('success');
+    expect(body).not.toHaveProperty('data');
+    expect(balance()).toBe(before - 2);
+  });
+
+  it.each([
+    ['empty', '', 'names[1].name'],
+    ['blank', '  ', 'names[1].name'],
+    ['over-long', 'x'.repeat(301), 'names[1].name'],
+    ['with a control character', 'a\u0007b', 'names[1].name'],
+    ['no text', 7, 'names[1].name'],
+    ['null', null, 'names[1].name'],
+    ['only signs', '?!', 'names[1].name'],
+  ])('refuses a name that is %s, naming its position, and charges nothing', async (_, name, field) => {
+    const before = balance();
+    const { status, body } = await ask('POST', '/namescreen/bulk', {
+      names: [{ name: 'Good Name' }, { name }],
+    });
+    expect(status).toBe(400);
+    expect(body.error).toContain(field);
+    expect(balance()).toBe(before);
+  });
+
+  it('refuses what is no list of 1 to 50 names, and wrong evidence', async () => {
+    const before = balance();
+    const one = { name: 'Good Name' };
+    for (const [body, words] of [
+      [{}, 'names'],
+      [{ names: [] }, 'names'],
+      [{ names: Array.from({ length: 51 }, () => one) }, 'at most 50'],
+      [{ names: ['Good Name'] }, 'names[0]'],
+      [{ names: [{ ...one, birthDate: 'yesterday' }] }, 'names[0].birthDate'],
+      [{ names: [{ ...one, birthDate: '1970-13' }] }, 'names[0].birthDate'],
+      [{ names: [{ ...one, countries: ['Germany'] }] }, 'names[0].countries'],
+      [{ names: [{ ...one, schema: 'Ghost' }] }, 'names[0].schema'],
+    ] as const) {
+      const answer = await ask('POST', '/namescreen/bulk', body);
+      expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(words)]);
+    }
+    expect(balance()).toBe(before);
+  });
+
+  it('asks for the permission screening, and for enough credits, all or nothing', async () => {
+    const entity = await world.key({ permissions: ['entity'] });
+    expect((await ask('POST', '/namescreen/bulk', { names: [{ name: 'A' }] }, entity)).status).toBe(403);
+    const names = Array.from({ length: 50 }, (_, at) => ({ name: `Name ${at}` }));
+    const before = balance();
+    expect(before).toBeLessThan(50);
+    expect((await ask('POST', '/namescreen/bulk', { names })).status).toBe(402);
+    expect(balance()).toBe(before);
+  });
+
+  it('clears a match, marks it, lists it and takes it back, for its own account alone', async () => {
+    const wanted = { name: 'Ann Listed', source: 'EU', entityId: '1', note: 'another person' };
+    expect((await ask('POST', '/namescreen/cleared', { ...wanted, entityId: '2' })).status).toBe(404);
+    const made = await ask('POST', '/namescreen/cleared', wanted);
+    expect(made).toMatchObject({
+      status: 200,
+      body: {
+        data: { cleared: { source: 'EU', entityId: '1', entityName: 'Ann Listed', note: 'another person' } },
+      },
+    });
+    const { id } = (made.body.data as unknown as { cleared: { id: string } }).cleared;
+    const marked = await ask('POST', '/namescreen/bulk', { names: [{ name: 'Ann Listed' }] });
+    expect(marked.body).toMatchObject({ results: [{ topMatches: [{ cleared: true }] }] });
+    expect((await ask('GET', '/namescreen/cleared?limit=10')).body).toMatchObject({
+      data: { cleared: [{ id }], nextCursor: null },
+    });
+    expect((await ask('GET', '/namescreen/cleared?limit=0')).status).toBe(400);
+    const other = await world.key({ accountId: 'other-account' });
+    expect((await ask('GET', '/namescreen/cleared', undefined, other)).body).toMatchObject({
+      data: { cleared: [] },
+    });
+    expect((await ask('DELETE', `/namescreen/cleared/${id}`, undefined, other)).status).toBe(404);
+    expect((await ask('DELETE', `/namescreen/cleared/${id}`)).status).toBe(200);
+    expect((await ask('DELETE', `/namescreen/cleared/${id}`)).status).toBe(404);
+  });
+
+  it('allows 20 requests a minute', async () => {
+    const plain = await world.key();
+    const { headers } = await ask('GET', '/namescreen/cleared', undefined, plain);
+    expect(headers.get('x-ratelimit-limit')).toBe('20');
+  });
+});
