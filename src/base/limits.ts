@@ -132,6 +132,8 @@ export const LIMITS = {
   importThreadsFromBytes: 32 * 1024 * 1024,
   /** Threads that read rows of one import: the one that explains and writes them keeps about four busy. */
   importThreadsMax: 4,
+  /** Below this an index is built on one thread: half a second, of which starting another (40 ms) would save little. */
+  buildThreadFromLabels: 500_000,
   /** Rows of a rejects file: whoever has more has the wrong file, and only counts the rest. */
   rejectsKeptMax: 1_000_000,
   /** No answer made on the main thread is near this; one that is would be a fault, and must not take all memory. */

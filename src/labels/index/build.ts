@@ -9,7 +9,6 @@ import { LIMITS } from '../../base/limits.ts';
 import type { Label } from '../label.ts';
 import { CATEGORIES } from '../taxonomy.ts';
 import type { BuildDeps, BuildOptions, BuildPhase } from './build-types.ts';
-import { isoFromDay } from './days.ts';
 import { buildFilter, slotPlace } from './filter.ts';
 import { beginBuild } from './folder.ts';
 import {
@@ -30,8 +29,9 @@ import {
 import type { LabelCounts, SnapshotMeta } from './reader.ts';
 import { readSegment, SEGMENT_RECORD_WORDS, type Segment } from './segment.ts';
 import { SLOT_WORDS } from './slot.ts';
-import { encodeTemplates } from './template-table.ts';
-import { SCOPES, templateFromText } from './template-text.ts';
+import { type BuiltTemplates, beginTemplates } from './template-build.ts';
+import { categoryOf, type EncodedTemplates, TemplateDecoder } from './template-table.ts';
+import { SCOPES } from './template-text.ts';
 import { writeEnvironment } from './write-environment.ts';
 
 /** Addresses a bucket on average: one cache line more for the directory costs less than a second record to compare. */
@@ -75,18 +75,23 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
   };
 
   const bucketBits = bucketBitsFor(total);
-  const counted = await countBuckets(segments, bucketBits, pause);
-  const { texts, idsOf } = mergeTemplates(segments, counted.used);
-  const encoded = encodeTemplates(texts);
-  const records = await scatter(segments, idsOf, counted.starts, total, bucketBits, pause);
-  const merged = await mergeBuckets(
-    records,
-    counted.starts,
-    encoded.table,
-    texts,
-    options.compareLabels,
-    pause,
-  );
+  const paths = segments.map((segment) => segment.path);
+  const templateBuild = beginTemplates(paths, total);
+  let counted: Counted;
+  let records: Int32Array;
+  let templates: BuiltTemplates;
+  try {
+    counted = await countBuckets(segments, bucketBits, pause);
+    const building = templateBuild.finish(counted.used);
+    // Awaited below, after what runs beside it; a fault of that comes first.
+    building.catch(() => undefined);
+    records = await scatter(segments, counted.starts, total, bucketBits, pause);
+    templates = await building;
+  } finally {
+    await templateBuild.close();
+  }
+  const { encoded } = templates;
+  const merged = await mergeBuckets(records, counted.starts, templates, options.compareLabels, pause);
   await pause('filter', 0);
   const filter = buildFilter(records, RECORD_WORDS, merged.addresses);
   await pause('filter', total);
@@ -116,7 +121,7 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
     formatVersion: FORMAT_VERSION,
     dataVersion: checksum.slice(0, 16),
     builtAt: isoTime(deps.clock.now()),
-    ...countLabels(texts, merged),
+    ...countLabels(templates, merged),
     sources: options.segments.map((ref, index) => ({
       ...ref.source,
       labels: (segments[index] as Segment).stats.labels,
@@ -127,7 +132,7 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
       bucketBits: finalBits,
       overflowWords: merged.overflow.length,
       filter: filter.shape,
-      templates: texts.length,
+      templates: templates.count,
       sharedAt: encoded.sharedAt,
       shared: encoded.shared,
       scopes: SCOPES,
@@ -169,15 +174,21 @@ const sha256Of = (bytes: Uint8Array): string => {
   return digest.digest('hex');
 };
 
+interface Counted {
+  readonly starts: Uint32Array;
+  /** Of each segment a byte a template: whether it has labels. */
+  readonly used: readonly Uint8Array<ArrayBuffer>[];
+}
+
 /** First pass: where each bucket starts, and which templates have labels. Checks the segments' checksums on the way. */
 async function countBuckets(
   segments: readonly Segment[],
   bucketBits: number,
   pause: Pause,
-): Promise<{ starts: Uint32Array; used: readonly Uint8Array[] }> {
+): Promise<Counted> {
   const starts = new Uint32Array((1 << bucketBits) + 1);
   const shift = 32 - bucketBits;
-  const used: Uint8Array[] = [];
+  const used: Uint8Array<ArrayBuffer>[] = [];
   let done = 0;
   for (const segment of segments) {
     const usedHere = new Uint8Array(segment.stats.templates);
@@ -203,34 +214,9 @@ async function countBuckets(
   return { starts, used };
 }
 
-/** All templates that have labels, each once, ordered by their texts: the order of the segments leaves no trace. */
-function mergeTemplates(
-  segments: readonly Segment[],
-  used: readonly Uint8Array[],
-): { texts: string[]; idsOf: Int32Array[] } {
-  const ids = new Map<string, number>();
-  for (const [index, segment] of segments.entries()) {
-    const usedHere = used[index] as Uint8Array;
-    for (const [local, text] of segment.templateTexts.entries()) if (usedHere[local] === 1) ids.set(text, 0);
-  }
-  if (ids.size > LIMITS.labelTemplatesMax) {
-    throw new AssayError(
-      'INVALID_REQUEST',
-      `An index holds at most ${LIMITS.labelTemplatesMax} different labels (address and dates aside); these are ${ids.size}.`,
-    );
-  }
-  const texts = [...ids.keys()].sort();
-  for (const [id, text] of texts.entries()) ids.set(text, id);
-  const idsOf = segments.map((segment) =>
-    Int32Array.from(segment.templateTexts, (text) => ids.get(text) ?? -1),
-  );
-  return { texts, idsOf };
-}
-
-/** Second pass: every label into its bucket, with the template's number of this snapshot. */
+/** Second pass: every label into its bucket, with the place of its template among those of all segments. */
 async function scatter(
   segments: readonly Segment[],
-  idsOf: readonly Int32Array[],
   starts: Uint32Array,
   total: number,
   bucketBits: number,
@@ -240,8 +226,8 @@ async function scatter(
   const next = starts.slice();
   const shift = 32 - bucketBits;
   let done = 0;
-  for (const [index, segment] of segments.entries()) {
-    const ids = idsOf[index] as Int32Array;
+  let firstTemplate = 0;
+  for (const segment of segments) {
     for (const [words, count] of segment.chunks(false)) {
       for (let at = 0, end = count * SEGMENT_RECORD_WORDS; at < end; at += SEGMENT_RECORD_WORDS) {
         const bucket = slotPlace(words, at) >>> shift;
@@ -254,12 +240,13 @@ async function scatter(
         records[to + 3] = words[at + 3] as number;
         records[to + 4] = words[at + 4] as number;
         records[to + 5] = words[at + 5] as number;
-        records[to + TEMPLATE] = ids[words[at + SLOT_WORDS] as number] as number;
+        records[to + TEMPLATE] = firstTemplate + (words[at + SLOT_WORDS] as number);
         records[to + DAYS] = words[at + SLOT_WORDS + 1] as number;
       }
       done += count;
       if (done % PAUSE_EVERY === 0) await pause('sort', done);
     }
+    firstTemplate += segment.stats.templates;
   }
   return records;
 }
@@ -273,20 +260,20 @@ interface Merged {
 }
 
 /**
- * Orders each bucket by place hash, slot and template, merges equal labels, moves the labels of addresses with several to the overflow
+ * Gives the templates their numbers in the snapshot, orders each bucket by place hash, slot and template, merges equal labels, moves the labels of addresses with several to the overflow
  * area in the order of `compareLabels`, and closes the gaps. `records` and `starts` become the snapshot's.
  */
 async function mergeBuckets(
   records: Int32Array,
   starts: Uint32Array,
-  table: Int32Array,
-  texts: readonly string[],
+  { encoded, count, numbers }: BuiltTemplates,
   compareLabels: (a: Label, b: Label) => number,
   pause: Pause,
 ): Promise<Merged> {
-  const labelsOfTemplate = new Uint32Array(texts.length);
+  const { table } = encoded;
+  const labelsOfTemplate = new Uint32Array(count);
   const held = new Int32Array(RECORD_WORDS);
-  const ranked = rankBy(compareLabels, texts);
+  const ranked = rankBy(compareLabels, encoded);
   let overflow = new Int32Array(1024);
   let overflowEnd = 0;
   let out = 0;
@@ -296,6 +283,8 @@ async function mergeBuckets(
   for (let bucket = 0; bucket < buckets; bucket++) {
     const end = starts[bucket + 1] as number;
     starts[bucket] = out;
+    for (let at = start * RECORD_WORDS + TEMPLATE; at < end * RECORD_WORDS; at += RECORD_WORDS)
+      records[at] = numbers[records[at] as number] as number;
     if (end - start > 1) sortBucket(records, start, end, held);
     for (let from = start; from < end; ) {
       let same = from + 1;
@@ -426,33 +415,18 @@ function mergeDays(a: number, b: number): number {
   return first | (Math.max(a >>> 16, b >>> 16) << 16);
 }
 
-/** The records [from, from + count) of one address, best label first. Templates are decoded through a small cache. */
+/** The records [from, from + count) of one address, best label first. */
 function rankBy(
   compareLabels: (a: Label, b: Label) => number,
-  texts: readonly string[],
+  { bytes, sharedAt, sourceIds }: EncodedTemplates,
 ): (records: Int32Array, from: number, count: number) => number[] {
-  const cache = new Map<number, ReturnType<typeof templateFromText>>();
-  const template = (id: number): ReturnType<typeof templateFromText> => {
-    let found = cache.get(id);
-    if (!found) {
-      // Which labels share addresses is seldom a matter of many templates; starting over is cheaper than keeping order.
-      if (cache.size >= 1 << 15) cache.clear();
-      found = templateFromText(texts[id] as string);
-      cache.set(id, found);
-    }
-    return found;
-  };
+  const layout = { sharedAt, sourceIds, scopes: SCOPES, categories: CATEGORIES };
+  const decoder = new TemplateDecoder(bytes, layout);
   return (records, from, count) => {
     const labels = Array.from({ length: count }, (_, index) => {
       const at = (from + index) * RECORD_WORDS;
       const id = records[at + TEMPLATE] as number;
-      const days = records[at + DAYS] as number;
-      const label: Label = {
-        ...template(id),
-        firstSeen: isoFromDay(days & 0xffff),
-        lastSeen: isoFromDay(days >>> 16),
-      };
-      return { index: from + index, id, label };
+      return { index: from + index, id, label: decoder.label(id, records[at + DAYS] as number) };
     });
     // Template ids follow the texts: a tie is decided by content.
     labels.sort((a, b) => compareLabels(a.label, b.label) || a.id - b.id);
@@ -465,32 +439,32 @@ type Counts = Pick<
   'real' | 'synthetic' | 'byChain' | 'byCategory' | 'syntheticByChain' | 'syntheticByCategory'
 >;
 
-function countLabels(texts: readonly string[], merged: Merged): Counts {
+function countLabels({ encoded, count }: BuiltTemplates, merged: Merged): Counts {
   const tally = () => ({
     labels: 0,
-    entities: new Set<string>(),
     byChain: {} as Record<string, number>,
     byCategory: {} as Record<string, number>,
   });
   const real = tally();
   const synthetic = tally();
-  for (const [id, text] of texts.entries()) {
-    const template = templateFromText(text);
-    const counts = template.synthetic ? synthetic : real;
+  for (let id = 0; id < count; id++) {
+    const flags = encoded.table[id * TEMPLATE_WORDS + 3] as number;
+    const scope = SCOPES[(flags >>> 8) & 0xff] as string;
+    const category = categoryOf(encoded, id);
+    const counts = (flags & SYNTHETIC) === 0 ? real : synthetic;
     const labels = merged.labelsOfTemplate[id] as number;
     counts.labels += labels;
-    counts.entities.add(template.entity.id);
-    counts.byChain[template.scope] = (counts.byChain[template.scope] ?? 0) + labels;
-    counts.byCategory[template.category] = (counts.byCategory[template.category] ?? 0) + labels;
+    counts.byChain[scope] = (counts.byChain[scope] ?? 0) + labels;
+    counts.byCategory[category] = (counts.byCategory[category] ?? 0) + labels;
   }
-  const counts = (side: ReturnType<typeof tally>, addresses: number): LabelCounts => ({
+  const counts = (labels: number, entities: number, addresses: number): LabelCounts => ({
     addresses,
-    labels: side.labels,
-    entities: side.entities.size,
+    labels,
+    entities,
   });
   return {
-    real: counts(real, merged.realAddresses),
-    synthetic: counts(synthetic, merged.addresses - merged.realAddresses),
+    real: counts(real.labels, encoded.realEntities, merged.realAddresses),
+    synthetic: counts(synthetic.labels, encoded.syntheticEntities, merged.addresses - merged.realAddresses),
     byChain: real.byChain,
     byCategory: real.byCategory,
     ...(synthetic.labels === 0

@@ -187,7 +187,7 @@ export function syncFolder(path: string): void {
 export interface Segment {
   readonly path: string;
   readonly stats: SegmentStats;
-  /** The canonical texts of the templates, in the order of their ids. */
+  /** The canonical texts of the templates, in the order of their ids; read anew each time. Throws STORE_CORRUPT. */
   readonly templateTexts: readonly string[];
   /**
    * All records, a chunk at a time, in one buffer that is used again: `words[0, count * SEGMENT_RECORD_WORDS)`. With `check`,
@@ -204,23 +204,28 @@ export function readSegment(path: string): Segment {
   }
   const lines = readLines(files.templates);
   const stats = parseHeader(lines.next().value ?? '', path);
-  const templateTexts = [...lines];
-  if (templateTexts.length !== stats.templates) {
-    throw new AssayError(
-      'STORE_CORRUPT',
-      `Label segment ${path} holds ${templateTexts.length} templates where its header says ${stats.templates}.`,
-    );
-  }
+  lines.return(undefined);
   return {
     path,
     stats,
-    templateTexts,
+    get templateTexts() {
+      return readTemplateTexts(files.templates, stats, path);
+    },
     chunks: (check) => readRecords(files.records, stats, check ? createHash('sha256') : null),
   };
 }
 
+function readTemplateTexts(file: string, stats: SegmentStats, path: string): string[] {
+  const [, ...texts] = readLines(file);
+  if (texts.length === stats.templates) return texts;
+  throw new AssayError(
+    'STORE_CORRUPT',
+    `Label segment ${path} holds ${texts.length} templates where its header says ${stats.templates}.`,
+  );
+}
+
 /** All lines of a file, which may be longer than the longest string. */
-function* readLines(path: string): Generator<string> {
+function* readLines(path: string): Generator<string, undefined> {
   const file = openSync(path, 'r');
   try {
     const decoder = new StringDecoder('utf8');

@@ -50,7 +50,13 @@ export interface EncodedTemplates {
   /** Where the table of shared values begins in `bytes` (position and length of each, two words), and how many there are. */
   readonly sharedAt: number;
   readonly shared: number;
+  /** Distinct entities of real and of synthetic templates. */
+  readonly realEntities: number;
+  readonly syntheticEntities: number;
 }
+
+/** What a snapshot's layout tells of its templates. */
+export type TemplateLayout = Pick<SnapshotLayout, 'sharedAt' | 'scopes' | 'categories' | 'sourceIds'>;
 
 const EVM_SCOPES: ReadonlySet<LabelScope> = new Set(
   CHAINS.filter((chain) => chain.family === 'evm').map((chain) => chain.id),
@@ -63,6 +69,8 @@ export function encodeTemplates(texts: readonly string[]): EncodedTemplates {
   const sourceIds: string[] = [];
   const sourceNumbers = new Map<string, number>();
   const sharedNumbers = new Map<string, number>();
+  const realEntities = new Set<string>();
+  const syntheticEntities = new Set<string>();
   const tableBytes = texts.length * TEMPLATE_WORDS * 4;
   let bytes = Buffer.alloc(align(tableBytes) + 1024 + texts.length * 512);
   let table = new Int32Array(bytes.buffer, bytes.byteOffset, texts.length * TEMPLATE_WORDS);
@@ -88,6 +96,7 @@ export function encodeTemplates(texts: readonly string[]): EncodedTemplates {
   for (const [id, text] of texts.entries()) {
     const template = templateFromText(text);
     const { entity } = template;
+    (template.synthetic ? syntheticEntities : realEntities).add(entity.id);
     let source = sourceNumbers.get(template.source);
     if (source === undefined) {
       source = sourceIds.push(template.source) - 1;
@@ -142,7 +151,22 @@ export function encodeTemplates(texts: readonly string[]): EncodedTemplates {
   const sharedAt = end;
   reserve(places.length * 4 + 8);
   for (const place of places) end = bytes.writeUInt32LE(place, end);
-  return { bytes: bytes.subarray(0, align(end)), table, sourceIds, sharedAt, shared: sharedNumbers.size };
+  return {
+    bytes: bytes.subarray(0, align(end)),
+    table,
+    sourceIds,
+    sharedAt,
+    shared: sharedNumbers.size,
+    realEntities: realEntities.size,
+    syntheticEntities: syntheticEntities.size,
+  };
+}
+
+/** The category of a packed template. */
+export function categoryOf({ bytes, table }: EncodedTemplates, id: number): Category {
+  const body = (table[id * TEMPLATE_WORDS + 1] as number) * 8;
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset + body, BODY_WORDS);
+  return CATEGORIES[words[CATEGORY] as number] as Category;
 }
 
 /** A template's sanction counts for every chain of its key where its scope is the whole family or the key's only chain. */
@@ -182,7 +206,7 @@ export class TemplateDecoder {
   private readonly texts: Buffer;
   private readonly words: Int32Array;
   private readonly numbers: DataView;
-  private readonly layout: SnapshotLayout;
+  private readonly layout: TemplateLayout;
   private readonly cachedIds: Int32Array;
   private readonly askedIds: Int32Array;
   private readonly cached: LabelTemplate[] = [];
@@ -193,7 +217,7 @@ export class TemplateDecoder {
   private readonly sharedIds = new Int32Array(CACHED_SHARED).fill(NOTHING);
   private readonly shared: unknown[] = [];
 
-  constructor(texts: Uint8Array, layout: SnapshotLayout, cacheSize: number = CACHED_TEMPLATES) {
+  constructor(texts: Uint8Array, layout: TemplateLayout, cacheSize: number = CACHED_TEMPLATES) {
     this.texts = Buffer.from(texts.buffer, texts.byteOffset, texts.length);
     this.words = new Int32Array(texts.buffer, texts.byteOffset, texts.length >>> 2);
     this.numbers = new DataView(texts.buffer, texts.byteOffset, texts.length);

@@ -1,0 +1,104 @@
+/**
+ * The templates of a snapshot from those of its segments: each once, ordered by its text, packed. It needs nothing of the records
+ * but which templates have any, so a large build does it on a thread of its own while it scatters the records.
+ */
+import { type MessagePort, parentPort, Worker } from 'node:worker_threads';
+import { AssayError, type ErrorData, errorFromData, errorToData } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { workerUrl } from '../../base/paths.ts';
+import { readSegment } from './segment.ts';
+import { type EncodedTemplates, encodeTemplates } from './template-table.ts';
+
+export interface BuiltTemplates {
+  readonly encoded: EncodedTemplates;
+  readonly count: number;
+  /** The template's number in the snapshot, by its place among the templates of all segments one after the other; -1: has no labels. */
+  readonly numbers: Int32Array<ArrayBuffer>;
+}
+
+export interface TemplateBuild {
+  /** `used` has one byte a template of each segment: whether it has labels. Throws INVALID_REQUEST, STORE_CORRUPT. */
+  finish(used: readonly Uint8Array<ArrayBuffer>[]): Promise<BuiltTemplates>;
+  close(): Promise<void>;
+}
+
+/** Starts on the templates of the segments at `paths`, for a build of `labels` labels. */
+export function beginTemplates(paths: readonly string[], labels: number): TemplateBuild {
+  return labels < LIMITS.buildThreadFromLabels ? inline(paths) : onThread(paths);
+}
+
+const inline = (paths: readonly string[]): TemplateBuild => ({
+  finish: async (used) => buildTemplates(readTexts(paths), used),
+  close: () => Promise.resolve(),
+});
+
+type Reply = { readonly ok: true; readonly built: BuiltTemplates } | ErrorData;
+
+function onThread(paths: readonly string[]): TemplateBuild {
+  const worker = new Worker(workerUrl('label-templates'), { workerData: paths });
+  const reply = new Promise<BuiltTemplates>((resolve, reject) => {
+    worker.on('message', (message: Reply) => {
+      if (message.ok) resolve(message.built);
+      else reject(errorFromData(message));
+    });
+    worker.on('error', reject);
+    worker.on('exit', (code) => reject(new Error(`The thread of the templates ended with ${code}.`)));
+  });
+  // Awaited in `finish`; a build that ends before must not end the process with it.
+  reply.catch(() => undefined);
+  return {
+    finish(used) {
+      worker.postMessage(used);
+      return reply;
+    },
+    async close() {
+      await worker.terminate();
+    },
+  };
+}
+
+/** The thread's side. */
+export function runTemplateThread(paths: readonly string[], port: MessagePort | null = parentPort): void {
+  let texts: readonly (readonly string[])[] | null = null;
+  let failure: ErrorData | null = null;
+  try {
+    texts = readTexts(paths);
+  } catch (error) {
+    failure = errorToData(error);
+  }
+  port?.on('message', (used: readonly Uint8Array[]) => {
+    try {
+      if (texts === null) return port.postMessage(failure);
+      const built = buildTemplates(texts, used);
+      const reply: Reply = { ok: true, built };
+      port.postMessage(reply, [built.encoded.bytes.buffer as ArrayBuffer, built.numbers.buffer]);
+    } catch (error) {
+      port.postMessage(errorToData(error));
+    }
+  });
+}
+
+const readTexts = (paths: readonly string[]): string[][] =>
+  paths.map((path) => [...readSegment(path).templateTexts]);
+
+function buildTemplates(
+  textsOf: readonly (readonly string[])[],
+  used: readonly Uint8Array[],
+): BuiltTemplates {
+  const ids = new Map<string, number>();
+  for (const [index, texts] of textsOf.entries()) {
+    const usedHere = used[index] as Uint8Array;
+    for (const [local, text] of texts.entries()) if (usedHere[local] === 1) ids.set(text, 0);
+  }
+  if (ids.size > LIMITS.labelTemplatesMax) {
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `An index holds at most ${LIMITS.labelTemplatesMax} different labels (address and dates aside); these are ${ids.size}.`,
+    );
+  }
+  // The order of the texts: that of the segments leaves no trace.
+  const texts = [...ids.keys()].sort();
+  for (const [id, text] of texts.entries()) ids.set(text, id);
+  const numbers = Int32Array.from(textsOf.flat(), (text) => ids.get(text) ?? -1);
+  return { encoded: encodeTemplates(texts), count: texts.length, numbers };
+}

@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../../src/base/limits.ts';
+import { createSegmentWriter } from '../../../src/labels/index/segment.ts';
+import { beginTemplates } from '../../../src/labels/index/template-build.ts';
+import { template } from './world.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'assay-test-templates-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Two segments that share a template, and one template that has no labels. */
+async function segments(): Promise<{ paths: string[]; used: Uint8Array<ArrayBuffer>[] }> {
+  const paths = [join(folder, 'a'), join(folder, 'b')];
+  const names = [
+    ['Zeta', 'Alpha', 'Nobody'],
+    ['Alpha', 'Müller & Söhne'],
+  ];
+  for (const [at, path] of paths.entries()) {
+    const segment = createSegmentWriter(path);
+    for (const name of names[at] ?? []) segment.template(template(name));
+    await segment.close();
+  }
+  return { paths, used: [Uint8Array.of(1, 1, 0), Uint8Array.of(1, 1)] };
+}
+
+describe('the templates of a build', () => {
+  it('are the same from a thread of their own', async () => {
+    const { paths, used } = await segments();
+    const built = async (labels: number) => {
+      const build = beginTemplates(paths, labels);
+      try {
+        return await build.finish(used);
+      } finally {
+        await build.close();
+      }
+    };
+    const here = await built(5);
+    const there = await built(LIMITS.buildThreadFromLabels);
+    expect([...here.numbers]).toEqual([2, 0, -1, 0, 1]);
+    expect(here.count).toBe(3);
+    expect([...there.numbers]).toEqual([...here.numbers]);
+    expect(there.count).toBe(here.count);
+    expect(Buffer.from(there.encoded.bytes).equals(here.encoded.bytes)).toBe(true);
+    expect([...there.encoded.table]).toEqual([...here.encoded.table]);
+    expect({ ...there.encoded, bytes: null, table: null }).toEqual({
+      ...here.encoded,
+      bytes: null,
+      table: null,
+    });
+  });
+
+  it('say from a thread, too, what is wrong with a segment', async () => {
+    const build = beginTemplates([join(folder, 'missing')], LIMITS.buildThreadFromLabels);
+    await expect(build.finish([new Uint8Array(1)])).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await build.close();
+  });
+});
