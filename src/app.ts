@@ -4,11 +4,14 @@
  */
 import { join } from 'node:path';
 import { type Access, createAccess } from './accounts/access.ts';
+import { type Actor, auditBookings, auditKeys } from './accounts/audit.ts';
+import { createMailer } from './accounts/mail.ts';
 import { isoTime, systemClock } from './base/clock.ts';
 import { createLogger } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemRandom } from './base/random.ts';
 import type { Parts, Served } from './cli/parts.ts';
+import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
 import type { Config } from './config.ts';
 import { openTransferStore, type TransferStore } from './graph/store.ts';
 import { createHttpApp } from './http/http-app.ts';
@@ -49,6 +52,9 @@ const SNAPSHOT_LOOK_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
 /** Where each store stands inside the folder of state. */
+/** Who changes accounts on the command line. */
+const OPERATOR: Actor = { who: 'operator', from: 'command line' };
+
 const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
 export const transfersFolderOf = (dataDir: string): string => join(dataDir, 'transfers');
 
@@ -85,7 +91,23 @@ export function openParts(config: Config, version: string): Parts {
   );
   const freshness = (): ListFreshness => freshnessReader().listFreshness(clock.now(), config.listMaxAgeDays);
   const access = once<Access>(
-    () => createAccess({ folder: accountsFolderOf(dataDir) }, { clock, random: systemRandom, log }),
+    () =>
+      createAccess(
+        {
+          folder: accountsFolderOf(dataDir),
+          registration: config.registration,
+          stripeSecret: config.stripeSecret,
+        },
+        {
+          clock,
+          random: systemRandom,
+          log,
+          derive: (request) => derive(request),
+          mailer: config.mail === null ? null : createMailer(config.mail),
+        },
+      ),
+  /** Passwords are derived on the pool where there is one: what waits for a login there is no oracle answer. */
+  let derive: (request: ScryptRequest) => Promise<Uint8Array> = scryptOnLibuv;
     (part) => part.close(),
   );
   const snapshots = once<SnapshotSet>(
@@ -179,6 +201,7 @@ export function openParts(config: Config, version: string): Parts {
     );
     const labels = snapshots();
     const app = createHttpApp(
+    derive = (request) => pool.run('scrypt', request);
       {
         backend: config.httpBackend,
         host: config.host,
@@ -223,7 +246,9 @@ export function openParts(config: Config, version: string): Parts {
     }
     // Only a server that could take its port makes a key: a second start by mistake leaves nothing behind.
     const isFirst = accounts.keys.list().length === 0;
-    const firstKey = isFirst ? (await accounts.keys.create({ name: 'first key' })).apiKey : null;
+    const firstKey = isFirst
+      ? (await auditKeys(accounts.keys, accounts.audit, OPERATOR).create({ name: 'first key' })).apiKey
+      : null;
     const look = setInterval(() => {
       if (labels.refresh()) pool.refresh();
       void exchanges().refresh();
@@ -273,8 +298,10 @@ export function openParts(config: Config, version: string): Parts {
     screenNames: () =>
       createNameScreening({ names: () => namesSet().current, clock, listMaxAgeDays: config.listMaxAgeDays }),
     importNames: (request) => store.locked(() => importNameFiles(request, nameDeps)),
-    keys: () => access().keys,
-    ledger: () => access().ledger(),
+    keys: () => auditKeys(access().keys, () => access().audit(), OPERATOR),
+    ledger: () => auditBookings(access().ledger(), () => access().audit(), OPERATOR),
+    people: () => access().people(),
+    audit: () => access().audit(),
     snapshots,
     transfers: (mode) => transferStores[mode](),
     labelSet: () => createLabelSet(screeningDeps()),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { openParts } from './app.ts';
 import { systemClock } from './base/clock.ts';
 import { projectRoot } from './base/paths.ts';
+import { addAccountsCommand, addAuditCommand, addPlanCommand } from './cli/accounts.ts';
 import { addBulkCommand } from './cli/bulk.ts';
 import type { Terminal } from './cli/context.ts';
 import { addCreditsCommand } from './cli/credits.ts';
@@ -14,8 +15,8 @@ import { addIngestCommand } from './cli/ingest.ts';
 import { addKeysCommand } from './cli/keys.ts';
 import { addLedgerCommand } from './cli/ledger.ts';
 import { addLookupCommand, addScreenCommand } from './cli/lookup.ts';
-import { runProgram } from './cli/program.ts';
 import { addNamesCommand } from './cli/names.ts';
+import { runProgram } from './cli/program.ts';
 import { addServeCommand } from './cli/serve.ts';
 import { addSyncCommand } from './cli/sync.ts';
 import { loadConfig } from './config.ts';
@@ -54,6 +55,9 @@ process.exitCode = await runProgram(
     addIngestCommand,
     addNamesCommand,
     addKeysCommand,
+    addAccountsCommand,
+    addPlanCommand,
+    addAuditCommand,
     addCreditsCommand,
     addLedgerCommand,
   ],

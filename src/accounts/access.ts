@@ -3,11 +3,18 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import { scryptOnLibuv } from '../base/scrypt.ts';
+import { type AuditLog, auditBookings, openAuditLog } from './audit.ts';
 import { readCreditTerms } from './credits.ts';
 import type { KeyRecord, KeyStore } from './keys.ts';
 import { openKeyStore } from './keys-lmdb.ts';
 import type { Ledger } from './ledger.ts';
 import { openLedger } from './ledger-lmdb.ts';
+import type { Mailer } from './mail.ts';
+import type { DeriveKey } from './password.ts';
+import { openPayments, type Payments } from './payments.ts';
+import { createPeople, isPersonal, type People, type PeopleOptions } from './people.ts';
+import { openPeopleStore, type PeopleStore } from './people-store.ts';
 import { type Plans, type RateOverrides, readPlans } from './plans.ts';
 import type { QuotaMeter } from './quota.ts';
 import { openQuotaMeter } from './quota-lmdb.ts';
@@ -19,6 +26,11 @@ export interface Access {
   readonly quota: QuotaMeter;
   /** The ledger of credits, opened when first asked for. Throws what opening throws; a later call tries again. */
   ledger(): Ledger;
+  /** People, opened when first asked for; as the next two. */
+  people(): People;
+  audit(): AuditLog;
+  /** Payments by webhook; null where no secret is set. */
+  payments(): Payments | null;
   /** The active key that a text is, or null: 401. */
   verify(token: string): KeyRecord | null;
   close(): Promise<void>;
@@ -32,10 +44,20 @@ export interface AccessDeps {
   readonly plans?: Plans;
   /** Free credits a month of an account. Default: those of data/plans.json for every account. */
   readonly freeCredits?: (accountId: string) => number;
+  /** Default: a thread of libuv's. */
+  readonly derive?: DeriveKey;
+  /** Default: no mail can be sent. */
+  readonly mailer?: Mailer | null;
+}
+
+export interface AccessOptions extends Partial<PeopleOptions> {
+  readonly folder: string;
+  /** What Stripe signs its events with. */
+  readonly stripeSecret?: string | null;
 }
 
 /** Opens keys and quotas in `folder`. Throws STORE_VERSION, STORE_CORRUPT, INVALID_CONFIG. */
-export function createAccess(options: { folder: string }, deps: AccessDeps): Access {
+export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
   const plans = deps.plans ?? readPlans();
   const keys = openKeyStore({ path: join(options.folder, 'keys.mdb') }, deps);
   const generation = (): number => keys.generation();
@@ -56,10 +78,39 @@ export function createAccess(options: { folder: string }, deps: AccessDeps): Acc
       },
     },
   );
-  const { freeCreditsPerMonth } = readCreditTerms();
-  const freeCredits = deps.freeCredits ?? (() => freeCreditsPerMonth);
+  const { freeCreditsPerMonth, packages } = readCreditTerms();
+  const freeCredits =
+    deps.freeCredits ??
+    ((accountId) =>
+      isPersonal(accountId) && !people().mayHaveFreeCredits(accountId) ? 0 : freeCreditsPerMonth);
   let ledger: Ledger | null = null;
-  return {
+  let auditLog: AuditLog | null = null;
+  let peopleStore: PeopleStore | null = null;
+  let openedPeople: People | null = null;
+  let openedPayments: Payments | null = null;
+
+  function audit(): AuditLog {
+    auditLog ??= openAuditLog({ path: join(options.folder, 'audit.mdb') }, deps);
+    return auditLog;
+  }
+
+  function people(): People {
+    peopleStore ??= openPeopleStore({ path: join(options.folder, 'people.mdb') }, deps);
+    openedPeople ??= createPeople(
+      { registration: options.registration ?? 'closed' },
+      {
+        ...deps,
+        store: peopleStore,
+        keys,
+        audit,
+        derive: deps.derive ?? scryptOnLibuv,
+        mailer: deps.mailer ?? null,
+      },
+    );
+    return openedPeople;
+  }
+
+  const access: Access = {
     keys,
     limiter,
     quota,
@@ -67,11 +118,31 @@ export function createAccess(options: { folder: string }, deps: AccessDeps): Acc
       ledger ??= openLedger({ path: join(options.folder, 'ledger.mdb') }, { ...deps, freeCredits });
       return ledger;
     },
+    people,
+    audit,
+    payments() {
+      const secret = options.stripeSecret ?? null;
+      if (secret === null) return null;
+      openedPayments ??= openPayments(
+        { path: join(options.folder, 'payments.mdb'), secret },
+        {
+          ...deps,
+          packages,
+          ledger: () => auditBookings(access.ledger(), audit, { who: 'stripe', from: 'webhook' }),
+          accountExists: (accountId) => keys.planOf(accountId) !== null,
+        },
+      );
+      return openedPayments;
+    },
     verify: (token) => keys.verify(token),
     async close() {
+      await openedPayments?.close();
       await ledger?.close();
+      await peopleStore?.close();
+      await auditLog?.close();
       await quota.close();
       await keys.close();
     },
   };
+  return access;
 }

@@ -6,16 +6,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Random } from '../base/random.ts';
-
-/** One derivation: memory is 128 × 2^log2N × r bytes. Crosses threads as it is. */
-export interface ScryptRequest {
-  readonly password: string;
-  readonly salt: Uint8Array;
-  readonly log2N: number;
-  readonly r: number;
-  readonly p: number;
-  readonly bytes: number;
-}
+import type { ScryptRequest } from '../base/scrypt.ts';
 
 export type DeriveKey = (request: ScryptRequest) => Promise<Uint8Array>;
 

@@ -18,6 +18,8 @@ import type { PlanName } from './plans.ts';
 /** How every account of a person begins; other accounts are the operator's own. */
 const ACCOUNT_PREFIX = 'acc_';
 
+export const isPersonal = (accountId: string): boolean => accountId.startsWith(ACCOUNT_PREFIX);
+
 /** What a person may see of the own account. */
 export interface AccountView {
   readonly id: string;
@@ -274,7 +276,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
     },
 
     mayHaveFreeCredits(accountId) {
-      if (!accountId.startsWith(ACCOUNT_PREFIX)) return true;
+      if (!isPersonal(accountId)) return true;
       return store.get(accountId)?.emailVerified ?? true;
     },
 

@@ -1,6 +1,8 @@
 /** What the commands ask of the composition root. A part is opened when a command first needs it and closed at the end. */
+import type { AuditLog } from '../accounts/audit.ts';
 import type { KeyStore } from '../accounts/keys.ts';
 import type { Ledger } from '../accounts/ledger.ts';
+import type { People } from '../accounts/people.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { ImportDeps } from '../labels/import.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
@@ -44,6 +46,8 @@ export interface Parts extends ImportDeps {
   importNames(request: NameImportRequest): Promise<readonly NameImportReport[]>;
   keys(): KeyStore;
   ledger(): Ledger;
+  people(): People;
+  audit(): AuditLog;
   /** The published label snapshot. Throws NOT_READY where none was built yet. */
   snapshots(): SnapshotSet;
   /** The transfer store; only ingest opens it for writing. */

@@ -4,6 +4,7 @@ import type { AnswerSlot } from '../accounts/ledger.ts';
 import type { QuotaMeterName } from '../accounts/plans.ts';
 import type { QuotaDecision } from '../accounts/quota.ts';
 import type { Exchange } from './server.ts';
+import type { Visit } from './visit.ts';
 
 export class Call {
   readonly exchange: Exchange;
@@ -17,6 +18,8 @@ export class Call {
   /** The Accept header, taken while it can be read. */
   accept = '';
   caller: KeyRecord | null = null;
+  /** Who comes to an operation of people; null elsewhere. */
+  visit: Visit | null = null;
   quotaMeter: QuotaMeterName | null = null;
   quota: QuotaDecision | null = null;
   /** Units held by this request. */

@@ -1,5 +1,5 @@
 /** `/docs`: the table of operations as one page that loads nothing from anywhere. */
-import { API_BASE, ROUTES, type Route } from './routes.ts';
+import { API_BASE, admissionOf, ROUTES, type Route } from './routes.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (sign) => ESCAPES[sign] ?? sign);
@@ -42,7 +42,7 @@ function curlOf(route: Route): string {
 
 function sectionOf(route: Route): string {
   const facts: readonly (readonly [string, string])[] = [
-    ['Permission', route.permission === 'any' ? 'any key' : (route.permission ?? 'no key')],
+    ['Permission', admissionOf(route)],
     ['Rate limit', route.rateClass ?? 'none'],
     ['Monthly quota', route.quota ? `${route.quota.meter}, one per ${route.quota.per}` : 'none'],
     ['Credits', String(route.credits)],

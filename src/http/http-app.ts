@@ -3,6 +3,17 @@ import { LIMITS } from '../base/limits.ts';
 import { chooseServer } from './choose-server.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
 import {
+  changePasswordWork,
+  forgotPasswordWork,
+  loginWork,
+  logoutWork,
+  registerWork,
+  resetPasswordWork,
+  sessionWork,
+  verifyEmailWork,
+} from './handlers/auth.ts';
+import { createKeyWork, listKeysWork, revokeKeyWork, toggleKeyWork } from './handlers/keys.ts';
+import {
   entityWork,
   labelsWork,
   oracleWork,
@@ -11,6 +22,7 @@ import {
   screenWork,
 } from './handlers/labels.ts';
 import { clearedListWork, clearWork, namesWork, unclearWork } from './handlers/names.ts';
+import { stripeWork } from './handlers/payments.ts';
 import { exchangeStatusWork } from './handlers/registers.ts';
 import { screeningWork } from './handlers/screening.ts';
 import { documentWork, healthWork, metricsWork, readyWork } from './handlers/service.ts';
@@ -74,6 +86,19 @@ export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
     clearedList: clearedListWork(deps),
     unclear: unclearWork(deps),
     usage: usageWork(deps),
+    register: registerWork(deps),
+    verifyEmail: verifyEmailWork(deps),
+    login: loginWork(deps),
+    logout: logoutWork(deps),
+    session: sessionWork(),
+    changePassword: changePasswordWork(deps),
+    forgotPassword: forgotPasswordWork(deps),
+    resetPassword: resetPasswordWork(deps),
+    listKeys: listKeysWork(deps),
+    createKey: createKeyWork(deps),
+    toggleKey: toggleKeyWork(deps),
+    revokeKey: revokeKeyWork(deps),
+    stripeEvent: stripeWork(deps),
   };
   const router = createRouter<Handler>(
     ROUTES.flatMap((route, position) => {

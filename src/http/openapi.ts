@@ -2,7 +2,9 @@
 import type { TSchema } from 'typebox';
 import { LIMITS } from '../base/limits.ts';
 import { API_BASE, type Parameter, ROUTES, type Route } from './routes.ts';
+import * as auth from './schemas/auth.ts';
 import * as common from './schemas/common.ts';
+import * as keys from './schemas/keys.ts';
 import * as labels from './schemas/labels.ts';
 import * as registers from './schemas/registers.ts';
 import * as screening from './schemas/screening.ts';
@@ -31,6 +33,9 @@ const COMPONENTS: Readonly<Record<string, TSchema>> = {
   ExchangeStatusData: registers.ExchangeStatusData,
   UsageEntry: usage.UsageEntry,
   UsageRecord: usage.UsageRecord,
+  AccountView: auth.AccountView,
+  SessionData: auth.SessionData,
+  KeyView: keys.KeyView,
   Error: common.ErrorBody,
   Problem: common.Problem,
 };
@@ -88,12 +93,16 @@ const IDEMPOTENCY_KEY: Parameter = {
     'Printable ASCII, at most 255 characters. For 24 hours the same key and body is answered with the same answer, with `Idempotency-Replayed: true`, and charged once; another body is 400.',
 };
 
+const UNAUTHENTICATED_VISITOR = 'No session, a wrong password or signature, or a key that is not valid.';
+
 /** The errors an operation can answer with follow from its row. */
 function errorsOf(route: Route): readonly (readonly [status: number, about: string])[] {
+  const { visitor } = route;
   const limited = route.rateClass !== null;
   const rows: readonly (readonly [boolean, number, string])[] = [
-    [route.permission !== null, 400, 'Invalid or missing parameters.'],
+    [route.permission !== null || visitor !== null, 400, 'Invalid or missing parameters.'],
     [route.permission !== null, 401, 'Missing, invalid or revoked API key.'],
+    [visitor !== null, 401, UNAUTHENTICATED_VISITOR],
     [route.quota !== null, 402, 'Monthly quota exhausted.'],
     [route.credits > 0, 402, 'Credits exhausted: says how many are left and when free ones come.'],
     [
@@ -101,6 +110,12 @@ function errorsOf(route: Route): readonly (readonly [status: number, about: stri
       403,
       `The key lacks the permission ${route.permission}.`,
     ],
+    [
+      visitor !== null,
+      403,
+      'Registration is closed, the page that asks is of another host, or the key lacks what it would grant.',
+    ],
+    [visitor !== null, 404, 'There is none of this id in the account, or the operation is not set up.'],
     [limited, 429, 'Rate limit exceeded, or too much work is waiting. `Retry-After` says when to come back.'],
     [true, 500, 'Internal server error.'],
   ];
@@ -136,10 +151,24 @@ function responsesOf(route: Route): JsonObject {
 const parametersOf = (route: Route): readonly Parameter[] =>
   route.credits > 0 ? [...route.parameters, IDEMPOTENCY_KEY] : route.parameters;
 
+function keyWords({ permission, visitor }: Route): string {
+  if (visitor === 'session') return 'Needs a session.';
+  if (visitor === 'session or key') return 'Needs a session or an API key.';
+  if (visitor === 'signature') return 'Signed with the secret of the webhook.';
+  if (permission === null) return 'No key.';
+  return permission === 'any' ? 'Any key.' : `Permission \`${permission}\`.`;
+}
+
+/** Only what differs from the document's own: an API key. */
+function securityOf({ permission, visitor }: Route): JsonObject {
+  if (visitor === 'session') return { security: [{ session: [] }] };
+  if (visitor === 'session or key') return { security: [{ session: [] }, { apiKey: [] }] };
+  return permission === null ? { security: [] } : {};
+}
+
 function operationOf(route: Route): JsonObject {
-  const { permission } = route;
   const costs = [
-    permission === null ? 'No key.' : permission === 'any' ? 'Any key.' : `Permission \`${permission}\`.`,
+    keyWords(route),
     route.quota === null
       ? ''
       : `Counts against the monthly ${route.quota.meter} quota, one ${route.quota.per === 'address' ? 'an address' : 'a request'}.`,
@@ -150,7 +179,7 @@ function operationOf(route: Route): JsonObject {
     operationId: route.handler,
     summary: route.summary,
     description: [route.description, ...costs].filter((part) => part !== '').join(' '),
-    ...(route.permission === null ? { security: [] } : {}),
+    ...securityOf(route),
     parameters: parametersOf(route).map((parameter) => ({
       name: parameter.name,
       in: parameter.in,
@@ -186,6 +215,7 @@ export function openApiDocument(version: string): JsonObject {
       headers: HEADERS,
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'Authorization: Bearer assay_live_…' },
+        session: { type: 'apiKey', in: 'cookie', name: 'assay_session', description: 'Of POST /auth/login.' },
       },
     },
   };

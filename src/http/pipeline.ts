@@ -2,7 +2,11 @@
  * The way of every request: key → permission → rate limit → quota → schema → work → reply. A step that refuses throws; one place
  * turns what was thrown into an answer and gives back what the request held, so no error is ever charged.
  */
+import { clientUnit } from '../accounts/attempts.ts';
+import type { KeyRecord } from '../accounts/keys.ts';
+import type { RateClass } from '../accounts/plans.ts';
 import { quotaExhausted } from '../accounts/quota.ts';
+import type { RateDecision } from '../accounts/rate-limit.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { Call } from './call.ts';
@@ -12,8 +16,9 @@ import { type BodyOutline, compileBodyCheck, outlineBody, parseJson, unknownFiel
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import type { HttpDeps } from './ports.ts';
 import type { ClientOrigin } from './proxies.ts';
-import type { Route } from './routes.ts';
+import type { Route, Visitor } from './routes.ts';
 import type { Exchange, Handler } from './server.ts';
+import { createVisits } from './visit.ts';
 
 /** Data that comes later: bytes of the caller's own, or bytes that are given back once they were copied. */
 export type LateData = Uint8Array | { readonly json: Uint8Array; readonly release?: () => void };
@@ -105,6 +110,11 @@ const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host)
 export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pipeline {
   const { clock, log, access, metrics, requestIdFor, origin } = deps;
   const charging = createCharging(deps);
+  const admitVisitor = createVisits({
+    people: () => access.people(),
+    origin,
+    publicHost: options.publicHost,
+  });
 
   function begin(exchange: Exchange): Call {
     return new Call(exchange, requestIdFor(exchange.header('x-request-id')), clock.monotonic());
@@ -193,9 +203,8 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     return BEARER.test(authorization) ? authorization.replace(BEARER, '') : '';
   }
 
-  /** Key, permission, rate limit. Throws UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED. */
-  function admit(call: Call, route: Route): void {
-    if (route.permission === null) return;
+  /** Throws UNAUTHENTICATED. */
+  function callerOf(call: Call): KeyRecord {
     const authorization = call.exchange.header('authorization');
     const token = tokenOf(authorization);
     const caller = token === '' ? null : access.verify(token);
@@ -207,19 +216,47 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
           : 'The API key is not valid, or was revoked.',
       );
     }
+    return caller;
+  }
+
+  /** Counts a request, and tells of the limit in every answer to it. */
+  function count(call: Call, id: string, rateClass: RateClass): RateDecision {
+    const rate = access.limiter.check(id, rateClass, call.startedMs);
+    call.head += `\r\nX-RateLimit-Limit: ${rate.limit}\r\nX-RateLimit-Remaining: ${rate.remaining}\r\nX-RateLimit-Reset: ${rate.resetEpochSeconds}`;
+    return rate;
+  }
+
+  const rateLimited = (rate: RateDecision): AssayError =>
+    new AssayError(
+      'RATE_LIMITED',
+      `The limit of ${rate.limit} requests a minute for this operation is reached; the next one is allowed in ${rate.retryAfterSeconds} s.`,
+      { retryAfterSeconds: rate.retryAfterSeconds },
+    );
+
+  /** Session, key or neither, as the operation asks; rate limit by account, key or address. */
+  function admitVisit(call: Call, route: Route, visitor: Visitor): void {
+    const visit = admitVisitor(call.exchange, visitor, () => callerOf(call));
+    call.visit = visit;
+    if (route.rateClass === null) return;
+    const subject = visit.key?.id ?? visit.accountId ?? `address ${clientUnit(visit.actor.from)}`;
+    const rate = count(call, subject, route.rateClass);
+    if (!rate.allowed) throw rateLimited(rate);
+  }
+
+  /** Key, permission, rate limit. Throws UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED. */
+  function admit(call: Call, route: Route): void {
+    if (route.visitor !== null) {
+      admitVisit(call, route, route.visitor);
+      return;
+    }
+    if (route.permission === null) return;
+    const caller = callerOf(call);
     call.caller = caller;
     const allowed = route.permission === 'any' || caller.permissions.includes(route.permission);
     if (route.rateClass !== null) {
       // A request without permission counts as well: its answer carries the limit, and probing is bounded.
-      const rate = access.limiter.check(caller.id, route.rateClass, call.startedMs);
-      call.head += `\r\nX-RateLimit-Limit: ${rate.limit}\r\nX-RateLimit-Remaining: ${rate.remaining}\r\nX-RateLimit-Reset: ${rate.resetEpochSeconds}`;
-      if (allowed && !rate.allowed) {
-        throw new AssayError(
-          'RATE_LIMITED',
-          `The limit of ${rate.limit} requests a minute for this operation is reached; the next one is allowed in ${rate.retryAfterSeconds} s.`,
-          { retryAfterSeconds: rate.retryAfterSeconds },
-        );
-      }
+      const rate = count(call, caller.id, route.rateClass);
+      if (allowed && !rate.allowed) throw rateLimited(rate);
     }
     if (!allowed)
       throw new AssayError('FORBIDDEN', `This API key lacks the permission '${route.permission}'.`, {

@@ -14,7 +14,10 @@ import type { OracleWriter } from '../screening/oracle.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
 
 /** As much of the accounts as a request needs: who is this key, may it ask now, has its account any quota or credits left. */
-export type CallerAccess = Pick<Access, 'verify' | 'limiter' | 'quota' | 'ledger'>;
+export type CallerAccess = Pick<
+  Access,
+  'verify' | 'limiter' | 'quota' | 'ledger' | 'keys' | 'people' | 'audit' | 'payments'
+>;
 
 /**
  * The use cases of the endpoints. Chains come as the client wrote them, in any letter case; addresses in any valid form. Each throws

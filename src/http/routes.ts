@@ -9,6 +9,16 @@ import type { Permission } from '../accounts/keys.ts';
 import type { QuotaMeterName, RateClass } from '../accounts/plans.ts';
 import { LIMITS } from '../base/limits.ts';
 import {
+  Done,
+  ForgotBody,
+  LoginBody,
+  PasswordBody,
+  RegisterBody,
+  ResetBody,
+  SessionData,
+  TokenBody,
+} from './schemas/auth.ts';
+import {
   AddressText,
   bodyEnvelope,
   ChainText,
@@ -19,9 +29,11 @@ import {
   OracleVerdict,
   SanctionsCheck,
 } from './schemas/common.ts';
+import { KeyBody, KeyList, NewKey, OneKey, ToggleBody } from './schemas/keys.ts';
 import { BulkBody, BulkResult, ScreenBody } from './schemas/labels.ts';
-import { ExchangeName, ExchangeStatusData, JurisdictionFilter } from './schemas/registers.ts';
 import { ClearBody, ClearedAnswer, ClearedListAnswer, NamesBody, NamesResult } from './schemas/names.ts';
+import { PaymentOutcome, StripeEvent } from './schemas/payments.ts';
+import { ExchangeName, ExchangeStatusData, JurisdictionFilter } from './schemas/registers.ts';
 import { ScreeningBody, ScreeningResult } from './schemas/screening.ts';
 import { Health, NotReady, Ready } from './schemas/service.ts';
 import { UsageRecord } from './schemas/usage.ts';
@@ -55,10 +67,26 @@ export type HandlerName =
   | 'clear'
   | 'clearedList'
   | 'unclear'
-  | 'usage';
+  | 'usage'
+  | 'register'
+  | 'verifyEmail'
+  | 'login'
+  | 'logout'
+  | 'session'
+  | 'changePassword'
+  | 'forgotPassword'
+  | 'resetPassword'
+  | 'listKeys'
+  | 'createKey'
+  | 'toggleKey'
+  | 'revokeKey'
+  | 'stripeEvent';
+
+/** Who comes to an operation that people use: the owner of a session, a key in its place, anyone, or who signs its body. */
+export type Visitor = 'session' | 'session or key' | 'anyone' | 'signature';
 
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Relative to where it stands; `{name}` is a whole segment. */
   readonly path: string;
   /** Under the version (`api`), beside it (`root`), or at both places (probes: the specification and an orchestrator differ). */
@@ -66,6 +94,8 @@ export interface Route {
   readonly handler: HandlerName;
   /** `any`: a key is asked for, and nothing of it. Null: no key is asked for, and then nothing else is either. */
   readonly permission: Permission | 'any' | null;
+  /** Who comes instead of a key with a permission; null where a key is all that is asked for. */
+  readonly visitor: Visitor | null;
   readonly rateClass: RateClass | null;
   /** What the monthly quota counts: one a request, or one an address of the body. */
   readonly quota: { readonly meter: QuotaMeterName; readonly per: 'request' | 'address' } | null;
@@ -101,9 +131,18 @@ const chainInPath: Parameter = {
   about: 'Chain of the address.',
 };
 
+const keyIdInPath: Parameter = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  schema: Type.String({ minLength: 1, maxLength: 64 }),
+  about: 'Id of a key of the own account.',
+};
+
 /** What most rows share: no key, no limit, no body. */
 const open = {
   permission: null,
+  visitor: null,
   rateClass: null,
   quota: null,
   credits: 0,
@@ -414,12 +453,188 @@ export const ROUTES: readonly Route[] = [
     summary: 'Take a cleared match back',
     description: 'Answers what it was.',
   },
+  {
+    ...open,
+    method: 'POST',
+    path: '/auth/register',
+    stands: 'api',
+    handler: 'register',
+    visitor: 'anyone',
+    rateClass: 'keys',
+    body: RegisterBody,
+    answer: bodyEnvelope(Done),
+    summary: 'Register',
+    description:
+      'Closed unless the installation opens it. Sends a letter with a token; the answer is the same whether the address has an account or not.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/auth/verify',
+    stands: 'api',
+    handler: 'verifyEmail',
+    visitor: 'anyone',
+    rateClass: 'keys',
+    body: TokenBody,
+    answer: bodyEnvelope(Done),
+    summary: 'Confirm a mail address',
+    description: 'With the token of the letter. Free credits come with it.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/auth/login',
+    stands: 'api',
+    handler: 'login',
+    visitor: 'anyone',
+    rateClass: 'keys',
+    body: LoginBody,
+    answer: bodyEnvelope(SessionData),
+    summary: 'Log in',
+    description:
+      'Begins a session of 12 hours, by a cookie that no script can read. Attempts are limited per account and per address.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/auth/logout',
+    stands: 'api',
+    handler: 'logout',
+    visitor: 'session',
+    rateClass: 'keys',
+    answer: envelope(Done),
+    summary: 'Log out',
+    description: 'Ends the session at once, in every process.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/auth/session',
+    stands: 'api',
+    handler: 'session',
+    visitor: 'session',
+    rateClass: 'keys',
+    answer: envelope(SessionData),
+    summary: 'The session',
+    description: 'Whose it is, and when it ends.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/auth/password',
+    stands: 'api',
+    handler: 'changePassword',
+    visitor: 'session',
+    rateClass: 'keys',
+    body: PasswordBody,
+    answer: bodyEnvelope(SessionData),
+    summary: 'Change the password',
+    description: 'Ends all sessions of the account and begins a new one.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/auth/password/forgot',
+    stands: 'api',
+    handler: 'forgotPassword',
+    visitor: 'anyone',
+    rateClass: 'keys',
+    body: ForgotBody,
+    answer: bodyEnvelope(Done),
+    summary: 'Ask for a new password',
+    description: 'Sends a letter where the address has an account; the answer is the same where it has none.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/auth/password/reset',
+    stands: 'api',
+    handler: 'resetPassword',
+    visitor: 'anyone',
+    rateClass: 'keys',
+    body: ResetBody,
+    answer: bodyEnvelope(Done),
+    summary: 'Set a new password',
+    description: 'With the token of the letter, once and within an hour. Ends all sessions of the account.',
+  },
+  {
+    ...open,
+    method: 'GET',
+    path: '/keys',
+    stands: 'api',
+    handler: 'listKeys',
+    visitor: 'session',
+    rateClass: 'keys',
+    answer: envelope(KeyList),
+    summary: 'API keys',
+    description: 'All keys of the account; of the revoked ones the newest 200.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/keys',
+    stands: 'api',
+    handler: 'createKey',
+    visitor: 'session or key',
+    rateClass: 'keys',
+    body: KeyBody,
+    answer: bodyEnvelope(NewKey),
+    summary: 'Create an API key',
+    description: 'The full key is shown this once. An API key cannot grant a permission that it lacks.',
+  },
+  {
+    ...open,
+    method: 'PATCH',
+    path: '/keys/{id}',
+    stands: 'api',
+    handler: 'toggleKey',
+    visitor: 'session or key',
+    rateClass: 'keys',
+    parameters: [keyIdInPath],
+    body: ToggleBody,
+    answer: bodyEnvelope(OneKey),
+    summary: 'Toggle a permission of a key',
+    description: 'Counts at once. An API key cannot grant a permission that it lacks.',
+  },
+  {
+    ...open,
+    method: 'DELETE',
+    path: '/keys/{id}',
+    stands: 'api',
+    handler: 'revokeKey',
+    visitor: 'session',
+    rateClass: 'keys',
+    parameters: [keyIdInPath],
+    answer: envelope(OneKey),
+    summary: 'Revoke an API key',
+    description: 'For good, and at once in every thread and process.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/payments/stripe',
+    stands: 'api',
+    handler: 'stripeEvent',
+    visitor: 'signature',
+    rateClass: null,
+    body: StripeEvent,
+    answer: bodyEnvelope(PaymentOutcome),
+    summary: 'Payment webhook',
+    description:
+      'Events as Stripe signs them: a paid checkout books its package once, a refund or a dispute takes it back.',
+  },
 ];
 
 /** The absolute patterns a route answers at. */
 export function patternsOf(route: Route): readonly string[] {
   const places = { api: [API_BASE], root: [''], both: ['', API_BASE] } as const;
   return places[route.stands].map((base) => `${base}${route.path}`);
+}
+
+/** What a client must bring, in a few words. */
+export function admissionOf({ permission, visitor }: Route): string {
+  if (visitor !== null) return visitor === 'anyone' ? 'no key' : visitor;
+  return permission === 'any' ? 'any key' : (permission ?? 'no key');
 }
 
 /** The README's table of operations, in Markdown. */
@@ -429,7 +644,7 @@ export function routesMarkdown(): string {
     const cells = [
       `\`${route.method} ${place}\``,
       route.summary,
-      route.permission === 'any' ? 'any key' : (route.permission ?? 'no key'),
+      admissionOf(route),
       route.rateClass ?? 'none',
       route.quota
         ? `${route.quota.meter}, one ${route.quota.per === 'address' ? 'an address' : 'a request'}`

@@ -1,6 +1,7 @@
 /** What a worker of the pool can do, by name, and the stores that it opens for it. All are opened read-only, once a thread. */
 import { systemClock } from '../base/clock.ts';
 import { createLogger, type LogLevel } from '../base/log.ts';
+import { type ScryptRequest, scryptHere } from '../base/scrypt.ts';
 import { openTransferStore } from '../graph/store.ts';
 import { loadTaxonomy } from '../labels/categories.ts';
 import { openFreshness } from '../labels/freshness.ts';
@@ -32,6 +33,7 @@ export interface WorkerSettings {
 export interface Tasks {
   readonly 'bulk-labels': { readonly message: Uint8Array; readonly result: BulkAnswer };
   readonly screening: { readonly message: ScreeningRequest; readonly result: Uint8Array };
+  readonly scrypt: { readonly message: ScryptRequest; readonly result: Uint8Array };
   readonly names: { readonly message: readonly NameRequest[]; readonly result: Uint8Array };
 }
 
@@ -47,6 +49,7 @@ export function createTasks(deps: ScreeningDeps, screenNames: NameScreening): Ta
   return {
     'bulk-labels': createBulk(deps),
     screening: (request) => new TextEncoder().encode(JSON.stringify(screen(request))),
+    scrypt: scryptHere,
     names: (requests) => new TextEncoder().encode(JSON.stringify(screenNames(requests))),
   };
 }
@@ -95,6 +98,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
   return {
     'bulk-labels': current(tasks['bulk-labels']),
     screening: current(tasks.screening),
+    scrypt: tasks.scrypt,
     names: tasks.names,
   };
 }

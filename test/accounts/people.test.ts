@@ -6,12 +6,12 @@ import { clientUnit } from '../../src/accounts/attempts.ts';
 import { openAuditLog } from '../../src/accounts/audit.ts';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import type { Letter } from '../../src/accounts/mail.ts';
-import type { ScryptRequest } from '../../src/accounts/password.ts';
 import { createPeople, type People, type PeopleOptions } from '../../src/accounts/people.ts';
 import { emailOf, openPeopleStore } from '../../src/accounts/people-store.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import type { ScryptRequest } from '../../src/base/scrypt.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const START = Date.UTC(2026, 10, 21);

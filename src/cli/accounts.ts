@@ -1,0 +1,169 @@
+/** `assay accounts`, `assay plan` and `assay audit`: the operator's hand on people, beside a running server or without one. */
+import type { Command } from 'commander';
+import { expectSound } from '../accounts/audit.ts';
+import { PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
+import { AssayError } from '../base/errors.ts';
+import { answer, type Terminal, table } from './context.ts';
+import type { Parts } from './parts.ts';
+
+interface JsonOption {
+  readonly json?: boolean;
+}
+
+function planFrom(text: string): PlanName {
+  const plan = PLAN_NAMES.find((known) => known === text.toUpperCase());
+  if (plan) return plan;
+  throw new AssayError('INVALID_REQUEST', `'${text}' is none of the plans ${PLAN_NAMES.join(', ')}.`);
+}
+
+/** The first line of what is piped in: a password on the command line would stand in the list of processes. */
+async function lineFrom(input: NodeJS.ReadableStream): Promise<string> {
+  let text = '';
+  for await (const chunk of input) {
+    text += String(chunk);
+    if (text.includes('\n') || text.length > 10_000) break;
+  }
+  return text.split(/\r?\n/, 1)[0] ?? '';
+}
+
+export function addAccountsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  const accounts = program
+    .command('accounts')
+    .description('create, list, disable and write to the accounts of people');
+
+  accounts
+    .command('create')
+    .description('make an account; its password is the first line of standard input')
+    .requiredOption('--email <address>', 'mail address, which counts as confirmed')
+    .option('--plan <plan>', `one of ${PLAN_NAMES.join(', ')}`, 'FREE')
+    .option('--json', 'answer as JSON')
+    .action(async (options: JsonOption & { email: string; plan: string }) => {
+      const plan = planFrom(options.plan);
+      const created = await parts()
+        .people()
+        .create(options.email, await lineFrom(process.stdin), plan);
+      answer(terminal, options.json ?? false, created, () => [
+        `${created.id} is the account of ${created.email}.`,
+      ]);
+    });
+
+  accounts
+    .command('list')
+    .description('list all accounts of people, oldest first')
+    .option('--json', 'answer as JSON')
+    .action((options: JsonOption) => {
+      const listed = parts().people().list();
+      answer(terminal, options.json ?? false, listed, () =>
+        table([
+          ['ID', 'STATUS', 'PLAN', 'CREATED', 'CONFIRMED', 'EMAIL'],
+          ...listed.map((account) => [
+            account.id,
+            account.disabled ? 'DISABLED' : 'ACTIVE',
+            account.plan,
+            account.createdAt,
+            account.emailVerified ? 'yes' : 'no',
+            account.email,
+          ]),
+        ]),
+      );
+    });
+
+  for (const disabled of [true, false]) {
+    const name = disabled ? 'disable' : 'enable';
+    accounts
+      .command(name)
+      .description(
+        disabled
+          ? 'refuse all keys and sessions of an account; a running server does so from its next request on'
+          : 'take the keys and logins of an account again',
+      )
+      .argument('<account>', 'id of the account')
+      .option('--json', 'answer as JSON')
+      .action(async (accountId: string, options: JsonOption) => {
+        await parts().keys().setDisabled(accountId, disabled);
+        answer(terminal, options.json ?? false, { accountId, disabled }, () => [`${accountId} is ${name}d.`]);
+      });
+  }
+
+  accounts
+    .command('notify')
+    .description('write a mail to every account that is not disabled; its text is standard input')
+    .requiredOption('--subject <text>', 'subject of the mail')
+    .option('--json', 'answer as JSON')
+    .action(async (options: JsonOption & { subject: string }) => {
+      let text = '';
+      for await (const chunk of process.stdin) text += String(chunk);
+      if (text.trim() === '')
+        throw new AssayError(
+          'INVALID_REQUEST',
+          'The text of the mail is empty; it is read from standard input.',
+        );
+      const report = await parts().people().notify(options.subject, text);
+      answer(terminal, options.json ?? false, report, () => [
+        `${report.sent} mails were taken by the mail server.`,
+        ...report.failed.map((email) => `not taken: ${email}`),
+      ]);
+    });
+}
+
+export function addPlanCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  program
+    .command('plan')
+    .description('the plan of an account')
+    .command('set')
+    .description('give an account another plan; a running server knows of it at once')
+    .argument('<account>', 'id of the account')
+    .argument('<plan>', PLAN_NAMES.join(', '))
+    .option('--json', 'answer as JSON')
+    .action(async (accountId: string, planText: string, options: JsonOption) => {
+      const plan = planFrom(planText);
+      await parts().keys().setPlan(accountId, plan);
+      answer(terminal, options.json ?? false, { accountId, plan }, () => [
+        `${accountId} has the plan ${plan}.`,
+      ]);
+    });
+}
+
+const SHOWN_DEFAULT = '20';
+
+export function addAuditCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  const audit = program.command('audit').description('read and check the log of who changed what');
+
+  audit
+    .command('verify')
+    .description('check that no entry was changed, removed or inserted')
+    .option('--json', 'answer as JSON')
+    .action(async (options: JsonOption) => {
+      const report = await parts().audit().verify();
+      answer(terminal, options.json ?? false, report, () => [
+        `${report.entries} entries, ${report.faults.length} faults; the chain ends with ${report.head}.`,
+        ...report.faults,
+      ]);
+      expectSound(report);
+    });
+
+  audit
+    .command('show')
+    .description('the newest entries, newest first')
+    .option('--limit <count>', 'how many', SHOWN_DEFAULT)
+    .option('--json', 'answer as JSON')
+    .action((options: JsonOption & { limit: string }) => {
+      const limit = /^\d{1,5}$/.test(options.limit) ? Number(options.limit) : 0;
+      if (limit === 0)
+        throw new AssayError('INVALID_REQUEST', '--limit must be a whole number from 1 to 99999.');
+      const entries = parts().audit().newest(limit);
+      answer(terminal, options.json ?? false, entries, () =>
+        table([
+          ['WHEN', 'WHO', 'FROM', 'WHAT', 'ACCOUNT', 'DETAIL'],
+          ...entries.map((entry) => [
+            entry.at,
+            entry.who,
+            entry.from,
+            entry.action,
+            entry.accountId,
+            [entry.subject, entry.detail].filter((part) => part !== null).join(' '),
+          ]),
+        ]),
+      );
+    });
+}

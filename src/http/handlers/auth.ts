@@ -1,0 +1,120 @@
+/** The operations that people use: registration, sessions, passwords. */
+import type { BegunSession } from '../../accounts/people.ts';
+import { AssayError } from '../../base/errors.ts';
+import type { Call } from '../call.ts';
+import type { Work } from '../pipeline.ts';
+import type { HttpDeps } from '../ports.ts';
+import { sessionCookie, type Visit } from '../visit.ts';
+
+type Deps = Pick<HttpDeps, 'access'>;
+
+const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+const DONE = bytesOf({ done: true });
+const PRIVATE = '\r\nCache-Control: no-store';
+
+export function visitOf(call: Call): Visit {
+  if (call.visit === null)
+    throw new AssayError('INTERNAL', 'An operation of people was reached without a visit.');
+  return call.visit;
+}
+
+export function accountOf(visit: Visit): string {
+  if (visit.accountId === null)
+    throw new AssayError('INTERNAL', 'An operation of an account was reached without one.');
+  return visit.accountId;
+}
+
+/** Gives the client its session by cookie; the answer has everything but its text. */
+function answerBegun(call: Call, { token, account, expiresAt }: BegunSession): Uint8Array {
+  call.lines += sessionCookie(token, visitOf(call).isSecure) + PRIVATE;
+  return bytesOf({ account, expiresAt });
+}
+
+export function registerWork({ access }: Deps): Work {
+  return {
+    kind: 'task',
+    answer: async (call, body) => {
+      const { email, password } = body as { email: string; password: string };
+      await access.people().register(email, password, visitOf(call).actor.from);
+      return DONE;
+    },
+  };
+}
+
+export function verifyEmailWork({ access }: Deps): Work {
+  return {
+    kind: 'task',
+    answer: async (call, body) => {
+      await access.people().verifyEmail((body as { token: string }).token, visitOf(call).actor.from);
+      return DONE;
+    },
+  };
+}
+
+export function loginWork({ access }: Deps): Work {
+  return {
+    kind: 'task',
+    answer: async (call, body) => {
+      const { email, password } = body as { email: string; password: string };
+      return answerBegun(call, await access.people().login(email, password, visitOf(call).actor.from));
+    },
+  };
+}
+
+export function logoutWork({ access }: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const { token, actor, isSecure } = visitOf(call);
+      await access.people().logout(token, actor.from);
+      call.lines += sessionCookie('', isSecure) + PRIVATE;
+      return DONE;
+    },
+  };
+}
+
+export function sessionWork(): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      call.lines += PRIVATE;
+      return bytesOf(visitOf(call).session);
+    },
+  };
+}
+
+export function changePasswordWork({ access }: Deps): Work {
+  return {
+    kind: 'task',
+    answer: async (call, body) => {
+      const { currentPassword, newPassword } = body as { currentPassword: string; newPassword: string };
+      const visit = visitOf(call);
+      const { from } = visit.actor;
+      return answerBegun(
+        call,
+        await access.people().changePassword(accountOf(visit), currentPassword, newPassword, from),
+      );
+    },
+  };
+}
+
+export function forgotPasswordWork({ access }: Deps): Work {
+  return {
+    kind: 'task',
+    answer: async (call, body) => {
+      await access.people().forgot((body as { email: string }).email, visitOf(call).actor.from);
+      return DONE;
+    },
+  };
+}
+
+export function resetPasswordWork({ access }: Deps): Work {
+  return {
+    kind: 'task',
+    answer: async (call, body) => {
+      const { token, password } = body as { token: string; password: string };
+      await access.people().resetPassword(token, password, visitOf(call).actor.from);
+      return DONE;
+    },
+  };
+}

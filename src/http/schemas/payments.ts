@@ -1,0 +1,27 @@
+/** Schemas of the payment webhook. */
+import { Type } from 'typebox';
+import { nullable, oneOf } from './common.ts';
+
+/** As much of an event as is looked at; all fields of its envelope are known, so that none is listed as ignored. */
+export const StripeEvent = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.String(),
+    data: Type.Object({}),
+    object: Type.Optional(Type.Unknown()),
+    api_version: Type.Optional(Type.Unknown()),
+    account: Type.Optional(Type.Unknown()),
+    context: Type.Optional(Type.Unknown()),
+    created: Type.Optional(Type.Unknown()),
+    livemode: Type.Optional(Type.Unknown()),
+    pending_webhooks: Type.Optional(Type.Unknown()),
+    request: Type.Optional(Type.Unknown()),
+  },
+  { description: 'An event of Stripe, as it signs and sends it.' },
+);
+
+export const PaymentOutcome = Type.Object({
+  outcome: oneOf(['booked', 'repeated', 'ignored'], 'What the event did to the ledger.'),
+  accountId: nullable(Type.String()),
+  entryId: nullable(Type.String()),
+});
