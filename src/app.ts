@@ -10,8 +10,8 @@ import { isoTime, systemClock } from './base/clock.ts';
 import { createLogger } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemRandom } from './base/random.ts';
-import type { Parts, Served } from './cli/parts.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
+import type { Parts, Served } from './cli/parts.ts';
 import type { Config } from './config.ts';
 import { openTransferStore, type TransferStore } from './graph/store.ts';
 import { createHttpApp } from './http/http-app.ts';
@@ -51,10 +51,10 @@ import { createScreening } from './screening/screen.ts';
 const SNAPSHOT_LOOK_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** Where each store stands inside the folder of state. */
 /** Who changes accounts on the command line. */
 const OPERATOR: Actor = { who: 'operator', from: 'command line' };
 
+/** Where each store stands inside the folder of state. */
 const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
 export const transfersFolderOf = (dataDir: string): string => join(dataDir, 'transfers');
 
@@ -90,6 +90,8 @@ export function openParts(config: Config, version: string): Parts {
     () => {},
   );
   const freshness = (): ListFreshness => freshnessReader().listFreshness(clock.now(), config.listMaxAgeDays);
+  /** Passwords are derived on the pool where there is one: what waits for a login there is no oracle answer. */
+  let derive: (request: ScryptRequest) => Promise<Uint8Array> = scryptOnLibuv;
   const access = once<Access>(
     () =>
       createAccess(
@@ -106,8 +108,6 @@ export function openParts(config: Config, version: string): Parts {
           mailer: config.mail === null ? null : createMailer(config.mail),
         },
       ),
-  /** Passwords are derived on the pool where there is one: what waits for a login there is no oracle answer. */
-  let derive: (request: ScryptRequest) => Promise<Uint8Array> = scryptOnLibuv;
     (part) => part.close(),
   );
   const snapshots = once<SnapshotSet>(
@@ -199,9 +199,9 @@ export function openParts(config: Config, version: string): Parts {
       },
       { log },
     );
+    derive = (request) => pool.run('scrypt', request);
     const labels = snapshots();
     const app = createHttpApp(
-    derive = (request) => pool.run('scrypt', request);
       {
         backend: config.httpBackend,
         host: config.host,
@@ -239,6 +239,8 @@ export function openParts(config: Config, version: string): Parts {
     );
     let listening: Awaited<ReturnType<typeof app.listen>>;
     try {
+      // Before the first question, so that reading a large register never holds one up.
+      await exchanges().refresh();
       listening = await app.listen();
     } catch (error) {
       await pool.close();
