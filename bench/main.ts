@@ -12,6 +12,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   labels: 'labels.js',
   http: 'http.js',
   bulk: 'bulk.js',
+  registers: 'registers.js',
   accounts: 'accounts.js',
 };
 

@@ -91,7 +91,10 @@ export interface ExchangeStatuses {
   readonly answer: ExchangeStatusQuery;
   /** JSON of `answer` as bytes, kept for the next one that asks the same. */
   readonly answerBytes: (name: string, jurisdiction: string | undefined) => Buffer;
-  /** Takes in what was imported since, in slices between answers. An import that cannot be read leaves the old state and a log line. */
+  /**
+   * Takes in what was imported since, in slices between answers. An import that cannot be read leaves the old state and a log line. Throws what
+   * the store throws where there is no old state.
+   */
   refresh(): Promise<void>;
 }
 
@@ -175,6 +178,7 @@ export function createExchangeStatuses(deps: {
           await turn();
         }
       } catch (error) {
+        if (current === null) throw error;
         // Asked again only for the next import: what is broken now stays broken until then.
         stamp = from;
         log.error({ reason: messageOf(error) }, 'registers could not be read; the former state answers');

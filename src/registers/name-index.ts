@@ -64,6 +64,15 @@ const NEAREST_MIN = 0.45;
 /** Below what counts as a typo: `Coin` is the beginning of many names. */
 const PREFIX_SIMILARITY = 0.7;
 
+/** A length that one letter in three, wrong, missing or too many, can explain. */
+const isOfLikeLength = (one: number, other: number): boolean =>
+  Math.abs(one - other) * 3 <= Math.max(one, other);
+
+/** Positions packed in one step of the building: a millisecond. */
+const PACKED_A_STEP = 50_000;
+/** Names added in one step. */
+const NAMES_A_STEP = 250;
+
 function trigramsOf(folded: string): Set<string> {
   const padded = `  ${folded} `;
   const found = new Set<string>();
@@ -81,7 +90,7 @@ export interface NameIndex {
 /** Whether a hit is near enough to be taken for what was meant. */
 export const isTypo = ({ similarity }: NameHit): boolean => similarity >= SIMILARITY_MIN;
 
-/** Makes the index in slices: each step adds about a thousand names, so that a server can answer in between. */
+/** Makes the index in slices: each step takes a millisecond or two, so that a server can answer in between. */
 export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, NameIndex> {
   const all: { readonly folded: string; readonly name: IndexedName }[] = [];
   const byFolded = new Map<string, IndexedName[]>();
@@ -92,6 +101,7 @@ export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, N
     if (known === undefined) map.set(key, [value]);
     else known.push(value);
   };
+  let added = 0;
   for (const name of names) {
     const folded = foldName(name.text);
     if (folded === '') continue;
@@ -103,32 +113,59 @@ export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, N
       const position = all.push({ folded: form, name }) - 1;
       for (const trigram of trigramsOf(form)) push(postings, trigram, position);
     }
-    if (all.length % 1_000 < 2) yield;
+    if (++added % NAMES_A_STEP === 0) yield;
   }
+  const lists = new Map<string, Uint32Array>();
+  let packed = 0;
+  for (const [trigram, positions] of postings) {
+    lists.set(trigram, Uint32Array.from(positions));
+    packed += positions.length;
+    if (packed < PACKED_A_STEP) continue;
+    packed = 0;
+    yield;
+  }
+  postings.clear();
   const shared = new Uint8Array(all.length);
+  const touched = new Uint32Array(LIMITS.registerPostingsMax + all.length);
 
+  /** Positions of the names that share most trigrams, few enough to be measured letter by letter. */
   function candidates(folded: string): number[] {
-    const lists = [...trigramsOf(folded)]
-      .map((trigram) => postings.get(trigram) ?? [])
+    const found = [...trigramsOf(folded)]
+      .map((trigram) => lists.get(trigram))
+      .filter((list) => list !== undefined)
       .sort((a, b) => a.length - b.length);
-    const touched: number[] = [];
+    let count = 0;
     let read = 0;
-    for (const list of lists) {
+    for (const list of found) {
       if (read > 0 && read + list.length > LIMITS.registerPostingsMax) break;
       read += list.length;
       for (const position of list) {
-        if (shared[position] === 0) touched.push(position);
+        if (shared[position] === 0) touched[count++] = position;
         shared[position] = (shared[position] as number) + 1;
       }
     }
-    // Of two names that share as much, the one of the more alike length is nearer.
-    const rank = (position: number): number =>
-      (shared[position] as number) * 64 - Math.abs((all[position]?.folded.length ?? 0) - folded.length);
-    const ranks = new Map(touched.map((position) => [position, rank(position)]));
-    for (const position of touched) shared[position] = 0;
-    return touched
-      .sort((a, b) => (ranks.get(b) ?? 0) - (ranks.get(a) ?? 0) || a - b)
-      .slice(0, LIMITS.registerCandidatesMax);
+    // How many names share so many trigrams, and from which number on they are few enough.
+    const names = new Uint32Array(256);
+    for (let at = 0; at < count; at++) {
+      const trigrams = shared[touched[at] as number] as number;
+      names[trigrams] = (names[trigrams] as number) + 1;
+    }
+    let least = 255;
+    for (let sum = 0; least > 1; least--) {
+      sum += names[least] as number;
+      if (sum >= LIMITS.registerCandidatesMax) break;
+    }
+    const best: number[] = [];
+    const atLeast: number[] = [];
+    for (let at = 0; at < count; at++) {
+      const position = touched[at] as number;
+      const trigrams = shared[position] as number;
+      shared[position] = 0;
+      if (trigrams > least) best.push(position);
+      else if (trigrams === least && isOfLikeLength(all[position]?.folded.length ?? 0, folded.length))
+        atLeast.push(position);
+    }
+    return [...best, ...atLeast.slice(0, Math.max(0, LIMITS.registerCandidatesMax - best.length))];
   }
 
   return {

@@ -3,7 +3,7 @@
  * Replacing the catalogue is the commit of every change; what it does not name is rubbish of a crash.
  *
  *   registers/catalogue.json   format, registers
- *   registers/states/FILE      up to 1,000 firms of one register
+ *   registers/states/FILE      up to 250 firms of one register
  */
 import {
   closeSync,
@@ -50,8 +50,8 @@ export interface RegisterStore {
 
 const FORMAT = 1;
 const EMPTY: RegisterCatalogue = { format: FORMAT, registers: [] };
-/** Firms of one shard: parsed in a few milliseconds, so that a server reads a large register between its answers. */
-const SHARD_FIRMS = 1_000;
+/** Firms of one shard: parsed in a millisecond or two, so that a server reads a large register between its answers. */
+const SHARD_FIRMS = 250;
 
 export const registersFolderOf = (dataDir: string): string => join(dataDir, 'registers');
 

@@ -81,6 +81,7 @@ describe('importing registers', () => {
     ).rejects.toMatchObject({
       code: 'STORE_VERSION',
     });
+    await expect(world.statuses.refresh()).rejects.toMatchObject({ code: 'STORE_VERSION' });
     expect(readFileSync(path, 'utf8')).toBe(other);
   });
 
