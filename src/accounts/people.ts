@@ -88,6 +88,28 @@ export interface PeopleDeps {
   readonly mailer: Mailer | null;
 }
 
+/** Lines of less than 76 characters: longer ones are encoded, and a token would be cut in two for who reads the source. */
+const LETTERS = {
+  known: `Somebody tried to register with this mail address, which has an account
+already. If it was you and you forgot your password, ask for a new one.
+Otherwise nothing needs to be done.
+`,
+  confirm: (token: string) => `Your account is there. Free credits come with a confirmed mail address:
+send this token to POST /api/v1/auth/verify within 24 hours.
+
+${token}
+`,
+  reset: (token: string) => `Somebody asked for a new password of this account. If it was you, send
+this token with the new password to POST /api/v1/auth/password/reset
+within an hour. Otherwise nothing needs to be done.
+
+${token}
+`,
+  changed: `The password of your account was changed, and all its sessions were
+ended.
+`,
+} as const;
+
 const invalid = (field: string, expected: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field}: ${expected}.`, { field });
 
@@ -186,7 +208,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
         post({
           to: email,
           subject: 'You have an account already',
-          text: 'Somebody tried to register with this mail address, which has an account already. If it was you and you forgot your password, ask for a new one. Otherwise nothing needs to be done.\n',
+          text: LETTERS.known,
         });
         return;
       }
@@ -195,7 +217,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
       post({
         to: email,
         subject: 'Confirm your mail address',
-        text: `Your account is there. Free credits come with a confirmed mail address: send this token to POST /api/v1/auth/verify within 24 hours.\n\n${token}\n`,
+        text: LETTERS.confirm(token),
       });
     },
 
@@ -257,7 +279,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
       post({
         to: email,
         subject: 'A new password',
-        text: `Somebody asked for a new password of this account. If it was you, send this token with the new password to POST /api/v1/auth/password/reset within an hour. Otherwise nothing needs to be done.\n\n${token}\n`,
+        text: LETTERS.reset(token),
       });
     },
 
@@ -271,7 +293,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
       post({
         to: person.email,
         subject: 'Your password was changed',
-        text: 'The password of your account was changed, and all its sessions were ended.\n',
+        text: LETTERS.changed,
       });
     },
 
