@@ -300,7 +300,12 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger 
     settleMonth(accountId);
     const head = insideHead(accountId);
     if (amount < 0 && head.balance + amount < 0 && booking.mayOwe !== true)
-      throw invalid('amount', `at least -${Math.max(0, head.balance)}: the account has no more credits`);
+      throw invalid(
+        'amount',
+        head.balance > 0
+          ? `at least -${head.balance}: the account has no more credits`
+          : 'positive: the account has no credits',
+      );
     const after: Standing =
       amount < 0
         ? spend(head, -amount)
