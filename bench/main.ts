@@ -14,6 +14,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   bulk: 'bulk.js',
   registers: 'registers.js',
   accounts: 'accounts.js',
+  names: 'names.js',
 };
 
 const [name, ...options] = process.argv.slice(2);

@@ -226,7 +226,7 @@ export function features(left: ParsedName, right: ParsedName, aligned: Alignment
 const share = (part: number, whole: number): number => (whole <= 0 ? 0 : part / whole);
 
 /** Letters in all that a name needs for one wrong letter to be told from another name. */
-const SLIP_LETTERS = 8;
+const SLIP_LETTERS = 6;
 const SLIP_UNLIKE = 0.15;
 
 function isSlip(left: ParsedName, right: ParsedName, aligned: Alignment): boolean {

@@ -17,7 +17,7 @@ const SAME_FORM: Meeting = { kind: 'orgForm', similarity: 1 };
 const SAME_SOUND: Meeting = { kind: 'phonetic', similarity: 0.97 };
 const SAME_GIVEN_NAME: Meeting = { kind: 'nickname', similarity: 0.93 };
 /** By the number of consonants that agree: two or three of them are shared by many names. */
-const SAME_CONSONANTS: readonly Meeting[] = [0, 0, 0.62, 0.82, 0.92].map((similarity) => ({
+const SAME_CONSONANTS: readonly Meeting[] = [0, 0, 0.68, 0.88, 0.92].map((similarity) => ({
   kind: 'phonetic',
   similarity,
 }));

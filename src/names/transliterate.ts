@@ -74,6 +74,10 @@ const CYRILLIC: Readonly<Record<string, string>> = {
   я: 'ya',
 };
 
+/** A Devanagari consonant that nothing follows in its syllable has an `a` that is not written, but at the end of a word. */
+const INHERENT_VOWEL = /([\u0915-\u0939\u0958-\u095f]\u093c?)(?=[\u0904-\u0939\u0958-\u095f\u0902\u0903])/g;
+const HAS_DEVANAGARI = /\p{Script=Devanagari}/u;
+
 /** Latin letters that no decomposition takes apart. */
 const LATIN: Readonly<Record<string, string>> = {
   ß: 'ss',
@@ -110,6 +114,7 @@ export function transliterateWord(word: string): readonly LatinWord[] {
   if (HAS_ABJAD.test(word)) {
     return latin(anyAscii(word.replace(MARKS, '').replace(ARABIC_ARTICLE, '')), 'abjad');
   }
+  if (HAS_DEVANAGARI.test(word)) return latin(anyAscii(word.replace(INHERENT_VOWEL, '$1\u0905')), 'latin');
   let out = '';
   const composed = HAS_CYRILLIC.test(word) ? word.normalize('NFC') : word.normalize('NFD').replace(MARKS, '');
   for (const letter of composed) {

@@ -1,4 +1,5 @@
 /** An open index of names: candidates by shared keys and rarity, then each of the best of them compared part by part. */
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
@@ -35,7 +36,7 @@ const COMPARED_MOST = 64;
 /** Names of words that are followed for one question; what is rarer goes first. */
 const POSTINGS_MOST = 30_000;
 /** Words of one key that are looked at. */
-const KEY_WORDS_MOST = 600;
+const KEY_WORDS_MOST = 150;
 const JOINED_NAMES_MOST = 200;
 /** Asked names written as one may have so many parts. */
 const JOINED_MOST = 4;
@@ -45,6 +46,7 @@ const THRESHOLD = 0.7;
 /** Opens `folder`/names.mdb. Throws STORE_CORRUPT or STORE_VERSION. */
 export function openNameIndex(folder: string): NameIndex {
   const file = join(folder, ENVIRONMENT_FILE);
+  refuseOtherFiles(file);
   let environment: RootDatabase;
   try {
     environment = openEnvironment(file, {
@@ -65,6 +67,30 @@ export function openNameIndex(folder: string): NameIndex {
   } catch (error) {
     void environment.close();
     throw error;
+  }
+}
+
+/** What stands near the start of every LMDB file; the library ends the process over a file that is none. */
+const LMDB_MAGIC = 0xbeefc0de;
+const MAGIC_AT = 24;
+const LEAST_BYTES = 8192;
+
+function refuseOtherFiles(file: string): void {
+  const head = Buffer.alloc(MAGIC_AT + 4);
+  try {
+    const handle = openSync(file, 'r');
+    try {
+      readSync(handle, head, 0, head.length, 0);
+    } finally {
+      closeSync(handle);
+    }
+  } catch (cause) {
+    throw new AssayError('STORE_CORRUPT', `The index of names ${file} cannot be read: ${messageOf(cause)}`, {
+      cause,
+    });
+  }
+  if (head.readUInt32LE(MAGIC_AT) !== LMDB_MAGIC || statSync(file).size < LEAST_BYTES) {
+    throw new AssayError('STORE_CORRUPT', `${file} is not an index of names.`);
   }
 }
 

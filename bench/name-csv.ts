@@ -1,0 +1,5 @@
+/** The pairs of names and scores of the shared data, read as rows by column name. */
+import { parse } from 'csv-parse/sync';
+
+export const parseCsvRows = (text: string): readonly Record<string, string>[] =>
+  parse(text, { columns: true, bom: true });

@@ -1,0 +1,166 @@
+/** How right the matcher is, as figures: pairs with known answers, OFAC's own scores, real names written wrongly, ordinary names. */
+import { readFileSync } from 'node:fs';
+import { nameConfidence } from '../src/names/model.ts';
+import type { NameEntity, NameIndex } from '../src/names/name.ts';
+import { parseName } from '../src/names/parse.ts';
+import { parseCsvRows } from './name-csv.ts';
+import { seeded } from './name-lists.ts';
+
+export const confidenceOf = (a: string, b: string): number => nameConfidence(parseName(a), parseName(b));
+
+export interface PairQuality {
+  readonly pairs: number;
+  readonly f1: number;
+  readonly auc: number;
+  /** Pairs that scored 0.85 to 0.95, and the share of them that is right. */
+  readonly atNine: number;
+  readonly rightAtNine: number;
+}
+
+/** F1 at a confidence of 0.7, the area under the curve, and whether 0.9 means nine in ten. */
+export function pairQuality(path: string): PairQuality {
+  const pairs = parseCsvRows(readFileSync(path, 'utf8')).map((row) => ({
+    right: row.is_match === 'true',
+    score: confidenceOf(row.name1 ?? '', row.name2 ?? ''),
+  }));
+  const count = (test: (pair: (typeof pairs)[number]) => boolean): number => pairs.filter(test).length;
+  const hits = count((pair) => pair.right && pair.score >= 0.7);
+  const wrong = count((pair) => !pair.right && pair.score >= 0.7);
+  const missed = count((pair) => pair.right && pair.score < 0.7);
+  let above = 0;
+  for (const yes of pairs) {
+    for (const no of pairs) {
+      if (yes.right && !no.right) above += yes.score > no.score ? 1 : yes.score === no.score ? 0.5 : 0;
+    }
+  }
+  const yes = count((pair) => pair.right);
+  const nearNine = pairs.filter((pair) => pair.score >= 0.85 && pair.score <= 0.95);
+  return {
+    pairs: pairs.length,
+    f1: (2 * hits) / (2 * hits + wrong + missed),
+    auc: above / (yes * (pairs.length - yes)),
+    atNine: nearNine.length,
+    rightAtNine: nearNine.filter((pair) => pair.right).length / Math.max(1, nearNine.length),
+  };
+}
+
+/** Spearman's rank correlation of our confidence with the score that OFAC's own search gives. */
+export function ofacCorrelation(path: string, onlyReturned: boolean): number {
+  const rows = parseCsvRows(readFileSync(path, 'utf8')).filter(
+    (row) => !onlyReturned || Number(row.ofac_score) >= 0,
+  );
+  const ours = ranks(rows.map((row) => confidenceOf(row.query_name ?? '', row.result_name ?? '')));
+  const theirs = ranks(rows.map((row) => Number(row.ofac_score)));
+  const mean = (rows.length - 1) / 2;
+  let both = 0;
+  let a = 0;
+  let b = 0;
+  for (let at = 0; at < rows.length; at++) {
+    const x = (ours[at] as number) - mean;
+    const y = (theirs[at] as number) - mean;
+    both += x * y;
+    a += x * x;
+    b += y * y;
+  }
+  return both / Math.sqrt(a * b);
+}
+
+function ranks(values: readonly number[]): number[] {
+  const order = [...values.keys()].sort((a, b) => (values[a] as number) - (values[b] as number));
+  const out: number[] = [];
+  for (let from = 0; from < order.length; ) {
+    let to = from;
+    while (to < order.length && values[order[to] as number] === values[order[from] as number]) to++;
+    for (let at = from; at < to; at++) out[order[at] as number] = (from + to - 1) / 2;
+    from = to;
+  }
+  return out;
+}
+
+export type Change = 'none' | 'typo' | 'swapped' | 'dropped';
+
+export interface Recall {
+  readonly asked: number;
+  /** Share whose own entity comes first among those of its own list (or level with the first). */
+  readonly first: number;
+  /** Share whose own entity is among the matches at all. */
+  readonly found: number;
+  readonly missed: readonly string[];
+}
+
+/** Asks for primary names and strong aliases, changed in one way, and looks for the entity they are from. */
+export function recallOf(
+  index: NameIndex,
+  entities: readonly NameEntity[],
+  change: Change,
+  count: number,
+): Recall {
+  const random = seeded(7);
+  const names = entities.flatMap((entity) =>
+    entity.names
+      .filter((name) => !name.weak && fits(name.text, entity, change))
+      .map((name) => ({ entity, text: name.text })),
+  );
+  const chosen =
+    count >= names.length
+      ? names
+      : Array.from(
+          { length: count },
+          () => names[Math.floor(random() * names.length)] as (typeof names)[number],
+        );
+  let first = 0;
+  let found = 0;
+  const missed: string[] = [];
+  for (const { entity, text } of chosen) {
+    const asked = changed(text, change, random);
+    const ofList = index.match({ name: asked }, { limit: 300 }).filter((match) => match.list === entity.list);
+    const own = ofList.find((match) => match.entityId === entity.entityId);
+    if (own) found++;
+    if (own && own.score >= (ofList[0]?.score ?? 0)) first++;
+    else if (missed.length < 20) missed.push(`${asked} ← ${text}`);
+  }
+  return { asked: chosen.length, first: first / chosen.length, found: found / chosen.length, missed };
+}
+
+const wordsOf = (text: string): string[] =>
+  text
+    .replace(/,/g, ' ')
+    .split(/\s+/)
+    .filter((word) => word !== '');
+
+function fits(text: string, entity: NameEntity, change: Change): boolean {
+  const words = wordsOf(text);
+  if (change === 'none') return /\p{L}/u.test(text);
+  if (change === 'typo') return /[a-z]{4}/i.test(text);
+  if (entity.schema !== 'Person') return false;
+  return words.length >= (change === 'swapped' ? 2 : 3);
+}
+
+function changed(text: string, change: Change, random: () => number): string {
+  const words = wordsOf(text);
+  if (change === 'none') return text;
+  if (change === 'typo') return withTypo(text, random);
+  if (change === 'swapped') return [...words.slice(1), words[0]].join(' ');
+  words.splice(1 + Math.floor(random() * (words.length - 2)), 1);
+  return words.join(' ');
+}
+
+/** One letter replaced, left out, put in, or swapped with the next, in a word of four letters or more. */
+function withTypo(text: string, random: () => number): string {
+  const long = [...text.matchAll(/[a-z]{4,}/gi)];
+  const word = long[Math.floor(random() * long.length)] as RegExpExecArray;
+  const at = word.index + Math.floor(random() * (word[0].length - 1));
+  const letter = String.fromCharCode(97 + Math.floor(random() * 26));
+  const kind = Math.floor(random() * 4);
+  const [head, tail] = [text.slice(0, at), text.slice(at + 1)];
+  if (kind === 0) return head + letter + tail;
+  if (kind === 1) return head + tail;
+  if (kind === 2) return head + letter + text.slice(at);
+  return head + (text[at + 1] as string) + (text[at] as string) + text.slice(at + 2);
+}
+
+/** Share of names that meet somebody at `confidence`. */
+export function hitRate(index: NameIndex, names: readonly string[], confidence: number): number {
+  const hits = names.filter((name) => index.match({ name }, { limit: 1, threshold: confidence }).length > 0);
+  return hits.length / names.length;
+}

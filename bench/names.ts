@@ -1,0 +1,153 @@
+/**
+ * Name screening: how right it is (pairs with known answers, OFAC's own scores, real names written wrongly, ordinary names) and
+ * how fast with all real lists and with them repeated with variations to a million names. Run: node dist/bench/names.js [--million N]
+ */
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isoTime, systemClock } from '../src/base/clock.ts';
+import { projectRoot } from '../src/base/paths.ts';
+import { buildNameIndex } from '../src/names/index/build.ts';
+import { ENVIRONMENT_FILE } from '../src/names/index/format.ts';
+import { openNameIndex } from '../src/names/index/open.ts';
+import type { NameEntity, NameIndex } from '../src/names/name.ts';
+import { type BenchReport, type BenchRow, formatReport, report, row, saveReport } from './harness.ts';
+import { ordinaryNames, readRealNames, seeded } from './name-lists.ts';
+import { hitRate, ofacCorrelation, pairQuality, recallOf } from './name-quality.ts';
+
+const SELF = fileURLToPath(import.meta.url);
+const ORDINARY = 10_000;
+const RECALL_NAMES = 4_000;
+
+export interface NameBenchOptions {
+  /** Names of the large index. */
+  readonly million: number;
+}
+
+export async function benchNames(options: NameBenchOptions): Promise<BenchReport> {
+  const startedAt = isoTime(systemClock.now());
+  const shared = process.env.ASSAY_TEST_SHARED_DATA ?? join(projectRoot, '..', 'shared', 'data');
+  const file = (...parts: string[]): string => join(shared, ...parts);
+  const work = mkdtempSync(join(tmpdir(), 'assay-bench-names-'));
+  try {
+    const pairs = pairQuality(file('names', 'nomenklatura_pairs_dev.csv'));
+    const scores = file('names', 'ofac_search_scores.csv');
+    const rows: BenchRow[] = [
+      row('pairs: F1 at 0.7', pairs.f1, '', { atLeast: 0.84 }),
+      row('pairs: AUC', pairs.auc, '', { atLeast: 0.89 }),
+      row(`pairs: right of the ${pairs.atNine} at 0.85–0.95`, pairs.rightAtNine, '', { atLeast: 0.85 }),
+      row("rank correlation with OFAC's score", ofacCorrelation(scores, false), '', { atLeast: 0.8 }),
+      row('the same, of results it returned', ofacCorrelation(scores, true), ''),
+    ];
+    const entities = await readRealNames(file);
+    const real = await measureIndex('real lists', entities, join(work, 'real'), rows, 1_000);
+    const recall = (label: string, change: Parameters<typeof recallOf>[2], atLeast: number): void => {
+      const { first, found } = recallOf(real, entities, change, RECALL_NAMES);
+      rows.push(
+        row(`${label}: own entity first in its list`, first, '', { atLeast }),
+        row(`${label}: found`, found, ''),
+      );
+    };
+    recall('as listed', 'none', 0.999);
+    recall('one typo', 'typo', 0.97);
+    recall('swapped order', 'swapped', 0.97);
+    recall('dropped middle name', 'dropped', 0.97);
+    rows.push(
+      row('ordinary names that match at 0.85', hitRate(real, ordinaryNames(ORDINARY, 5), 0.85), '', {
+        atMost: 0.01,
+      }),
+    );
+    real.close();
+    const many = repeated(entities, options.million);
+    (await measureIndex('repeated', many, join(work, 'many'), rows, 300)).close();
+    const subject = {
+      pairs: pairs.pairs,
+      entities: entities.length,
+      names: real.meta.names,
+      repeatedNames: many.reduce((sum, entity) => sum + entity.names.length, 0),
+      ordinaryNames: ORDINARY,
+    };
+    return report('names', startedAt, subject, rows);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+async function measureIndex(
+  label: string,
+  entities: readonly NameEntity[],
+  folder: string,
+  rows: BenchRow[],
+  goal: number,
+): Promise<NameIndex> {
+  const seconds = (from: number): number => (systemClock.monotonic() - from) / 1000;
+  mkdirSync(folder);
+  let start = systemClock.monotonic();
+  await buildNameIndex(entities, folder, { clock: systemClock });
+  rows.push(row(`${label}: build`, seconds(start), 's'));
+  rows.push(
+    row(`${label}: index`, statSync(join(folder, ENVIRONMENT_FILE)).size / 2 ** 20, 'MB', { atMost: 600 }),
+  );
+  start = systemClock.monotonic();
+  const index = openNameIndex(folder);
+  index.match({ name: 'Ordinary Question' });
+  rows.push(row(`${label}: open to first answer`, seconds(start), 's', { atMost: 1 }));
+  // Half of the questions are ordinary names, half are real ones with a letter left out.
+  const listed = entities.flatMap((entity) => entity.names.map((name) => name.text));
+  const step = Math.max(1, Math.floor(listed.length / 1_000));
+  const asked = listed.filter((_, at) => at % step === 0).map((text) => text.slice(0, 3) + text.slice(4));
+  const names = [...asked, ...ordinaryNames(asked.length, 11)].map((name, at) => ({
+    name,
+    key: (at * 7919) % 10_007,
+  }));
+  names.sort((a, b) => a.key - b.key);
+  for (const { name } of names.slice(0, 300)) index.match({ name });
+  start = systemClock.monotonic();
+  for (const { name } of names) index.match({ name });
+  rows.push(
+    row(`${label}: names a second on a core`, names.length / seconds(start), '/s', { atLeast: goal }),
+  );
+  const times: number[] = [];
+  for (let at = 0; at + 50 <= names.length; at += 25) {
+    start = systemClock.monotonic();
+    for (const { name } of names.slice(at, at + 50)) index.match({ name });
+    times.push(seconds(start) * 1000);
+  }
+  times.sort((a, b) => a - b);
+  const p99 = times[Math.min(times.length - 1, Math.floor(times.length * 0.99))] ?? 0;
+  rows.push(row(`${label}: 50 names, p99`, p99, 'ms', { atMost: 120 }));
+  return index;
+}
+
+/** The same entities again and again, each time with letters of every name changed, until there are so many names. */
+function repeated(entities: readonly NameEntity[], names: number): NameEntity[] {
+  const random = seeded(3);
+  const out = [...entities];
+  let count = entities.reduce((sum, entity) => sum + entity.names.length, 0);
+  for (let round = 1; count < names; round++) {
+    for (const entity of entities) {
+      if (count >= names) break;
+      const varied = entity.names.map((name) => ({ ...name, text: vary(name.text, random) }));
+      out.push({ ...entity, entityId: `${entity.entityId}-${round}`, names: varied });
+      count += varied.length;
+    }
+  }
+  return out;
+}
+
+const VOWELS = 'aeiou';
+const vary = (text: string, random: () => number): string =>
+  text.replace(/[aeiou]/g, (vowel) =>
+    random() < 0.3 ? (VOWELS[Math.floor(random() * 5)] as string) : vowel,
+  );
+
+async function main(): Promise<void> {
+  const at = process.argv.indexOf('--million');
+  const bench = await benchNames({ million: at < 0 ? 1_000_000 : Number(process.argv[at + 1]) });
+  process.stdout.write(formatReport(bench));
+  process.stdout.write(`${saveReport(bench)}\n`);
+  if (!bench.met) process.exitCode = 1;
+}
+
+if (process.argv[1] === SELF) await main();

@@ -1,0 +1,160 @@
+/** The matcher's core: what each script and spelling becomes, what meets what, and the properties that hold for any two names. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isOneEdit } from '../../src/names/compare.ts';
+import { explainNames, judge, nameConfidence, weighEvidence } from '../../src/names/model.ts';
+import { parseName } from '../../src/names/parse.ts';
+
+const confidence = (a: string, b: string): number => nameConfidence(parseName(a), parseName(b));
+const words = (name: string): string[] => parseName(name).parts.map((part) => part.text);
+
+describe('scripts', () => {
+  it.each([
+    ['Владимир Путин', ['vladimir', 'putin']],
+    ['习近平', ['xi', 'jin', 'ping']],
+    ['ნიკა გვარამია', ['nika', 'gvaramia']],
+    ['Բարակ Օբամա', ['barak', 'obama']],
+    ['Αλέξης Τσίπρας', ['alexis', 'tsipras']],
+    ['Recep Tayyip ERDOĞAN', ['recep', 'tayyip', 'erdogan']],
+    ['Łukasz Müller-Straße', ['lukasz', 'muller', 'strasse']],
+  ])('%s in Latin letters', (name, latin) => {
+    expect(words(name)).toEqual(latin);
+  });
+
+  it.each([
+    ['Владимир Путин', 'Vladimir Putin'],
+    ['فلاديمير بوتين', 'Vladimir Putin'],
+    ['贝拉克·奥巴马', 'Barack Obama'],
+    ['习近平', 'Xi Jinping'],
+    ['ბარაკ ობამა', 'Barack Obama'],
+    ['Володимир Зеленський', 'Volodymyr Zelenskyy'],
+    ['नरेन्द्र मोदी', 'Narendra Modi'],
+  ])('%s is found as %s', (a, b) => {
+    expect(confidence(a, b)).toBeGreaterThanOrEqual(0.7);
+  });
+
+  it('does not take two names of Arabic letters for one', () => {
+    expect(confidence('باراك أوباما', 'محمد بن سلمان آل سعود')).toBeLessThan(0.3);
+  });
+});
+
+describe('parts', () => {
+  it.each([
+    ['JSCARGUMENT', 'JSC Argument'],
+    ['SiemensAG', 'Siemens AG'],
+    ['OOO Oboronnye Initsiativy', 'Oboronnye Initsiativy GmbH'],
+    ['Microsoft Corp.', 'Microsoft Corporation'],
+    ['AlisherUsmanov', 'Alisher Usmanov'],
+    ['Nikolai Plat Ono Vich Patrushev', 'Nikolai Platonovich Patrushev'],
+    ["'Abd al-Rahman al-Nuristani", 'Abdurrahman Nooristani'],
+    ['Dr. William Gates', 'Bill Gates'],
+    ['Brigade Forty-four', 'Brigade 44'],
+    ['Ig0r Sech1n', 'Igor Sechin'],
+  ])('%s meets %s', (a, b) => {
+    expect(confidence(a, b)).toBeGreaterThanOrEqual(0.7);
+  });
+
+  it.each([
+    ['Boris Abramovich', 'Roman Abramovich'],
+    ['Saudi Arabian Gas Company', 'Saudi Arabian Oil Company'],
+    ['Victory 3', 'Victory 4'],
+    ['Lady Leila', 'Lady Rania'],
+    ['Anna Schmidt', 'Peter Schmidt'],
+  ])('%s does not meet %s', (a, b) => {
+    expect(confidence(a, b)).toBeLessThan(0.7);
+  });
+
+  it('counts a dropped middle name less than a contradicting one', () => {
+    const full = 'Sergey Viktorovich Lavrov';
+    expect(confidence('Sergey Lavrov', full)).toBeGreaterThan(confidence('Sergey Ivanovich Lavrov', full));
+  });
+
+  it('knows one edit from two', () => {
+    expect(isOneEdit('putin', 'putni')).toBe(true);
+    expect(isOneEdit('putin', 'puttin')).toBe(true);
+    expect(isOneEdit('putin', 'pyton')).toBe(false);
+    expect(isOneEdit('putin', 'putin')).toBe(false);
+  });
+});
+
+describe('evidence', () => {
+  const listed = { birthDates: ['1952-10-07'], countries: ['RU'], schema: 'Person', weak: false };
+  const shift = (query: object): number => weighEvidence({ name: 'x', ...query }, listed).shift;
+
+  it('raises and lowers', () => {
+    expect(shift({ birthDate: '1952-10-07' })).toBeGreaterThan(shift({ birthDate: '1952' }));
+    expect(shift({ birthDate: '1952' })).toBeGreaterThan(0);
+    expect(shift({ birthDate: '1970-01-01' })).toBeLessThan(0);
+    expect(shift({ countries: ['ru'] })).toBeGreaterThan(0);
+    expect(shift({ countries: ['DE'] })).toBeLessThan(0);
+    expect(shift({ schema: 'Vessel' })).toBeLessThan(0);
+    expect(shift({})).toBe(0);
+  });
+
+  it('tells of each part', () => {
+    const [asked, found] = [parseName('Volodimir Puttin X'), parseName('Putin, Vladimir')];
+    const reasons = explainNames(asked, found, judge(asked, found));
+    expect(reasons.map(({ kind, asked: a, listed: b }) => [kind, a, b])).toEqual([
+      ['nickname', 'volodimir', 'vladimir'],
+      ['phonetic', 'puttin', 'putin'],
+      ['missing', 'x', null],
+      ['order', null, null],
+    ]);
+  });
+});
+
+describe('any two names', () => {
+  const word = fc.constantFrom(
+    'ivan',
+    'petrov',
+    'al',
+    'bin',
+    'llc',
+    'bank',
+    '3',
+    'iii',
+    'j',
+    'mohamed',
+    'kim',
+    'Петр',
+    '李',
+    'محمد',
+    'o’neil',
+    'abdul',
+    'van',
+    'der',
+    'ali',
+  );
+  const name = fc.oneof(
+    fc.string({ maxLength: 40, unit: 'grapheme' }),
+    fc.array(word, { maxLength: 6 }).map((all) => all.join(' ')),
+  );
+
+  it('score within bounds, and the same both ways round', () => {
+    fc.assert(
+      fc.property(name, name, (a, b) => {
+        const there = confidence(a, b);
+        expect(there).toBeGreaterThanOrEqual(0);
+        expect(there).toBeLessThanOrEqual(1);
+        expect(confidence(b, a)).toBeCloseTo(there, 2);
+      }),
+      { numRuns: 600, seed: 5 },
+    );
+  });
+
+  it('are the same when they are', () => {
+    fc.assert(
+      fc.property(name, (a) => {
+        fc.pre(parseName(a).parts.length > 0);
+        expect(confidence(a, a)).toBe(1);
+      }),
+      { numRuns: 600, seed: 5 },
+    );
+  });
+
+  it('of any length are taken apart in bounds', () => {
+    expect(parseName('a b '.repeat(5_000)).parts.length).toBeLessThanOrEqual(24);
+    expect(parseName('x'.repeat(50_000)).parts[0]?.text.length).toBeLessThanOrEqual(40);
+    expect(parseName('…!?').parts).toEqual([]);
+  });
+});

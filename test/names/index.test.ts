@@ -1,0 +1,149 @@
+/** The index of names: the same answers whatever the order of lists, filters that change no score, and the real lists found again. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ordinaryNames, readParties } from '../../bench/name-lists.ts';
+import { hitRate, ofacCorrelation, pairQuality, recallOf } from '../../bench/name-quality.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { AssayError } from '../../src/base/errors.ts';
+import { buildNameIndex } from '../../src/names/index/build.ts';
+import { openNameIndex } from '../../src/names/index/open.ts';
+import type { NameEntity, NameIndex } from '../../src/names/name.ts';
+import { ofacReader } from '../../src/sources/ofac/read.ts';
+import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
+
+const clock: Clock = { now: () => Date.parse('2026-11-21T12:00:00Z'), monotonic: () => 0 };
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'assay-names-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function indexOf(name: string, entities: readonly NameEntity[]): Promise<NameIndex> {
+  const path = join(folder, name);
+  mkdirSync(path);
+  await buildNameIndex(entities, path, { clock });
+  return openNameIndex(path);
+}
+
+const entity = (entityId: string, names: readonly string[], more: Partial<NameEntity> = {}): NameEntity => ({
+  entityId,
+  list: 'OFAC_SDN',
+  listType: 'sanctions',
+  schema: 'Person',
+  names: names.map((text, at) => ({ text, kind: at === 0 ? 'primary' : 'alias', weak: false, script: null })),
+  birthDates: [],
+  countries: [],
+  programs: [],
+  listedAt: null,
+  delistedAt: null,
+  sourceUrl: null,
+  ...more,
+});
+
+const PEOPLE = [
+  entity('1', ['Putin, Vladimir Vladimirovich', 'Путин Владимир'], {
+    birthDates: ['1952-10-07'],
+    countries: ['RU'],
+  }),
+  entity('2', ['Maduro Moros, Nicolás'], { birthDates: ['1962-11-23'], countries: ['VE'] }),
+  entity('3', ['JSC Argument'], { schema: 'Organization' }),
+  entity('4', ['Vanderbilt Shipping LLC'], { schema: 'Organization', list: 'EU' }),
+  entity('5', ['Ivan Petrov'], { listType: 'pep', list: 'opensanctions' }),
+];
+
+describe('an index of names', () => {
+  it('finds through scripts, slips, glue and order, and explains', async () => {
+    const index = await indexOf('small', PEOPLE);
+    const first = (name: string): string | undefined => index.match({ name })[0]?.entityId;
+    expect(
+      ['Владимир Путин', 'Vladmir Putin', 'Maduro Nicolas Moros', 'JSCARGUMENT', 'van der bilt shipping'].map(
+        first,
+      ),
+    ).toEqual(['1', '1', '2', '3', '4']);
+    expect(first('Gertrude Ordinary')).toBeUndefined();
+    const [match] = index.match({ name: 'Ivan Petrov' });
+    expect(match).toMatchObject({
+      score: 1,
+      listType: 'pep',
+      primaryName: 'Ivan Petrov',
+      matchedName: 'Ivan Petrov',
+    });
+    expect(match?.explanation.map((reason) => reason.kind)).toEqual(['exact', 'exact']);
+    expect(index.match({ name: '!!!' })).toEqual([]);
+    index.close();
+  });
+
+  it('answers the same whatever the order of the entities and of the questions', async () => {
+    const [one, other] = [await indexOf('there', PEOPLE), await indexOf('back', [...PEOPLE].reverse())];
+    expect(one.meta.version).toBe(other.meta.version);
+    const asked = ['Vladimir Putin', 'Ivan Petrov', 'Nicolas Maduro'];
+    const answers = asked.map((name) => one.match({ name }));
+    expect(
+      [...asked]
+        .reverse()
+        .map((name) => other.match({ name }))
+        .reverse(),
+    ).toEqual(answers);
+    one.close();
+    other.close();
+  });
+
+  it('changes no score by threshold or limit, and lets evidence speak', async () => {
+    const index = await indexOf('filters', PEOPLE);
+    const name = 'Vladimir Putin';
+    const all = index.match({ name }, { threshold: 0 });
+    for (const threshold of [0.1, 0.5, 0.8]) {
+      expect(index.match({ name }, { threshold })).toEqual(all.filter((match) => match.score >= threshold));
+    }
+    expect(index.match({ name }, { threshold: 0, limit: 1 })).toEqual(all.slice(0, 1));
+    const scoreOf = (birthDate: string): number =>
+      index.match({ name, birthDate }, { threshold: 0 })[0]?.score ?? 0;
+    expect(scoreOf('1952-10-07')).toBeGreaterThan(all[0]?.score ?? 1);
+    expect(scoreOf('1999-01-01')).toBeLessThan(all[0]?.score ?? 0);
+    index.close();
+  });
+
+  it('of nothing answers nothing, and a file that is none is refused', async () => {
+    const empty = await indexOf('empty', []);
+    expect(empty.match({ name: 'Anybody' })).toEqual([]);
+    empty.close();
+    const broken = join(folder, 'broken');
+    mkdirSync(broken);
+    writeFileSync(join(broken, 'names.mdb'), 'not an index');
+    expect(() => openNameIndex(broken)).toThrow(AssayError);
+  });
+});
+
+describeWithSharedData('pairs with known answers', () => {
+  it('are told apart as well as demanded', () => {
+    const quality = pairQuality(sharedData('names', 'nomenklatura_pairs_dev.csv'));
+    expect(quality.f1).toBeGreaterThanOrEqual(0.84);
+    expect(quality.auc).toBeGreaterThanOrEqual(0.89);
+    expect(quality.rightAtNine).toBeGreaterThanOrEqual(0.85);
+  });
+
+  it("rank as OFAC's own search ranks what it returns, in the main", () => {
+    expect(ofacCorrelation(sharedData('names', 'ofac_search_scores.csv'), true)).toBeGreaterThanOrEqual(0.65);
+  });
+});
+
+describeWithSharedData('the whole list of OFAC', () => {
+  let index: NameIndex;
+  let parties: NameEntity[];
+  beforeAll(async () => {
+    parties = await readParties(ofacReader, sharedData('ofac', 'sdn_advanced_2025-03-21.xml.gz'));
+    index = await indexOf('ofac', parties);
+  }, 120_000);
+  afterAll(() => index.close());
+
+  it('finds names as listed, and swapped', () => {
+    expect(recallOf(index, parties, 'none', 600).first).toBeGreaterThanOrEqual(0.999);
+    expect(recallOf(index, parties, 'swapped', 400).first).toBeGreaterThanOrEqual(0.97);
+  }, 120_000);
+
+  it('lets ordinary names pass', () => {
+    expect(hitRate(index, ordinaryNames(800, 5), 0.85)).toBeLessThanOrEqual(0.01);
+  }, 120_000);
+});
