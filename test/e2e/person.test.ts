@@ -182,6 +182,26 @@ describe('a person', () => {
     expect((await ask('GET', `/entity/${LAZARUS}`, { key: apiKey })).status).toBe(401);
   });
 
+  it('who logs in keeps nobody waiting for an oracle answer', { timeout: 60_000 }, async () => {
+    let done = 0;
+    const logins = Array.from({ length: 4 }, () =>
+      ask('POST', '/auth/login', { body: { email: EMAIL, password: PASSWORD } }).then((login) => {
+        secrets.push(login.cookie.slice('assay_session='.length));
+        done++;
+        return login.status;
+      }),
+    );
+    let answers = 0;
+    while (done < logins.length && answers < 50) {
+      const oracle = await ask('GET', `/oracle/address/ETH/${LAZARUS}`, { key: server.firstKey });
+      expect(oracle.status).toBe(200);
+      if (done < logins.length) answers++;
+    }
+    expect(await Promise.all(logins)).toEqual([200, 200, 200, 200]);
+    // Four derivations of a fifth of a second each on one thread; were it this one, at most one answer would come between two.
+    expect(answers).toBeGreaterThan(5);
+  });
+
   it('gets a new password by mail, which ends the sessions before it', { timeout: 60_000 }, async () => {
     const { cookie } = await ask('POST', '/auth/login', { body: { email: EMAIL, password: PASSWORD } });
     await ask('POST', '/auth/password/forgot', { body: { email: EMAIL } });
