@@ -91,7 +91,7 @@ export function openClearedStore(
           const count = matches.getKeysCount({ start: prefixOf(accountId), end: `${prefixOf(accountId)}~` });
           if (count >= LIMITS.clearedMatchesMax) return false;
         }
-        matches.put(key, record);
+        matches.putSync(key, record);
         return true;
       });
       if (stored) return record;
@@ -113,7 +113,7 @@ export function openClearedStore(
       const key = prefixOf(accountId) + id;
       const removed = await matches.transaction(() => {
         const known = matches.get(key);
-        if (known !== undefined) matches.remove(key);
+        if (known !== undefined) matches.removeSync(key);
         return known;
       });
       if (removed !== undefined) return removed;
