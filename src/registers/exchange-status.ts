@@ -295,6 +295,9 @@ function registrationAnswer(one: SubjectRegistration): RegistrationAnswer {
   };
 }
 
+/** Registers whose authority is that of the firm's own seat; others warn of firms, or list them, wherever they sit. */
+const HOME_REGISTERS: ReadonlySet<string> = new Set(['esma-casp', 'esma-emt', 'esma-art']);
+
 /** What is in force first, then by country, then by name. */
 const STANDING: Readonly<Record<RegistrationStatus, number>> = {
   WARNING: 0,
@@ -330,12 +333,22 @@ function statusOf(
     scope === null || registerCovers(jurisdiction, scope);
   const read = new Set(directory.checked.map((register) => register.id));
   const restricted = identity?.restrictions ?? null;
-  const details = registrations.flatMap((one) => (one.from === 'file' ? [one.details] : []));
+  const details = registrations.flatMap((one) =>
+    one.from === 'file'
+      ? [{ ...one.details, home: HOME_REGISTERS.has(one.register) ? one.details.jurisdiction : null }]
+      : [],
+  );
   const known = new Map(
     (identity?.legalEntities ?? []).map((entity) => [entity.lei ?? entity.name, entity] as const),
   );
-  for (const { legalName, lei, jurisdiction } of details) {
-    known.set(lei ?? legalName, { name: legalName, lei, jurisdiction, verified: true });
+  for (const { legalName, lei, home } of details) {
+    const key = lei ?? legalName;
+    known.set(key, {
+      name: legalName,
+      lei,
+      jurisdiction: home ?? known.get(key)?.jurisdiction ?? null,
+      verified: true,
+    });
   }
   return {
     exchange: name,
@@ -344,7 +357,8 @@ function statusOf(
     aliases: identity?.aliases ?? [...new Set(details.flatMap((one) => one.tradeNames))],
     legalEntities: [...known.values()],
     domains: identity?.domains ?? [...new Set(details.flatMap((one) => one.domains))],
-    homeJurisdiction: identity === null ? (details[0]?.jurisdiction ?? null) : identity.homeJurisdiction,
+    homeJurisdiction:
+      identity === null ? (details.find((one) => one.home)?.home ?? null) : identity.homeJurisdiction,
     jurisdiction: scope?.code ?? null,
     registrations: answers,
     totalRegistrations: answers.length,

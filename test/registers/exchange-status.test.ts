@@ -203,6 +203,8 @@ describe('looking an exchange up', () => {
       ]);
       // A warning about the site of the exchange itself is about the exchange.
       expect(other.statuses.answer('MEXC', 'IT').registrations).toMatchObject([{ status: 'WARNING' }]);
+      // Whoever warns of a firm is not the authority of its seat.
+      expect(other.statuses.answer('MEXC', 'IT').legalEntities).toMatchObject([{ jurisdiction: null }]);
     } finally {
       other.close();
     }
