@@ -7,12 +7,13 @@ import { type Access, createAccess } from './accounts/access.ts';
 import { type Actor, auditBookings, auditKeys } from './accounts/audit.ts';
 import { createMailer } from './accounts/mail.ts';
 import { isoTime, systemClock } from './base/clock.ts';
+import { ensureDataFolder } from './base/data-folder.ts';
 import { createLogger } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemRandom } from './base/random.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
 import type { Parts, Served } from './cli/parts.ts';
-import type { Config } from './config.ts';
+import { type Config, SETTINGS } from './config.ts';
 import { openTransferStore, type TransferStore } from './graph/store.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { Readiness, UseCases } from './http/ports.ts';
@@ -63,6 +64,7 @@ export function openParts(config: Config, version: string): Parts {
   const log = createLogger({ level: config.logLevel });
   const clock = systemClock;
   const { dataDir } = config;
+  ensureDataFolder(dataDir, SETTINGS.dataDir.variable);
   const snapshotsFolder = snapshotsFolderOf(dataDir);
   const closers: (() => Promise<void> | void)[] = [];
 
@@ -340,11 +342,13 @@ function readinessOf(labels: SnapshotSet, freshness: ListFreshness, config: Conf
       labels: meta.real.labels,
       syntheticLabels: meta.synthetic.labels,
     },
-    lists: groups.map(({ group, publishedAt, checkedAt, fresh }) => ({
-      list: group,
-      publishedAt,
-      checkedAt,
-      stale: !fresh,
-    })),
+    lists: groups.flatMap(({ lists, fresh }) =>
+      lists.map((list) => ({
+        list,
+        publishedAt: freshness.lists[list]?.publishedAt ?? null,
+        checkedAt: freshness.lists[list]?.checkedAt ?? null,
+        stale: !fresh,
+      })),
+    ),
   };
 }

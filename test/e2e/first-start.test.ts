@@ -48,9 +48,17 @@ describe('the first start', () => {
     const health = await fetch(`${server.url}/health`);
     expect(await health.json()).toMatchObject({ success: true, status: 'ok' });
     const ready = (await (await fetch(`${server.url}/ready`)).json()) as {
-      data: { lists: { stale: boolean }[] };
+      data: { lists: { list: string; stale: boolean }[] };
     };
-    expect(ready.data.lists.map((list) => list.stale)).toEqual([true, true, true, true, true]);
+    expect(ready.data.lists.map((list) => list.list)).toEqual([
+      'OFAC_SDN',
+      'OFAC_CONS',
+      'EU',
+      'UN',
+      'UK',
+      'CH',
+    ]);
+    expect(ready.data.lists.every((list) => list.stale)).toBe(true);
   });
 
   it('keys made and revoked beside the running server count at once', async () => {
@@ -179,6 +187,13 @@ describe('bulk', () => {
       { address: 'nonsense', error: expect.stringContaining('address') },
       { address: LAZARUS.toLowerCase(), sanctioned: true },
     ]);
+  });
+
+  it('a reader that leaves early is no error', async () => {
+    const input = `${BINANCE}\n`.repeat(200_000);
+    const outcome = await world.run(['bulk', '--chain', 'ETH'], { input, readerLeavesAfter: 1 });
+    expect(outcome.err).not.toContain('EPIPE');
+    expect(outcome.code).toBe(0);
   });
 });
 
