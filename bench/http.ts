@@ -14,7 +14,7 @@ import { silentLogger } from '../src/base/log.ts';
 import { projectRoot } from '../src/base/paths.ts';
 import { seededUint32 } from '../src/base/random.ts';
 import { formatAddressKey } from '../src/chains/address/parse.ts';
-import type { ChainId } from '../src/chains/registry.ts';
+import { type ChainId, isEvm } from '../src/chains/registry.ts';
 import { buildSnapshot } from '../src/labels/index/build.ts';
 import { currentSnapshot } from '../src/labels/index/folder.ts';
 import type { SnapshotMeta } from '../src/labels/index/reader.ts';
@@ -52,6 +52,8 @@ export interface HttpBenchOptions {
   readonly rounds: number;
   /** Measures the bare B-tree loop as well, which takes longer than all the rest. */
   readonly bare: boolean;
+  /** Which addresses are asked for: EVM ones, as callers before a transaction have them, or all chains as the TagPacks mix them (95 % Bitcoin). */
+  readonly mix: 'evm' | 'tagpacks';
   /** A folder whose `snapshots` hold an index of that count and seed already; built and removed where absent. */
   readonly folder?: string;
 }
@@ -121,14 +123,16 @@ interface Address {
 }
 
 /** Labelled addresses spread over the index, each followed by one of the same form that is not labelled, in random order. */
-async function sampleAddresses({ count, seed, addresses }: HttpBenchOptions): Promise<Address[]> {
+async function sampleAddresses({ count, seed, addresses, mix }: HttpBenchOptions): Promise<Address[]> {
   const half = Math.ceil(addresses / 2);
-  const every = Math.max(1, Math.floor((count * 0.8) / half));
+  // One address in fifteen is an EVM one: of these, each is taken.
+  const every = mix === 'evm' ? 1 : Math.max(1, Math.floor((count * 0.8) / half));
   const next = seededUint32(seed + 7);
   const found: Address[] = [];
   let label = 0;
   let last = '';
   await synthesise({ count, seed }, loadSynthProfile(), (key, length, chain) => {
+    if (mix === 'evm' && !isEvm(chain)) return;
     if (label++ % every !== 0 || found.length >= half * 2) return;
     const labelled = key.slice(0, length);
     const text = formatAddressKey(labelled, chain);
@@ -138,6 +142,11 @@ async function sampleAddresses({ count, seed, addresses }: HttpBenchOptions): Pr
     for (let at = 2; at < Math.min(length, 18); at++) unlabelled[at] = next() >>> 11;
     found.push({ chain, text: shown(text) }, { chain, text: shown(formatAddressKey(unlabelled, chain)) });
   });
+  // The index holds fewer labelled EVM addresses than half of a million: unlabelled ones make up the number.
+  while (mix === 'evm' && found.length < addresses) {
+    const key = Uint8Array.from({ length: 22 }, (_, at) => (at < 2 ? 1 : next() >>> 11));
+    found.push({ chain: 'ETH', text: shown(formatAddressKey(key, 'ETH')) });
+  }
   for (let index = found.length - 1; index > 0; index--) {
     const other = next() % (index + 1);
     [found[index], found[other]] = [found[other]!, found[index]!];
@@ -434,12 +443,13 @@ export async function benchHttp(options: HttpBenchOptions): Promise<BenchReport>
       'synthetic labels': meta.synthetic.labels,
       'real labels': meta.real.labels,
       'distinct addresses': new Set(addresses.map(({ chain, text }) => `${chain}/${text}`)).size,
+      mix: options.mix,
       keys: options.keys,
       seed: options.seed,
       'bytes of an answer': Buffer.byteLength(answer.body),
       'load generator': 'wrk, one thread, on the same cores',
     };
-    return report('http', startedAt, subject, rows);
+    return report(options.mix === 'evm' ? 'http' : `http-${options.mix}`, startedAt, subject, rows);
   } finally {
     await server.stop();
     rmSync(state, { recursive: true, force: true });
@@ -463,6 +473,7 @@ async function main(): Promise<void> {
     seconds: argument('--seconds', 10),
     rounds: argument('--rounds', 3),
     bare: !process.argv.includes('--no-bare'),
+    mix: process.argv.includes('--tagpacks') ? 'tagpacks' : 'evm',
     ...(folder === undefined ? {} : { folder }),
   });
   process.stdout.write(formatReport(bench));

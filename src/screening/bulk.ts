@@ -221,6 +221,13 @@ export interface BulkQueryOptions {
   readonly scan?: boolean;
 }
 
+function isSameText(bytes: Uint8Array, a: Range, b: Range): boolean {
+  const length = a.end - a.start;
+  if (length !== b.end - b.start) return false;
+  for (let at = 0; at < length; at++) if (bytes[a.start + at] !== bytes[b.start + at]) return false;
+  return true;
+}
+
 /** The bulk query of one thread. Throws INVALID_JSON, INVALID_REQUEST, UNKNOWN_CHAIN for the chain beside the addresses. */
 export function createBulk(deps: LabelDeps, { scan = true }: BulkQueryOptions = {}): BulkQuery {
   const contextNow = createLabelContext(deps);
@@ -264,19 +271,24 @@ export function createBulk(deps: LabelDeps, { scan = true }: BulkQueryOptions = 
     const textOf = ({ start, end }: Range): string | null =>
       start === -1 ? null : bytes.toString('latin1', start, end);
     const shared = sharedChain(textOf(shape.chain));
-    let lastText: string | null = null;
+    // Items mostly name one chain over and over: its bytes are compared, and only a new one is made a text.
+    let lastRange: Range | null = null;
     let last: ChainId | AssayError = shared;
     for (let index = 0; index < shape.count; index++) {
       const item = items[index] as BulkItem;
       const address = shape.addresses[index] as Range;
       item.start = address.start;
       item.end = address.end;
-      const text = textOf(shape.chains[index] as Range);
-      if (text !== null && text !== lastText) {
-        lastText = text;
-        last = chainOf(text);
+      const range = shape.chains[index] as Range;
+      if (range.start === -1) {
+        item.chain = shared;
+        continue;
       }
-      item.chain = text === null ? shared : last;
+      if (lastRange === null || !isSameText(bytes, range, lastRange)) {
+        lastRange = range;
+        last = chainOf(textOf(range) as string);
+      }
+      item.chain = last;
     }
   }
 
