@@ -38,6 +38,8 @@ export const TEMPLATE_WORDS = 4;
 export const SCOPE_EVM = 0;
 
 export const ENVIRONMENT_FILE = 'labels.mdb';
+/** How many bytes the environment had when it was finished: a map of a file cut short ends the process, not the call. */
+export const SIZE_FILE = 'labels.size';
 
 export const VALUE_KEYS = {
   meta: Buffer.from('meta'),

@@ -1,4 +1,5 @@
 /** An open snapshot: the look-up over views of the memory map. Every answer is copied out of it; no view leaves this file. */
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
@@ -19,6 +20,7 @@ import {
   SANCTIONED,
   SANCTIONED_SOMEWHERE,
   SCOPE_EVM,
+  SIZE_FILE,
   type StoredMeta,
   TEMPLATE,
   TEMPLATE_WORDS,
@@ -71,6 +73,7 @@ export function openSnapshotClosable(path: string): OpenedSnapshot {
 /** Opens the environment of a snapshot and takes its four values. */
 export function openViews(path: string): { environment: RootDatabase; views: SnapshotViews } {
   const file = join(path, ENVIRONMENT_FILE);
+  requireWhole(path, file);
   return withOpeningLock(path, () => {
     let environment: RootDatabase;
     try {
@@ -96,6 +99,22 @@ export function openViews(path: string): { environment: RootDatabase; views: Sna
       throw error;
     }
   });
+}
+
+/** Throws STORE_CORRUPT where the file is missing, or shorter than it was when it was finished (if that was written down). */
+function requireWhole(path: string, file: string): void {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  let finished = 0;
+  try {
+    finished = Number(readFileSync(join(path, SIZE_FILE), 'utf8'));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
+  }
+  if (size > 0 && size >= finished) return;
+  throw new AssayError(
+    'STORE_CORRUPT',
+    `The label snapshot ${file} is missing or cut short. 'assay index build --force' builds it anew.`,
+  );
 }
 
 function readViews(environment: RootDatabase, file: string): SnapshotViews {

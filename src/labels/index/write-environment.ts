@@ -1,8 +1,9 @@
 /** Writes the values of a snapshot into a fresh LMDB environment and makes it durable. */
-import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeJsonAtomically } from '../../base/atomic-file.ts';
 import { openEnvironment } from '../../base/lmdb.ts';
-import { ENVIRONMENT_FILE, type StoredMeta, VALUE_KEYS } from './format.ts';
+import { ENVIRONMENT_FILE, SIZE_FILE, type StoredMeta, VALUE_KEYS } from './format.ts';
 import { syncFolder } from './segment.ts';
 
 /** Room for LMDB's own pages beside the values. */
@@ -46,6 +47,7 @@ export async function writeEnvironment(
   } finally {
     closeSync(file);
   }
+  writeJsonAtomically(join(folder, SIZE_FILE), statSync(path).size);
   syncFolder(folder);
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -230,6 +230,18 @@ describe('a snapshot', () => {
     // In place: the environment is still mapped, as a damaged disk would have it.
     writeFileSync(file, bytes, { flag: 'r+' });
     expect((await verifySnapshot(path)).faults.join(' ')).toMatch(/checksum/);
+  });
+
+  it.each([0, 4096, 8192])('cut to %i bytes is refused with a sentence, not a crash', async (bytes) => {
+    await open([{ key: key(1, 20), template: template('One') }]);
+    const path = currentSnapshot(join(folder.path, 'snapshots')) as string;
+    truncateSync(join(path, 'labels.mdb'), bytes);
+    expect(() => openSnapshot(path)).toThrow(
+      expect.objectContaining({
+        code: 'STORE_CORRUPT',
+        message: expect.stringContaining('index build --force'),
+      }),
+    );
   });
 
   it('refuses a build of nothing and a segment that was damaged', async () => {
