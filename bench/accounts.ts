@@ -17,7 +17,7 @@ import { silentLogger } from '../src/base/log.ts';
 import { seededUint32, systemRandom } from '../src/base/random.ts';
 import { createHttpApp } from '../src/http/http-app.ts';
 import type { UseCases } from '../src/http/ports.ts';
-import { type BenchReport, formatReport, report, row, saveReport } from './harness.ts';
+import { argument, type BenchReport, formatReport, report, row, saveReport } from './harness.ts';
 
 export interface AccountsBenchOptions {
   readonly accounts: number;
@@ -296,11 +296,6 @@ export async function benchAccounts(
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function argument(name: string, fallback: number): number {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? fallback : Number(process.argv[at + 1]);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -24,7 +24,7 @@ import { loadSourceTable } from '../src/labels/source-table.ts';
 import { loadPolicy } from '../src/risk/policy.ts';
 import { createBulk } from '../src/screening/bulk.ts';
 import { runBulkFile } from '../src/screening/bulk-file.ts';
-import { type BenchReport, formatReport, report, row, saveReport } from './harness.ts';
+import { argument, type BenchReport, formatReport, report, row, saveReport } from './harness.ts';
 
 export interface BulkBenchOptions {
   /** Synthetic labels of the index, and keys of the B-tree. */
@@ -240,11 +240,6 @@ export async function benchBulk(options: BulkBenchOptions = BULK_BENCH_DEFAULTS)
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function argument(name: string, fallback: number): number {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? fallback : Number(process.argv[at + 1]);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

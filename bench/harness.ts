@@ -175,3 +175,9 @@ export function runChild<T>(
     });
   });
 }
+
+/** A number given on the command line as `--name N`, or what stands in its place. */
+export function argument(name: string, fallback: number): number {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? fallback : Number(process.argv[at + 1]);
+}

@@ -23,6 +23,7 @@ import { loadSynthProfile, synthesise, synthSegment } from '../src/labels/index/
 import { primaryOrder } from '../src/labels/primary.ts';
 import { loadSourceTable } from '../src/labels/source-table.ts';
 import {
+  argument,
   type BenchReport,
   type BenchRow,
   formatReport,
@@ -455,11 +456,6 @@ export async function benchHttp(options: HttpBenchOptions): Promise<BenchReport>
     rmSync(state, { recursive: true, force: true });
     if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function argument(name: string, fallback: number): number {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? fallback : Number(process.argv[at + 1]);
 }
 
 async function main(): Promise<void> {

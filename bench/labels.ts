@@ -25,7 +25,7 @@ import type { LabelScope, LabelTemplate } from '../src/labels/label.ts';
 import { primaryOrder } from '../src/labels/primary.ts';
 import { loadSourceTable } from '../src/labels/source-table.ts';
 import type { Category, ThreatLevel } from '../src/labels/taxonomy.ts';
-import { type BenchReport, formatReport, report, row, runChild, saveReport } from './harness.ts';
+import { argument, type BenchReport, formatReport, report, row, runChild, saveReport } from './harness.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 
@@ -417,11 +417,6 @@ function radixPass(
   const sorted = new Uint32Array(order.length);
   for (const record of order) sorted[counts[digit(record)]!++] = record;
   return sorted;
-}
-
-function argument(name: string, fallback: number): number {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? fallback : Number(process.argv[at + 1]);
 }
 
 async function main(): Promise<void> {

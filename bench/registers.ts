@@ -15,7 +15,15 @@ import { loadExchanges, loadRegisterFacts } from '../src/registers/catalogue.ts'
 import { createExchangeStatuses } from '../src/registers/exchange-status.ts';
 import { importRegisters } from '../src/registers/import.ts';
 import { openRegisterStore, type RegisterStore } from '../src/registers/store.ts';
-import { type BenchReport, type BenchRow, formatReport, report, row, saveReport } from './harness.ts';
+import {
+  argument,
+  type BenchReport,
+  type BenchRow,
+  formatReport,
+  report,
+  row,
+  saveReport,
+} from './harness.ts';
 import type { PacedClientResult, PacedClientSettings } from './http-paced-client.ts';
 import type { RegisterServerReady } from './registers-server.ts';
 
@@ -167,11 +175,6 @@ export async function benchRegisters(options: Partial<RegisterBenchOptions> = {}
     for (const child of children) child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function argument(name: string, fallback: number): number {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? fallback : Number(process.argv[at + 1]);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
