@@ -4,21 +4,12 @@ import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { parseChainId } from '../chains/registry.ts';
 import { runBulkFile } from '../screening/bulk-file.ts';
-import type { Terminal } from './context.ts';
+import { type Terminal, wholeNumber } from './context.ts';
 import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
 
 const STDIN = 0;
 const STDOUT = 1;
-
-function threadsFrom(text: string): number {
-  const threads = Number(text);
-  if (/^\d+$/.test(text) && threads >= 1 && threads <= LIMITS.bulkThreadsMax) return threads;
-  throw new AssayError(
-    'INVALID_REQUEST',
-    `--threads is '${text}', but it must be a whole number from 1 to ${LIMITS.bulkThreadsMax}.`,
-  );
-}
 
 export function addBulkCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
@@ -40,7 +31,10 @@ export function addBulkCommand(program: Command, terminal: Terminal, parts: () =
             input: options.input ?? STDIN,
             output: options.output ?? STDOUT,
             chain,
-            threads: options.threads === undefined ? opened.threads : threadsFrom(options.threads),
+            threads:
+              options.threads === undefined
+                ? opened.threads
+                : wholeNumber('--threads', options.threads, 1, LIMITS.bulkThreadsMax),
             signal: terminal.signal,
             // Bytes tell how much is left; lines are what a person counts.
             onProgress: ({ count, rate, bytesRead, bytesTotal }) => {

@@ -53,3 +53,13 @@ export function table(rows: readonly (readonly string[])[]): string[] {
       .trimEnd(),
   );
 }
+
+/** Reads the whole number of an option. Throws INVALID_REQUEST naming the option and its bounds. */
+export function wholeNumber(option: string, text: string, min: number, max: number): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `${option} is '${text}', but it must be a whole number from ${min} to ${max}.`,
+  );
+}

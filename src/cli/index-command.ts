@@ -10,7 +10,7 @@ import type { SnapshotMeta } from '../labels/index/reader.ts';
 import { type IndexStats, readIndexStats } from '../labels/index/stats.ts';
 import { synthSegment } from '../labels/index/synth.ts';
 import { assertSound } from '../labels/index/verify.ts';
-import { answer, type Terminal, table } from './context.ts';
+import { answer, type Terminal, table, wholeNumber } from './context.ts';
 import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
 
@@ -47,15 +47,6 @@ function statsLines({ meta, bytesOnDisk, path }: IndexStats): readonly string[] 
     '',
     ...table([['CATEGORY', 'LABELS'], ...largestFirst(meta.byCategory)]),
   ];
-}
-
-function wholeNumber(option: string, text: string, min: number, max: number): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-  throw new AssayError(
-    'INVALID_REQUEST',
-    `${option} is '${text}', but it must be a whole number from ${min} to ${max}.`,
-  );
 }
 
 export function addIndexCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
