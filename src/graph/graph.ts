@@ -1,0 +1,62 @@
+/**
+ * One chain's transfer graph as kernels read it: addresses are dense ids, the edges of two addresses are folded into one.
+ * Implemented by the store, and in memory by tests. Kernels know nothing else of where a graph is kept.
+ */
+import type { AddressKey } from '../chains/address/address.ts';
+import type { ChainId } from '../chains/registry.ts';
+import type { AssetFlow, Direction } from './transfers.ts';
+
+/** A dense id: 1 up to and including `nodeCount`. */
+export type NodeId = number;
+
+/** The other side of a coinbase, a mint, a fee. Never a neighbour. */
+export const NOBODY: NodeId = 0;
+
+/** Columns a kernel reads neighbours into; reused from call to call. */
+export interface NeighbourColumns {
+  readonly ids: Uint32Array;
+  /** USD of the priced transfers, all assets together; 0 where none is priced. */
+  readonly valueUsd: Float64Array;
+  readonly transfers: Float64Array;
+  /** Transfers that moved an amount nobody could price. */
+  readonly unpriced: Float64Array;
+  /** Milliseconds since the epoch. */
+  readonly firstSeenMs: Float64Array;
+  readonly lastSeenMs: Float64Array;
+}
+
+export const createNeighbourColumns = (capacity: number): NeighbourColumns => ({
+  ids: new Uint32Array(capacity),
+  valueUsd: new Float64Array(capacity),
+  transfers: new Float64Array(capacity),
+  unpriced: new Float64Array(capacity),
+  firstSeenMs: new Float64Array(capacity),
+  lastSeenMs: new Float64Array(capacity),
+});
+
+/** One asset of the edge between two addresses, with its times. */
+export interface EdgeDetail extends AssetFlow {
+  readonly firstSeenMs: number;
+  readonly lastSeenMs: number;
+}
+
+/** A view of one chain that does not change while a kernel runs. */
+export interface TransferGraph {
+  readonly chain: ChainId;
+  /** The greatest id given. */
+  readonly nodeCount: number;
+  /** Null for an address no transfer is known of. */
+  idOf(key: AddressKey): NodeId | null;
+  keyOf(node: NodeId): AddressKey;
+  /** Canonical text. */
+  addressOf(node: NodeId): string;
+  /** Distinct counterparties of a direction (`in`: those that sent to the node). Self-transfers are not among them. */
+  degree(node: NodeId, direction: Direction): number;
+  /**
+   * Writes the first `limit` counterparties and says how many were written: greatest known USD first, then most unpriced
+   * transfers, then smallest id. No counterparty twice, never the node itself, never NOBODY. `limit` must fit the columns.
+   */
+  neighbours(node: NodeId, direction: Direction, limit: number, into: NeighbourColumns): number;
+  /** What moved from one node to another, by asset, most transfers first; empty where nothing did. */
+  edge(from: NodeId, to: NodeId): readonly EdgeDetail[];
+}
