@@ -53,7 +53,10 @@ export interface ShippedRegistration {
 export interface Restrictions {
   readonly jurisdictions: readonly string[];
   readonly sourceUrl: string;
+  /** The day the source was published; such lists change, and older ones say less. */
   readonly asOf: string;
+  /** True where the exchange's own current terms were read. */
+  readonly verified: boolean;
 }
 
 export interface ExchangeIdentity {

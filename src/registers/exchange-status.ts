@@ -365,7 +365,10 @@ function statusOf(
     restrictedJurisdictions: (restricted?.jurisdictions ?? []).filter(
       (code) => scope === null || scope.countries.has(code),
     ),
-    restrictions: restricted === null ? null : { sourceUrl: restricted.sourceUrl, asOf: restricted.asOf },
+    restrictions:
+      restricted === null
+        ? null
+        : { sourceUrl: restricted.sourceUrl, asOf: restricted.asOf, verified: restricted.verified },
     registersChecked: directory.checked.filter(covers),
     registersNotRead: registers.filter((one) => !read.has(one.id) && covers(one)).map((one) => one.id),
   };

@@ -55,6 +55,19 @@ describe('what ships', () => {
     expect(exchanges.filter((one) => one.entity !== null).length).toBeGreaterThanOrEqual(40);
   });
 
+  it('tells where an exchange says it does not serve by ISO code, with a source and the day it was published', () => {
+    const restricted = exchanges.flatMap(({ restrictions }) => restrictions ?? []);
+    expect(restricted.length).toBeGreaterThan(0);
+    for (const { jurisdictions, sourceUrl, asOf, verified } of restricted) {
+      expect(jurisdictions).toEqual([...new Set(jurisdictions)].sort());
+      for (const code of jurisdictions) expect(() => parseScope(code)).not.toThrow();
+      expect(new URL(sourceUrl).protocol).toBe('https:');
+      expect(asOf).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+      // None of them is the exchange's current page: nobody is to take them for today's terms.
+      expect(verified).toBe(false);
+    }
+  });
+
   it('says verified of nothing but what ESMA’s files say', () => {
     const verified = exchanges.flatMap((one) => one.registrations.filter((fact) => fact.verified));
     expect(verified.length).toBeGreaterThanOrEqual(60);

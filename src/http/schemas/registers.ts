@@ -87,7 +87,7 @@ export const ExchangeStatusData = Type.Object(
     totalRegistrations: count(),
     restrictedJurisdictions: listOf(Type.String(), 'Where the exchange says itself that it does not serve.'),
     restrictions: nullable(
-      Type.Object({ sourceUrl: text(), asOf: text() }),
+      Type.Object({ sourceUrl: text(), asOf: text(), verified: flag() }),
       'Where and when it says so; null where nothing sure is known.',
     ),
     registersChecked: listOf(
