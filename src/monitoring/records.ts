@@ -1,0 +1,182 @@
+/** What monitoring keeps: wallets, alerts, monitored transactions, channels, deliveries. Times are milliseconds since the epoch. */
+import type { ChainId } from '../chains/registry.ts';
+import type { Category } from '../labels/taxonomy.ts';
+import type { RiskLevel } from '../risk/policy.ts';
+
+/** The chains a wallet can be watched on. */
+export const MONITORING_CHAINS = [
+  'ETH',
+  'BSC',
+  'POLYGON',
+  'ARBITRUM',
+  'OPTIMISM',
+  'BASE',
+  'AVALANCHE',
+  'FANTOM',
+  'CRONOS',
+  'GNOSIS',
+] as const satisfies readonly ChainId[];
+export type MonitoringChain = (typeof MONITORING_CHAINS)[number];
+
+export const RULE_IDS = [
+  'SANCTIONS-001',
+  'MIXING-001',
+  'SCAM-001',
+  'HIGHRISK-001',
+  'DARKWEB-001',
+  'VELOCITY-001',
+] as const;
+export type RuleId = (typeof RULE_IDS)[number];
+
+export const SEVERITIES = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+export const ALERT_STATUSES = ['NEW', 'INVESTIGATING', 'RESOLVED', 'DISMISSED'] as const;
+export type AlertStatus = (typeof ALERT_STATUSES)[number];
+
+export const ALERT_THRESHOLDS = ['all', 'medium', 'high', 'critical'] as const;
+export type AlertThreshold = (typeof ALERT_THRESHOLDS)[number];
+
+export const ALERT_FREQUENCIES = ['realtime', 'daily'] as const;
+export type AlertFrequency = (typeof ALERT_FREQUENCIES)[number];
+
+export interface MonitoredWallet {
+  readonly id: string;
+  readonly accountId: string;
+  readonly chain: MonitoringChain;
+  /** Canonical. */
+  readonly walletAddress: string;
+  readonly label: string | null;
+  readonly status: 'ACTIVE' | 'PAUSED' | 'DELETED';
+  /** Of the initial screening. */
+  readonly riskScore: number | null;
+  readonly riskLevel: RiskLevel | null;
+  readonly enabledRules: readonly RuleId[];
+  readonly customWebhookUrl: string | null;
+  readonly alertThreshold: AlertThreshold;
+  readonly alertFrequency: AlertFrequency;
+  readonly notes: string | null;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly deletedAtMs: number | null;
+  /** Transfers of blocks up to and including this height are not looked at: the head when it was added, resumed, restored. */
+  readonly watchFromHeight: number | null;
+}
+
+export interface CounterpartyEntity {
+  readonly name: string;
+  readonly category: Category;
+  readonly threatLevel: string;
+}
+
+export interface AlertTransaction {
+  readonly hash: string;
+  readonly blockNumber: number;
+  readonly direction: 'in' | 'out';
+  readonly counterparty: { readonly address: string | null; readonly entity: CounterpartyEntity | null };
+  readonly asset: string;
+  /** Decimal text in native units. */
+  readonly amount: string;
+  readonly amountUsd: number | null;
+  readonly timestampMs: number;
+}
+
+export interface AlertEvent {
+  readonly atMs: number;
+  /** What changed: a status by a person, finality or a reorg by the chain. */
+  readonly kind: 'CREATED' | 'STATUS' | 'FINAL' | 'REORGED';
+  readonly status: AlertStatus;
+  /** Key that moved the status; null where the chain did. */
+  readonly by: string | null;
+}
+
+export interface Alert {
+  readonly id: string;
+  readonly accountId: string;
+  readonly walletId: string;
+  /** Grows by one with every alert of the account, so that a receiver can sort and see a gap. */
+  readonly sequence: number;
+  readonly ruleId: RuleId;
+  readonly ruleName: string;
+  readonly severity: Severity;
+  readonly status: AlertStatus;
+  readonly title: string;
+  readonly message: string;
+  readonly category: Category | null;
+  readonly riskType: 'COUNTERPARTY' | 'INDIRECT' | 'BEHAVIOUR' | 'LIST_CHANGE';
+  /** The block of the transaction is deep enough that no reorg is expected. */
+  readonly final: boolean;
+  /** The block of the transaction left the chain. */
+  readonly reorged: boolean;
+  readonly transaction: AlertTransaction | null;
+  /** The wallet as it was when the alert was raised. */
+  readonly wallet: {
+    readonly walletAddress: string;
+    readonly chain: MonitoringChain;
+    readonly label: string | null;
+  };
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly resolvedAtMs: number | null;
+  readonly history: readonly AlertEvent[];
+}
+
+export interface MonitoredTransaction {
+  readonly id: string;
+  readonly accountId: string;
+  readonly walletId: string;
+  readonly hash: string;
+  readonly position: string;
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly timestampMs: number;
+  readonly direction: 'in' | 'out';
+  readonly counterparty: { readonly address: string | null; readonly entity: CounterpartyEntity | null };
+  readonly asset: string;
+  readonly amount: string;
+  readonly amountUsd: number | null;
+  readonly riskScore: number | null;
+  readonly riskLevel: RiskLevel | null;
+  readonly alertIds: readonly string[];
+  readonly reorged: boolean;
+}
+
+/** Where an account's alerts go beside the webhook of each wallet. Null where not set. */
+export interface AccountChannels {
+  readonly email: string | null;
+  /** An incoming-webhook URL of Slack: a secret, shown masked. */
+  readonly slackWebhookUrl: string | null;
+  readonly telegram: { readonly botToken: string; readonly chatId: string } | null;
+}
+
+export type ChannelKind = 'webhook' | 'email' | 'slack' | 'telegram';
+export type DeliveryEvent = 'alert.created' | 'alert.updated' | 'digest' | 'test';
+
+/** One message to one receiver: stored in the transaction that stores its alert, sent after. */
+export interface Delivery {
+  readonly id: string;
+  readonly accountId: string;
+  /** Null for a digest. */
+  readonly walletId: string | null;
+  readonly alertId: string | null;
+  readonly channel: ChannelKind;
+  readonly event: DeliveryEvent;
+  /** The URL, address or chat it goes to, as of when it was stored. */
+  readonly target: string;
+  /** The whole message, rendered when stored: a later attempt sends the same bytes. */
+  readonly body: string;
+  readonly status: 'PENDING' | 'DELIVERED' | 'FAILED' | 'CANCELLED';
+  readonly attempts: readonly DeliveryAttempt[];
+  readonly createdAtMs: number;
+  /** When the next attempt is due; null where none will be made. */
+  readonly nextAttemptAtMs: number | null;
+}
+
+export interface DeliveryAttempt {
+  readonly atMs: number;
+  readonly durationMs: number;
+  /** HTTP status, or null where no answer came. */
+  readonly responseStatus: number | null;
+  /** Why it failed, in words without secrets; null where it did not. */
+  readonly error: string | null;
+}
