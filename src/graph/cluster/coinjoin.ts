@@ -1,0 +1,328 @@
+/**
+ * CoinJoin detection: whether the inputs of a transaction belong to several people who pay together, by the structure that each
+ * protocol leaves. Pure. What a CoinJoin says of ownership is nothing: its inputs are never clustered.
+ *
+ * Sources of the structures:
+ * - Goldfeder, Kalodner, Reisman, Narayanan: "When the cookie meets the blockchain" (PoPETs 2018), section 5.1: n equal outputs, at
+ *   most one change a participant, inputs that can be dealt out to them. BlockSci (USENIX Security 2020) uses the same rule.
+ * - Stütz, Stockinger, Haslhofer, Moreno-Sanchez, Maffei: "Adoption and Actual Privacy of Decentralized CoinJoin Implementations
+ *   in Bitcoin" (AFT 2022, arXiv:2109.10229): Wasabi 1.x and Whirlpool, found with more than 99 % accuracy.
+ * - Schnoering, Vazirgiannis: "Heuristics for Detecting CoinJoin Transactions on the Bitcoin Blockchain" (arXiv:2311.12491):
+ *   JoinMarket, Wasabi 1.0, 1.1 and 2.0, Whirlpool.
+ * - Ficsór, Kogman, Ontivero, Seres: "WabiSabi" (ePrint 2021/206), and the scanner Dumplings of the same authors
+ *   (github.com/nopara73/Dumplings): first blocks, coordinator addresses, the denominations of Wasabi 2.0.
+ */
+import type { UtxoOutput, UtxoTransaction } from '../../chains/utxo-transaction.ts';
+import { scriptFormOf } from './script-form.ts';
+
+export type CoinJoinKind =
+  | 'WASABI_1_0'
+  | 'WASABI_1_1'
+  | 'WASABI_2_0'
+  | 'WHIRLPOOL'
+  | 'JOINMARKET'
+  | 'GENERAL';
+
+export interface CoinJoin {
+  readonly kind: CoinJoinKind;
+  /** 0 to 1. Wasabi and Whirlpool follow the accuracy published; the others are this project's judgement. */
+  readonly confidence: number;
+}
+
+/** Heights of Bitcoin's main chain below which a protocol did not exist (Dumplings, Constants). */
+const FIRST_BLOCK = { joinMarket: 336_861, wasabi1: 530_500, whirlpool: 570_000, wasabi2: 741_213 } as const;
+
+/** Wasabi's coordinator was paid here until block 610,000 (Dumplings, Constants). */
+const WASABI_COORDINATORS: ReadonlySet<string> = new Set([
+  'bc1qs604c7jv6amk4cxqlnvuxv26hv3e48cds4m0ew',
+  'bc1qa24tsgchvuxsaccp8vrnkfd85hrcpafg20kmjw',
+]);
+const WASABI_COORDINATORS_UNTIL = 610_000;
+
+/** Samourai's pools, and behind them those of Ashigaru, which took Whirlpool up again; in satoshi. */
+const WHIRLPOOL_POOLS: ReadonlySet<bigint> = new Set([
+  100_000n,
+  1_000_000n,
+  5_000_000n,
+  50_000_000n,
+  2_500_000n,
+  25_000_000n,
+]);
+/** What a first-time input may bring beyond the pool's denomination for the miners (Stütz et al.: 0.0011 BTC). */
+const WHIRLPOOL_PREMIX_EXTRA = 110_000n;
+
+/** Wasabi 1: 0.1 BTC, moved with the rounds within 0.02 BTC. */
+const WASABI_BASE = 10_000_000n;
+const WASABI_BASE_SPREAD = 2_000_000n;
+const WASABI_EQUAL_MIN = 10;
+
+/** Values that tokens on Bitcoin (Omni, Counterparty) pay in every output; equal outputs of these mean nothing (BlockSci). */
+const TOKEN_DUST: ReadonlySet<bigint> = new Set([546n, 2_730n]);
+
+/** Outputs below this are no denomination that people mix. */
+const DENOMINATION_MIN = 3_000n;
+
+/** Satoshi of the smallest standard denomination that Wasabi 2 makes, and of the largest amount of one participant. */
+const WASABI_2_MIN = 5_000;
+const WASABI_2_MAX = 4_300_000_000_000;
+
+/** Powers of 2; powers of 3 and their doubles; powers of 10, their doubles and their fivefolds. */
+function wasabi2Denominations(): ReadonlySet<bigint> {
+  const series = [
+    [2, [1]],
+    [3, [1, 2]],
+    [10, [1, 2, 5]],
+  ] as const;
+  const found = new Set<bigint>();
+  for (const [base, factors] of series) {
+    for (let power = 1; power <= WASABI_2_MAX; power *= base) {
+      for (const factor of factors) {
+        const value = factor * power;
+        if (value >= WASABI_2_MIN && value <= WASABI_2_MAX) found.add(BigInt(value));
+      }
+    }
+  }
+  return found;
+}
+const WASABI_2_DENOMINATIONS = wasabi2Denominations();
+
+/** What all rules look at, counted once. */
+interface Shape {
+  readonly tx: UtxoTransaction;
+  /** Outputs that carry value: data outputs are nobody's. */
+  readonly outputs: readonly UtxoOutput[];
+  /** How many outputs each value has. */
+  readonly counts: ReadonlyMap<bigint, number>;
+  /** The most frequent value of an output; the greater one of two. */
+  readonly denomination: bigint;
+  readonly equal: number;
+  /** Distinct addresses of the inputs; an input without an address counts as one. */
+  readonly payers: number;
+  readonly distinctReceivers: boolean;
+  /** Whether every input's value is known. */
+  readonly valued: boolean;
+}
+
+function shapeOf(tx: UtxoTransaction): Shape {
+  const outputs = tx.outputs.filter(({ script, value }) => script !== 'op_return' && value > 0n);
+  const counts = new Map<bigint, number>();
+  let denomination = 0n;
+  let equal = 0;
+  for (const { value } of outputs) {
+    const count = (counts.get(value) ?? 0) + 1;
+    counts.set(value, count);
+    if (count > equal || (count === equal && value > denomination)) {
+      equal = count;
+      denomination = value;
+    }
+  }
+  const payers = new Set(tx.inputs.map(({ address, txid, vout }) => address ?? `${txid}:${vout}`)).size;
+  const receivers = new Set(outputs.map(({ address, n }) => address ?? n)).size;
+  const valued = tx.inputs.every(({ value }) => value !== null);
+  return {
+    tx,
+    outputs,
+    counts,
+    denomination,
+    equal,
+    payers,
+    distinctReceivers: receivers === outputs.length,
+    valued,
+  };
+}
+
+const isNativeSegwit = ({ tx, outputs }: Shape, taproot: boolean): boolean => {
+  const fits = (kind: string | null): boolean => kind === 'p2wpkh' || (taproot && kind === 'p2tr');
+  return (
+    outputs.every(({ script }) => fits(script)) &&
+    tx.inputs.every(({ address }) => address !== null && fits(scriptFormOf(tx.chain, address)))
+  );
+};
+
+const isDescending = (values: readonly bigint[]): boolean =>
+  values.every((value, at) => at === 0 || value <= (values[at - 1] as bigint));
+
+/**
+ * Whirlpool: as many inputs as outputs, five of each (up to ten in larger rounds), every output exactly the pool's
+ * denomination; some inputs come from a round before and have that value too, the others bring a little more for the miners.
+ */
+function whirlpool(shape: Shape): CoinJoin | null {
+  const { tx, outputs, equal, denomination, valued } = shape;
+  if (tx.blockNumber < FIRST_BLOCK.whirlpool || !valued) return null;
+  const size = outputs.length;
+  if (size < 5 || size > 10 || tx.inputs.length !== size || equal !== size) return null;
+  if (tx.outputs.length !== size || !WHIRLPOOL_POOLS.has(denomination)) return null;
+  if (shape.payers !== size || !shape.distinctReceivers || !isNativeSegwit(shape, false)) return null;
+  let remixed = 0;
+  for (const { value } of tx.inputs) {
+    if (value === denomination) remixed++;
+    else if (value === null || value < denomination || value > denomination + WHIRLPOOL_PREMIX_EXTRA)
+      return null;
+  }
+  if (remixed === 0 || remixed === size) return null;
+  return { kind: 'WHIRLPOOL', confidence: size === 5 && remixed <= 3 ? 0.99 : 0.9 };
+}
+
+/**
+ * Wasabi 2.0 (WabiSabi): fifty inputs and more (later coordinators: fifteen), inputs and outputs each sorted by falling value,
+ * segwit or taproot, and more than four fifths of the outputs standard denominations.
+ */
+function wasabi2(shape: Shape): CoinJoin | null {
+  const { tx, outputs, valued, counts } = shape;
+  if (tx.blockNumber < FIRST_BLOCK.wasabi2 || tx.inputs.length < 15 || !valued) return null;
+  const standard = outputs.filter(({ value }) => WASABI_2_DENOMINATIONS.has(value)).length;
+  if (standard <= outputs.length * 0.8) return null;
+  if (!isDescending(outputs.map(({ value }) => value))) return null;
+  if (!isDescending(tx.inputs.map(({ value }) => value ?? 0n))) return null;
+  if (!isNativeSegwit(shape, true)) return null;
+  if (tx.inputs.length >= 50) return { kind: 'WASABI_2_0', confidence: 0.97 };
+  let shared = 0;
+  for (const count of counts.values()) if (count > 1) shared += count;
+  return shared >= 10 ? { kind: 'WASABI_2_0', confidence: 0.85 } : null;
+}
+
+/**
+ * Wasabi 1.0 (ZeroLink): ten and more equal outputs near 0.1 BTC, at least as many inputs, a change and the coordinator's fee
+ * beside them. 1.1 adds levels: further groups of equal outputs at the doubled denomination, and doubled again.
+ */
+function wasabi1(shape: Shape): CoinJoin | null {
+  const { tx, outputs, counts } = shape;
+  if (tx.blockNumber < FIRST_BLOCK.wasabi1) return null;
+  const paysCoordinator =
+    tx.blockNumber < WASABI_COORDINATORS_UNTIL &&
+    outputs.some(({ address }) => address !== null && WASABI_COORDINATORS.has(address));
+  if (!paysCoordinator && (shape.equal < WASABI_EQUAL_MIN || !isNativeSegwit(shape, false))) return null;
+  if (shape.equal < 3 || tx.inputs.length < shape.equal) return null;
+  // The base is the most frequent value; where a level has more, it is the smaller one near 0.1 BTC.
+  const base = isNearBase(shape.denomination) ? shape.denomination : null;
+  if (base === null && !paysCoordinator) return null;
+  let unique = 0;
+  let levels = 0;
+  for (const [value, count] of counts) {
+    if (count === 1) unique++;
+    else if (value > shape.denomination && isLevelOf(value, shape.denomination)) levels++;
+  }
+  if (unique < 2 && !paysCoordinator) return null;
+  const confidence = paysCoordinator ? 0.99 : 0.95;
+  return { kind: levels > 0 ? 'WASABI_1_1' : 'WASABI_1_0', confidence };
+}
+
+const isNearBase = (value: bigint): boolean =>
+  value >= WASABI_BASE - WASABI_BASE_SPREAD && value <= WASABI_BASE + WASABI_BASE_SPREAD;
+
+/** Whether a value is 2, 4, 8 … times the base, within two in a hundred: rounds moved the base while levels filled. */
+function isLevelOf(value: bigint, base: bigint): boolean {
+  for (let level = base * 2n; level <= value * 2n; level *= 2n) {
+    const apart = value > level ? value - level : level - value;
+    if (apart * 50n <= level) return true;
+  }
+  return false;
+}
+
+/**
+ * The rule of Goldfeder et al.: n equal outputs of n participants, at most one change each, and inputs that can be dealt out so
+ * that each participant brings what he takes. JoinMarket has just this shape, with all but the taker's payment of one script.
+ */
+function equalOutputs(shape: Shape): CoinJoin | null {
+  const { tx, outputs, equal, denomination, payers } = shape;
+  if (equal < 2 || denomination < DENOMINATION_MIN || TOKEN_DUST.has(denomination)) return null;
+  if (payers < equal || !shape.distinctReceivers) return null;
+  const rest = outputs.length - equal;
+  // A coordinator's fee may stand beside the change of everybody.
+  if (rest > equal + 1) return null;
+  const isPair = equal === 2;
+  if (isPair && rest !== 2) return null;
+  // Without change nearly everywhere, few equal outputs are a payroll rather than a mix.
+  if (rest < equal - 1 && equal < 5) return null;
+  if (!shape.valued) return isPair || rest < equal - 1 ? null : { kind: 'GENERAL', confidence: 0.4 };
+  if (!canBeDealtOut(shape)) return null;
+  if (isPair) return { kind: 'GENERAL', confidence: 0.4 };
+  const isJoinMarket =
+    tx.chain === 'BTC' &&
+    tx.blockNumber >= FIRST_BLOCK.joinMarket &&
+    rest >= equal - 1 &&
+    rest <= equal &&
+    isOneScript(shape);
+  if (isJoinMarket) return { kind: 'JOINMARKET', confidence: equal >= 5 ? 0.85 : 0.75 };
+  return { kind: 'GENERAL', confidence: equal >= 5 ? 0.7 : 0.6 };
+}
+
+/** Makers and taker use wallets of one script; only the payment of the taker may go to another. */
+function isOneScript({ tx, outputs }: Shape): boolean {
+  const first = tx.inputs[0]?.address;
+  const kind = first ? scriptFormOf(tx.chain, first) : null;
+  if (kind === null) return false;
+  if (tx.inputs.some(({ address }) => address === null || scriptFormOf(tx.chain, address) !== kind))
+    return false;
+  return outputs.filter(({ script }) => script !== kind).length <= 1;
+}
+
+/** Steps of the search for a deal; a search that ends here has shown nothing, and the transaction counts as no CoinJoin. */
+const DEAL_STEPS_MAX = 20_000;
+/** What one participant may pay the others and the miners beyond his part: JoinMarket's offers stay far below 1 %. */
+const FEE_MIN = 20_000;
+const FEE_SHARE = 0.01;
+
+/**
+ * Whether the inputs, those of one address together, can be dealt out to the participants so that each has the denomination and
+ * one change (the greatest changes first). Subset sums by depth-first search, greatest input first, equal needs tried once.
+ */
+function canBeDealtOut({ tx, outputs, equal, denomination }: Shape): boolean {
+  const byPayer = new Map<string, number>();
+  for (const { address, txid, vout, value } of tx.inputs) {
+    const payer = address ?? `${txid}:${vout}`;
+    byPayer.set(payer, (byPayer.get(payer) ?? 0) + Number(value));
+  }
+  const brought = [...byPayer.values()].sort((a, b) => b - a);
+  const changes = outputs
+    .filter(({ value }) => value !== denomination)
+    .map(({ value }) => Number(value))
+    .sort((a, b) => b - a);
+  const share = Number(denomination);
+  const tolerance = Math.max(FEE_MIN, share * FEE_SHARE);
+  // The smallest output beyond one change each is the coordinator's, paid by all.
+  const needs = Array.from({ length: equal }, (_, at) => share + (changes[at] ?? 0) - tolerance);
+  let left = brought.reduce((sum, value) => sum + value, 0);
+  let steps = 0;
+
+  const deal = (at: number): boolean => {
+    let open = 0;
+    for (const need of needs) if (need > 0) open += need;
+    if (open === 0) return true;
+    if (open > left || at === brought.length || ++steps > DEAL_STEPS_MAX) return false;
+    const value = brought[at] as number;
+    left -= value;
+    const tried = new Set<number>();
+    for (let participant = 0; participant < needs.length; participant++) {
+      const need = needs[participant] as number;
+      if (need <= 0 || tried.has(need)) continue;
+      tried.add(need);
+      needs[participant] = need - value;
+      if (deal(at + 1)) return true;
+      needs[participant] = need;
+    }
+    left += value;
+    return false;
+  };
+  return deal(0);
+}
+
+/** Bitcoin's own protocols first, the most exact first; then the rule that fits any chain. */
+const BITCOIN_RULES = [whirlpool, wasabi2, wasabi1] as const;
+
+/**
+ * Says which protocol a transaction has the structure of; null for one that looks like a single payer's. A structure is not a
+ * proof: the confidence says how often such a one was meant. Inputs whose value is not known make most rules silent.
+ */
+export function detectCoinJoin(tx: UtxoTransaction): CoinJoin | null {
+  if (tx.isCoinbase || tx.inputs.length < 2 || tx.outputs.length < 3) return null;
+  const shape = shapeOf(tx);
+  if (shape.equal < 2) return null;
+  if (tx.chain === 'BTC') {
+    for (const rule of BITCOIN_RULES) {
+      const found = rule(shape);
+      if (found) return found;
+    }
+  }
+  return equalOutputs(shape);
+}
