@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAccess } from '../src/accounts/access.ts';
 import type { Ledger } from '../src/accounts/ledger.ts';
-import { openAccountStore } from '../src/accounts/store.ts';
 import { type Clock, isoTime, systemClock } from '../src/base/clock.ts';
+import { openLiveStore } from '../src/base/live-store.ts';
 import { silentLogger } from '../src/base/log.ts';
 import { seededUint32, systemRandom } from '../src/base/random.ts';
 import { createHttpApp } from '../src/http/http-app.ts';
@@ -107,7 +107,7 @@ async function fill(
 
 /** The obvious design: entries in a B-tree in account order, the balance read and written, one commit for all that wait. */
 function openControl(path: string, accounts: number) {
-  const { root } = openAccountStore(path, 1);
+  const { root } = openLiveStore(path, 1);
   const entries = root.openDB<Buffer, [string, number]>({ name: 'entries', encoding: 'binary' });
   const heads = root.openDB<{ balance: number; sequence: number }, string>({
     name: 'heads',

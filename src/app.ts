@@ -5,10 +5,10 @@
 import { join } from 'node:path';
 import { type Access, createAccess } from './accounts/access.ts';
 import { type Actor, auditBookings, auditKeys } from './accounts/audit.ts';
-import { createMailer } from './accounts/mail.ts';
 import { isoTime, systemClock } from './base/clock.ts';
 import { ensureDataFolder } from './base/data-folder.ts';
 import { createLogger } from './base/log.ts';
+import { createMailer } from './base/mail.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemRandom } from './base/random.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';

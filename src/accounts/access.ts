@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import type { Mailer } from '../base/mail.ts';
 import type { Random } from '../base/random.ts';
 import { scryptOnLibuv } from '../base/scrypt.ts';
 import { type AuditLog, auditBookings, openAuditLog } from './audit.ts';
@@ -10,7 +11,6 @@ import type { KeyRecord, KeyStore } from './keys.ts';
 import { openKeyStore } from './keys-lmdb.ts';
 import type { Ledger } from './ledger.ts';
 import { openLedger } from './ledger-lmdb.ts';
-import type { Mailer } from './mail.ts';
 import type { DeriveKey } from './password.ts';
 import { openPayments, type Payments } from './payments.ts';
 import { createPeople, isPersonal, type People, type PeopleOptions } from './people.ts';

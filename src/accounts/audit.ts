@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { openLiveStore } from '../base/live-store.ts';
 import type { Database } from '../base/lmdb.ts';
 import type { KeyStore } from './keys.ts';
 import type { Ledger } from './ledger.ts';
-import { openAccountStore } from './store.ts';
 
 const FORMAT_VERSION = 1;
 
@@ -93,7 +93,7 @@ const cut = (text: string): string => text.slice(0, LIMITS.auditTextMax);
 
 /** Opens (or makes) the log at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
 export function openAuditLog(options: { path: string }, deps: { readonly clock: Clock }): AuditLog {
-  const { root, meta } = openAccountStore(options.path, FORMAT_VERSION);
+  const { root, meta } = openLiveStore(options.path, FORMAT_VERSION);
   const entries: Database<AuditEntry, number> = root.openDB({ name: 'entries', encoding: 'json' });
 
   return {

@@ -7,6 +7,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { openLiveStore } from '../base/live-store.ts';
 import type { Database } from '../base/lmdb.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -28,7 +29,6 @@ import {
   type Permission,
 } from './keys.ts';
 import { PLAN_NAMES, type PlanName, type RateOverrides, readRateOverrides } from './plans.ts';
-import { openAccountStore } from './store.ts';
 import { VerifiedKeys } from './verified-keys.ts';
 
 const FORMAT_VERSION = 1;
@@ -95,7 +95,7 @@ export function openKeyStore(
   options: { path: string; lastUsedFlushMs?: number },
   deps: KeyStoreDeps,
 ): KeyStore {
-  const { root, meta } = openAccountStore(options.path, FORMAT_VERSION);
+  const { root, meta } = openLiveStore(options.path, FORMAT_VERSION);
   const rows: Database<KeyRow, string> = root.openDB({ name: 'keys', encoding: 'json' });
   const idByHash: Database<string, Buffer> = root.openDB({
     name: 'idByHash',

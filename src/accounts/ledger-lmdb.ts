@@ -9,6 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { openLiveStore } from '../base/live-store.ts';
 import type { Database } from '../base/lmdb.ts';
 import type { Logger } from '../base/log.ts';
 import {
@@ -47,7 +48,6 @@ import {
   totalsSince,
 } from './ledger-entry.ts';
 import { checkLedger } from './ledger-verify.ts';
-import { openAccountStore } from './store.ts';
 
 const FORMAT_VERSION = 1;
 
@@ -113,7 +113,7 @@ function endingKey(keptAt: number, slot: AnswerSlot): Buffer {
 /** Opens (or makes) the ledger at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
 export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger {
   const { clock, log } = deps;
-  const { root, meta } = openAccountStore(options.path, FORMAT_VERSION);
+  const { root, meta } = openLiveStore(options.path, FORMAT_VERSION);
   const entries: Database<Buffer, number> = root.openDB({
     name: 'entries',
     encoding: 'binary',

@@ -9,11 +9,11 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { openLiveStore } from '../base/live-store.ts';
 import type { Database } from '../base/lmdb.ts';
 import type { Logger } from '../base/log.ts';
 import type { CreditPackage } from './credits.ts';
 import type { Ledger } from './ledger.ts';
-import { openAccountStore } from './store.ts';
 
 const FORMAT_VERSION = 1;
 
@@ -129,7 +129,7 @@ export function openPayments(
   options: { readonly path: string; readonly secret: string },
   deps: PaymentsDeps,
 ): Payments {
-  const { root } = openAccountStore(options.path, FORMAT_VERSION);
+  const { root } = openLiveStore(options.path, FORMAT_VERSION);
   const purchases: Database<Purchase, string> = root.openDB({ name: 'purchases', encoding: 'json' });
   /** Reversals of payments that no checkout has named yet: events may come in any order. */
   const early: Database<Reversal, [payment: string, subject: string]> = root.openDB({

@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
+import { openLiveStore } from '../base/live-store.ts';
 import type { Database } from '../base/lmdb.ts';
 import type { Random } from '../base/random.ts';
-import { openAccountStore } from './store.ts';
 
 const FORMAT_VERSION = 1;
 
@@ -82,7 +82,7 @@ export function openPeopleStore(
   deps: { readonly clock: Clock; readonly random: Random },
 ): PeopleStore {
   const { clock, random } = deps;
-  const { root } = openAccountStore(options.path, FORMAT_VERSION);
+  const { root } = openLiveStore(options.path, FORMAT_VERSION);
   const people: Database<Person, string> = root.openDB({ name: 'people', encoding: 'json' });
   const idByEmail: Database<string, string> = root.openDB({ name: 'idByEmail', encoding: 'json' });
   const sessions: Database<SessionRow, string> = root.openDB({ name: 'sessions', encoding: 'json' });

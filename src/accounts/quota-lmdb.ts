@@ -6,11 +6,11 @@
 import type { Clock } from '../base/clock.ts';
 import { isoTime } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { openLiveStore } from '../base/live-store.ts';
 import type { Database } from '../base/lmdb.ts';
 import type { Logger } from '../base/log.ts';
 import type { QuotaMeterName } from './plans.ts';
 import type { QuotaDecision, QuotaMeter } from './quota.ts';
-import { openAccountStore } from './store.ts';
 
 const FORMAT_VERSION = 1;
 
@@ -75,7 +75,7 @@ const leaseOf = (limit: number | null): number =>
 
 /** Opens the meter at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
 export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps): QuotaMeter {
-  const { root } = openAccountStore(options.path, FORMAT_VERSION);
+  const { root } = openLiveStore(options.path, FORMAT_VERSION);
   const taken: Database<number, Counter['key']> = root.openDB({ name: 'taken', encoding: 'json' });
   const pending = new Set<Promise<void>>();
   let month = monthOf(deps.clock.now());

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AuditEntry, type AuditLog, auditKeys, openAuditLog } from '../../src/accounts/audit.ts';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
-import { openAccountStore } from '../../src/accounts/store.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { openLiveStore } from '../../src/base/live-store.ts';
 import type { Database } from '../../src/base/lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
@@ -37,7 +37,7 @@ describe('the audit log', () => {
   async function tamper(
     change: (entries: Database<AuditEntry, number>, meta: Database<number, string>) => void,
   ) {
-    const { root, meta } = openAccountStore(path, 1);
+    const { root, meta } = openLiveStore(path, 1);
     const entries: Database<AuditEntry, number> = root.openDB({ name: 'entries', encoding: 'json' });
     root.transactionSync(() => change(entries, meta));
     await root.close();

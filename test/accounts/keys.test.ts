@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTokenDigest, isTokenShaped, newToken } from '../../src/accounts/key-token.ts';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
-import { openAccountStore } from '../../src/accounts/store.ts';
 import { VerifiedKeys } from '../../src/accounts/verified-keys.ts';
+import { openLiveStore } from '../../src/base/live-store.ts';
 import { openEnvironment } from '../../src/base/lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { type Random, seededUint32, systemRandom } from '../../src/base/random.ts';
@@ -110,10 +110,10 @@ describe('a store that this version does not know', () => {
 
   it('is refused by its version, and left as it is', async () => {
     const path = join(folder.path, 'x.mdb');
-    const { root } = openAccountStore(path, 2);
+    const { root } = openLiveStore(path, 2);
     await root.close();
-    expect(() => openAccountStore(path, 1)).toThrow(/format version 2.*version 1 only/);
-    const again = openAccountStore(path, 2);
+    expect(() => openLiveStore(path, 1)).toThrow(/format version 2.*version 1 only/);
+    const again = openLiveStore(path, 2);
     expect(again.meta.get('formatVersion')).toBe(2);
     await again.root.close();
   });
@@ -123,12 +123,12 @@ describe('a store that this version does not know', () => {
     const foreign = openEnvironment(path, { maxDbs: 4, noSubdir: true });
     await foreign.openDB({ name: 'things' }).put('a', 1);
     await foreign.close();
-    expect(() => openAccountStore(path, 1)).toThrow(/format version unknown/);
+    expect(() => openLiveStore(path, 1)).toThrow(/format version unknown/);
   });
 
   it('is refused where it is no environment at all', () => {
     const path = join(folder.path, 'x.mdb');
     writeFileSync(path, 'these are not the pages of a database, but more than one page of it '.repeat(500));
-    expect(() => openAccountStore(path, 1)).toThrow(/is not a store of Assay/);
+    expect(() => openLiveStore(path, 1)).toThrow(/is not a store of Assay/);
   });
 });

@@ -1,9 +1,9 @@
-/** Opening an environment of live account state: its format version is checked before anything is read or written. */
+/** Opening an environment of live state: its format version is checked before anything is read or written. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
-import { AssayError, messageOf } from '../base/errors.ts';
-import { type Database, openEnvironment, type RootDatabase } from '../base/lmdb.ts';
+import { AssayError, messageOf } from './errors.ts';
+import { type Database, openEnvironment, type RootDatabase } from './lmdb.ts';
 
-export interface AccountStore {
+export interface LiveStore {
   readonly root: RootDatabase;
   /** `formatVersion`, and whatever small numbers the owner keeps. */
   readonly meta: Database<number, string>;
@@ -14,12 +14,12 @@ export interface AccountStore {
  * resolves before the flush. Throws STORE_VERSION where another version of the program wrote it, STORE_CORRUPT where it is no
  * such environment.
  */
-export function openAccountStore(path: string, formatVersion: number): AccountStore {
+export function openLiveStore(path: string, formatVersion: number, { maxDbs = 8 } = {}): LiveStore {
   refuseForeignFile(path);
   let root: RootDatabase;
   try {
     root = openEnvironment(path, {
-      maxDbs: 8,
+      maxDbs,
       noSubdir: true,
       overlappingSync: false,
       // Batching by turns makes a promise that nobody holds: a commit that fails, on a full disk say, would end the process.

@@ -1,6 +1,6 @@
 /** Mail to people, by SMTP. The library is loaded with the first mail: most installations send none. */
-import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { AssayError, messageOf } from './errors.ts';
+import { LIMITS } from './limits.ts';
 
 export interface Letter {
   readonly to: string;
