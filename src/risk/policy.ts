@@ -35,6 +35,16 @@ export interface RiskPolicy {
   readonly unpricedTransferUsd: number;
   /** Factor on the counterparty points of a service: an exchange trades with everybody. */
   readonly serviceExposureFactor: number;
+  /** Risky value of one direction below this, all together, brings no points. */
+  readonly dustUsd: number;
+  /** Inbound from one party counts as unsolicited up to this much and this many transfers, where nothing was sent back. */
+  readonly unsolicitedMaxUsd: number;
+  readonly unsolicitedMaxTransfers: number;
+  /** What is left of the severity of unsolicited money. */
+  readonly unsolicitedFactor: number;
+  /** Scores from which a KYT decision is BLOCK, and from which it is REVIEW. */
+  readonly kytBlockFrom: number;
+  readonly kytReviewFrom: number;
   /** Age of the newest label import past which label coverage is PARTIAL. */
   readonly labelsMaxAgeDays: number;
   /** How long a consumer may keep an oracle verdict. */
@@ -55,6 +65,12 @@ const BOUNDS: Readonly<Record<NumberField, readonly [number, number]>> = {
   valueCeiling: [0, 1],
   unpricedTransferUsd: [0.01, 1e9],
   serviceExposureFactor: [0, 1],
+  dustUsd: [0, 1e6],
+  unsolicitedMaxUsd: [0, 1e6],
+  unsolicitedMaxTransfers: [0, 1000],
+  unsolicitedFactor: [0, 1],
+  kytBlockFrom: [1, 100],
+  kytReviewFrom: [1, 100],
   labelsMaxAgeDays: [1, 3650],
   oracleTtlSeconds: [1, 86_400],
 };
@@ -92,6 +108,7 @@ export function parsePolicy(document: unknown, categories: readonly CategoryDefa
     Object.entries(BOUNDS).map(([field, range]) => [field, numberIn(document[field], field, range)]),
   ) as Record<NumberField, number>;
   if (plain.valueFullUsd <= plain.valueUnitUsd) throw wrong('valueFullUsd', 'greater than valueUnitUsd');
+  if (plain.kytBlockFrom <= plain.kytReviewFrom) throw wrong('kytBlockFrom', 'greater than kytReviewFrom');
   const defaults = new Map(categories.map((row) => [row.id, row.weight]));
   const weighed = Object.fromEntries(
     CATEGORIES.map((category) => [

@@ -15,20 +15,22 @@ export interface OwnershipEvidence {
 
 /**
  * Value that moved between the scored address and others, risky or not: the neutral part is what shares are measured
- * against. `UNKNOWN` is value whose other side nobody knows.
+ * against. `UNKNOWN` is value whose other side nobody knows. Items are parts: no value stands in two of them.
  */
 export interface ExposureEvidence {
   readonly category: Category | 'UNKNOWN';
   readonly direction: 'in' | 'out';
   /** 1: traded with directly. */
   readonly hops: number;
-  /** USD of the priced transfers; null where none is priced. */
+  /** USD of the priced transfers, of further hops the share that reached here; null where none is priced. */
   readonly valueUsd: number | null;
-  /** Transfers of an amount that nobody could price. */
+  /** Transfers of an amount that nobody could price; of further hops a share of them, which may be a fraction. */
   readonly unpricedTransfers: number;
   /** That the category is right, 0 to 1. */
   readonly confidence: number;
   readonly entity: string | null;
+  /** Received from a party the address has no hand in (`isUnsolicited`). Counts only where `direction` is in. */
+  readonly unsolicited?: boolean;
 }
 
 export interface RiskEvidence {
@@ -41,7 +43,12 @@ export interface RiskEvidence {
 }
 
 export interface ScoreFactor {
-  readonly factor: 'SANCTIONS_IN_FORCE' | 'OWN_LABEL' | 'DIRECT_EXPOSURE' | 'INDIRECT_EXPOSURE';
+  readonly factor:
+    | 'SANCTIONS_IN_FORCE'
+    | 'OWN_LABEL'
+    | 'DIRECT_EXPOSURE'
+    | 'INDIRECT_EXPOSURE'
+    | 'UNSOLICITED_INBOUND';
   readonly category: Category | 'UNKNOWN';
   readonly riskType: 'OWNERSHIP' | 'COUNTERPARTY' | 'INDIRECT' | 'BEHAVIOUR';
   readonly direction: 'in' | 'out' | 'both';
@@ -49,7 +56,7 @@ export interface ScoreFactor {
   readonly percentage: number;
   readonly valueUsd: number | null;
   readonly hops: number;
-  /** Whole points. The points of all factors add up to the score before its cap at 100. */
+  /** Whole points, negative for a discount. The points of all factors add up to the score before its cap at 100. */
   readonly points: number;
   readonly evidence: readonly string[];
 }
@@ -118,93 +125,214 @@ function ownershipFactor(evidence: RiskEvidence, policy: RiskPolicy): ScoreFacto
   };
 }
 
-interface ExposureGroup {
-  readonly category: Category | 'UNKNOWN';
-  readonly direction: 'in' | 'out';
-  readonly hops: number;
-  valueUsd: number | null;
-  /** Effective USD. */
-  value: number;
-  /** Effective USD times confidence. */
-  certain: number;
-  readonly entities: string[];
-}
+/** What is left of a weight `hops` away: `directDecay` at the first, times `hopDecay` at each further one. */
+export const decayAt = (hops: number, policy: RiskPolicy): number =>
+  policy.directDecay * policy.hopDecay ** (Math.max(1, hops) - 1);
 
-function groupExposures(exposures: readonly ExposureEvidence[], policy: RiskPolicy): ExposureGroup[] {
-  const groups = new Map<string, ExposureGroup>();
-  for (const exposure of exposures) {
-    const { category, direction, hops } = exposure;
-    const name = `${direction} ${String(hops).padStart(3, '0')} ${category}`;
-    let group = groups.get(name);
-    if (!group) {
-      group = { category, direction, hops, valueUsd: null, value: 0, certain: 0, entities: [] };
-      groups.set(name, group);
-    }
-    const value = effectiveUsd(exposure, policy);
-    group.value += value;
-    group.certain += value * exposure.confidence;
-    if (exposure.valueUsd !== null) group.valueUsd = (group.valueUsd ?? 0) + exposure.valueUsd;
-    if (exposure.entity !== null) group.entities.push(exposure.entity);
-  }
-  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
-}
+const isRisky = (category: Category | 'UNKNOWN', policy: RiskPolicy): category is Category =>
+  category !== 'UNKNOWN' && policy.weights[category] >= policy.riskyFrom;
 
 /**
- * How much of a category's weight an exposure brings, 0 to 1: share and absolute value as two independent reasons,
- * 1 − (1 − share part)(1 − value part). The share is measured against neutral value alone: measured against all value,
- * one risk would dilute another, and more of it could lower a score.
+ * Whether money came without the address's doing: directly, small in sum and number, from a party it never sent anything to.
+ * Anybody can send to anybody ("dusting"; the US Treasury says so of Tornado Cash in its FAQ 1078 of 2022-09-13). What
+ * nobody could price counts as the policy's figure, and is therefore not small.
  */
-function magnitude(group: ExposureGroup, neutral: number, policy: RiskPolicy): number {
-  if (group.certain <= 0) return 0;
-  const share = (group.certain / (group.certain + neutral)) ** policy.shareExponent;
-  const scale = Math.log10(1 + policy.valueFullUsd / policy.valueUnitUsd);
-  const value =
-    policy.valueCeiling * Math.min(1, Math.log10(1 + group.certain / policy.valueUnitUsd) / scale);
-  return 1 - (1 - share) * (1 - value);
+export function isUnsolicited(
+  dealings: {
+    readonly direction: 'in' | 'out';
+    readonly hops: number;
+    readonly valueUsd: number | null;
+    readonly unpricedTransfers: number;
+    readonly transfers: number;
+    /** The address has sent value to the same party or entity. */
+    readonly sentBack: boolean;
+  },
+  policy: RiskPolicy,
+): boolean {
+  if (dealings.direction !== 'in' || dealings.hops !== 1 || dealings.sentBack) return false;
+  return (
+    dealings.transfers <= policy.unsolicitedMaxTransfers &&
+    effectiveUsd(dealings, policy) <= policy.unsolicitedMaxUsd
+  );
 }
 
-function exposureFactors(evidence: RiskEvidence, policy: RiskPolicy): ScoreFactor[] {
-  const groups = groupExposures(evidence.exposures, policy);
-  const weightOf = (group: ExposureGroup): number =>
-    group.category === 'UNKNOWN' ? 0 : policy.weights[group.category];
-  const isRisky = (group: ExposureGroup): boolean => weightOf(group) >= policy.riskyFrom;
-  const sum = (direction: 'in' | 'out', risky: boolean): number =>
-    groups
-      .filter((group) => group.direction === direction && isRisky(group) === risky)
-      .reduce((total, group) => total + group.value, 0);
-  const neutral = { in: sum('in', false), out: sum('out', false) };
-  const all = { in: neutral.in + sum('in', true), out: neutral.out + sum('out', true) };
-  return groups.filter(isRisky).flatMap((group): ScoreFactor[] => {
-    const decay = policy.directDecay * policy.hopDecay ** (group.hops - 1);
+/** One risky exposure, weighed. */
+interface WeighedExposure {
+  readonly evidence: ExposureEvidence;
+  readonly category: Category;
+  readonly value: number;
+  /** Points it would bring if it were all that moved, 0 to 100. */
+  readonly severity: number;
+  readonly name: string;
+}
+
+/** What one direction of the trade is made of. */
+interface Trade {
+  readonly direction: 'in' | 'out';
+  /** Effective USD of all that is not risky, and of everything. */
+  readonly neutral: number;
+  readonly whole: number;
+  readonly risky: readonly WeighedExposure[];
+}
+
+const byText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+function tradeOf(direction: 'in' | 'out', evidence: RiskEvidence, policy: RiskPolicy): Trade {
+  const risky: WeighedExposure[] = [];
+  const neutral: number[] = [];
+  for (const item of evidence.exposures) {
+    if (item.direction !== direction) continue;
+    const value = effectiveUsd(item, policy);
+    const { category, hops } = item;
+    if (!isRisky(category, policy)) {
+      neutral.push(value);
+      continue;
+    }
     const service = evidence.isService ? policy.serviceExposureFactor : 1;
-    const strength = magnitude(group, neutral[group.direction], policy);
-    const points = Math.ceil(weightOf(group) * decay * service * strength - FLOAT_SLACK);
-    if (points <= 0) return [];
-    return [
-      {
-        factor: group.hops === 1 ? 'DIRECT_EXPOSURE' : 'INDIRECT_EXPOSURE',
-        category: group.category,
-        riskType: group.hops === 1 ? 'COUNTERPARTY' : 'INDIRECT',
-        direction: group.direction,
-        percentage: twoDecimals((100 * group.value) / all[group.direction]),
-        valueUsd: group.valueUsd === null ? null : twoDecimals(group.valueUsd),
-        hops: group.hops,
-        points,
-        evidence: unique(group.entities).slice(0, EVIDENCE_LISTED_MAX),
-      },
-    ];
-  });
+    const severity = policy.weights[category] * item.confidence * decayAt(hops, policy) * service;
+    const name = `${String(hops).padStart(3, '0')} ${category}`;
+    risky.push({ evidence: item, category, value, severity, name });
+  }
+  // One order whatever order the evidence came in: sums of floats depend on it.
+  neutral.sort((a, b) => a - b);
+  risky.sort((a, b) => byText(a.name, b.name) || a.value - b.value || a.severity - b.severity);
+  const neutralValue = sumOf(neutral);
+  return {
+    direction,
+    neutral: neutralValue,
+    whole: neutralValue + sumOf(risky.map((item) => item.value)),
+    risky,
+  };
 }
 
 /**
- * Scores evidence: what the address is, plus what it traded with. More of anything risky never lowers the score; a direct
- * sanction in force makes it 100.
+ * How much of a severity a sum of risky value brings, 0 to 1: share and absolute value as two independent reasons,
+ * 1 − (1 − share part)(1 − value part). The share is measured against neutral value alone: measured against all value,
+ * one risk would dilute another, and more of it could lower a score. Dust brings nothing.
+ */
+function magnitude(value: number, neutral: number, policy: RiskPolicy): number {
+  if (value <= 0 || value < policy.dustUsd) return 0;
+  const share = (value / (value + neutral)) ** policy.shareExponent;
+  const scale = Math.log10(1 + policy.valueFullUsd / policy.valueUnitUsd);
+  const sum = policy.valueCeiling * Math.min(1, Math.log10(1 + value / policy.valueUnitUsd) / scale);
+  return 1 - (1 - share) * (1 - sum);
+}
+
+/**
+ * Points of one direction, by group of hops and category: the discrete Choquet integral of severity over the magnitude of
+ * value (G. Choquet, "Theory of capacities", 1954). From the most severe exposure down, each brings its severity times
+ * what its value adds to the magnitude of all that is at least as severe. So the sum never exceeds the greatest severity,
+ * one risk is not counted twice under two names, and it can only rise when value or severity rises.
+ */
+function pointsByGroup(
+  { risky, neutral }: Trade,
+  severityOf: (item: WeighedExposure) => number,
+  policy: RiskPolicy,
+): Map<string, number> {
+  const points = new Map<string, number>();
+  let value = 0;
+  let reached = 0;
+  for (const item of [...risky].sort((a, b) => severityOf(b) - severityOf(a))) {
+    value += item.value;
+    const next = Math.max(reached, magnitude(value, neutral, policy));
+    points.set(item.name, (points.get(item.name) ?? 0) + severityOf(item) * (next - reached));
+    reached = next;
+  }
+  return points;
+}
+
+/** The next whole number: what is there at all is worth a point. */
+const wholePoints = (points: ReadonlyMap<string, number>): number =>
+  Math.ceil(sumOf([...points.values()]) - FLOAT_SLACK);
+
+/** Hands out `total` whole points in proportion to exact ones, by largest remainder; equal remainders in the order of names. */
+function apportion(points: ReadonlyMap<string, number>, total: number): Map<string, number> {
+  const rows = [...points].map(([name, exact]) => ({ name, whole: Math.floor(exact), rest: exact % 1 }));
+  let left = total - sumOf(rows.map((row) => row.whole));
+  rows.sort((a, b) => b.rest - a.rest || byText(a.name, b.name));
+  return new Map(rows.map(({ name, whole, rest }) => [name, whole + (rest > 0 && left-- > 0 ? 1 : 0)]));
+}
+
+/** Priced USD and percentage of some of a direction's value. */
+function amountsOf(
+  items: readonly WeighedExposure[],
+  { whole }: Trade,
+): Pick<ScoreFactor, 'percentage' | 'valueUsd' | 'evidence'> {
+  const priced = items.flatMap(({ evidence }) => (evidence.valueUsd === null ? [] : [evidence.valueUsd]));
+  const value = sumOf(items.map((item) => item.value));
+  return {
+    percentage: whole > 0 ? twoDecimals(Math.min(100, (100 * value) / whole)) : 0,
+    valueUsd: priced.length === 0 ? null : twoDecimals(sumOf(priced)),
+    evidence: unique(
+      items.flatMap(({ evidence }) => (evidence.entity === null ? [] : [evidence.entity])),
+    ).slice(0, EVIDENCE_LISTED_MAX),
+  };
+}
+
+function exposureFactors(trade: Trade, policy: RiskPolicy): ScoreFactor[] {
+  const gross = pointsByGroup(trade, (item) => item.severity, policy);
+  const total = wholePoints(gross);
+  const handed = apportion(gross, total);
+  const { direction } = trade;
+  const factors = [...handed]
+    .filter(([, points]) => points > 0)
+    .sort(([a], [b]) => byText(a, b))
+    .flatMap(([name, points]): ScoreFactor[] => {
+      const items = trade.risky.filter((item) => item.name === name);
+      const first = items[0];
+      if (!first) return [];
+      const { hops } = first.evidence;
+      return [
+        {
+          factor: hops === 1 ? 'DIRECT_EXPOSURE' : 'INDIRECT_EXPOSURE',
+          category: first.category,
+          riskType: hops === 1 ? 'COUNTERPARTY' : 'INDIRECT',
+          direction,
+          hops,
+          points,
+          ...amountsOf(items, trade),
+        },
+      ];
+    });
+  const discount = unsolicitedDiscount(trade, total, policy);
+  return discount ? [...factors, discount] : factors;
+}
+
+/** What unsolicited money is let off: the difference to the points it brings at `unsolicitedFactor` of its severity. */
+function unsolicitedDiscount(trade: Trade, total: number, policy: RiskPolicy): ScoreFactor | null {
+  const isDiscounted = ({ evidence }: WeighedExposure): boolean =>
+    evidence.direction === 'in' && evidence.unsolicited === true;
+  const items = trade.risky.filter(isDiscounted);
+  const [first] = items;
+  if (!first) return null;
+  const severityOf = (item: WeighedExposure): number =>
+    item.severity * (isDiscounted(item) ? policy.unsolicitedFactor : 1);
+  const points = wholePoints(pointsByGroup(trade, severityOf, policy)) - total;
+  if (points >= 0) return null;
+  return {
+    factor: 'UNSOLICITED_INBOUND',
+    category: items.every((item) => item.category === first.category) ? first.category : 'UNKNOWN',
+    riskType: 'COUNTERPARTY',
+    direction: trade.direction,
+    hops: 1,
+    points,
+    ...amountsOf(items, trade),
+  };
+}
+
+/**
+ * Scores evidence: what the address is, plus what it received, plus what it sent. More of anything risky, nearer, surer or
+ * of a graver category never lowers the score; a direct sanction in force makes it 100.
  */
 export function score(evidence: RiskEvidence, policy: RiskPolicy): RiskScore {
   const own = ownershipFactor(evidence, policy);
-  const scoreBreakdown = [...(own ? [own] : []), ...exposureFactors(evidence, policy)];
-  const total = scoreBreakdown.reduce((sum, factor) => sum + factor.points, 0);
-  const riskScore = Math.min(100, total);
+  const scoreBreakdown = [
+    ...(own ? [own] : []),
+    ...exposureFactors(tradeOf('in', evidence, policy), policy),
+    ...exposureFactors(tradeOf('out', evidence, policy), policy),
+  ];
+  const riskScore = Math.min(100, sumOf(scoreBreakdown.map((factor) => factor.points)));
   return {
     riskScore,
     riskLevel: riskLevelOf(riskScore, policy),

@@ -220,6 +220,12 @@ describe('policy', () => {
     valueCeiling: 0.6,
     unpricedTransferUsd: 1000,
     serviceExposureFactor: 0.3,
+    dustUsd: 1,
+    unsolicitedMaxUsd: 500,
+    unsolicitedMaxTransfers: 3,
+    unsolicitedFactor: 0.25,
+    kytBlockFrom: 80,
+    kytReviewFrom: 50,
     labelsMaxAgeDays: 90,
     oracleTtlSeconds: 300,
   };

@@ -160,7 +160,7 @@ describe('screening', () => {
       ['SANCTIONED_ENTITY', 'CRITICAL'],
       ['PHISHING', 'CRITICAL'],
     ]);
-    expect(answer.riskLevel).toBe('CRITICAL');
+    expect(answer.riskLevel).toBe('HIGH');
     expect(answer.bridgeActivity).toMatchObject({ bridges: ['Some Bridge'], txCount: 1, outUsd: null });
     expect(answer.darknetExposure).toEqual({ direct: 0, indirect: null, percentage: 0, markets: [] });
     expect(answer.totalTransactions).toBe(5);
