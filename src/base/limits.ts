@@ -98,6 +98,8 @@ export const LIMITS = {
   edgeChunkBytesMax: 8 * 1024,
   /** Newest transfers kept of each pair and asset: what a person reads; the sums hold the rest. */
   recentTransfersPerEdge: 4,
+  /** Newest transfers kept of each address: what an answer lists. About 8 bytes each. */
+  recentTransfersPerAddress: 64,
   /** The longest transaction id of the 36 chains is 88 characters of base58 (SOL). */
   txHashTextMax: 128,
   /** `trace:` paths of the deepest calls seen stay below this. */

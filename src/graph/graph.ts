@@ -4,7 +4,7 @@
  */
 import type { AddressKey } from '../chains/address/address.ts';
 import type { ChainId } from '../chains/registry.ts';
-import type { AssetFlow, Direction } from './transfers.ts';
+import type { AssetFlow, Direction } from './flow.ts';
 
 /** A dense id: 1 up to and including `nodeCount`. */
 export type NodeId = number;

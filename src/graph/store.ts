@@ -18,6 +18,7 @@ import {
 import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { checkTransfer } from './check-transfer.ts';
+import { dailyFlows } from './daily.ts';
 import {
   addEdge,
   compareEdges,
@@ -28,8 +29,10 @@ import {
   encodeChunk,
   mergeEdges,
 } from './edges.ts';
+import type { TransferGraph } from './graph.ts';
 import type {
   AddressTotals,
+  AddressTransfer,
   AssetFlow,
   Counterparty,
   Direction,
@@ -605,7 +608,7 @@ class Candidate extends Sum {
 }
 
 const byValue = (a: Candidate, b: Candidate): number =>
-  b.cents - a.cents || b.unpriced - a.unpriced || b.transfers - a.transfers || a.id - b.id;
+  b.cents - a.cents || b.unpriced - a.unpriced || a.id - b.id;
 
 /** Chooses the best `limit` while holding at most twice as many: a hub has a million. */
 function bestCandidates(edges: Iterable<Edge>, node: number, limit: number): Candidate[] {
@@ -651,6 +654,99 @@ function counterpartyOf(store: ChainStore, candidate: Candidate, direction: Dire
       sum.add(edge);
       return assetFlow(store, edge.asset, sum);
     }),
+  };
+}
+
+/** All assets of the edge between two addresses. */
+function* recordsBetween(
+  store: ChainStore,
+  from: number,
+  to: number,
+): Generator<{ asset: number; record: RecentRecord }> {
+  const start = u32(from, to, 0);
+  const end = u32(from, to, DENSE_ID_MAX);
+  for (const { key, value } of store.recent.getRange({ start, end })) {
+    const asset = Buffer.from(key).readUInt32BE(8);
+    for (const record of value) yield { asset, record };
+  }
+}
+
+function recentTransfer(store: ChainStore, asset: number, record: RecentRecord): RecentTransfer {
+  const [timestampMs, blockNumber, transaction, position, amountHex, cents] = record;
+  const { asset: name, decimals } = assetFlow(store, asset, new Sum());
+  return {
+    txHash: unpackTransaction(transaction),
+    position,
+    blockNumber,
+    timestampMs,
+    asset: name,
+    decimals,
+    amount: BigInt(`0x${amountHex}`),
+    valueUsd: cents === null ? null : cents / 100,
+  };
+}
+
+function recentTransfers(store: ChainStore, node: number, limit: number): AddressTransfer[] {
+  const edges = (['in', 'out'] as const).flatMap((direction) =>
+    [...edgesOf(store, node, direction)]
+      .filter((edge) => direction === 'out' || edge.counterparty !== node)
+      .map((edge) => ({ edge, direction })),
+  );
+  const newest = edges.sort((a, b) => b.edge.lastSeenMs - a.edge.lastSeenMs).slice(0, limit);
+  const parties = new Map(newest.map((one) => [`${one.direction}${one.edge.counterparty}`, one]));
+  return [...parties.values()]
+    .flatMap(({ edge, direction }) => {
+      const other = edge.counterparty;
+      const key = other === NOBODY ? null : addressKeyOf(store, other);
+      const counterparty = key && { key, address: formatAddressKey(key, store.chain) };
+      const [from, to] = direction === 'in' ? [other, node] : [node, other];
+      return [...recordsBetween(store, from, to)].map(({ asset, record }) => ({
+        ...recentTransfer(store, asset, record),
+        direction,
+        counterparty,
+      }));
+    })
+    .sort((a, b) => b.timestampMs - a.timestampMs)
+    .slice(0, limit);
+}
+
+/** The chain as kernels read it. */
+function graphOf(store: ChainStore): TransferGraph {
+  const nodeCount = readState(store).nextAddress - 1;
+  return {
+    chain: store.chain,
+    nodeCount,
+    idOf: (key) => store.ids.getBinaryFast(key)?.readUInt32BE(0) ?? null,
+    keyOf: (node) => addressKeyOf(store, node),
+    addressOf: (node) => formatAddressKey(addressKeyOf(store, node), store.chain),
+    degree(node, direction) {
+      const stored = store.nodes.get(node);
+      const record = stored ? unpackNode(stored) : null;
+      return (direction === 'in' ? record?.counterpartiesIn : record?.counterpartiesOut) ?? 0;
+    },
+    neighbours(node, direction, limit, into) {
+      const best = bestCandidates(edgesOf(store, node, direction), node, limit);
+      for (const [at, candidate] of best.entries()) {
+        into.ids[at] = candidate.id;
+        into.valueUsd[at] = candidate.cents / 100;
+        into.transfers[at] = candidate.transfers;
+        into.unpriced[at] = candidate.unpriced;
+        into.firstSeenMs[at] = candidate.firstSeenMs;
+        into.lastSeenMs[at] = candidate.lastSeenMs;
+      }
+      return best.length;
+    },
+    edge(from, to) {
+      return [...edgesOf(store, from, 'out')]
+        .filter((edge) => edge.counterparty === to)
+        .sort((a, b) => b.transfers - a.transfers || a.asset - b.asset)
+        .map((edge) => {
+          const sum = new Sum();
+          sum.add(edge);
+          const { firstSeenMs, lastSeenMs } = edge;
+          return { ...assetFlow(store, edge.asset, sum), firstSeenMs, lastSeenMs };
+        });
+    },
   };
 }
 
@@ -701,6 +797,13 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       batch.write();
       return { stored: batch.stored, duplicates: batch.duplicates };
     });
+  };
+
+  const recentOf = (chain: ChainId, key: AddressKey, limit: number): AddressTransfer[] => {
+    const store = storeOf(chain);
+    const node = store && nodeOf(store, key);
+    if (!store || node === null) return [];
+    return recentTransfers(store, node, limit);
   };
 
   return {
@@ -757,28 +860,27 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       const fromId = store && nodeOf(store, from);
       const toId = store && nodeOf(store, to);
       if (!store || fromId === null || toId === null) return [];
-      const found: { asset: number; record: RecentRecord }[] = [];
-      const start = u32(fromId, toId, 0);
-      const end = u32(fromId, toId, DENSE_ID_MAX);
-      for (const { key, value } of store.recent.getRange({ start, end })) {
-        const asset = Buffer.from(key).readUInt32BE(8);
-        for (const record of value) found.push({ asset, record });
-      }
-      found.sort((a, b) => newestFirst(a.record, b.record));
-      return found.slice(0, limit).map(({ asset, record }) => {
-        const [timestampMs, blockNumber, transaction, position, amountHex, cents] = record;
-        const { asset: name, decimals } = assetFlow(store, asset, new Sum());
-        return {
-          txHash: unpackTransaction(transaction),
-          position,
-          blockNumber,
-          timestampMs,
-          asset: name,
-          decimals,
-          amount: BigInt(`0x${amountHex}`),
-          valueUsd: cents === null ? null : cents / 100,
-        };
-      });
+      return [...recordsBetween(store, fromId, toId)]
+        .sort((a, b) => newestFirst(a.record, b.record))
+        .slice(0, limit)
+        .map(({ asset, record }) => recentTransfer(store, asset, record));
+    },
+
+    recent(chain, key, limit) {
+      return recentOf(chain, key, Math.min(limit, LIMITS.recentTransfersPerAddress));
+    },
+
+    daily(chain, key, limitDays) {
+      return dailyFlows(recentOf(chain, key, LIMITS.recentTransfersPerAddress), limitDays);
+    },
+
+    graph(chain): TransferGraph | null {
+      const store = storeOf(chain);
+      return store && readState(store).transfers > 0 ? graphOf(store) : null;
+    },
+
+    blocks() {
+      return [];
     },
 
     coverage(chain): TransferCoverage {

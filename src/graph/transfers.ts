@@ -1,22 +1,10 @@
 /** What is asked of the transfer store: the reader's port and its answers. Implemented by store.ts. */
 import type { AddressKey } from '../chains/address/address.ts';
 import type { ChainId } from '../chains/registry.ts';
+import type { AssetFlow, Direction } from './flow.ts';
+import type { TransferGraph } from './graph.ts';
 
-/** `in`: value came to the address asked about; `out`: it left. */
-export type Direction = 'in' | 'out';
-
-/** How much of one asset moved. Amounts are in the asset's smallest unit. */
-export interface AssetFlow {
-  /** The chain's native symbol, or the canonical address of a token contract. */
-  readonly asset: string;
-  readonly decimals: number | null;
-  readonly transfers: number;
-  readonly amount: bigint;
-  /** USD of the priced transfers; null where none is priced. */
-  readonly valueUsd: number | null;
-  /** Transfers that moved an amount nobody could price. */
-  readonly unpricedTransfers: number;
-}
+export type { AssetFlow, Direction };
 
 /** One party that an address traded with, all assets of one direction together. */
 export interface Counterparty {
@@ -66,6 +54,40 @@ export interface RecentTransfer {
   readonly valueUsd: number | null;
 }
 
+/** One transfer of an address, seen from it. */
+export interface AddressTransfer extends RecentTransfer {
+  /** A transfer of the address to itself is `out`, with itself as the counterparty. */
+  readonly direction: Direction;
+  /** Null where nobody stands on the other side: coinbase, mint, fee. */
+  readonly counterparty: { readonly key: AddressKey; readonly address: string } | null;
+}
+
+/** What an address moved on one day (UTC). Self-transfers are left out. */
+export interface DailyFlow {
+  /** YYYY-MM-DD. */
+  readonly day: string;
+  /** USD of the priced transfers; null where transfers moved something and none is priced. */
+  readonly inUsd: number | null;
+  readonly outUsd: number | null;
+  readonly inTransfers: number;
+  readonly outTransfers: number;
+}
+
+export interface DailyFlows {
+  /** Newest first; days without a transfer are left out. */
+  readonly days: readonly DailyFlow[];
+  /** Whether they reach back to the first transfer known, or as many days as asked for. */
+  readonly isComplete: boolean;
+}
+
+/** A block that was appended live and can still be taken back. */
+export interface StoredBlock {
+  readonly height: number;
+  readonly hash: string;
+  readonly parentHash: string | null;
+  readonly timestampMs: number;
+}
+
 export interface TransferCoverage {
   readonly transfers: number;
   readonly firstBlock: number | null;
@@ -87,6 +109,14 @@ export interface TransferReader {
   totals(chain: ChainId, key: AddressKey): AddressTotals | null;
   /** The newest transfers from one address to another, newest first. */
   newest(chain: ChainId, from: AddressKey, to: AddressKey, limit: number): readonly RecentTransfer[];
+  /** The newest transfers of an address with whomever, newest first. At most `recentTransfersPerAddress` are kept. */
+  recent(chain: ChainId, key: AddressKey, limit: number): readonly AddressTransfer[];
+  /** Sums a day, newest first, made of the transfers that `recent` keeps: `isComplete` says whether those are all. */
+  daily(chain: ChainId, key: AddressKey, limitDays: number): DailyFlows;
+  /** The chain as kernels read it, as of the newest commit; null where no transfer of the chain is stored. */
+  graph(chain: ChainId): TransferGraph | null;
+  /** The blocks that were appended live and can still be taken back, highest first: the first is the checkpoint. */
+  blocks(chain: ChainId): readonly StoredBlock[];
   coverage(chain: ChainId): TransferCoverage;
   close(): Promise<void>;
 }

@@ -1,0 +1,44 @@
+/** Sums a day out of an address's newest transfers. Pure. */
+import { isoTime } from '../base/clock.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { AddressTransfer, DailyFlow, DailyFlows } from './transfers.ts';
+
+interface DaySums {
+  cents: number;
+  transfers: number;
+  unpriced: number;
+}
+
+const usdOf = ({ cents, unpriced }: DaySums): number | null =>
+  cents === 0 && unpriced > 0 ? null : cents / 100;
+
+/** `recent` is newest first, and holds fewer than `recentTransfersPerAddress` where it holds all. */
+export function dailyFlows(recent: readonly AddressTransfer[], limitDays: number): DailyFlows {
+  const byDay = new Map<string, { in: DaySums; out: DaySums }>();
+  for (const transfer of recent) {
+    const day = isoTime(transfer.timestampMs).slice(0, 10);
+    let sums = byDay.get(day);
+    if (!sums) {
+      const none = { cents: 0, transfers: 0, unpriced: 0 };
+      sums = { in: { ...none }, out: { ...none } };
+      byDay.set(day, sums);
+    }
+    const side = sums[transfer.direction];
+    side.transfers++;
+    side.cents += Math.round((transfer.valueUsd ?? 0) * 100);
+    if (transfer.valueUsd === null && transfer.amount > 0n) side.unpriced++;
+  }
+  const holdsAll = recent.length < LIMITS.recentTransfersPerAddress;
+  const days = [...byDay].map(
+    ([day, sums]): DailyFlow => ({
+      day,
+      inUsd: usdOf(sums.in),
+      outUsd: usdOf(sums.out),
+      inTransfers: sums.in.transfers,
+      outTransfers: sums.out.transfers,
+    }),
+  );
+  // Of the oldest day only a part may be kept.
+  if (!holdsAll) days.pop();
+  return { days: days.slice(0, limitDays), isComplete: holdsAll || days.length >= limitDays };
+}
