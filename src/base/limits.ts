@@ -114,6 +114,12 @@ export const LIMITS = {
   ingestBlockTimesMax: 5_000_000,
   /** Rejected rows that a report repeats; the rest are counted, and go to the rejects file. */
   ingestRejectsListedMax: 100,
+  /** Addresses of one clustering run, about 70 bytes each: 4 GB. Bitcoin whole has twenty times as many, and needs another way. */
+  clusterAddressesMax: 60_000_000,
+  /** Above this a cluster more likely joins strangers by a mistake than it is one owner; only a few exchanges are as large. */
+  superClusterSize: 1_000_000,
+  /** Specification decisions: members of a cluster that an answer lists. */
+  clusterMembersListed: 20,
   /** Counterparties and flagged transactions that an answer lists. */
   screeningListMax: 50,
   /** Reasons of one verdict: a label has at most a few dozen publishers. */
@@ -218,6 +224,12 @@ export const LIMITS = {
   auditTextMax: 200,
   /** Keys of one account: listed in one answer of 60 KB. Operators may go beyond on the command line. */
   keysPerAccountMax: 200,
+  /** Nodes of graphs whose labels a thread remembers: a power of two, 8 bytes each, 32 MB; more nodes take turns in the slots. */
+  attributedNodesKept: 2 ** 22,
+  /** Attributions that differ, kept of one snapshot: an entity and category each, about 1 KB, 100 MB. */
+  attributionsKept: 100_000,
   /** Stripe's own tolerance: a signature older than this, or from further ahead, is refused. */
   webhookToleranceMs: 300_000,
+  /** A receiver's URL: longer than those of every chat service, shorter than what servers refuse. */
+  receiverUrlCharsMax: 2_048,
 } as const;

@@ -2,9 +2,9 @@
  * Requests to the outside: which URLs may be asked, and an undici agent that refuses to connect to a private address whatever
  * a name resolves to. Lists, prices and webhooks all go through here.
  */
-import { type LookupAddress, lookup as resolveName } from 'node:dns';
+import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { Agent } from 'undici';
+import { Agent, buildConnector } from 'undici';
 import { AssayError } from './errors.ts';
 import { LIMITS } from './limits.ts';
 
@@ -72,8 +72,15 @@ export function checkOutboundUrl(url: URL, policy: OutboundPolicy): void {
   if (!trusted && isIP(literal) !== 0 && !isPublicAddress(literal)) refuse('the address is not public');
 }
 
+/** All addresses of a name, as `dns.lookup` gives them. */
+export type ResolveName = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
+) => void;
+
 /** A DNS look-up that fails where any of a name's addresses is private: the socket connects to what was checked. */
-function guardedLookup(policy: OutboundPolicy): LookupFunction {
+function guardedLookup(policy: OutboundPolicy, resolveName: ResolveName): LookupFunction {
   return (hostname, options, callback) => {
     resolveName(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
       const fail = (reason: NodeJS.ErrnoException): void => callback(reason, '', 0);
@@ -98,14 +105,31 @@ export interface OutboundTimeouts {
   readonly stallMs: number;
 }
 
-/** An agent that connects to public addresses (and trusted hosts) only. The caller destroys it. */
+/**
+ * An agent that connects to public addresses (and trusted hosts) only, whoever forgot to check the URL. The caller destroys it.
+ * A name is resolved once for each connection, and the socket connects to one of the addresses that were checked: a name that
+ * resolves to something else a moment later (DNS rebinding) gains nothing.
+ */
 export function createOutboundAgent(options: {
   readonly policy: OutboundPolicy;
   readonly timeouts: OutboundTimeouts;
+  /** Default: the system's resolver. */
+  readonly resolveName?: ResolveName;
 }): Agent {
-  const { policy, timeouts } = options;
+  const { policy, timeouts, resolveName = systemLookup } = options;
+  const connect = buildConnector({
+    lookup: guardedLookup(policy, resolveName),
+    timeout: timeouts.connectMs,
+  });
   return new Agent({
-    connect: { lookup: guardedLookup(policy), timeout: timeouts.connectMs },
+    connect: (target, callback) => {
+      // A literal is never looked up, so the look-up cannot refuse it.
+      const literal = target.hostname.replace(/^\[|\]$/g, '');
+      const isHidden = isIP(literal) !== 0 && !isPublicAddress(literal);
+      if (isHidden && !policy.trustedHosts.has(target.hostname))
+        return callback(new Error(`${target.hostname} is not public.`), null);
+      return connect(target, callback);
+    },
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.stallMs,
     maxHeaderSize: LIMITS.outboundHeaderBytesMax,

@@ -1,0 +1,52 @@
+/** Which URLs may receive an alert: https to the public internet, on a port that no other protocol listens on. */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { checkOutboundUrl, type OutboundPolicy } from '../../base/outbound.ts';
+
+/**
+ * Ports that belong to other protocols: a request to them is a way to make this server speak to a mail server or a database.
+ * The bad ports of the Fetch Standard (§ 2.9, https://fetch.spec.whatwg.org/#bad-port), and the usual ports of stores.
+ */
+const FORBIDDEN_PORTS: ReadonlySet<number> = new Set([
+  1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
+  109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
+  526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1433, 1521, 1719, 1720,
+  1723, 2049, 2375, 2376, 2379, 2380, 3306, 3659, 4045, 4190, 5060, 5061, 5432, 5672, 5984, 6000, 6379, 6566,
+  6665, 6666, 6667, 6668, 6669, 6679, 6697, 9042, 9200, 9300, 10080, 11211, 27017, 50070,
+]);
+
+/** Names that only resolve inside a machine or a network (RFC 6761, RFC 6762, RFC 8375, RFC 9476, and custom). */
+const LOCAL_NAMES =
+  /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|home\.arpa|alt|test|invalid|onion)\.?$/;
+
+/**
+ * Checks a receiver's URL as a person gave it; what its name resolves to is checked again at each connection. Returns it in
+ * canonical form. Throws INVALID_REQUEST naming `field`, without repeating the URL: it may hold a secret.
+ */
+export function checkReceiverUrl(text: string, field: string, policy: OutboundPolicy): string {
+  const refuse = (reason: string): never => {
+    throw new AssayError('INVALID_REQUEST', `${field}: ${reason}.`, { field });
+  };
+  if (text.length > LIMITS.receiverUrlCharsMax)
+    refuse(`at most ${LIMITS.receiverUrlCharsMax} characters, ${text.length} were given`);
+  // The parser would take spaces, tabs and line breaks out without a word.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+  if (/[\s\u0000-\u001f\u007f\\]/.test(text))
+    refuse('it must not contain blanks, control characters or backslashes');
+  const url = URL.canParse(text) ? new URL(text) : refuse('it is not a URL');
+  const isTrusted = policy.trustedHosts.has(url.hostname);
+  if (url.hash !== '') refuse('it must not have a fragment');
+  if (url.hostname === '') refuse('it needs a host');
+  if (!isTrusted && LOCAL_NAMES.test(url.hostname)) refuse('the host is a local name');
+  if (!isTrusted && !url.hostname.includes('.') && !url.hostname.startsWith('['))
+    refuse('the host is a local name');
+  if (!isTrusted && url.port !== '' && FORBIDDEN_PORTS.has(Number(url.port)))
+    refuse(`port ${url.port} belongs to another protocol`);
+  try {
+    checkOutboundUrl(url, policy);
+  } catch (error) {
+    if (!(error instanceof AssayError)) throw error;
+    refuse(error.message.replace(/^.* is refused: /, '').replace(/\.$/, ''));
+  }
+  return url.href;
+}
