@@ -1,0 +1,88 @@
+/** Which nodes a walk has seen, numbered in the order it saw them: an open-addressing table that is emptied in no time. */
+import type { NodeId } from '../graph.ts';
+
+/** A node was never seen. */
+export const UNSEEN = -1;
+
+/** Large enough for a default trace at a load of less than a third. */
+const CAPACITY = 2 ** 14;
+const VALUE_MAX = 2 ** 32 - 1;
+
+/** Fibonacci hashing: neighbouring ids are common, and land far apart. */
+const spread = (node: NodeId, shift: number): number => Math.imul(node, 0x9e3779b1) >>> shift;
+
+/**
+ * The numbers of a run are written above those of all runs before, so that old entries count as empty and nothing is cleared
+ * between runs. Its size follows the nodes that walks see, not the graph, which may have hundreds of millions.
+ */
+export class NodeIndex {
+  #ids = new Uint32Array(CAPACITY);
+  /** `#base` + number; less than `#base` is a slot of an earlier run. */
+  #values = new Uint32Array(CAPACITY);
+  #nodes = new Uint32Array(CAPACITY);
+  #shift = 32 - Math.log2(CAPACITY);
+  #base = 1;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  clear(): void {
+    this.#base += this.#size;
+    this.#size = 0;
+    if (this.#base < VALUE_MAX / 2) return;
+    this.#values.fill(0);
+    this.#base = 1;
+  }
+
+  /** The number of a node, or UNSEEN. */
+  find(node: NodeId): number {
+    const mask = this.#ids.length - 1;
+    let slot = spread(node, this.#shift);
+    for (;;) {
+      const value = this.#values[slot] as number;
+      if (value < this.#base) return UNSEEN;
+      if (this.#ids[slot] === node) return value - this.#base;
+      slot = (slot + 1) & mask;
+    }
+  }
+
+  /** Numbers a node that was never seen. */
+  add(node: NodeId): number {
+    if (this.#size * 2 >= this.#ids.length) this.#grow();
+    this.#place(node, this.#size);
+    this.#nodes[this.#size] = node;
+    return this.#size++;
+  }
+
+  /** The node of a number. */
+  nodeAt(number: number): NodeId {
+    return this.#nodes[number] as NodeId;
+  }
+
+  /** The nodes in the order they were added, as a copy. */
+  toArray(): Uint32Array {
+    return this.#nodes.slice(0, this.#size);
+  }
+
+  #place(node: NodeId, number: number): void {
+    const mask = this.#ids.length - 1;
+    let slot = spread(node, this.#shift);
+    while ((this.#values[slot] as number) >= this.#base) slot = (slot + 1) & mask;
+    this.#ids[slot] = node;
+    this.#values[slot] = this.#base + number;
+  }
+
+  #grow(): void {
+    const capacity = this.#ids.length * 2;
+    const nodes = new Uint32Array(capacity);
+    nodes.set(this.#nodes);
+    this.#nodes = nodes;
+    this.#ids = new Uint32Array(capacity);
+    this.#values = new Uint32Array(capacity);
+    this.#shift--;
+    this.#base = 1;
+    for (let number = 0; number < this.#size; number++) this.#place(nodes[number] as NodeId, number);
+  }
+}
