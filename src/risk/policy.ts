@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
 import type { CategoryRow } from '../labels/categories.ts';
-import { CATEGORIES, type Category } from '../labels/taxonomy.ts';
+import { CATEGORIES, type Category, type ThreatLevel } from '../labels/taxonomy.ts';
 
 export type RiskLevel = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
 
@@ -14,6 +14,8 @@ export interface RiskPolicy {
   readonly levels: Readonly<Record<Exclude<RiskLevel, 'LOW'>, number>>;
   /** Points, 0 to 100, that owning an address of the category is worth. */
   readonly weights: Readonly<Record<Category, number>>;
+  /** What owning an address of the category says of its owner. */
+  readonly threats: Readonly<Record<Category, ThreatLevel>>;
   /** Categories that serve the public: exchanges, bridges, but also mixers. */
   readonly services: ReadonlySet<Category>;
   /** Points of a direct sanctions hit in force. */
@@ -51,7 +53,7 @@ export interface RiskPolicy {
   readonly oracleTtlSeconds: number;
 }
 
-type NumberField = Exclude<keyof RiskPolicy, 'version' | 'levels' | 'weights' | 'services'>;
+type NumberField = Exclude<keyof RiskPolicy, 'version' | 'levels' | 'weights' | 'threats' | 'services'>;
 
 /** The bounds of every plain number: [least, greatest]. */
 const BOUNDS: Readonly<Record<NumberField, readonly [number, number]>> = {
@@ -87,7 +89,7 @@ function numberIn(value: unknown, field: string, [least, greatest]: readonly [nu
 }
 
 /** What the policy takes over from data/categories.json. */
-export type CategoryDefaults = Pick<CategoryRow, 'id' | 'weight' | 'service'>;
+export type CategoryDefaults = Pick<CategoryRow, 'id' | 'weight' | 'service' | 'threatLevel'>;
 
 /** Reads a policy document. Its own weights win over those of the categories. Throws INVALID_FILE naming the field. */
 export function parsePolicy(document: unknown, categories: readonly CategoryDefaults[]): RiskPolicy {
@@ -116,11 +118,15 @@ export function parsePolicy(document: unknown, categories: readonly CategoryDefa
       numberIn(weights[category] ?? defaults.get(category), `weights.${category}`, [0, 100]),
     ]),
   ) as Record<Category, number>;
+  const threats = new Map(categories.map((row) => [row.id, row.threatLevel]));
   return Object.freeze({
     ...plain,
     version,
     levels: bounds,
     weights: weighed,
+    threats: Object.fromEntries(
+      CATEGORIES.map((category) => [category, threats.get(category) ?? 'LOW']),
+    ) as Record<Category, ThreatLevel>,
     services: new Set(categories.filter((row) => row.service).map((row) => row.id)),
   });
 }

@@ -129,7 +129,8 @@ function ownershipFactor(evidence: RiskEvidence, policy: RiskPolicy): ScoreFacto
 export const decayAt = (hops: number, policy: RiskPolicy): number =>
   policy.directDecay * policy.hopDecay ** (Math.max(1, hops) - 1);
 
-const isRisky = (category: Category | 'UNKNOWN', policy: RiskPolicy): category is Category =>
+/** Whether a counterparty of the category is a risk; all others are neutral volume. */
+export const isRisky = (category: Category | 'UNKNOWN', policy: RiskPolicy): category is Category =>
   category !== 'UNKNOWN' && policy.weights[category] >= policy.riskyFrom;
 
 /**

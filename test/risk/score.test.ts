@@ -4,7 +4,9 @@ import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { CATEGORIES } from '../../src/labels/taxonomy.ts';
 import { loadPolicy, parsePolicy, riskLevelOf } from '../../src/risk/policy.ts';
 import {
+  decayAt,
   type ExposureEvidence,
+  isUnsolicited,
   type OwnershipEvidence,
   type RiskEvidence,
   score,
@@ -43,11 +45,20 @@ const anyLabel = fc.record({
 const anyExposure = fc.record({
   category: fc.constantFrom(...CATEGORIES, 'UNKNOWN' as const),
   direction: fc.constantFrom('in' as const, 'out' as const),
-  hops: fc.integer({ min: 1, max: 4 }),
-  valueUsd: fc.option(fc.double({ min: 0, max: 1e9, noNaN: true }), { nil: null }),
+  hops: fc.integer({ min: 1, max: 5 }),
+  valueUsd: fc.option(
+    fc.oneof(
+      fc.double({ min: 0, max: 1e9, noNaN: true }),
+      // Around the limit of dust.
+      fc.double({ min: 0, max: 2, noNaN: true }),
+      fc.constantFrom(0, 0.99, 1, 1.01),
+    ),
+    { nil: null },
+  ),
   unpricedTransfers: fc.integer({ min: 0, max: 50 }),
   confidence: fc.double({ min: 0, max: 1, noNaN: true }),
   entity: fc.option(fc.constantFrom('A', 'B', 'C'), { nil: null }),
+  unsolicited: fc.boolean(),
 });
 
 const anyEvidence: fc.Arbitrary<RiskEvidence> = fc.record({
@@ -150,43 +161,149 @@ describe('score', () => {
         const result = score(evidence, policy);
         const points = result.scoreBreakdown.map((factor) => factor.points);
         const sum = points.reduce((total, one) => total + one, 0);
-        expect(points.every((one) => Number.isInteger(one) && one > 0)).toBe(true);
         expect(result.riskScore).toBe(Math.min(100, sum));
         expect(result.riskLevel).toBe(riskLevelOf(result.riskScore, policy));
         for (const factor of result.scoreBreakdown) {
+          expect(Number.isInteger(factor.points)).toBe(true);
+          expect(factor.points < 0).toBe(factor.factor === 'UNSOLICITED_INBOUND');
+          expect(factor.points).not.toBe(0);
           expect(factor.percentage).toBeGreaterThanOrEqual(0);
           expect(factor.percentage).toBeLessThanOrEqual(100);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 3000 },
     );
   });
 
+  const risky = CATEGORIES.filter((category) => policy.weights[category] >= policy.riskyFrom);
+  const anyRisky = anyExposure.chain((one) =>
+    fc.constantFrom(...risky).map((category): ExposureEvidence => ({ ...one, category })),
+  );
+  const scoreOf = (evidence: RiskEvidence): number => score(evidence, policy).riskScore;
+
   it('never falls when something risky comes on top', () => {
-    const risky = CATEGORIES.filter((category) => policy.weights[category] >= policy.riskyFrom);
-    const more = anyExposure.chain((one) =>
-      fc.constantFrom(...risky).map((category) => ({ ...one, category })),
-    );
     fc.assert(
       fc.property(
         anyEvidence,
-        fc.array(more, { maxLength: 3 }),
+        fc.array(anyRisky, { maxLength: 3 }),
         fc.array(anyLabel, { maxLength: 2 }),
         (evidence, exposures, labels) => {
-          const before = score(evidence, policy);
-          const after = score(
-            {
-              ...evidence,
-              exposures: [...evidence.exposures, ...exposures],
-              labels: [...evidence.labels, ...labels],
-            },
-            policy,
-          );
-          expect(after.riskScore).toBeGreaterThanOrEqual(before.riskScore);
+          const more = {
+            ...evidence,
+            exposures: [...evidence.exposures, ...exposures],
+            labels: [...evidence.labels, ...labels],
+          };
+          expect(scoreOf(more)).toBeGreaterThanOrEqual(scoreOf(evidence));
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: 5000 },
     );
+  });
+
+  /** Ways in which one exposure can get worse, all else the same. */
+  const worsenings: readonly [string, fc.Arbitrary<(one: ExposureEvidence) => ExposureEvidence>][] = [
+    [
+      'greater',
+      fc
+        .oneof(fc.double({ min: 0, max: 2, noNaN: true }), fc.double({ min: 0, max: 1e9, noNaN: true }))
+        .map((usd) => (one) => ({ ...one, valueUsd: (one.valueUsd ?? 0) + usd })),
+    ],
+    [
+      'harder to price',
+      fc.integer({ min: 1, max: 9 }).map((more) => (one) => ({
+        ...one,
+        unpricedTransfers: one.unpricedTransfers + more,
+      })),
+    ],
+    ['nearer', fc.constant((one) => ({ ...one, hops: Math.max(1, one.hops - 1) }))],
+    [
+      'surer',
+      fc.double({ min: 0, max: 1, noNaN: true }).map((by) => (one) => ({
+        ...one,
+        confidence: one.confidence + by * (1 - one.confidence),
+      })),
+    ],
+    [
+      'graver',
+      fc.constantFrom(...risky).map((category) => (one) => {
+        const known = one.category === 'UNKNOWN' ? 0 : policy.weights[one.category];
+        return policy.weights[category] > known ? { ...one, category } : one;
+      }),
+    ],
+    ['asked for', fc.constant((one) => ({ ...one, unsolicited: false }))],
+  ];
+
+  it.each(worsenings)('never falls when a risky exposure gets %s', (_, worsening) => {
+    fc.assert(
+      fc.property(anyEvidence, anyRisky, fc.nat(12), worsening, (evidence, one, place, worsen) => {
+        const rest = evidence.exposures;
+        const at = (exposure: ExposureEvidence): RiskEvidence => ({
+          ...evidence,
+          exposures: [...rest.slice(0, place), exposure, ...rest.slice(place)],
+        });
+        expect(scoreOf(at(worsen(one)))).toBeGreaterThanOrEqual(scoreOf(at(one)));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('never falls when neutral value turns out to be risky', () => {
+    fc.assert(
+      fc.property(anyEvidence, anyExposure, fc.constantFrom(...risky), (evidence, one, category) => {
+        const neutral = { ...one, category: 'UNKNOWN' as const };
+        const before = { ...evidence, exposures: [...evidence.exposures, neutral] };
+        const after = { ...evidence, exposures: [...evidence.exposures, { ...one, category }] };
+        expect(scoreOf(after)).toBeGreaterThanOrEqual(scoreOf(before));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('does not exceed the gravest severity of a direction, however many names its risk has', () => {
+    const exposures = risky.map((category) => exposure({ category, valueUsd: 1e6 }));
+    expect(scoreOf({ ...nothing, exposures })).toBe(Math.ceil(100 * decayAt(1, policy)));
+  });
+
+  it('gives less for what is further away, down to the fifth hop', () => {
+    const at = (hops: number): number =>
+      scoreOf({ ...nothing, exposures: [exposure({ category: 'SANCTIONED_ENTITY', hops })] });
+    expect([1, 2, 3, 4, 5].map(at)).toEqual([80, 40, 20, 10, 5]);
+  });
+
+  it('weighs an exposure by the confidence of its label, also where it is all there is', () => {
+    const exposures = [exposure({ category: 'SANCTIONED_ENTITY', confidence: 0.5 })];
+    expect(scoreOf({ ...nothing, exposures })).toBe(40);
+  });
+
+  it('leaves dust out, but not dust that adds up', () => {
+    const dust = exposure({ category: 'SCAM', valueUsd: 0.4 });
+    expect(scoreOf({ ...nothing, exposures: [dust, dust] })).toBe(0);
+    expect(scoreOf({ ...nothing, exposures: [dust, dust, dust] })).toBeGreaterThan(0);
+  });
+
+  it('shows what unsolicited money is let off as a line of its own', () => {
+    const sent = exposure({ category: 'MIXER', entity: 'Tornado Cash', valueUsd: 300 });
+    const solicited = score({ ...nothing, exposures: [sent] }, policy);
+    const result = score({ ...nothing, exposures: [{ ...sent, unsolicited: true }] }, policy);
+    expect(solicited.riskScore).toBe(56);
+    expect(result.riskScore).toBe(14);
+    expect(result.scoreBreakdown).toMatchObject([
+      { factor: 'DIRECT_EXPOSURE', points: 56 },
+      {
+        factor: 'UNSOLICITED_INBOUND',
+        category: 'MIXER',
+        direction: 'in',
+        percentage: 100,
+        valueUsd: 300,
+        points: -42,
+        evidence: ['Tornado Cash'],
+      },
+    ]);
+  });
+
+  it('lets nothing off what an address sent', () => {
+    const sent = exposure({ category: 'MIXER', direction: 'out', valueUsd: 300, unsolicited: true });
+    expect(scoreOf({ ...nothing, exposures: [sent] })).toBe(56);
   });
 
   it('is the same for the same evidence, in any order', () => {
@@ -202,6 +319,30 @@ describe('score', () => {
         expect(score(turned, policy).riskScore).toBe(score(evidence, policy).riskScore);
       }),
     );
+  });
+});
+
+describe('unsolicited money', () => {
+  const dealings = {
+    direction: 'in',
+    hops: 1,
+    valueUsd: 300,
+    unpricedTransfers: 0,
+    transfers: 1,
+    sentBack: false,
+  } as const;
+
+  it.each([
+    [{}, true],
+    [{ valueUsd: policy.unsolicitedMaxUsd }, true],
+    [{ valueUsd: policy.unsolicitedMaxUsd + 0.01 }, false],
+    [{ transfers: policy.unsolicitedMaxTransfers + 1 }, false],
+    [{ sentBack: true }, false],
+    [{ direction: 'out' }, false],
+    [{ hops: 2 }, false],
+    [{ valueUsd: null, unpricedTransfers: 1 }, false],
+  ] as const)('%j: %s', (change, expected) => {
+    expect(isUnsolicited({ ...dealings, ...change }, policy)).toBe(expected);
   });
 });
 
@@ -245,6 +386,9 @@ describe('policy', () => {
     [{ levels: { MEDIUM: 60, HIGH: 60, CRITICAL: 80 } }, 'levels'],
     [{ version: '' }, 'version'],
     [{ valueFullUsd: 50 }, 'valueFullUsd'],
+    [{ dustUsd: -1 }, 'dustUsd'],
+    [{ unsolicitedFactor: 1.1 }, 'unsolicitedFactor'],
+    [{ kytBlockFrom: 50 }, 'kytBlockFrom'],
   ])('refuses %j and names the field', (change, field) => {
     expect(() => parsePolicy({ ...document, ...change }, rows)).toThrow(field);
   });

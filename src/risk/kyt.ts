@@ -1,0 +1,280 @@
+/** Know your transaction: flags out of evidence, the score of what links two parties, and the decision. All of it pure. */
+import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
+import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
+import {
+  type ExposureEvidence,
+  effectiveUsd,
+  isRisky,
+  labelPoints,
+  type OwnershipEvidence,
+  type RiskEvidence,
+  type RiskScore,
+  type ScoreFactor,
+  score,
+} from './score.ts';
+
+export type Decision = 'BLOCK' | 'REVIEW' | 'ALLOW';
+export type FlagParty = 'from' | 'to' | 'address';
+
+export interface FlagEntity {
+  readonly name: string;
+  readonly category: Category;
+  readonly threatLevel: ThreatLevel;
+}
+
+export interface Flag {
+  readonly code: string;
+  readonly severity: RiskLevel;
+  readonly party: FlagParty;
+  readonly category: Category | 'UNKNOWN';
+  readonly riskType: ScoreFactor['riskType'];
+  readonly direction: 'in' | 'out' | 'both';
+  readonly entity: FlagEntity | null;
+  /** Of the value that moved in the direction; 100 for what the party itself is. */
+  readonly percentage: number;
+  readonly valueUsd: number | null;
+  readonly hops: number;
+  readonly message: string;
+}
+
+/**
+ * The stem of each category's codes: `MIXER_OWNER` where the party is one, `MIXER_EXPOSURE` where it dealt with one. Categories
+ * without a stem raise no flag.
+ */
+export const FLAG_STEMS: Readonly<Partial<Record<Category, string>>> = {
+  HIGH_RISK_EXCHANGE: 'HIGH_RISK_EXCHANGE',
+  ATM: 'ATM',
+  GAMBLING: 'GAMBLING',
+  MIXER: 'MIXER',
+  PRIVACY_PROTOCOL: 'PRIVACY_PROTOCOL',
+  DARKNET_MARKET: 'DARKNET_MARKET',
+  FRAUD_SHOP: 'FRAUD_SHOP',
+  SCAM: 'SCAM',
+  PHISHING: 'PHISHING',
+  PONZI: 'PONZI',
+  STOLEN_FUNDS: 'STOLEN_FUNDS',
+  RANSOMWARE: 'RANSOMWARE',
+  EXTORTION: 'EXTORTION',
+  MALWARE: 'MALWARE',
+  TERRORIST_FINANCING: 'TERRORIST_FINANCING',
+  CHILD_ABUSE_MATERIAL: 'CHILD_ABUSE_MATERIAL',
+  SANCTIONED_ENTITY: 'SANCTIONED',
+  SANCTIONED_JURISDICTION: 'SANCTIONED_JURISDICTION',
+  SPECIAL_MEASURES: 'SPECIAL_MEASURES',
+  ILLICIT_ACTOR: 'ILLICIT_ACTOR',
+};
+
+/** Codes beside those made of a stem. */
+export const FLAG_CODES = {
+  /** A list in force names the party's address. */
+  sanctioned: 'SANCTIONED',
+  /** The party is thought to share its owner with a listed address. */
+  sanctionedCluster: 'SANCTIONED_CLUSTER',
+  /** A list named the party's address once; not in force. */
+  delisted: 'FORMERLY_SANCTIONED',
+} as const;
+
+export interface PartyFacts {
+  readonly party: FlagParty;
+  readonly entity: FlagEntity | null;
+  readonly evidence: RiskEvidence;
+  /** Lists whose entries reach the party through its cluster, and those that named it once, in words. */
+  readonly clusterSanctions?: readonly string[];
+  readonly delisted?: readonly string[];
+}
+
+const SEVERITIES: readonly RiskLevel[] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
+const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
+const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort();
+const itself = {
+  riskType: 'OWNERSHIP',
+  direction: 'both',
+  percentage: 100,
+  valueUsd: null,
+  hops: 0,
+} as const;
+
+/** Names told in one message. */
+const NAMED_MAX = 5;
+const named = (texts: readonly string[]): string => unique(texts).slice(0, NAMED_MAX).join(', ');
+
+function listFlags({ party, entity, evidence, clusterSanctions, delisted }: PartyFacts): Flag[] {
+  const about = { party, category: 'SANCTIONED_ENTITY', entity, ...itself } as const;
+  const rows = [
+    [FLAG_CODES.sanctioned, 'CRITICAL', evidence.sanctions, 'Listed in force by'],
+    [FLAG_CODES.sanctionedCluster, 'HIGH', clusterSanctions ?? [], 'Thought to share its owner with'],
+    [FLAG_CODES.delisted, 'LOW', delisted ?? [], 'Was listed, no longer in force, by'],
+  ] as const;
+  return rows.flatMap(([code, severity, texts, words]) =>
+    texts.length === 0 ? [] : [{ code, severity, ...about, message: `${words} ${named(texts)}.` }],
+  );
+}
+
+/** One flag a category, of its strongest label. A listing in force is told by its own flag. */
+function labelFlags({ party, evidence }: PartyFacts, policy: RiskPolicy): Flag[] {
+  const strongest = new Map<Category, OwnershipEvidence>();
+  for (const label of evidence.labels) {
+    const known = strongest.get(label.category);
+    if (!known || labelPoints(label, policy) > labelPoints(known, policy))
+      strongest.set(label.category, label);
+  }
+  return [...strongest.values()].flatMap((label): Flag[] => {
+    const { category } = label;
+    const stem = FLAG_STEMS[category];
+    const isTold = category === 'SANCTIONED_ENTITY' && evidence.sanctions.length > 0;
+    if (stem === undefined || isTold || !isRisky(category, policy)) return [];
+    return [
+      {
+        code: `${stem}_OWNER`,
+        severity: riskLevelOf(labelPoints(label, policy), policy),
+        party,
+        category,
+        entity: { name: label.entity, category, threatLevel: policy.threats[category] },
+        ...itself,
+        message: `Labelled ${category} (${label.entity}) by ${label.source}.`,
+      },
+    ];
+  });
+}
+
+const isDirectSanctioned = (exposure: ExposureEvidence): boolean =>
+  exposure.category === 'SANCTIONED_ENTITY' && exposure.hops === 1 && exposure.unsolicited !== true;
+
+/**
+ * The severity of an exposure is the level of the points it would bring beside the neutral volume alone. Direct dealings with
+ * the sanctioned are at least HIGH: the duty not to deal with them knows no share.
+ */
+function severityOf(
+  exposures: readonly ExposureEvidence[],
+  neutral: readonly ExposureEvidence[],
+  evidence: RiskEvidence,
+  policy: RiskPolicy,
+): RiskLevel | null {
+  const { riskScore } = score(
+    { sanctions: [], labels: [], exposures: [...neutral, ...exposures], isService: evidence.isService },
+    policy,
+  );
+  if (riskScore === 0) return null;
+  const level = riskLevelOf(riskScore, policy);
+  const strict = exposures.some(isDirectSanctioned);
+  return strict && SEVERITIES.indexOf(level) < SEVERITIES.indexOf('HIGH') ? 'HIGH' : level;
+}
+
+/** The name that most of the value stands under. */
+function greatestEntity(exposures: readonly ExposureEvidence[], policy: RiskPolicy): string | null {
+  const values = new Map<string, number>();
+  for (const exposure of exposures) {
+    if (exposure.entity !== null)
+      values.set(exposure.entity, (values.get(exposure.entity) ?? 0) + effectiveUsd(exposure, policy));
+  }
+  const [first] = [...values].sort(([a, most], [b, value]) => value - most || (a < b ? -1 : 1));
+  return first?.[0] ?? null;
+}
+
+/** One flag a category, direction and nearness. What brings no point (dust, no value) raises none. */
+function exposureFlags({ party, evidence }: PartyFacts, policy: RiskPolicy): Flag[] {
+  const groups = new Map<string, ExposureEvidence[]>();
+  for (const exposure of evidence.exposures) {
+    if (!isRisky(exposure.category, policy) || FLAG_STEMS[exposure.category] === undefined) continue;
+    const name = `${exposure.category} ${exposure.direction} ${exposure.hops === 1 ? 'COUNTERPARTY' : 'INDIRECT'}`;
+    groups.set(name, [...(groups.get(name) ?? []), exposure]);
+  }
+  const wholeOf = (direction: 'in' | 'out'): number =>
+    evidence.exposures
+      .filter((exposure) => exposure.direction === direction)
+      .reduce((sum, exposure) => sum + effectiveUsd(exposure, policy), 0);
+  const whole = { in: wholeOf('in'), out: wholeOf('out') };
+  const neutral = evidence.exposures.filter((exposure) => !isRisky(exposure.category, policy));
+  return [...groups.values()].flatMap((exposures): Flag[] => {
+    const [first] = exposures;
+    if (!first || first.category === 'UNKNOWN') return [];
+    const severity = severityOf(exposures, neutral, evidence, policy);
+    if (severity === null) return [];
+    const { category, direction } = first;
+    const value = exposures.reduce((sum, exposure) => sum + effectiveUsd(exposure, policy), 0);
+    const priced = exposures.flatMap((exposure) => (exposure.valueUsd === null ? [] : [exposure.valueUsd]));
+    const percentage = twoDecimals(Math.min(100, (100 * value) / whole[direction]));
+    const hops = Math.min(...exposures.map((exposure) => exposure.hops));
+    const name = greatestEntity(exposures, policy);
+    const unsolicited = exposures.every((exposure) => exposure.unsolicited === true) ? ', unsolicited' : '';
+    const way = direction === 'in' ? 'Received from' : 'Sent to';
+    const far = hops === 1 ? 'directly' : `over ${hops} hops`;
+    return [
+      {
+        code: `${FLAG_STEMS[category]}_EXPOSURE`,
+        severity,
+        party,
+        category,
+        riskType: hops === 1 ? 'COUNTERPARTY' : 'INDIRECT',
+        direction,
+        entity: name === null ? null : { name, category, threatLevel: policy.threats[category] },
+        percentage,
+        valueUsd: priced.length === 0 ? null : twoDecimals(priced.reduce((sum, one) => sum + one, 0)),
+        hops,
+        message: `${way} ${category}${name === null ? '' : ` (${name})`} ${far}${unsolicited}: ${percentage} % of the value.`,
+      },
+    ];
+  });
+}
+
+/** The flags of one party, gravest first. */
+export function flagsOf(facts: PartyFacts, policy: RiskPolicy): Flag[] {
+  const rank = (flag: Flag): string =>
+    `${9 - SEVERITIES.indexOf(flag.severity)} ${String(flag.hops).padStart(3, '0')} ${flag.code} ${flag.direction}`;
+  return [...listFlags(facts), ...labelFlags(facts, policy), ...exposureFlags(facts, policy)].sort((a, b) =>
+    rank(a) < rank(b) ? -1 : 1,
+  );
+}
+
+/** What one party of a pair is to the other. */
+type PartyEvidence = Pick<RiskEvidence, 'sanctions' | 'labels'>;
+
+/** What lies between the sender and the receiver of a pair. */
+export interface LinkEvidence {
+  readonly from: PartyEvidence;
+  readonly to: PartyEvidence;
+  /** Risky parties on known paths between the two, as the receiver is exposed to them (`in`). */
+  readonly between: readonly ExposureEvidence[];
+}
+
+function counterpart(party: PartyEvidence, direction: 'in' | 'out'): ExposureEvidence[] {
+  const exposure = (category: Category, confidence: number, entity: string): ExposureEvidence => ({
+    category,
+    direction,
+    hops: 1,
+    valueUsd: null,
+    unpricedTransfers: 1,
+    confidence,
+    entity,
+  });
+  const [listing] = party.sanctions;
+  if (listing !== undefined) return [exposure('SANCTIONED_ENTITY', 1, listing)];
+  return party.labels.map(({ category, confidence, entity }) => exposure(category, confidence, entity));
+}
+
+/**
+ * Scores the transfer between two parties as if it were all either had done: the receiver is exposed to what the sender is, the
+ * sender to what the receiver is. An amount is not asked for; the share is whole whatever it is.
+ */
+export function linkScore({ from, to, between }: LinkEvidence, policy: RiskPolicy): RiskScore {
+  const risky = [...counterpart(from, 'in'), ...counterpart(to, 'out'), ...between].filter((exposure) =>
+    isRisky(exposure.category, policy),
+  );
+  return score({ sanctions: [], labels: [], exposures: risky, isService: false }, policy);
+}
+
+export interface DecisionFacts {
+  /** A party is listed directly and in force. */
+  readonly sanctioned: boolean;
+  readonly score: number;
+  readonly flags: readonly Pick<Flag, 'severity'>[];
+  /** A list is missing or older than its maximum age. */
+  readonly stale: boolean;
+}
+
+/** BLOCK before REVIEW before ALLOW: missing data never reads as clean. */
+export function decide(facts: DecisionFacts, policy: RiskPolicy): Decision {
+  if (facts.sanctioned || facts.score >= policy.kytBlockFrom) return 'BLOCK';
+  const isGrave = facts.flags.some(({ severity }) => severity === 'HIGH' || severity === 'CRITICAL');
+  return facts.stale || isGrave || facts.score >= policy.kytReviewFrom ? 'REVIEW' : 'ALLOW';
+}

@@ -1,0 +1,218 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { loadTaxonomy } from '../../src/labels/categories.ts';
+import { CATEGORIES } from '../../src/labels/taxonomy.ts';
+import { decide, FLAG_STEMS, flagsOf, linkScore, type PartyFacts } from '../../src/risk/kyt.ts';
+import { loadPolicy } from '../../src/risk/policy.ts';
+import type { ExposureEvidence, OwnershipEvidence, RiskEvidence } from '../../src/risk/score.ts';
+
+const policy = loadPolicy(loadTaxonomy().rows);
+
+const exposure = (fields: Partial<ExposureEvidence>): ExposureEvidence => ({
+  category: 'UNKNOWN',
+  direction: 'in',
+  hops: 1,
+  valueUsd: 1000,
+  unpricedTransfers: 0,
+  confidence: 1,
+  entity: null,
+  ...fields,
+});
+
+const label = (fields: Partial<OwnershipEvidence>): OwnershipEvidence => ({
+  category: 'SCAM',
+  confidence: 1,
+  entity: 'Somebody',
+  source: 'test',
+  ...fields,
+});
+
+const facts = (evidence: Partial<RiskEvidence>, more: Partial<PartyFacts> = {}): PartyFacts => ({
+  party: 'address',
+  entity: null,
+  evidence: { sanctions: [], labels: [], exposures: [], isService: false, ...evidence },
+  ...more,
+});
+
+describe('flags', () => {
+  it('are none where nothing speaks against a party', () => {
+    const exposures = [exposure({}), exposure({ category: 'EXCHANGE' })];
+    expect(flagsOf(facts({ exposures, labels: [label({ category: 'EXCHANGE' })] }), policy)).toEqual([]);
+  });
+
+  it('tell a listing in force once, and not its label again', () => {
+    const flags = flagsOf(
+      facts(
+        { sanctions: ['OFAC_SDN: A', 'EU: A'], labels: [label({ category: 'SANCTIONED_ENTITY' })] },
+        { party: 'from', entity: { name: 'A', category: 'SANCTIONED_ENTITY', threatLevel: 'CRITICAL' } },
+      ),
+      policy,
+    );
+    expect(flags).toEqual([
+      {
+        code: 'SANCTIONED',
+        severity: 'CRITICAL',
+        party: 'from',
+        category: 'SANCTIONED_ENTITY',
+        riskType: 'OWNERSHIP',
+        direction: 'both',
+        entity: { name: 'A', category: 'SANCTIONED_ENTITY', threatLevel: 'CRITICAL' },
+        percentage: 100,
+        valueUsd: null,
+        hops: 0,
+        message: 'Listed in force by EU: A, OFAC_SDN: A.',
+      },
+    ]);
+  });
+
+  it('tell a cluster, a delisting and a label apart, gravest first', () => {
+    const flags = flagsOf(
+      facts(
+        { labels: [label({ category: 'GAMBLING', entity: 'Dice' }), label({ category: 'SCAM' })] },
+        { clusterSanctions: ['OFAC_SDN: B'], delisted: ['UN: C'] },
+      ),
+      policy,
+    );
+    expect(flags.map(({ code, severity }) => [code, severity])).toEqual([
+      ['SANCTIONED_CLUSTER', 'HIGH'],
+      ['SCAM_OWNER', 'HIGH'],
+      ['GAMBLING_OWNER', 'MEDIUM'],
+      ['FORMERLY_SANCTIONED', 'LOW'],
+    ]);
+  });
+
+  it('name the entity most of the value stands under, its share, and the nearest hop', () => {
+    const flags = flagsOf(
+      facts({
+        exposures: [
+          exposure({ category: 'MIXER', entity: 'Small', valueUsd: 100 }),
+          exposure({ category: 'MIXER', entity: 'Great', valueUsd: 300 }),
+          exposure({ category: 'SCAM', direction: 'out', hops: 3, entity: 'S', valueUsd: 100 }),
+          exposure({ category: 'SCAM', direction: 'out', hops: 2, entity: 'S', valueUsd: 100 }),
+          exposure({ valueUsd: 600 }),
+        ],
+      }),
+      policy,
+    );
+    expect(flags).toMatchObject([
+      {
+        code: 'MIXER_EXPOSURE',
+        riskType: 'COUNTERPARTY',
+        direction: 'in',
+        percentage: 40,
+        valueUsd: 400,
+        hops: 1,
+        entity: { name: 'Great', category: 'MIXER', threatLevel: 'HIGH' },
+        message: 'Received from MIXER (Great) directly: 40 % of the value.',
+      },
+      {
+        code: 'SCAM_EXPOSURE',
+        riskType: 'INDIRECT',
+        direction: 'out',
+        percentage: 100,
+        valueUsd: 200,
+        hops: 2,
+        message: 'Sent to SCAM (S) over 2 hops: 100 % of the value.',
+      },
+    ]);
+  });
+
+  it('take direct dealings with the sanctioned for grave whatever their share, but not unsolicited ones nor dust', () => {
+    const of = (fields: Partial<ExposureEvidence>) =>
+      flagsOf(
+        facts({
+          exposures: [
+            exposure({ category: 'SANCTIONED_ENTITY', valueUsd: 10, ...fields }),
+            exposure({ valueUsd: 1e9 }),
+          ],
+        }),
+        policy,
+      ).map(({ code, severity }) => [code, severity]);
+    expect(of({})).toEqual([['SANCTIONED_EXPOSURE', 'HIGH']]);
+    expect(of({ unsolicited: true })).toEqual([['SANCTIONED_EXPOSURE', 'LOW']]);
+    expect(of({ valueUsd: 0.5 })).toEqual([]);
+    expect(of({ hops: 2 })).toEqual([['SANCTIONED_EXPOSURE', 'LOW']]);
+  });
+
+  it('have a code for every category that is a risk to deal with', () => {
+    const risky = CATEGORIES.filter((category) => policy.weights[category] >= policy.riskyFrom);
+    expect(risky.filter((category) => FLAG_STEMS[category] === undefined)).toEqual([]);
+  });
+});
+
+describe('the link between two parties', () => {
+  const clean = { sanctions: [], labels: [] };
+
+  it('is nothing between parties nobody says anything of', () => {
+    expect(linkScore({ from: clean, to: clean, between: [] }, policy).riskScore).toBe(0);
+  });
+
+  it('adds what both sides are', () => {
+    const scammer = { sanctions: [], labels: [label({ category: 'SCAM' })] };
+    const mixer = { sanctions: [], labels: [label({ category: 'MIXER' })] };
+    const one = linkScore({ from: scammer, to: clean, between: [] }, policy);
+    const both = linkScore({ from: scammer, to: mixer, between: [] }, policy);
+    expect(one.riskScore).toBe(60);
+    expect(one.scoreBreakdown).toMatchObject([{ category: 'SCAM', direction: 'in', points: 60 }]);
+    expect(both.riskScore).toBe(100);
+  });
+
+  it('sees what stands between them', () => {
+    const between = [exposure({ category: 'MIXER', hops: 2, entity: 'Blender' })];
+    const { scoreBreakdown, riskScore } = linkScore({ from: clean, to: clean, between }, policy);
+    expect(riskScore).toBe(28);
+    expect(scoreBreakdown).toMatchObject([{ category: 'MIXER', hops: 2, evidence: ['Blender'] }]);
+  });
+
+  it('takes a listing for what it is', () => {
+    const listed = { sanctions: ['EU: A'], labels: [] };
+    expect(linkScore({ from: listed, to: clean, between: [] }, policy).riskScore).toBe(80);
+  });
+});
+
+describe('the decision', () => {
+  const nothing = { sanctioned: false, score: 0, flags: [], stale: false };
+
+  it.each([
+    [{}, 'ALLOW'],
+    [{ score: 49 }, 'ALLOW'],
+    [{ score: 50 }, 'REVIEW'],
+    [{ score: 79 }, 'REVIEW'],
+    [{ score: 80 }, 'BLOCK'],
+    [{ sanctioned: true }, 'BLOCK'],
+    [{ sanctioned: true, stale: true }, 'BLOCK'],
+    [{ stale: true }, 'REVIEW'],
+    [{ flags: [{ severity: 'MEDIUM' }] }, 'ALLOW'],
+    [{ flags: [{ severity: 'LOW' }, { severity: 'HIGH' }] }, 'REVIEW'],
+    [{ flags: [{ severity: 'CRITICAL' }] }, 'REVIEW'],
+  ] as const)('of %j is %s', (change, decision) => {
+    expect(decide({ ...nothing, ...change }, policy)).toBe(decision);
+  });
+
+  it('never gets milder when facts get worse', () => {
+    const order = ['ALLOW', 'REVIEW', 'BLOCK'];
+    const severity = fc.constantFrom('LOW', 'MEDIUM', 'HIGH', 'CRITICAL' as const);
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 100 }),
+        fc.integer({ min: 0, max: 100 }),
+        fc.array(fc.record({ severity }), { maxLength: 3 }),
+        fc.record({ severity }),
+        fc.boolean(),
+        (score, more, flags, flag, stale) => {
+          const before = decide({ sanctioned: false, score, flags: flags as never, stale }, policy);
+          const after = decide(
+            {
+              sanctioned: false,
+              score: Math.min(100, score + more),
+              flags: [...flags, flag] as never,
+              stale: true,
+            },
+            policy,
+          );
+          expect(order.indexOf(after)).toBeGreaterThanOrEqual(order.indexOf(before));
+        },
+      ),
+    );
+  });
+});
