@@ -15,6 +15,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   registers: 'registers.js',
   accounts: 'accounts.js',
   names: 'names.js',
+  cluster: 'cluster.js',
 };
 
 const [name, ...options] = process.argv.slice(2);

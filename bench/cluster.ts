@@ -1,0 +1,98 @@
+/**
+ * Union–find over 10 million addresses, beside the same sets kept in a Map as one would first write it. Run:
+ * node --expose-gc dist/bench/cluster.js [--addresses N] [--no-save]
+ */
+import { isoTime, systemClock } from '../src/base/clock.ts';
+import { seededUint32 } from '../src/base/random.ts';
+import { createUnionFind } from '../src/graph/cluster/union-find.ts';
+import { argument, type BenchRow, formatReport, report, row, saveReport } from './harness.ts';
+
+const SEED = 7;
+/** Unions of each address on average: a transaction of three inputs makes two. */
+const UNIONS_AN_ADDRESS = 1;
+
+interface Pairs {
+  readonly left: Uint32Array;
+  readonly right: Uint32Array;
+}
+
+/**
+ * Pairs that inputs of transactions make: half of them near each other (an address spends soon after it was made), the others
+ * anywhere, a tenth of all with one of a thousand services that many transactions share.
+ */
+function pairsOf(addresses: number): Pairs {
+  const next = seededUint32(SEED);
+  const count = addresses * UNIONS_AN_ADDRESS;
+  const left = new Uint32Array(count);
+  const right = new Uint32Array(count);
+  for (let at = 0; at < count; at++) {
+    const kind = next() % 10;
+    const first = next() % addresses;
+    left[at] = first;
+    if (kind === 0) right[at] = (next() % 1000) * Math.floor(addresses / 1000);
+    else if (kind < 6) right[at] = Math.min(addresses - 1, first + (next() % 500));
+    else right[at] = next() % addresses;
+  }
+  return { left, right };
+}
+
+/** All unions, then the representative of every address: what a clustering needs of it. */
+function byTypedArray({ left, right }: Pairs, addresses: number): number {
+  const sets = createUnionFind(addresses);
+  sets.grow(addresses);
+  for (let at = 0; at < left.length; at++) sets.union(left[at] as number, right[at] as number);
+  let clusters = 0;
+  for (let id = 0; id < addresses; id++) if (sets.find(id) === id) clusters++;
+  return clusters;
+}
+
+function byMap({ left, right }: Pairs, addresses: number): number {
+  const parents = new Map<number, number>();
+  for (let id = 0; id < addresses; id++) parents.set(id, id);
+  const find = (id: number): number => {
+    let root = id;
+    for (let parent = parents.get(root); parent !== root; parent = parents.get(root)) root = parent as number;
+    for (let at = id; at !== root; ) {
+      const parent = parents.get(at) as number;
+      parents.set(at, root);
+      at = parent;
+    }
+    return root;
+  };
+  for (let at = 0; at < left.length; at++) {
+    const a = find(left[at] as number);
+    const b = find(right[at] as number);
+    if (a !== b) parents.set(b, a);
+  }
+  let clusters = 0;
+  for (let id = 0; id < addresses; id++) if (find(id) === id) clusters++;
+  return clusters;
+}
+
+function timed(work: () => number): { seconds: number; clusters: number } {
+  globalThis.gc?.();
+  const start = systemClock.monotonic();
+  const clusters = work();
+  return { seconds: (systemClock.monotonic() - start) / 1000, clusters };
+}
+
+function main(): void {
+  const startedAt = isoTime(systemClock.now());
+  const addresses = argument('--addresses', 10_000_000);
+  const pairs = pairsOf(addresses);
+  const ours = timed(() => byTypedArray(pairs, addresses));
+  const control = timed(() => byMap(pairs, addresses));
+  if (ours.clusters !== control.clusters)
+    throw new Error(`The two ways found ${ours.clusters} and ${control.clusters} clusters.`);
+  const rows: BenchRow[] = [
+    row('union–find and every representative', ours.seconds, 's', { atMost: 2 }, control.seconds),
+    row('unions', pairs.left.length / ours.seconds, 'a second'),
+  ];
+  const subject = { addresses, unions: pairs.left.length, clusters: ours.clusters, seed: SEED };
+  const bench = report('cluster', startedAt, subject, rows);
+  process.stdout.write(formatReport(bench));
+  if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
+  if (!bench.met) process.exitCode = 1;
+}
+
+main();
