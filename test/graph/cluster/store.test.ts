@@ -1,0 +1,126 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { parseAddress } from '../../../src/chains/address/parse.ts';
+import type { UtxoTransaction } from '../../../src/chains/utxo-transaction.ts';
+import { type BuildClustersOptions, buildClusters, openClusters } from '../../../src/graph/cluster/store.ts';
+import { bech32Address as a } from './addresses.ts';
+import { pays, transaction } from './transactions.ts';
+
+const keyOf = (text: string) => parseAddress('BTC', text).key;
+const joins = (...numbers: number[]): UtxoTransaction =>
+  transaction({ inputs: numbers.map((number) => pays(a(number), 7_000)), outputs: [pays(a(9_000), 9_000)] });
+
+describe('clusters on disk', () => {
+  let folder = '';
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'assay-clusters-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const build = (transactions: Iterable<UtxoTransaction>, more: Partial<BuildClustersOptions> = {}) =>
+    buildClusters(
+      { chain: 'BTC', folder, completeHistory: false, ...more },
+      { transactions, clock: systemClock },
+    );
+
+  it('answer by member, with size, heuristics, confidence and the first members', async () => {
+    const report = await build([joins(1, 2), joins(2, 3), joins(4, 5)]);
+    expect(report).toMatchObject({
+      clusters: 2,
+      clustered: 5,
+      largest: 3,
+      superClusters: 0,
+      transactions: 3,
+      lastBlock: 800_000,
+    });
+    const reader = openClusters({ folder });
+    const found = reader.clusterOf(keyOf(a(3)));
+    expect(found).toMatchObject({ size: 3, heuristics: ['multi-input'], confidence: 0.9, isSuper: false });
+    expect(found?.members(2)).toEqual([a(1), a(2)]);
+    expect(found?.members(0)).toEqual([]);
+    expect(found?.members(20)).toHaveLength(3);
+    expect(found?.clusterId).toBe(reader.clusterOf(keyOf(a(1)))?.clusterId);
+    expect(reader.clusterOf(keyOf(a(4)))?.clusterId).not.toBe(found?.clusterId);
+    expect(reader.clusterOf(keyOf(a(9_000)))).toBeNull();
+    expect(
+      reader.clusterOf(parseAddress('ETH', '0x00000000219ab540356cbb839cbe05303d7705fa').key),
+    ).toBeNull();
+    await reader.close();
+  });
+
+  it('hold clusters of more members than one part', async () => {
+    await build([joins(...Array.from({ length: 1_000 }, (_, at) => at + 1))]);
+    const reader = openClusters({ folder });
+    const found = reader.clusterOf(keyOf(a(777)));
+    expect(found?.size).toBe(1_000);
+    expect(new Set(found?.members(5_000))).toEqual(
+      new Set(Array.from({ length: 1_000 }, (_, at) => a(at + 1))),
+    );
+    await reader.close();
+  });
+
+  it('are replaced as a whole; a reader sees it when it looks', async () => {
+    await build([joins(1, 2)]);
+    const reader = openClusters({ folder });
+    await build([joins(1, 2), joins(2, 3)]);
+    expect(reader.clusterOf(keyOf(a(1)))?.size).toBe(2);
+    expect(reader.refresh()).toBe(true);
+    expect(reader.clusterOf(keyOf(a(1)))?.size).toBe(3);
+    expect(reader.refresh()).toBe(false);
+    await build([joins(1, 2)]);
+    expect(readdirSync(join(folder, 'BTC')).filter((name) => name.endsWith('.lmdb'))).toHaveLength(2);
+    await reader.close();
+  });
+
+  it('have the same ids however often they are built', async () => {
+    const ids = async (transactions: UtxoTransaction[]) => {
+      await build(transactions);
+      const reader = openClusters({ folder });
+      const found = [...reader.clusters('BTC')].map(({ clusterId }) => clusterId);
+      await reader.close();
+      return found.sort();
+    };
+    const transactions = [joins(5, 6), joins(1, 2, 9), joins(9, 3)];
+    expect(await ids(transactions)).toEqual(await ids([...transactions].reverse()));
+  });
+
+  it('stay as they were where a build is aborted or fails', async () => {
+    await build([joins(1, 2)]);
+    const before = readdirSync(join(folder, 'BTC')).sort();
+    function* broken(): Generator<UtxoTransaction> {
+      yield joins(3, 4);
+      throw new Error('the file ends here');
+    }
+    await expect(build(broken())).rejects.toThrow('the file ends here');
+    await expect(build([joins(3, 4)], { signal: AbortSignal.abort() })).rejects.toThrow();
+    expect(readdirSync(join(folder, 'BTC')).sort()).toEqual(before);
+    const reader = openClusters({ folder });
+    expect(reader.clusterOf(keyOf(a(3)))).toBeNull();
+    expect(reader.clusterOf(keyOf(a(1)))?.size).toBe(2);
+    await reader.close();
+  });
+
+  it('are none where none were built, and say so where they cannot be read', async () => {
+    const reader = openClusters({ folder });
+    expect(reader.clusterOf(keyOf(a(1)))).toBeNull();
+    expect(reader.build('BTC')).toBeNull();
+    expect([...reader.clusters('BTC')]).toEqual([]);
+    await reader.close();
+    expect(existsSync(join(folder, 'BTC'))).toBe(false);
+    await build([joins(1, 2)]);
+    writeFileSync(join(folder, 'BTC', 'current.json'), '{"format":99}');
+    expect(() => openClusters({ folder })).toThrow(/format 99/);
+    await build([joins(1, 2)]);
+    const again = openClusters({ folder });
+    expect(again.clusterOf(keyOf(a(1)))?.size).toBe(2);
+    await again.close();
+  });
+
+  it('refuse addresses of another chain', async () => {
+    const tx = transaction({ inputs: [pays('LTC?', 5), pays(a(1), 5)], outputs: [pays(a(2), 9)] });
+    await expect(build([tx])).rejects.toMatchObject({ code: 'INVALID_ADDRESS' });
+  });
+});
