@@ -3,23 +3,13 @@
  * own addresses. Run by hand when a version below is raised: `npm run build && node dist/scripts/packages-generate.js`.
  * The packages are fetched with `npm pack` into a temporary folder, so that neither a clone nor a run needs them.
  */
-import { spawnSync } from 'node:child_process';
-import {
-  createReadStream,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createGunzip } from 'node:zlib';
-import { extract } from 'tar-stream';
 import { shippedData } from '../src/base/paths.ts';
 import { CHAINS, type ChainId } from '../src/chains/registry.ts';
+import { fetchPackage } from './npm-package.ts';
 
 interface Row {
   readonly chain: ChainId;
@@ -40,8 +30,6 @@ interface Package {
 }
 
 type Json = Readonly<Record<string, unknown>>;
-
-const PERMISSIVE: ReadonlySet<string> = new Set(['MIT', 'Apache-2.0', 'ISC', 'BSD-3-Clause']);
 
 const chainByEvmId = new Map<string, ChainId>(
   CHAINS.filter((chain) => chain.family === 'evm').map((chain) => [
@@ -289,39 +277,9 @@ const PACKAGES: readonly Package[] = [
   },
 ];
 
-function npm(folder: string, ...parameters: string[]): string {
-  const done = spawnSync('npm', parameters, { cwd: folder, encoding: 'utf8' });
-  if (done.status !== 0) throw new Error(`npm ${parameters.join(' ')} failed: ${done.stderr}`);
-  return done.stdout;
-}
-
-/** Fetches a package and unpacks it; nothing of it is run but the modules that a reader above imports. */
-async function fetchPackage(work: string, name: string, version: string): Promise<string> {
-  const [packed] = JSON.parse(npm(work, 'pack', '--json', `${name}@${version}`)) as { filename: string }[];
-  if (!packed) throw new Error(`npm pack gave nothing for ${name}.`);
-  const target = join(work, name.replace(/[@/]/g, '_'));
-  const unpack = createReadStream(join(work, packed.filename)).pipe(createGunzip()).pipe(extract());
-  for await (const entry of unpack) {
-    const path = resolve(target, entry.header.name);
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of entry as AsyncIterable<Uint8Array>) chunks.push(chunk);
-    if (entry.header.type !== 'file' || !path.startsWith(`${target}/`)) continue;
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, Buffer.concat(chunks));
-  }
-  return join(target, 'package');
-}
-
 async function generate(work: string, source: Package): Promise<void> {
   const { name, version, licence, url } = source;
-  const folder = await fetchPackage(work, name, version);
-  const manifest = readJson(folder, 'package.json');
-  if (manifest.license !== licence || !PERMISSIVE.has(licence)) {
-    throw new Error(`${name}@${version} is licensed ${String(manifest.license)}, not ${licence}.`);
-  }
-  const times = JSON.parse(npm(work, 'view', name, 'time', '--json')) as Record<string, string>;
-  const date = times[version]?.slice(0, 10);
-  if (date === undefined) throw new Error(`The registry does not say when ${name}@${version} was published.`);
+  const { folder, date } = await fetchPackage(work, source);
   const unique = new Map<string, Row>();
   for (const row of await source.rows(folder)) {
     const key = `${row.chain} ${row.chain === 'SOL' ? row.address : row.address.toLowerCase()}`;

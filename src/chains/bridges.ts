@@ -1,0 +1,130 @@
+/**
+ * Bridges as rows of data (data/bridges.json): whose contract an address is, and on which chains its deposits come out. What
+ * a deposit became on the other side is matched by whoever asks; here stands only where to look.
+ */
+import { readFileSync } from 'node:fs';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { shippedData } from '../base/paths.ts';
+import type { AddressKey } from './address/address.ts';
+import { parseAddress } from './address/parse.ts';
+import { type ChainId, chainOf, parseChainId } from './registry.ts';
+
+/** Who receives on the other side: the sender unless another call is made, or whomever the call names. */
+export type BridgeRecipient = 'SENDER' | 'STATED';
+
+export interface BridgeHit {
+  readonly id: string;
+  readonly name: string;
+  /** Chains of the registry on which a deposit made on this chain can come out. */
+  readonly counterparts: readonly ChainId[];
+  /** Those of them on which the depositor's own address exists: there the same address is looked for. */
+  readonly sameAddress: readonly ChainId[];
+  /** Chains it leads to that the registry does not have. */
+  readonly elsewhere: readonly string[];
+  readonly recipient: BridgeRecipient;
+  /** What the contract is, in the source's own words (`token bridge`, `inbox`); null where only the entity is known. */
+  readonly role: string | null;
+  readonly sourceUrl: string;
+  /** ISO date of the source. */
+  readonly date: string;
+  /** The address stands in a file that the project itself published. */
+  readonly verified: boolean;
+}
+
+export interface Bridges {
+  /** The bridge whose contract this is; null for any other address. Contracts count on their own chain only. */
+  of(chain: ChainId, key: AddressKey): BridgeHit | null;
+  /** The bridge that goes by the id of an entity in labels, seen from a chain; null where it is none, or not on that chain. */
+  ofEntity(chain: ChainId, entityId: string): BridgeHit | null;
+  readonly contracts: number;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const wrong = (field: string, expected: string): AssayError =>
+  new AssayError('INVALID_FILE', `bridges.json: ${field} must be ${expected}.`, { field });
+
+function textIn(row: Json, name: string, at: string): string {
+  const value = row[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw wrong(`${at}.${name}`, 'a text');
+}
+
+function textsIn(row: Json, name: string, at: string): string[] {
+  const value = row[name];
+  if (Array.isArray(value) && value.every((item): item is string => typeof item === 'string')) return value;
+  throw wrong(`${at}.${name}`, 'a list of texts');
+}
+
+const rowsIn = (row: Json, name: string, at: string): readonly Json[] => {
+  const value = row[name];
+  if (Array.isArray(value) && value.every(isObject)) return value;
+  throw wrong(at === '' ? name : `${at}.${name}`, 'a list of objects');
+};
+
+const keyText = (chain: ChainId, key: AddressKey): string =>
+  `${chain} ${Buffer.from(key).toString('latin1')}`;
+
+/** Reads a document of bridges. Throws INVALID_FILE naming the field. */
+export function parseBridges(document: unknown): Bridges {
+  if (!isObject(document)) throw wrong('the document', 'an object');
+  const contracts = new Map<string, BridgeHit>();
+  const entities = new Map<string, BridgeHit>();
+  for (const [index, row] of rowsIn(document, 'bridges', '').entries()) {
+    const at = `bridges[${index}]`;
+    const id = textIn(row, 'id', at);
+    const recipient = textIn(row, 'recipient', at);
+    if (recipient !== 'SENDER' && recipient !== 'STATED') throw wrong(`${at}.recipient`, 'SENDER or STATED');
+    const chains = textsIn(row, 'chains', at).map((chain) => parseChainId(chain, `${at}.chains`));
+    const hitOn = (chain: ChainId, source: Json, role: string | null, where: string): BridgeHit => {
+      const counterparts = chains.filter((other) => other !== chain);
+      const date = textIn(source, 'date', where);
+      if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) throw wrong(`${where}.date`, 'an ISO date');
+      if (typeof source.verified !== 'boolean') throw wrong(`${where}.verified`, 'true or false');
+      return {
+        id,
+        name: textIn(row, 'name', at),
+        counterparts,
+        sameAddress: counterparts.filter((other) => chainOf(other).keyByte === chainOf(chain).keyByte),
+        elsewhere: textsIn(row, 'elsewhere', at),
+        recipient,
+        role,
+        sourceUrl: textIn(source, 'sourceUrl', where),
+        date,
+        verified: source.verified,
+      };
+    };
+    for (const chain of chains) {
+      for (const entity of textsIn(row, 'entities', at))
+        entities.set(`${chain} ${entity}`, hitOn(chain, row, null, at));
+    }
+    for (const [place, contract] of rowsIn(row, 'contracts', at).entries()) {
+      const where = `${at}.contracts[${place}]`;
+      const chain = parseChainId(textIn(contract, 'chain', where), `${where}.chain`);
+      if (!chains.includes(chain)) throw wrong(`${where}.chain`, `one of ${at}.chains`);
+      const { key } = parseAddress(chain, textIn(contract, 'address', where));
+      const name = keyText(chain, key);
+      if (contracts.has(name)) throw wrong(`${where}.address`, 'an address that no other contract has');
+      contracts.set(name, hitOn(chain, contract, textIn(contract, 'role', where), where));
+    }
+  }
+  return {
+    of: (chain, key) => contracts.get(keyText(chain, key)) ?? null,
+    ofEntity: (chain, entityId) => entities.get(`${chain} ${entityId}`) ?? null,
+    contracts: contracts.size,
+  };
+}
+
+/** Reads data/bridges.json. Throws INVALID_FILE naming the field. */
+export function loadBridges(path: string = shippedData('bridges.json')): Bridges {
+  let document: unknown;
+  try {
+    document = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new AssayError('INVALID_FILE', `${path}: ${messageOf(error)}`, { cause: error });
+  }
+  return parseBridges(document);
+}
