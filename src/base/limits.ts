@@ -100,6 +100,20 @@ export const LIMITS = {
   recentTransfersPerEdge: 4,
   /** Newest transfers kept of each address: what an answer lists. About 8 bytes each. */
   recentTransfersPerAddress: 64,
+  /** Transactions that taint is followed through: about 10 µs each from a warm store, so a second. */
+  taintTransactionsMax: 100_000,
+  /** Pieces of taint remembered at once: about 200 bytes each, 200 MB. */
+  taintPiecesMax: 1_000_000,
+  /** Tainted outputs that an answer lists, most tainted first; the sums hold the rest. */
+  taintedOutputsListed: 100,
+  /** Outputs of one address that are read, newest first: an exchange has millions. */
+  addressOutputsMax: 10_000,
+  /** A serialised block: BTC's have at most 4 MB, the largest of BSV 4 GB, of which these are nearly all smaller. */
+  bitcoinBlockBytesMax: 256 * 1024 * 1024,
+  /** Blocks of one set of files: the longest chain of the family has below a million, and orphans are few; 400 bytes each. */
+  bitcoinBlocksMax: 2_000_000,
+  /** Outputs of the blocks that are written in one transaction: about 200 MB while they are in memory. */
+  utxoBatchOutputs: 50_000,
   /** The longest transaction id of the 36 chains is 88 characters of base58 (SOL). */
   txHashTextMax: 128,
   /** `trace:` paths of the deepest calls seen stay below this. */

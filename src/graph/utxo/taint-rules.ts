@@ -1,0 +1,185 @@
+/**
+ * The five rules by which taint goes through one transaction, in bigint: poison, haircut, FIFO, LIFO, TIHO. What enters by the
+ * inputs leaves by the outputs, a shielded pool and the fee, which are all sinks here. Walking over a chain is taint.ts.
+ */
+
+export const TAINT_METHODS = ['poison', 'haircut', 'fifo', 'lifo', 'tiho'] as const;
+export type TaintMethod = (typeof TAINT_METHODS)[number];
+
+export interface TaintedInput<Taint> {
+  readonly value: bigint;
+  /** Null: clean. */
+  readonly taint: Taint | null;
+}
+
+/** A rule, with taint as it remembers it: an amount, or stretches of satoshi. */
+export interface TaintRule<Taint> {
+  /** All of an output. */
+  full(value: bigint): Taint;
+  /**
+   * What each sink gets, null where nothing. Sinks are outputs in their order, then the pool, then the fee; inputs and sinks have the
+   * same sum. Together they get what the inputs carry; poison alone makes more of it, haircut alone may leave less than a satoshi a sink.
+   */
+  spend(inputs: readonly TaintedInput<Taint>[], sinks: readonly bigint[]): (Taint | null)[];
+  /** Satoshi. */
+  amount(taint: Taint): bigint;
+  /** Pieces that must be remembered for it. */
+  pieces(taint: Taint): number;
+}
+
+const one = (): number => 1;
+
+/**
+ * Whoever touches a tainted input taints everything: each sink wholly. Möser, Böhme, Breuker: "Towards Risk Scoring of Bitcoin
+ * Transactions" (FC 2014 Workshops, LNCS 8438, doi:10.1007/978-3-662-44774-1_2), policy "poison".
+ */
+const poison: TaintRule<bigint> = {
+  pieces: one,
+  full: (value) => value,
+  amount: (taint) => taint,
+  spend(inputs, sinks) {
+    const isTainted = inputs.some(({ taint }) => taint !== null);
+    return sinks.map((value) => (isTainted && value > 0n ? value : null));
+  },
+};
+
+/**
+ * Every sink carries the share of taint that the inputs have together. The policy "haircut" of Möser, Böhme, Breuker (2014, see
+ * poison). Whole satoshi: each sink is rounded down, as BlockSci has it, and what that leaves is told as `rounded`, so that sums stay exact.
+ */
+const haircut: TaintRule<bigint> = {
+  pieces: one,
+  full: (value) => value,
+  amount: (taint) => taint,
+  spend(inputs, sinks) {
+    let tainted = 0n;
+    let total = 0n;
+    for (const { value, taint } of inputs) {
+      tainted += taint ?? 0n;
+      total += value;
+    }
+    return sinks.map((value) => {
+      const share = total > 0n ? (tainted * value) / total : 0n;
+      return share > 0n ? share : null;
+    });
+  },
+};
+
+/**
+ * TIHO, "taint in, highest out": the tainted value leaves by the output of the highest value first, the fee last; of equal outputs
+ * the first. Tironsakkul, Maarek, Eross, Just: "Probing the Mystery of Cryptocurrency Theft: An Investigation into Methods for
+ * Cryptocurrency Tainting Analysis" (CRC 2019, arXiv:1906.05754).
+ */
+const tiho: TaintRule<bigint> = {
+  pieces: one,
+  full: (value) => value,
+  amount: (taint) => taint,
+  spend(inputs, sinks) {
+    let left = 0n;
+    for (const { taint } of inputs) left += taint ?? 0n;
+    const fee = sinks.length - 1;
+    const order = sinks.map((value, at) => ({ value, at }));
+    order.sort((a, b) => {
+      if (a.at === fee || b.at === fee) return a.at === fee ? 1 : -1;
+      return a.value === b.value ? a.at - b.at : a.value > b.value ? -1 : 1;
+    });
+    const shares: (bigint | null)[] = sinks.map(() => null);
+    for (const { value, at } of order) {
+      const share = left < value ? left : value;
+      if (share > 0n) shares[at] = share;
+      left -= share;
+    }
+    return shares;
+  },
+};
+
+/** A stretch of satoshi of an output. Neighbouring stretches differ; a clean one at the end is left out. */
+export interface Stretch {
+  readonly isTainted: boolean;
+  readonly value: bigint;
+}
+
+function append(stretches: Stretch[], isTainted: boolean, value: bigint): void {
+  if (value === 0n) return;
+  const last = stretches.at(-1);
+  if (last?.isTainted === isTainted)
+    stretches[stretches.length - 1] = { isTainted, value: last.value + value };
+  else stretches.push({ isTainted, value });
+}
+
+/** The stretches of all inputs one after the other, each filled up to the input's value. */
+function queueOf(inputs: readonly TaintedInput<readonly Stretch[]>[]): Stretch[] {
+  const queue: Stretch[] = [];
+  for (const { value, taint } of inputs) {
+    let left = value;
+    for (const stretch of taint ?? []) {
+      append(queue, stretch.isTainted, stretch.value);
+      left -= stretch.value;
+    }
+    append(queue, false, left);
+  }
+  return queue;
+}
+
+/** Null where nothing is tainted; else without the clean end. */
+function trimmed(stretches: Stretch[]): Stretch[] | null {
+  if (stretches.at(-1)?.isTainted === false) stretches.pop();
+  return stretches.length > 0 ? stretches : null;
+}
+
+/** Takes value from the front of a queue, sink by sink. */
+function takeInOrder(queue: readonly Stretch[], sinks: readonly bigint[]): Stretch[][] {
+  let at = 0;
+  let used = 0n;
+  return sinks.map((value) => {
+    const taken: Stretch[] = [];
+    let left = value;
+    for (let stretch = queue[at]; stretch && left > 0n; stretch = queue[at]) {
+      let part = stretch.value - used;
+      if (part > left) part = left;
+      append(taken, stretch.isTainted, part);
+      left -= part;
+      used += part;
+      if (used < stretch.value) break;
+      at++;
+      used = 0n;
+    }
+    return taken;
+  });
+}
+
+const stretchRule = (spend: TaintRule<readonly Stretch[]>['spend']): TaintRule<readonly Stretch[]> => ({
+  pieces: (taint) => taint.length,
+  full: (value) => [{ isTainted: true, value }],
+  amount(taint) {
+    let sum = 0n;
+    for (const { isTainted, value } of taint) if (isTainted) sum += value;
+    return sum;
+  },
+  spend,
+});
+
+/**
+ * The satoshi of the first input leave by the first output, in their order, and what is left is the fee: Clayton's case (Devaynes v
+ * Noble, 1816) applied by Anderson, Shumailov, Ahmed: "Making Bitcoin Legal" (Security Protocols XXVI, 2018), and with Rietmann in
+ * "Bitcoin Redux" (WEIS 2018). Which satoshi of an output are tainted is remembered, so that nothing is diluted.
+ */
+const fifo = stretchRule((inputs, sinks) => takeInOrder(queueOf(inputs), sinks).map(trimmed));
+
+/**
+ * The last satoshi in are the first out: the first output takes from the end of the last input. What an output takes keeps its
+ * order, the last on top again. Compared with FIFO by Tironsakkul, Maarek, Eross, Just (2019, see TIHO).
+ */
+const lifo = stretchRule((inputs, sinks) =>
+  takeInOrder(queueOf(inputs).reverse(), sinks).map((taken) => trimmed(taken.reverse())),
+);
+
+export interface TaintRules {
+  readonly poison: TaintRule<bigint>;
+  readonly haircut: TaintRule<bigint>;
+  readonly fifo: TaintRule<readonly Stretch[]>;
+  readonly lifo: TaintRule<readonly Stretch[]>;
+  readonly tiho: TaintRule<bigint>;
+}
+
+export const TAINT_RULES: TaintRules = { poison, haircut, fifo, lifo, tiho };
