@@ -1,7 +1,7 @@
 /** The shortest paths between two addresses. */
 import type { NodeId } from '../graph.ts';
 import type { Stop, WalkDirection } from './stops.ts';
-import type { TraverseDeps } from './traverse.ts';
+import type { WalkDeps } from './workspace.ts';
 
 export interface PathOptions {
   readonly start: NodeId;
@@ -55,4 +55,4 @@ export interface PathSearch {
   readonly nodesSeen: number;
 }
 
-export type FindPaths = (options: PathOptions, deps: TraverseDeps) => PathSearch;
+export type FindPaths = (options: PathOptions, deps: WalkDeps) => PathSearch;

@@ -1,13 +1,14 @@
 /** All that lies within a few hops of an address: nodes with their depth, folded edges, and every place where the walk stopped. */
-import type { NodeId, TransferGraph } from '../graph.ts';
+import type { NeighbourColumns, NodeId } from '../graph.ts';
 import type { EdgeList } from './edge-columns.ts';
-import type { Stop, WalkDirection } from './stops.ts';
-import type { KernelWorkspace } from './workspace.ts';
+import { UNSEEN } from './node-index.ts';
+import { isSuperNode, type Stop, type StopReason, type WalkDirection } from './stops.ts';
+import type { WalkDeps } from './workspace.ts';
 
 export interface TraverseOptions {
   readonly start: NodeId;
   readonly direction: WalkDirection;
-  /** 0 and more. */
+  /** 0 to 255. */
   readonly hops: number;
   /** Addresses of more counterparties in either direction are not passed; of the start so many are read. */
   readonly degreeMax: number;
@@ -15,19 +16,6 @@ export interface TraverseOptions {
   readonly nodesMax: number;
   /** Edges of the answer. */
   readonly edgesMax: number;
-}
-
-export interface KernelDeps {
-  readonly graph: TransferGraph;
-  /** Lent for the length of one call. */
-  readonly workspace: KernelWorkspace;
-  /** True once the time is up; asked between addresses. The walk then ends as by a spent budget. */
-  readonly isOver?: () => boolean;
-}
-
-export interface TraverseDeps extends KernelDeps {
-  /** Asked once of each node but the start. */
-  readonly isService: (node: NodeId) => boolean;
 }
 
 export interface Traversal {
@@ -44,4 +32,116 @@ export interface Traversal {
   readonly isComplete: boolean;
 }
 
-export type Traverse = (options: TraverseOptions, deps: TraverseDeps) => Traversal;
+/** Marks of a node's two possible edges with a start that was read in part. */
+const FROM_START = 1;
+const TO_START = 2;
+
+const NONE: NeighbourColumns | null = null;
+
+/** Whether the neighbour at `a` of one list comes before that at `b` of another: the order of TransferGraph.neighbours. */
+function comesFirst(one: NeighbourColumns, a: number, other: NeighbourColumns, b: number): boolean {
+  const value = (one.valueUsd[a] as number) - (other.valueUsd[b] as number);
+  if (value !== 0) return value > 0;
+  const unpriced = (one.unpriced[a] as number) - (other.unpriced[b] as number);
+  if (unpriced !== 0) return unpriced > 0;
+  return (one.ids[a] as number) <= (other.ids[b] as number);
+}
+
+/**
+ * Walks breadth first; the neighbours of one address in the order of value, both directions together. A spent budget ends the walk
+ * at that very edge: the answer is what was met before it. So the same graph and options give the same answer wherever and
+ * however fast the walk runs, unless `isOver` ended it.
+ */
+export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
+  const { start, direction, hops, degreeMax, nodesMax, edgesMax } = options;
+  const { graph, workspace, isService, isOver } = deps;
+  const { seen, edges } = workspace;
+  const out = direction === 'in' ? NONE : workspace.neighbours('out', degreeMax);
+  const into = direction === 'out' ? NONE : workspace.neighbours('in', degreeMax);
+  const depths = new Uint8Array(nodesMax);
+  const isExpanded = new Uint8Array(nodesMax);
+  const startEdges = new Uint8Array(nodesMax);
+  const stops: Stop[] = [];
+  let isStartPartial = false;
+  let isSpent = false;
+
+  seen.clear();
+  edges.clear();
+  seen.add(start);
+
+  /** Takes the neighbour at `at`; false where the budget forbids it. */
+  const take = (number: number, neighbours: NeighbourColumns, at: number): boolean => {
+    const node = seen.nodeAt(number);
+    const other = neighbours.ids[at] as NodeId;
+    const isOut = neighbours === out;
+    let otherNumber = seen.find(other);
+    // Walking both ways, an expanded neighbour has brought the edge already; a start read in part perhaps.
+    if (otherNumber !== UNSEEN && isExpanded[otherNumber] === 1 && direction === 'both') {
+      if (otherNumber > 0 || !isStartPartial) return true;
+      if (((startEdges[number] as number) & (isOut ? TO_START : FROM_START)) > 0) return true;
+    }
+    if (edges.count === edgesMax) return false;
+    if (otherNumber === UNSEEN) {
+      if (seen.size === nodesMax) return false;
+      otherNumber = seen.add(other);
+      depths[otherNumber] = (depths[number] as number) + 1;
+    }
+    if (number === 0)
+      startEdges[otherNumber] = (startEdges[otherNumber] as number) | (isOut ? FROM_START : TO_START);
+    if (isOut) edges.push(node, other, neighbours, at);
+    else edges.push(other, node, neighbours, at);
+    return true;
+  };
+
+  /** False where the budget ended it. */
+  const expand = (number: number): boolean => {
+    const node = seen.nodeAt(number);
+    const outCount = out === null ? 0 : graph.neighbours(node, 'out', degreeMax, out);
+    const inCount = into === null ? 0 : graph.neighbours(node, 'in', degreeMax, into);
+    let outAt = 0;
+    let inAt = 0;
+    while (outAt < outCount || inAt < inCount) {
+      const isOutNext =
+        inAt === inCount ||
+        (outAt < outCount && comesFirst(out as NeighbourColumns, outAt, into as NeighbourColumns, inAt));
+      const isTaken = isOutNext
+        ? take(number, out as NeighbourColumns, outAt++)
+        : take(number, into as NeighbourColumns, inAt++);
+      if (!isTaken) return false;
+    }
+    return true;
+  };
+
+  const isReadInPart = (node: NodeId): boolean =>
+    (out !== null && graph.degree(node, 'out') > degreeMax) ||
+    (into !== null && graph.degree(node, 'in') > degreeMax);
+
+  /** Why the node is not expanded, or not to its end; null where it is. */
+  const visit = (number: number): StopReason | null => {
+    const node = seen.nodeAt(number);
+    if (number > 0 && isService(node)) return 'SERVICE';
+    if (depths[number] === hops) return 'DEPTH';
+    isSpent ||= isOver?.() === true;
+    if (isSpent) return 'BUDGET';
+    if (number === 0) isStartPartial = isReadInPart(node);
+    else if (isSuperNode(graph, node, degreeMax)) return 'MAX_DEGREE';
+    isExpanded[number] = 1;
+    isSpent = !expand(number);
+    if (isSpent) return 'BUDGET';
+    return number === 0 && isStartPartial ? 'MAX_DEGREE' : null;
+  };
+
+  for (let number = 0; number < seen.size; number++) {
+    const reason = visit(number);
+    if (reason !== null) stops.push({ node: seen.nodeAt(number), reason });
+  }
+
+  return {
+    nodes: seen.toArray(),
+    depths: depths.slice(0, seen.size),
+    edges: edges.toList(),
+    stops,
+    maxDepthReached: depths[seen.size - 1] as number,
+    isComplete: !isSpent && !isStartPartial,
+  };
+}

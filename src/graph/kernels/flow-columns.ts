@@ -1,0 +1,28 @@
+/** Where value at an address goes on to, as shares: rows of a transition matrix, read once each and kept for the length of a call. */
+const CAPACITY = 2 ** 14;
+
+/** A growing list of (number of a node, share of the row's value). */
+export class FlowColumns {
+  count = 0;
+  to = new Uint32Array(CAPACITY);
+  share = new Float64Array(CAPACITY);
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  push(to: number, share: number): void {
+    if (this.count === this.to.length) this.#grow();
+    this.to[this.count] = to;
+    this.share[this.count++] = share;
+  }
+
+  #grow(): void {
+    const to = new Uint32Array(this.to.length * 2);
+    const share = new Float64Array(this.to.length * 2);
+    to.set(this.to);
+    share.set(this.share);
+    this.to = to;
+    this.share = share;
+  }
+}

@@ -1,0 +1,428 @@
+/** Exposure against the exact solution of the absorbing chain, against the finite power series, and by example. */
+import { describe, expect, it } from 'vitest';
+import type { Direction } from '../../../src/graph/flow.ts';
+import type { NodeId } from '../../../src/graph/graph.ts';
+import {
+  type Attribution,
+  type ExposureOptions,
+  type ExposureResult,
+  exposureOf,
+} from '../../../src/graph/kernels/exposure.ts';
+import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
+import { type MemoryEdge, memoryGraph } from '../memory-graph.ts';
+import { type RandomGraph, randomGraph } from './random-graphs.ts';
+
+const workspace = createKernelWorkspace();
+const DEFAULTS: Omit<ExposureOptions, 'start'> = {
+  direction: 'in',
+  maxHops: 3,
+  degreeMax: 10_000,
+  nodesMax: 5_000,
+  unpricedUsd: 100,
+  dustUsd: 0,
+};
+
+type Owners = Readonly<Record<NodeId, string>>;
+
+const expose = (
+  edges: readonly MemoryEdge[],
+  owners: Owners,
+  options: Partial<ExposureOptions> = {},
+): ExposureResult<Attribution> =>
+  exposureOf(
+    { ...DEFAULTS, start: 1, ...options },
+    {
+      graph: memoryGraph(edges),
+      workspace,
+      attribution: (node) => (owners[node] === undefined ? null : { key: owners[node] }),
+    },
+  );
+
+const sharesByKey = (result: ExposureResult<Attribution>): Map<string, number> => {
+  const shares = new Map<string, number>();
+  for (const { attribution, share } of result.rows)
+    shares.set(attribution.key, (shares.get(attribution.key) ?? 0) + share);
+  return shares;
+};
+
+const sumOf = (result: ExposureResult<Attribution>): number =>
+  result.unknown.share + result.rows.reduce((sum, row) => sum + row.share, 0);
+
+/** Two entities own the attributed nodes in turns, so that rows are joined. */
+const ownersOf = ({ attributed }: RandomGraph): Owners =>
+  Object.fromEntries([...attributed].map((node) => [node, `owner ${node % 2}`]));
+
+interface Chain {
+  /** Transition matrix: what part of the value at node i goes to node j next. Rows of nothing are nodes without origin. */
+  readonly step: readonly (readonly number[])[];
+  readonly isAbsorbing: (node: NodeId) => boolean;
+}
+
+/** The chain as a dense matrix, straight from the definition. */
+function chainOf(graph: RandomGraph, start: NodeId, direction: Direction, dustUsd: number): Chain {
+  const { nodeCount, edges, attributed } = graph;
+  const weights = Array.from({ length: nodeCount + 1 }, () => new Array<number>(nodeCount + 1).fill(0));
+  for (const { from, to, valueUsd = 0, unpriced = 0 } of edges) {
+    if (from === to || (unpriced === 0 && valueUsd < dustUsd)) continue;
+    const [row, column] = direction === 'in' ? [to, from] : [from, to];
+    weights[row]![column] = valueUsd + unpriced * DEFAULTS.unpricedUsd;
+  }
+  const step = weights.map((row) => {
+    const total = row.reduce((sum, weight) => sum + weight, 0);
+    return row.map((weight) => (total > 0 ? weight / total : 0));
+  });
+  return { step, isAbsorbing: (node) => node !== start && attributed.has(node) };
+}
+
+/** What each node has absorbed after `hops` hops, by plain matrix steps. */
+function powerSeries({ step, isAbsorbing }: Chain, start: NodeId, hops: number): number[] {
+  const absorbed = new Array<number>(step.length).fill(0);
+  let flow = new Array<number>(step.length).fill(0);
+  flow[start] = 1;
+  for (let hop = 1; hop <= hops; hop++) {
+    const next = new Array<number>(step.length).fill(0);
+    for (const [node, share] of flow.entries())
+      for (const [other, part] of step[node]!.entries()) {
+        if (isAbsorbing(other)) absorbed[other]! += share * part;
+        else next[other]! += share * part;
+      }
+    flow = next;
+  }
+  return absorbed;
+}
+
+/** Solves A x = b by Gauss-Jordan elimination with partial pivoting. */
+function solve(matrix: number[][], right: number[]): number[] {
+  const size = right.length;
+  const rows = matrix.map((row, at) => [...row, right[at]!]);
+  for (let column = 0; column < size; column++) {
+    let pivot = column;
+    for (let row = column + 1; row < size; row++)
+      if (Math.abs(rows[row]![column]!) > Math.abs(rows[pivot]![column]!)) pivot = row;
+    [rows[column], rows[pivot]] = [rows[pivot]!, rows[column]!];
+    for (let row = 0; row < size; row++) {
+      if (row === column) continue;
+      const factor = rows[row]![column]! / rows[column]![column]!;
+      if (factor === 0) continue;
+      for (let at = column; at <= size; at++) rows[row]![at]! -= factor * rows[column]![at]!;
+    }
+  }
+  return rows.map((row, at) => row[size]! / row[at]!);
+}
+
+/**
+ * The probability of ending in `target`, from the start: (I - Q) x = r over the transient nodes that can reach an end at all; the
+ * others never do, and would make the matrix singular.
+ */
+function exactAbsorption({ step, isAbsorbing }: Chain, start: NodeId, target: NodeId): number {
+  const reaches = new Set<NodeId>([target]);
+  for (let isGrowing = true; isGrowing; ) {
+    isGrowing = false;
+    for (let node = 1; node < step.length; node++) {
+      if (reaches.has(node) || isAbsorbing(node)) continue;
+      if (!step[node]!.some((part, other) => part > 0 && reaches.has(other))) continue;
+      reaches.add(node);
+      isGrowing = true;
+    }
+  }
+  const nodes = [...reaches].filter((node) => node !== target);
+  if (!reaches.has(start)) return 0;
+  const matrix = nodes.map((row) => nodes.map((column) => (row === column ? 1 : 0) - step[row]![column]!));
+  const right = nodes.map((row) => step[row]![target]!);
+  return solve(matrix, right)[nodes.indexOf(start)]!;
+}
+
+const CASES = 3_000;
+
+describe('on random graphs with cycles, self-transfers, zero values, dust and unpriced transfers', () => {
+  const cases = Array.from({ length: CASES }, (_, seed) => {
+    const graph = randomGraph(seed, 9);
+    const direction: Direction = seed % 2 === 0 ? 'in' : 'out';
+    const dustUsd = seed % 3 === 0 ? 1 : 0;
+    const start = 1 + graph.pick(graph.nodeCount);
+    return { graph, direction, dustUsd, start, chain: chainOf(graph, start, direction, dustUsd) };
+  });
+
+  it('a limit of hops gives the first terms of the power series', () => {
+    for (const { graph, direction, dustUsd, start, chain } of cases) {
+      const owners = ownersOf(graph);
+      for (const maxHops of [1, 2, 3, 5]) {
+        const result = expose(graph.edges, owners, { start, direction, dustUsd, maxHops });
+        const absorbed = powerSeries(chain, start, maxHops);
+        const expected = new Map<string, number>();
+        for (const [node, share] of absorbed.entries())
+          if (share > 0) expected.set(owners[node]!, (expected.get(owners[node]!) ?? 0) + share);
+        const found = sharesByKey(result);
+        expect([...found.keys()].sort()).toEqual([...expected.keys()].sort());
+        for (const [key, share] of expected) expect(found.get(key)).toBeCloseTo(share, 12);
+        const moved = chain.step[start]!.some((part) => part > 0) ? 1 : 0;
+        expect(sumOf(result)).toBeCloseTo(moved, 12);
+        expect(result.isComplete).toBe(true);
+      }
+    }
+  });
+
+  it('without a limit it ends where the absorbing chain does', () => {
+    let exact = 0;
+    for (const { graph, direction, dustUsd, start, chain } of cases) {
+      const owners = ownersOf(graph);
+      const result = expose(graph.edges, owners, { start, direction, dustUsd, maxHops: 3_000 });
+      const expected = new Map<string, number>();
+      for (const node of graph.attributed) {
+        if (node === start) continue;
+        const share = exactAbsorption(chain, start, node);
+        if (share > 0) expected.set(owners[node]!, (expected.get(owners[node]!) ?? 0) + share);
+      }
+      const found = sharesByKey(result);
+      // What still circles after so many hops is all that can be missing: a cycle may lose 0.4 of 3,000 a turn, or nothing.
+      const onItsWay = result.unknown.byReason.DEPTH;
+      let missing = 0;
+      for (const [key, share] of expected) {
+        expect(found.get(key) ?? 0).toBeLessThanOrEqual(share + 1e-9);
+        missing += share - (found.get(key) ?? 0);
+      }
+      expect(missing).toBeLessThanOrEqual(onItsWay + 1e-9);
+      if (missing < 1e-9) exact++;
+      expect([...found.keys()].every((key) => expected.has(key))).toBe(true);
+    }
+    expect(exact).toBeGreaterThan(0.98 * CASES);
+  });
+
+  it('the order in which edges are named changes nothing', () => {
+    for (const { graph, direction, dustUsd, start } of cases.slice(0, 500)) {
+      const options = { start, direction, dustUsd, maxHops: 5 };
+      const one = expose(graph.edges, ownersOf(graph), options);
+      const other = expose([...graph.edges].reverse(), ownersOf(graph), options);
+      expect(other).toEqual(one);
+    }
+  });
+
+  it('priced USD are shared out whole, and each transfer is counted once', () => {
+    for (const { graph, direction, dustUsd, start } of cases.slice(0, 1_000)) {
+      const result = expose(graph.edges, ownersOf(graph), { start, direction, dustUsd, maxHops: 4 });
+      const own = graph.edges.filter(
+        (edge) => edge.from !== edge.to && (direction === 'in' ? edge.to : edge.from) === start,
+      );
+      const counted = own.filter(({ valueUsd = 0, unpriced = 0 }) => unpriced > 0 || valueUsd >= dustUsd);
+      const known = counted.reduce((sum, { valueUsd = 0 }) => sum + valueUsd, 0);
+      const shared = result.rows.reduce((sum, { valueUsd }) => sum + (valueUsd ?? 0), 0);
+      expect(shared + (result.unknown.valueUsd ?? 0)).toBeCloseTo(known, 9);
+      const all = graph.edges.reduce((sum, { transfers = 0 }) => sum + transfers, 0);
+      expect(result.rows.reduce((sum, row) => sum + row.transfers, 0)).toBeLessThanOrEqual(all);
+    }
+  });
+
+  it('whatever the budget, the shares add up, and no row has more than without one', () => {
+    for (const { graph, direction, dustUsd, start } of cases.slice(0, 1_000)) {
+      const options = { start, direction, dustUsd, maxHops: 4 };
+      const whole = sharesByKey(expose(graph.edges, ownersOf(graph), options));
+      for (const budget of [{ nodesMax: 0 }, { nodesMax: 2 }, { edgesMax: 3 }, { degreeMax: 3 }]) {
+        const result = expose(graph.edges, ownersOf(graph), { ...options, ...budget });
+        const startsAsHub = result.stops.some(({ node }) => node === start);
+        expect(sumOf(result)).toBeCloseTo(result.totalUsd > 0 ? 1 : 0, 12);
+        expect(result.isComplete).toBe(result.stops.length === 0);
+        if (startsAsHub) continue;
+        for (const [key, share] of sharesByKey(result))
+          expect(share).toBeLessThanOrEqual((whole.get(key) ?? 0) + 1e-12);
+      }
+    }
+  });
+});
+
+describe('by example', () => {
+  it('splits value between what is known and what is not, hop by hop', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 60, transfers: 3 },
+      { from: 3, to: 1, valueUsd: 40, transfers: 2 },
+      { from: 4, to: 3, valueUsd: 30, transfers: 7 },
+      { from: 5, to: 3, valueUsd: 10 },
+    ];
+    const result = expose(edges, { 2: 'exchange', 4: 'mixer' });
+    expect(result.rows).toEqual([
+      {
+        attribution: { key: 'exchange' },
+        type: 'DIRECT',
+        hops: 1,
+        share: 0.6,
+        shareByHop: [0.6],
+        valueUsd: 60,
+        transfers: 3,
+        unpricedTransfers: 0,
+        largestNode: 2,
+      },
+      {
+        attribution: { key: 'mixer' },
+        type: 'INDIRECT',
+        hops: 2,
+        share: expect.closeTo(0.3, 12),
+        shareByHop: [0, expect.closeTo(0.3, 12)],
+        valueUsd: expect.closeTo(30, 12),
+        transfers: 7,
+        unpricedTransfers: 0,
+        largestNode: 4,
+      },
+    ]);
+    expect(result.unknown).toEqual({
+      share: expect.closeTo(0.1, 12),
+      byReason: { ORIGIN: expect.closeTo(0.1, 12), DEPTH: 0, MAX_DEGREE: 0, BUDGET: 0 },
+      valueUsd: expect.closeTo(10, 12),
+    });
+    expect(result.totalUsd).toBe(100);
+  });
+
+  it('an entity met directly and through others has a row of each', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 1 },
+      { from: 3, to: 1, valueUsd: 3 },
+      { from: 2, to: 3, valueUsd: 5 },
+    ];
+    const { rows } = expose(edges, { 2: 'exchange' });
+    expect(rows.map(({ type, share }) => [type, share])).toEqual([
+      ['INDIRECT', 0.75],
+      ['DIRECT', 0.25],
+    ]);
+  });
+
+  it('money that came back is followed to where it first came from', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 50 },
+      { from: 1, to: 2, valueUsd: 50 },
+      { from: 3, to: 1, valueUsd: 50 },
+      { from: 4, to: 2, valueUsd: 50 },
+    ];
+    const shares = sharesByKey(expose(edges, { 3: 'exchange', 4: 'mixer' }, { maxHops: 200 }));
+    expect(shares.get('exchange')).toBeCloseTo(2 / 3, 12);
+    expect(shares.get('mixer')).toBeCloseTo(1 / 3, 12);
+  });
+
+  it('a circle that nobody feeds stays unknown', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 5 },
+      { from: 3, to: 2, valueUsd: 5 },
+      { from: 2, to: 3, valueUsd: 5 },
+    ];
+    const { rows, unknown } = expose(edges, {}, { maxHops: 1_000 });
+    expect(rows).toEqual([]);
+    expect(unknown.byReason).toEqual({ ORIGIN: 0, DEPTH: 1, MAX_DEGREE: 0, BUDGET: 0 });
+  });
+
+  it('an attributed start is looked through like any other', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 1 },
+      { from: 1, to: 2, valueUsd: 1 },
+      { from: 3, to: 2, valueUsd: 1 },
+    ];
+    const shares = sharesByKey(expose(edges, { 1: 'me', 3: 'mixer' }, { maxHops: 500 }));
+    expect([...shares.keys()]).toEqual(['mixer']);
+    expect(shares.get('mixer')).toBeCloseTo(1, 12);
+  });
+
+  it('unpriced transfers weigh what the policy says, and are no known USD', () => {
+    const edges = [
+      { from: 2, to: 1, unpriced: 3 },
+      { from: 3, to: 1, valueUsd: 100 },
+    ];
+    const result = expose(edges, { 2: 'mixer', 3: 'exchange' });
+    expect(result.rows.map(({ share, valueUsd }) => [share, valueUsd])).toEqual([
+      [0.75, null],
+      [0.25, 100],
+    ]);
+    expect(result.totalUsd).toBe(400);
+  });
+
+  it('dust leaves the flow and is counted; unpriced transfers are no dust', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 0.5, transfers: 9 },
+      { from: 3, to: 1, valueUsd: 10 },
+      { from: 4, to: 1, valueUsd: 0.1, unpriced: 1 },
+      { from: 5, to: 3, valueUsd: 0.9 },
+    ];
+    const result = expose(edges, { 2: 'phisher', 4: 'exchange', 5: 'mixer' }, { dustUsd: 1 });
+    expect([...sharesByKey(result).keys()]).toEqual(['exchange']);
+    expect(result.dust).toEqual({ counterparties: 1, transfers: 9, valueUsd: 0.5 });
+    expect(result.unknown.byReason.ORIGIN).toBeCloseTo(10 / 110.1, 12);
+  });
+
+  it('an address that moved nothing of value has no shares at all', () => {
+    const result = expose([{ from: 2, to: 1, valueUsd: 0 }], { 2: 'mixer' });
+    expect(result.rows).toEqual([]);
+    expect(result.unknown.share).toBe(0);
+    expect(result.totalUsd).toBe(0);
+  });
+
+  it('what the start mined is of unknown origin', () => {
+    const startTotal = { valueUsd: 400, transfers: 9, unpriced: 0 };
+    const result = expose([{ from: 2, to: 1, valueUsd: 100 }], { 2: 'exchange' }, { startTotal });
+    expect(result.rows[0]?.share).toBe(0.25);
+    expect(result.unknown).toEqual({
+      share: 0.75,
+      byReason: { ORIGIN: 0.75, DEPTH: 0, MAX_DEGREE: 0, BUDGET: 0 },
+      valueUsd: 300,
+    });
+    expect(result.isComplete).toBe(true);
+  });
+
+  it('of a start with too many counterparties the greatest are read, and the rest is unknown', () => {
+    const edges = Array.from({ length: 10 }, (_, at) => ({ from: 2 + at, to: 1, valueUsd: 10 - at }));
+    const startTotal = { valueUsd: 55, transfers: 10, unpriced: 0 };
+    const result = expose(edges, { 2: 'exchange', 11: 'mixer' }, { degreeMax: 4, startTotal });
+    expect(result.rows.map(({ attribution, share }) => [attribution.key, share])).toEqual([
+      ['exchange', 10 / 55],
+    ]);
+    expect(result.unknown.byReason.MAX_DEGREE).toBeCloseTo(21 / 55, 12);
+    expect(result.stops).toEqual([{ node: 1, reason: 'MAX_DEGREE', share: expect.closeTo(21 / 55, 12) }]);
+    expect(result.isComplete).toBe(false);
+  });
+
+  it('does not look through an address of too many counterparties, on whichever side it has them', () => {
+    const crowd = Array.from({ length: 5 }, (_, at) => ({ from: 2, to: 10 + at, valueUsd: 1 }));
+    const edges = [{ from: 2, to: 1, valueUsd: 1 }, { from: 3, to: 2, valueUsd: 1 }, ...crowd];
+    const result = expose(edges, { 3: 'mixer' }, { degreeMax: 4 });
+    expect(result.rows).toEqual([]);
+    expect(result.stops).toEqual([{ node: 2, reason: 'MAX_DEGREE', share: 1 }]);
+  });
+
+  it('a small budget goes to the greatest shares first, and says what it left out', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 10 },
+      { from: 3, to: 1, valueUsd: 90 },
+      { from: 4, to: 2, valueUsd: 10 },
+      { from: 5, to: 3, valueUsd: 90 },
+    ];
+    const result = expose(edges, { 4: 'mixer', 5: 'exchange' }, { maxHops: 2, nodesMax: 1 });
+    expect(sharesByKey(result)).toEqual(new Map([['exchange', 0.9]]));
+    expect(result.stops).toEqual([{ node: 2, reason: 'BUDGET', share: 0.1 }]);
+  });
+
+  it('keeps budget for farther hops', () => {
+    const crowd = Array.from({ length: 50 }, (_, at) => ({ from: 100 + at, to: 2, valueUsd: 1 }));
+    const edges = [
+      { from: 2, to: 1, valueUsd: 1 },
+      { from: 3, to: 2, valueUsd: 50 },
+      { from: 4, to: 3, valueUsd: 1 },
+      ...crowd,
+    ];
+    const shares = sharesByKey(expose(edges, { 4: 'mixer' }, { nodesMax: 10 }));
+    expect(shares.get('mixer')).toBeCloseTo(0.5, 12);
+  });
+
+  it('ends at the deadline with what it has', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 1 },
+      { from: 3, to: 1, valueUsd: 1 },
+      { from: 4, to: 3, valueUsd: 1 },
+    ];
+    const result = exposureOf(
+      { ...DEFAULTS, start: 1 },
+      {
+        graph: memoryGraph(edges),
+        workspace,
+        attribution: (node) => (node === 2 ? { key: 'exchange' } : null),
+        isOver: () => true,
+      },
+    );
+    expect(result.rows.map(({ share }) => share)).toEqual([0.5]);
+    expect(result.unknown.byReason.BUDGET).toBe(0.5);
+    expect(result.isComplete).toBe(false);
+  });
+});

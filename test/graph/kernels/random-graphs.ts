@@ -1,0 +1,42 @@
+/** Small random graphs that hold what real ones do: cycles, self-transfers, zero values, dust, unpriced transfers, equal values. */
+import { seededUint32 } from '../../../src/base/random.ts';
+import type { NodeId } from '../../../src/graph/graph.ts';
+import { day, type MemoryEdge } from '../memory-graph.ts';
+
+export interface RandomGraph {
+  readonly nodeCount: number;
+  readonly edges: readonly MemoryEdge[];
+  /** Nodes that somebody is known behind: every third or so. */
+  readonly attributed: ReadonlySet<NodeId>;
+  /** A number below `bound`. */
+  readonly pick: (bound: number) => number;
+}
+
+/** Values are few, so that ties are common. */
+const VALUES = [0, 0.4, 0.4, 3, 3, 10, 50, 1_000];
+
+/** The graph of a seed: 2 to `nodesMax` nodes, from sparse to complete. */
+export function randomGraph(seed: number, nodesMax: number): RandomGraph {
+  const next = seededUint32(seed);
+  const pick = (bound: number): number => next() % bound;
+  const nodeCount = 2 + pick(nodesMax - 1);
+  const density = 1 + pick(100);
+  const edges: MemoryEdge[] = [];
+  for (let from = 1; from <= nodeCount; from++)
+    for (let to = 1; to <= nodeCount; to++) {
+      if (pick(100) >= density) continue;
+      const first = pick(6);
+      edges.push({
+        from,
+        to,
+        valueUsd: VALUES[pick(VALUES.length)] as number,
+        unpriced: pick(8) === 0 ? 1 + pick(3) : 0,
+        transfers: 4 + pick(3),
+        firstSeenMs: day(first),
+        lastSeenMs: day(first + pick(4)),
+      });
+    }
+  const attributed = new Set<NodeId>();
+  for (let node = 1; node <= nodeCount; node++) if (pick(3) === 0) attributed.add(node);
+  return { nodeCount, edges, attributed, pick };
+}
