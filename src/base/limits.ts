@@ -238,6 +238,31 @@ export const LIMITS = {
   auditTextMax: 200,
   /** Keys of one account: listed in one answer of 60 KB. Operators may go beyond on the command line. */
   keysPerAccountMax: 200,
+  /** Addresses beyond the direct counterparties that one direction of a screening looks at: about 2 ms. */
+  exposureNodesMax: 2_000,
+  /** Exposures that an answer lists of each direction: what a person reads; the shares count all. */
+  exposuresListed: 200,
+  /** Days with transfers that a screening lists: a year. */
+  dailyFlowsListed: 365,
+  /** Decisions: tracing stops at so many addresses. */
+  traceNodesMax: 5_000,
+  /** Pairs of addresses with transfers between them in one trace: two a node; more of them is the web between services. */
+  traceEdgesMax: 10_000,
+  /** Edges that a trace lists, one an asset: 300 bytes each, 6 MB. */
+  traceAssetEdgesMax: 20_000,
+  /** Paths that an answer lists: what a person compares. */
+  pathsListed: 10,
+  /** Addresses that a search for paths sees from both ends, most of which no answer names: about 20 ms. */
+  pathNodesMax: 50_000,
+  /** Begun paths that a search looks at: as long again. */
+  pathStepsMax: 200_000,
+  /** Paths between the parties of a KYT check that are looked at for whom they pass. */
+  kytPathsMax: 5,
+  /** Bridges whose other side one trace looks at, and the addresses of each: as much again as the trace itself. */
+  crossingsMax: 10,
+  crossingNodesMax: 500,
+  /** Decisions: members that a cluster analysis lists. */
+  clusterMembersListed: 20,
   /** Nodes of graphs whose labels a thread remembers: a power of two, 8 bytes each, 32 MB; more nodes take turns in the slots. */
   attributedNodesKept: 2 ** 22,
   /** Attributions that differ, kept of one snapshot: an entity and category each, about 1 KB, 100 MB. */
@@ -246,4 +271,28 @@ export const LIMITS = {
   webhookToleranceMs: 300_000,
   /** A receiver's URL: longer than those of every chat service, shorter than what servers refuse. */
   receiverUrlCharsMax: 2_048,
+  /** Decisions: a webhook is given this long to answer. */
+  deliveryTimeoutMs: 15_000,
+  /** A receiver that asks for more time than a day (Retry-After) does not want the alert. */
+  retryAfterMaxMs: 24 * 3_600_000,
+  /** Decisions: a rotated secret signs beside the new one this long, so that a receiver can change over. */
+  webhookSecretOverlapMs: 24 * 3_600_000,
+  /** Deliveries on their way at once: a socket each, and systems allow 1,024 files by default. */
+  deliveriesInFlightMax: 512,
+  /** Deliveries to one receiver at once: more would be an attack on a small one. */
+  deliveriesPerReceiverMax: 4,
+  /** Waiting deliveries of one receiver that are looked at to find the next: those of 256 wallets. */
+  deliveryScanMax: 256,
+  /** Of an answer to a delivery, what is read before the connection is dropped: its status alone counts. */
+  deliveryAnswerBytesMax: 16 * 1024,
+  /** Delivery log: as long as a receiver may take to notice, and to ask what was sent. */
+  deliveriesKeptMs: 30 * 24 * 3_600_000,
+  /** Ended deliveries removed with each new one: faster than they come. */
+  deliveriesPurgeMax: 4,
+  /** Attempts of one delivery that are kept: ten rounds of replays. */
+  deliveryAttemptsKept: 100,
+  /** Alerts named in one digest: about 150 KB of mail; the rest is counted. */
+  digestAlertsMax: 500,
+  /** Deliveries of one page. */
+  deliveriesPageMax: 100,
 } as const;

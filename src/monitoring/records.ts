@@ -167,6 +167,8 @@ export interface Delivery {
   readonly body: string;
   readonly status: 'PENDING' | 'DELIVERED' | 'FAILED' | 'CANCELLED';
   readonly attempts: readonly DeliveryAttempt[];
+  /** Attempts made before the current round: a replay begins a new one. */
+  readonly attemptsBefore: number;
   readonly createdAtMs: number;
   /** When the next attempt is due; null where none will be made. */
   readonly nextAttemptAtMs: number | null;

@@ -1,0 +1,164 @@
+/**
+ * Sends what the outbox holds. Receivers do not wait for each other: each has its own queue and its own bound, and one that fails is
+ * asked one thing at a time. Within a receiver, the first attempts of a wallet go out in the order of its alerts, each once the one
+ * before has been tried; repetitions keep no order and hold up nothing.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Logger } from '../../base/log.ts';
+import type { ChannelKind } from '../records.ts';
+import type { Lane, LmdbOutbox, Waiting } from './outbox-lmdb.ts';
+import type { Send } from './senders.ts';
+
+export interface Courier {
+  /** Looks for work now, whenever the outbox is woken, and at intervals. */
+  start(): void;
+  /** Tries everything that is due, and what becomes due by it at the same time; resolves when all of it was tried. For tests. */
+  runDue(): Promise<void>;
+  /** Begins nothing more and resolves when what is on its way has ended. */
+  stop(): Promise<void>;
+}
+
+export interface CourierDeps {
+  readonly outbox: LmdbOutbox;
+  readonly senders: Readonly<Record<ChannelKind, Send>>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** How often it is looked for deliveries that became due: the shortest wait of the schedule is 5 s. */
+const TICK_MS = 250;
+/** How often all receivers are looked up anew: another process may have stored something. */
+const SWEEP_MS = 5_000;
+
+interface LaneState {
+  /** Ids on their way. */
+  readonly inFlight: Set<string>;
+  /** Wallets with a first attempt on its way. */
+  readonly wallets: Set<string>;
+  /** Its last attempt failed. */
+  isFailing: boolean;
+  /** When to look again; null while nothing waits. */
+  nextLookMs: number | null;
+}
+
+export function createCourier(deps: CourierDeps): Courier {
+  const { outbox, senders, clock, log } = deps;
+  const lanes = new Map<Lane, LaneState>();
+  const running = new Set<Promise<void>>();
+  let isStopped = false;
+  let timer: NodeJS.Timeout | null = null;
+  let sweptMs = Number.NEGATIVE_INFINITY;
+
+  function lookSoon(changed: Iterable<Lane>): void {
+    const nextLookMs = clock.now();
+    for (const lane of changed) {
+      const state = lanes.get(lane);
+      if (state) state.nextLookMs = nextLookMs;
+      else lanes.set(lane, { inFlight: new Set(), wallets: new Set(), isFailing: false, nextLookMs });
+    }
+  }
+
+  function sweep(): void {
+    sweptMs = clock.monotonic();
+    const known = new Set(outbox.lanes());
+    lookSoon(known);
+    for (const [lane, state] of lanes) if (!known.has(lane) && state.inFlight.size === 0) lanes.delete(lane);
+  }
+
+  async function deliver(waiting: Waiting, state: LaneState): Promise<void> {
+    const startedMs = clock.now();
+    const started = clock.monotonic();
+    try {
+      const delivery = outbox.load(waiting);
+      if (delivery === null) return;
+      const outcome = await senders[delivery.channel](delivery);
+      state.isFailing = outcome.kind !== 'DELIVERED';
+      const attempt = { atMs: startedMs, durationMs: Math.round(clock.monotonic() - started) };
+      await outbox.settle(waiting, attempt, outcome);
+    } catch (error) {
+      // The delivery stays queued as it was: it is tried again at the next look.
+      log.error({ delivery: waiting.id, error: messageOf(error) }, 'A delivery could not be handled.');
+      state.isFailing = true;
+      await new Promise((resolve) => setTimeout(resolve, TICK_MS));
+    } finally {
+      state.inFlight.delete(waiting.id);
+      if (waiting.isFirst && waiting.walletId !== null) state.wallets.delete(waiting.walletId);
+      state.nextLookMs = clock.now();
+    }
+  }
+
+  /** Begins what a receiver can take now. */
+  function fill(lane: Lane, state: LaneState): void {
+    const most = state.isFailing ? 1 : LIMITS.deliveriesPerReceiverMax;
+    if (state.inFlight.size >= most) {
+      state.nextLookMs = null;
+      return;
+    }
+    const { waiting, nextDueMs } = outbox.due(lane, clock.now());
+    state.nextLookMs = nextDueMs;
+    for (const one of waiting) {
+      if (state.inFlight.size >= most || running.size >= LIMITS.deliveriesInFlightMax) return;
+      if (state.inFlight.has(one.id)) continue;
+      if (one.isFirst && one.walletId !== null) {
+        if (state.wallets.has(one.walletId)) continue;
+        state.wallets.add(one.walletId);
+      }
+      state.inFlight.add(one.id);
+      const work = deliver(one, state).finally(() => {
+        running.delete(work);
+        if (!isStopped) fill(lane, state);
+      });
+      running.add(work);
+    }
+  }
+
+  function look(): void {
+    if (isStopped) return;
+    if (clock.monotonic() - sweptMs >= SWEEP_MS) sweep();
+    const now = clock.now();
+    for (const [lane, state] of lanes) {
+      if (running.size >= LIMITS.deliveriesInFlightMax) return;
+      if (state.nextLookMs !== null && state.nextLookMs <= now) fill(lane, state);
+    }
+  }
+
+  async function closeDays(): Promise<void> {
+    await outbox.closeDays(clock.now());
+  }
+
+  return {
+    start() {
+      outbox.onWake((changed) => {
+        lookSoon(changed);
+        look();
+      });
+      const tick = (): void => {
+        look();
+        closeDays().catch((error: unknown) => {
+          log.error({ error: messageOf(error) }, 'The digests of a day could not be made.');
+        });
+      };
+      timer = setInterval(tick, TICK_MS);
+      timer.unref();
+      tick();
+    },
+    async runDue() {
+      await closeDays();
+      do {
+        sweep();
+        look();
+        await Promise.all(running);
+      } while (
+        !isStopped &&
+        [...outbox.lanes()].some((lane) => outbox.due(lane, clock.now()).waiting.length > 0)
+      );
+    },
+    async stop() {
+      isStopped = true;
+      if (timer !== null) clearInterval(timer);
+      await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,236 @@
+/** One attempt at one receiver: webhook, Slack, Telegram, email. What a receiver answers becomes an outcome; nothing throws. */
+import { createHmac } from 'node:crypto';
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../../base/clock.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Mailer } from '../../base/mail.ts';
+import type { OutboundPolicy } from '../../base/outbound.ts';
+import type { ChannelStore } from '../channels.ts';
+import type { ChannelKind, Delivery } from '../records.ts';
+import { checkReceiverUrl } from './receiver-url.ts';
+import { readRetryAfter } from './schedule.ts';
+
+export type Outcome =
+  | { readonly kind: 'DELIVERED'; readonly responseStatus: number | null }
+  /** May succeed later. */
+  | {
+      readonly kind: 'RETRY';
+      readonly responseStatus: number | null;
+      readonly error: string;
+      readonly retryAfterMs: number | null;
+    }
+  /** Will never succeed. `GONE`: the receiver says so of its URL itself, and nothing more is sent there. */
+  | { readonly kind: 'REFUSED' | 'GONE'; readonly responseStatus: number | null; readonly error: string };
+
+export type Send = (delivery: Delivery) => Promise<Outcome>;
+
+export interface SenderDeps {
+  readonly channels: ChannelStore;
+  /** Of createOutboundAgent: it refuses what is not public at each connection. */
+  readonly agent: Dispatcher;
+  readonly policy: OutboundPolicy;
+  /** Null: no mail server is configured. */
+  readonly mailer: Mailer | null;
+  readonly clock: Clock;
+  /** `https://api.telegram.org`, unless a test stands in. */
+  readonly telegramApi: string;
+}
+
+const refused = (error: string): Outcome => ({ kind: 'REFUSED', responseStatus: null, error });
+
+/**
+ * The signature of Standard Webhooks (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md):
+ * base64 of HMAC-SHA256 over `id.timestamp.body`, one for each secret, with blanks between them.
+ */
+export function signWebhook(
+  secrets: readonly string[],
+  message: { readonly id: string; readonly timestamp: number; readonly body: string },
+): string {
+  return secrets
+    .map((secret) => {
+      const key = Buffer.from(secret.slice(secret.indexOf('_') + 1), 'base64');
+      const content = `${message.id}.${message.timestamp}.${message.body}`;
+      return `v1,${createHmac('sha256', key).update(content).digest('base64')}`;
+    })
+    .join(' ');
+}
+
+/** What a failed connection is called in the log: a code, never an address that a private network would not tell. */
+function faultOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code === 'string') {
+    if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT' || code === 'ABORT_ERR')
+      return 'No answer in time.';
+    if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'No connection in time.';
+    return `The connection failed (${code}).`;
+  }
+  if (error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError'))
+    return 'No answer in time.';
+  return /not public/.test(messageOf(error))
+    ? 'The host resolves to an address that is not public.'
+    : 'The connection failed.';
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** Posts JSON; follows no redirect. The answer is read up to a bound: more of it is nobody's business. */
+async function post(
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  agent: Dispatcher,
+): Promise<Answer> {
+  const target = new URL(url);
+  const response = await agent.request({
+    origin: target.origin,
+    path: target.pathname + target.search,
+    method: 'POST',
+    headers: { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'Assay', ...headers },
+    body,
+    signal: AbortSignal.timeout(LIMITS.deliveryTimeoutMs),
+  });
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of response.body as AsyncIterable<Buffer>) {
+    parts.push(part);
+    size += part.length;
+    if (size >= LIMITS.deliveryAnswerBytesMax) break;
+  }
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text: Buffer.concat(parts).toString('utf8', 0, LIMITS.deliveryAnswerBytesMax),
+  };
+}
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+const header = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value;
+
+/** A request that could not be made is worth another try; so is every answer but those a channel knows to be the last word. */
+async function attempt(send: () => Promise<Answer>, judge: (answer: Answer) => Outcome): Promise<Outcome> {
+  try {
+    return judge(await send());
+  } catch (error) {
+    return { kind: 'RETRY', responseStatus: null, error: faultOf(error), retryAfterMs: null };
+  }
+}
+
+export function createSenders(deps: SenderDeps): Readonly<Record<ChannelKind, Send>> {
+  const { channels, agent, policy, mailer, clock } = deps;
+
+  const again = (answer: Answer, error = `The receiver answered ${answer.status}.`): Outcome => ({
+    kind: 'RETRY',
+    responseStatus: answer.status,
+    error,
+    retryAfterMs: readRetryAfter(header(answer.headers['retry-after']), clock.now()),
+  });
+  const done = (answer: Answer): Outcome => ({ kind: 'DELIVERED', responseStatus: answer.status });
+
+  /** Checked again before each attempt: what was allowed when it was stored may not be now. */
+  const isAllowed = (url: string): boolean => {
+    try {
+      checkReceiverUrl(url, 'target', policy);
+      return true;
+    } catch (error) {
+      if (error instanceof AssayError) return false;
+      throw error;
+    }
+  };
+
+  return {
+    webhook(delivery) {
+      const { id, body, target, accountId } = delivery;
+      if (!isAllowed(target)) return Promise.resolve(refused('The URL is not allowed any more.'));
+      const timestamp = Math.floor(clock.now() / 1_000);
+      const secrets = channels.signingSecrets(accountId);
+      const headers = {
+        'webhook-id': id,
+        'webhook-timestamp': String(timestamp),
+        ...(secrets.length > 0 && { 'webhook-signature': signWebhook(secrets, { id, timestamp, body }) }),
+      };
+      return attempt(
+        () => post(target, body, headers, agent),
+        (answer) => {
+          if (isSuccess(answer.status)) return done(answer);
+          if (answer.status === 410)
+            return {
+              kind: 'GONE',
+              responseStatus: 410,
+              error: 'The receiver answered 410: the URL is disabled.',
+            };
+          if (answer.status >= 300 && answer.status < 400)
+            return again(answer, `The receiver answered ${answer.status}: redirects are not followed.`);
+          return again(answer);
+        },
+      );
+    },
+    slack(delivery) {
+      const url = channels.channels(delivery.accountId).slackWebhookUrl;
+      if (url === null) return Promise.resolve(refused('The channel was removed.'));
+      if (!isAllowed(url)) return Promise.resolve(refused('The URL is not allowed any more.'));
+      return attempt(
+        () => post(url, delivery.body, {}, agent),
+        (answer) => {
+          if (isSuccess(answer.status)) return done(answer);
+          // https://api.slack.com/messaging/webhooks#handling_errors: 403, 404 and 410 are about the hook itself.
+          if ([403, 404, 410].includes(answer.status))
+            return {
+              kind: 'REFUSED',
+              responseStatus: answer.status,
+              error: `Slack answered ${answer.status}: the hook does not exist any more.`,
+            };
+          return again(answer);
+        },
+      );
+    },
+    telegram(delivery) {
+      const { telegram } = channels.channels(delivery.accountId);
+      if (telegram === null) return Promise.resolve(refused('The channel was removed.'));
+      const body = JSON.stringify({
+        chat_id: telegram.chatId,
+        ...(JSON.parse(delivery.body) as Record<string, unknown>),
+      });
+      return attempt(
+        () => post(`${deps.telegramApi}/bot${telegram.botToken}/sendMessage`, body, {}, agent),
+        (answer) => {
+          if (isSuccess(answer.status)) return done(answer);
+          // https://core.telegram.org/bots/api#making-requests: a wrong token, a blocked bot, a chat that is none.
+          if ([400, 401, 403, 404].includes(answer.status))
+            return {
+              kind: 'REFUSED',
+              responseStatus: answer.status,
+              error: `Telegram answered ${answer.status}: the bot may not write to the chat.`,
+            };
+          const asked = /"retry_after"\s*:\s*(\d{1,9})/.exec(answer.text)?.[1];
+          const outcome = again(answer);
+          return asked === undefined || outcome.kind !== 'RETRY'
+            ? outcome
+            : { ...outcome, retryAfterMs: Number(asked) * 1_000 };
+        },
+      );
+    },
+    async email(delivery) {
+      if (mailer === null) return refused('No mail server is configured.');
+      const { subject, text } = JSON.parse(delivery.body) as { subject: string; text: string };
+      try {
+        await mailer.send({ to: delivery.target, subject, text });
+        return { kind: 'DELIVERED', responseStatus: null };
+      } catch (error) {
+        const cause =
+          error instanceof Error ? (error.cause as { responseCode?: unknown } | undefined) : undefined;
+        const code = typeof cause?.responseCode === 'number' ? cause.responseCode : null;
+        const said =
+          code === null ? 'The mail server did not take the letter.' : `The mail server answered ${code}.`;
+        // RFC 5321 § 4.2.1: 5yz is permanent.
+        if (code !== null && code >= 500) return { kind: 'REFUSED', responseStatus: code, error: said };
+        return { kind: 'RETRY', responseStatus: code, error: said, retryAfterMs: null };
+      }
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** Ids that sort by time: ULIDs (https://github.com/ulid/spec) in lower case, rising within a millisecond too. */
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+
+/** Crockford's base 32, in the order of ASCII. */
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
+const TIME_DIGITS = 10;
+const RANDOM_DIGITS = 16;
+const RANDOM_BYTES = 10;
+
+export const ID_SHAPE = /^[0-9a-hjkmnp-tv-z]{26}$/;
+
+function inBase32(value: bigint, digits: number): string {
+  let text = '';
+  for (let left = value; text.length < digits; left >>= 5n) text = DIGITS[Number(left & 31n)] + text;
+  return text;
+}
+
+/** A source of ids; each is greater than the one before, unless the clock was set back. */
+export function createIds(deps: { readonly clock: Clock; readonly random: Random }): () => string {
+  let lastMs = -1;
+  let last = 0n;
+  return () => {
+    const now = deps.clock.now();
+    // One bit is left free, so that counting up within a millisecond cannot overflow.
+    const fresh = BigInt(`0x${Buffer.from(deps.random.bytes(RANDOM_BYTES)).toString('hex')}`) >> 1n;
+    last = now === lastMs ? last + 1n : fresh;
+    lastMs = now;
+    return inBase32(BigInt(now), TIME_DIGITS) + inBase32(last, RANDOM_DIGITS);
+  };
+}
