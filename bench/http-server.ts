@@ -66,6 +66,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
       snapshotsFolder: settings.snapshots,
       labelsFolder: settings.state,
       transfersFolder,
+      clustersFolder: join(settings.state, 'clusters'),
       namesFolder: join(settings.state, 'names'),
       listMaxAgeDays: 7,
       logLevel: 'warn',

@@ -14,6 +14,7 @@ import { systemRandom } from './base/random.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
 import type { Parts, Served } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
+import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
 import { openTransferStore, type TransferStore } from './graph/store.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { Readiness, UseCases } from './http/ports.ts';
@@ -42,6 +43,7 @@ import { createNameScreening } from './names/screen-names.ts';
 import { createExchangeStatuses, type ExchangeStatuses } from './registers/exchange-status.ts';
 import { openRegisterStore } from './registers/store.ts';
 import { loadPolicy } from './risk/policy.ts';
+import { createAssessor } from './screening/assess.ts';
 import type { ScreeningDeps } from './screening/deps.ts';
 import { createLabelSet, createLabelSetWriter } from './screening/label-set.ts';
 import { createOracleWriter } from './screening/oracle.ts';
@@ -126,12 +128,17 @@ export function openParts(config: Config, version: string): Parts {
       (part) => part.close(),
     ),
   };
+  const clusters = once<ClusterReader>(
+    () => openClusters({ folder: clustersFolderOf(dataDir) }),
+    (part) => part.close(),
+  );
   const screeningDeps = (): ScreeningDeps => ({
     labels: snapshots(),
     freshness,
     policy: policy(),
     clock,
     transfers: transferStores.read(),
+    clusters: clusters(),
   });
 
   const registers = openRegisterStore({ dataDir });
@@ -195,6 +202,7 @@ export function openParts(config: Config, version: string): Parts {
         snapshotsFolder,
         labelsFolder: labelsFolderOf(dataDir),
         transfersFolder: transfersFolderOf(dataDir),
+        clustersFolder: clustersFolderOf(dataDir),
         namesFolder: namesFolderOf(dataDir),
         listMaxAgeDays: config.listMaxAgeDays,
         logLevel: config.logLevel,
@@ -309,7 +317,10 @@ export function openParts(config: Config, version: string): Parts {
     snapshots,
     transfers: (mode) => transferStores[mode](),
     labelSet: () => createLabelSet(screeningDeps()),
-    screening: () => createScreening(screeningDeps()),
+    screening: () => {
+      const deps = screeningDeps();
+      return createScreening(deps, createAssessor(deps));
+    },
     prepare,
     serve,
     async close() {

@@ -94,8 +94,18 @@ export const LIMITS = {
   keyNameMax: 100,
   /** Transfers that are written in one transaction: large enough to merge hubs well, small enough that a crash loses seconds. */
   ingestBatchTransfers: 10_000,
-  /** A packed chunk of neighbours: 4 to 16 KB make an update of a hub of a million edges cost about 20 µs. */
-  edgeChunkBytesMax: 8 * 1024,
+  /** A packed chunk of neighbours, two pages of LMDB with their header: small enough that an update of a hub costs microseconds. */
+  edgeChunkBytesMax: 2 * 4096 - 16,
+  /** Transfers of one address that wait to be merged: about 60, which stand beside others on a page. */
+  deltaBytesMax: 1_536,
+  /** The same of a hub, whose merge touches a chunk for nearly every one of its 600 transfers. */
+  hubDeltaBytesMax: 16 * 1024,
+  /** Counterparties from which on an address has the delta of a hub. */
+  hubDeltaFromCounterparties: 2_000,
+  /** Addresses whose ids a writer remembers: about 150 bytes each, 30 MB; an export repeats its hubs. */
+  transferIdsCached: 200_000,
+  /** Blocks that can be taken back: Ethereum is final after 64 to 96, Bitcoin counts 6, the deepest reorganisation of Polygon had 157. */
+  reorgBlocksKept: 192,
   /** Newest transfers kept of each pair and asset: what a person reads; the sums hold the rest. */
   recentTransfersPerEdge: 4,
   /** Newest transfers kept of each address: what an answer lists. About 8 bytes each. */
@@ -128,6 +138,12 @@ export const LIMITS = {
   ingestBlockTimesMax: 5_000_000,
   /** Rejected rows that a report repeats; the rest are counted, and go to the rejects file. */
   ingestRejectsListedMax: 100,
+  /** One table of own prices: a price a minute of one coin for ten years has 0.2 GB; a price a day of 1,000 assets a fifth. */
+  priceFileBytesMax: 64 * 1024 * 1024,
+  /** Answers of a price server: 90 days by the hour, with market caps and volumes, have 0.2 MB. */
+  priceAnswerBytesMax: 4 * 1024 * 1024,
+  /** Windows of prices kept of a price server: 720 points each, 12 KB, 12 MB. */
+  priceWindowsKept: 1_000,
   /** Addresses of one clustering run, about 70 bytes each: 4 GB. Bitcoin whole has twenty times as many, and needs another way. */
   clusterAddressesMax: 60_000_000,
   /** Above this a cluster more likely joins strangers by a mistake than it is one owner; only a few exchanges are as large. */
@@ -261,12 +277,52 @@ export const LIMITS = {
   /** Bridges whose other side one trace looks at, and the addresses of each: as much again as the trace itself. */
   crossingsMax: 10,
   crossingNodesMax: 500,
-  /** Decisions: members that a cluster analysis lists. */
-  clusterMembersListed: 20,
   /** Nodes of graphs whose labels a thread remembers: a power of two, 8 bytes each, 32 MB; more nodes take turns in the slots. */
   attributedNodesKept: 2 ** 22,
   /** Attributions that differ, kept of one snapshot: an entity and category each, about 1 KB, 100 MB. */
   attributionsKept: 100_000,
+  /** Bytes of one answer of a chain's endpoint: a full Ethereum block with all its call traces has 10 to 30 MB. */
+  endpointAnswerBytesMax: 64 * 1024 * 1024,
+  /** One attempt at one endpoint: public nodes answer within 1 s, traces of a full block within 5. */
+  endpointAttemptMs: 10_000,
+  /** A node that has not taken the connection by then is down. */
+  endpointConnectMs: 5_000,
+  /** Attempts that ended before this say nothing about the endpoint: the question had too little time left. */
+  endpointFaultFromMs: 500,
+  /** Failures in a row after which an endpoint that has answered before is left alone; one that never did is at the first. */
+  endpointFailuresMax: 3,
+  /** How long it is left alone at first; doubled with each further failure, so that a node that restarts is found soon. */
+  endpointDownMsMin: 1_000,
+  /** And at most: unreachable endpoints are asked twelve times an hour. */
+  endpointDownMsMax: 300_000,
+  /** An endpoint of another chain is asked again after this: somebody may have put it right. */
+  endpointMismatchMs: 60_000,
+  /** Time a question waits for an endpoint that is just being tried again: a node on the same machine answers within it. */
+  endpointProbeWaitMs: 250,
+  /** Times that all endpoints of a chain are tried for one question. */
+  endpointRoundsMax: 3,
+  /** First wait between such rounds; doubled, with jitter. */
+  endpointRoundMs: 100,
+  /** A Retry-After is honoured up to here; longer ones are asked again after this. */
+  endpointRetryAfterMsMax: 3_600_000,
+  /** Questions under way at one endpoint: nodes answer about as many in parallel, public ones allow no more. */
+  endpointConcurrency: 8,
+  /** Questions that wait for their turn at one endpoint. */
+  endpointQueueMax: 256,
+  /** Requests a second at an operator's own node, which has no other guests. */
+  endpointOwnPerSecond: 500,
+  /** Requests a second at a public endpoint: the slowest of them (Etherscan's free plan) allows 5 and bans above. */
+  endpointPublicPerSecond: 4,
+  /** Endpoints of one chain and role. */
+  endpointsPerChainMax: 16,
+  /** Blocks of a reorg that following undoes: the deepest by accident had 157 (Polygon, February 2023). Attacks are a person's matter. */
+  reorgBlocksMax: 512,
+  /** Blocks fetched ahead while following catches up: hides the way to the node, and holds at most a few full blocks. */
+  followAheadBlocks: 4,
+  /** Pages of one history that are read: a source whose cursor never ends is stopped here. */
+  historyPagesMax: 1_000,
+  /** Characters of a cursor: those of Blockscout and Horizon have below 300. */
+  historyCursorCharsMax: 2_048,
   /** Stripe's own tolerance: a signature older than this, or from further ahead, is refused. */
   webhookToleranceMs: 300_000,
   /** A receiver's URL: longer than those of every chat service, shorter than what servers refuse. */

@@ -2,6 +2,7 @@
 import { systemClock } from '../base/clock.ts';
 import { createLogger, type LogLevel } from '../base/log.ts';
 import { type ScryptRequest, scryptHere } from '../base/scrypt.ts';
+import { openClusters } from '../graph/cluster/store.ts';
 import { openTransferStore } from '../graph/store.ts';
 import { loadTaxonomy } from '../labels/categories.ts';
 import { openFreshness } from '../labels/freshness.ts';
@@ -11,6 +12,7 @@ import { openNameIndex } from '../names/index/open.ts';
 import { openNameStore } from '../names/lists.ts';
 import { createNameScreening, type NameRequest, type NameScreening } from '../names/screen-names.ts';
 import { loadPolicy } from '../risk/policy.ts';
+import { createAssessor } from '../screening/assess.ts';
 import { type BulkAnswer, createBulk } from '../screening/bulk.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { createScreening, type ScreeningRequest } from '../screening/screen.ts';
@@ -20,6 +22,7 @@ export interface WorkerSettings {
   readonly snapshotsFolder: string;
   readonly labelsFolder: string;
   readonly transfersFolder: string;
+  readonly clustersFolder: string;
   readonly namesFolder: string;
   readonly listMaxAgeDays: number;
   readonly logLevel: LogLevel;
@@ -45,7 +48,7 @@ export type TaskTable = {
 
 /** The tasks over stores that are open. Runs in any thread. */
 export function createTasks(deps: ScreeningDeps, screenNames: NameScreening): TaskTable {
-  const screen = createScreening(deps);
+  const screen = createScreening(deps, createAssessor(deps));
   return {
     'bulk-labels': createBulk(deps),
     screening: (request) => new TextEncoder().encode(JSON.stringify(screen(request))),
@@ -73,6 +76,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
     clock: systemClock,
     listMaxAgeDays: settings.listMaxAgeDays,
   });
+  const clusters = openClusters({ folder: settings.clustersFolder });
   const tasks = createTasks(
     {
       labels,
@@ -80,6 +84,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
       policy: loadPolicy(loadTaxonomy().rows),
       clock: systemClock,
       transfers: openTransferStore({ path: settings.transfersFolder, readOnly: true }),
+      clusters,
     },
     screenNames,
   );
@@ -90,6 +95,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
       const now = Atomics.load(epoch, 0);
       if (now !== seen) {
         labels.refresh();
+        clusters.refresh();
         seen = now;
       }
       return task(message);

@@ -133,6 +133,14 @@ export interface Exposure {
   readonly unpricedTxCount: number;
 }
 
+/** Where money was not followed to its end, and how much of the direction's value that is. */
+export interface StoppedFlow {
+  readonly address: string;
+  readonly reason: 'MAX_DEGREE' | 'BUDGET';
+  readonly direction: 'in' | 'out';
+  readonly percentage: number;
+}
+
 export interface TopCounterparty {
   readonly address: string;
   readonly entity: EntitySummary | null;
@@ -178,6 +186,17 @@ export interface FlowTotal {
   readonly byAsset: readonly AssetTotal[];
 }
 
+/** What an address moved on one day (UTC). */
+export interface DailyTotal {
+  /** YYYY-MM-DD. */
+  readonly date: string;
+  /** USD of the priced transfers; null where none is priced. */
+  readonly inUsd: number | null;
+  readonly outUsd: number | null;
+  readonly inTxCount: number;
+  readonly outTxCount: number;
+}
+
 export interface LegalInterpretation {
   /** ISO 3166-1 alpha-2. */
   readonly jurisdiction: string;
@@ -215,6 +234,8 @@ export interface ScreeningAnswer {
   readonly exposureSending: Readonly<Partial<Record<ExposureCategory, number>>>;
   readonly exposureReceiving: Readonly<Partial<Record<ExposureCategory, number>>>;
   readonly exposures: readonly Exposure[];
+  /** Empty where all money was followed for as many hops as asked. */
+  readonly stoppedAt: readonly StoppedFlow[];
   readonly clusterAnalysis: {
     readonly clusterId: string | null;
     readonly size: number | null;
@@ -226,7 +247,10 @@ export interface ScreeningAnswer {
     readonly inflow: FlowTotal;
     readonly outflow: FlowTotal;
     readonly net: FlowTotal;
-    readonly daily: readonly never[];
+    /** Newest first. */
+    readonly daily: readonly DailyTotal[];
+    /** Whether `daily` reaches back to the first transfer known. */
+    readonly dailyIsComplete: boolean;
   };
   readonly geographicRisk: {
     readonly jurisdictions: readonly string[];
@@ -274,4 +298,155 @@ export interface ScreeningAnswer {
   readonly coverage: Coverage;
   readonly dataVersion: string;
   readonly screenedAt: string;
+}
+
+/** One party of a KYT check. */
+export interface KytParty {
+  readonly address: string;
+  readonly entity: EntitySummary | null;
+  readonly sanctioned: boolean;
+}
+
+export type KytPartyName = 'from' | 'to' | 'address';
+
+export interface KytFlag {
+  readonly code: string;
+  readonly severity: 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
+  readonly party: KytPartyName;
+  readonly category: ExposureCategory;
+  readonly riskType: ScoreFactor['riskType'];
+  readonly direction: 'in' | 'out' | 'both';
+  readonly entity: EntitySummary | null;
+  readonly percentage: number;
+  readonly valueUsd: number | null;
+  readonly hops: number;
+  readonly message: string;
+}
+
+export type KytDecision = 'BLOCK' | 'REVIEW' | 'ALLOW';
+
+/** What moved between the two parties of a pair, both ways. */
+export interface KytLink {
+  readonly riskScore: number;
+  /** Transfers known from one to the other; null where none is. */
+  readonly sent: FlowTotal | null;
+  readonly returned: FlowTotal | null;
+}
+
+/** `data` of POST /kyt: `from` and `to` of a pair, `address` of a single address. */
+export interface KytAnswer {
+  readonly chain: ChainId;
+  readonly riskScore: number;
+  readonly riskLevel: RiskLevel;
+  readonly decision: KytDecision;
+  readonly from?: KytParty;
+  readonly to?: KytParty;
+  readonly link?: KytLink;
+  readonly address?: KytParty;
+  /** Of the single address. */
+  readonly direction?: 'in' | 'out' | 'both';
+  readonly flags: readonly KytFlag[];
+  readonly reasons: readonly Reason[];
+  /** Names that were given in place of addresses. */
+  readonly resolved: Readonly<Record<string, string>>;
+  readonly assessed: boolean;
+  readonly coverage: Coverage;
+  readonly dataVersion: string;
+  readonly policyVersion: string;
+  readonly checkedAt: string;
+}
+
+export interface TraceNode {
+  readonly address: string;
+  /** Name of the entity; null where nobody knows the address. */
+  readonly label: string | null;
+  readonly category: ExposureCategory;
+  /** Of what the address itself is. */
+  readonly riskLevel: RiskLevel;
+  readonly entity: EntitySummary | null;
+  readonly threatLevel: ThreatLevel | null;
+  /** Transfers between the start and the address. */
+  readonly depth: number;
+  readonly sanctioned: boolean;
+}
+
+/** What moved of one asset from one address to another. */
+export interface TraceEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly asset: string;
+  /** Native units, decimal; the smallest unit where `decimals` is null. */
+  readonly value: string;
+  readonly decimals: number | null;
+  readonly valueUsd: number | null;
+  readonly txCount: number;
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+}
+
+export type StopReason = 'SERVICE' | 'MAX_DEGREE' | 'BUDGET' | 'DEPTH';
+
+export interface TraceStop {
+  readonly address: string;
+  readonly reason: StopReason;
+}
+
+export interface TraceStats {
+  readonly totalNodes: number;
+  readonly totalEdges: number;
+  readonly maxDepthReached: number;
+}
+
+export interface TraceGraph {
+  readonly nodes: readonly TraceNode[];
+  readonly edges: readonly TraceEdge[];
+  readonly stats: TraceStats;
+  readonly stoppedAt: readonly TraceStop[];
+}
+
+export interface TracePath {
+  readonly addresses: readonly string[];
+  readonly edges: readonly TraceEdge[];
+  readonly hops: number;
+  /** USD of its thinnest step; null where a step is unpriced. */
+  readonly bottleneckUsd: number | null;
+}
+
+/** A bridge met on the way, and what is known of the same holder on the chains it leads to. */
+export interface BridgeCrossing {
+  readonly bridge: EntitySummary;
+  readonly bridgeAddress: string;
+  /** The address that used the bridge. */
+  readonly address: string;
+  /** `out`: value went into the bridge. */
+  readonly direction: 'in' | 'out';
+  readonly valueUsd: number | null;
+  readonly txCount: number;
+  readonly fromChain: ChainId;
+  /** Null: the bridge's counterpart chains are not known, or nothing is known of the holder there. */
+  readonly toChain: ChainId | null;
+  /** How the two sides were matched; null where they were not. */
+  readonly matchedBy: 'SAME_ADDRESS' | 'SAME_ADDRESS_AND_BRIDGE' | null;
+  readonly explanation: string;
+  /** The trace on the other chain; null where there is none. */
+  readonly graph: TraceGraph | null;
+}
+
+/** `data` of POST /trace. */
+export interface TraceAnswer extends TraceGraph {
+  readonly address: string;
+  readonly chain: ChainId;
+  readonly direction: 'in' | 'out' | 'both';
+  /** Path mode only. */
+  readonly found?: boolean;
+  readonly target?: string;
+  readonly paths?: readonly TracePath[];
+  /** Path mode: there may be more paths. */
+  readonly truncated?: boolean;
+  /** Where asked for. */
+  readonly crossChain?: readonly BridgeCrossing[];
+  readonly coverage: Coverage;
+  readonly assessed: boolean;
+  readonly dataVersion: string;
+  readonly tracedAt: string;
 }

@@ -1,244 +1,226 @@
-/** Whom an address traded with, and who they are: the direct exposure, from stored transfers and the label snapshot. */
+/** Whom an address traded with, and who they are: its direct counterparties, from the graph and the label snapshot. */
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
-import type { AddressTotals, Counterparty, Direction, Flow, TransferReader } from '../graph/transfers.ts';
-import type { LabelReader } from '../labels/index/reader.ts';
-import type { Label } from '../labels/label.ts';
+import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
+import type { AddressTotals, Direction, Flow, TransferReader } from '../graph/transfers.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { type ExposureEvidence, effectiveUsd } from '../risk/score.ts';
-import type {
-  EntitySummary,
-  Exposure,
-  ExposureCategory,
-  FlaggedTransaction,
-  ScreeningAnswer,
-  TopCounterparty,
-} from './answers.ts';
-import { isDirectHit, isHistory } from './sanctions-detail.ts';
-import { type Subject, shownAddress, shownAsset } from './subject.ts';
+import { type ExposureEvidence, effectiveUsd, isUnsolicited } from '../risk/score.ts';
+import type { FlaggedTransaction, ScreeningAnswer, TopCounterparty } from './answers.ts';
+import type { Attribution, Attributions } from './attribution.ts';
+import { shownAsset, shownNode } from './subject.ts';
 
 /** A counterparty with what its labels make of it. */
 export interface Party {
-  readonly counterparty: Counterparty;
-  readonly label: Label | null;
-  readonly category: ExposureCategory;
-  readonly confidence: number;
-  readonly sanctioned: boolean;
+  readonly node: NodeId;
+  readonly direction: Direction;
+  readonly attribution: Attribution;
+  readonly transfers: number;
+  readonly unpricedTransfers: number;
+  /** USD of the priced transfers; null where none is priced. */
+  readonly valueUsd: number | null;
   /** Effective USD: unpriced transfers count as the policy says. */
   readonly value: number;
   /** Of all value that moved in its direction, 0 to 100. */
   readonly percentage: number;
+  readonly firstSeenMs: number;
+  readonly lastSeenMs: number;
 }
 
 /** One direction of an address's trade. */
 export interface Side {
   readonly direction: Direction;
   readonly flow: Flow;
-  readonly parties: readonly Party[];
-  /** Effective USD of the whole direction, and of what stands on no listed counterparty. */
+  /** Effective USD of the whole direction. */
   readonly value: number;
-  readonly unattributed: Pick<Flow, 'transfers' | 'unpricedTransfers' | 'valueUsd'>;
+  /** Those that labels know, greatest known USD first. */
+  readonly attributed: readonly Party[];
+  /** The greatest of all by effective value, at most `screeningListMax`. */
+  readonly top: readonly Party[];
+  /** Counterparties that were read, and those that there are. */
+  readonly read: number;
+  readonly counterparties: number;
 }
 
 export const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
-const percent = (part: number, whole: number): number => (whole > 0 ? (100 * part) / whole : 0);
+export const percent = (part: number, whole: number): number => (whole > 0 ? (100 * part) / whole : 0);
 /** Sum of two figures of which either may be unknown; unknown only where both are. */
 export const addUsd = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : twoDecimals((a ?? 0) + (b ?? 0));
-
-export const summaryOf = (label: Label | null): EntitySummary | null =>
-  label && { name: label.entity.name, category: label.category, threatLevel: label.threatLevel };
-
-function classify(
-  labels: readonly Label[],
-  asOf: string | null,
-): Omit<Party, 'counterparty' | 'value' | 'percentage'> {
-  const label = labels.find((candidate) => !isHistory(candidate, asOf)) ?? null;
-  const listed = labels.find((candidate) => candidate.sanctions.some((entry) => isDirectHit(entry, asOf)));
-  if (listed) return { label: listed, category: 'SANCTIONED_ENTITY', confidence: 1, sanctioned: true };
-  return {
-    label,
-    category: label?.category ?? 'UNKNOWN',
-    confidence: label?.confidence ?? 1,
-    sanctioned: false,
-  };
-}
-
-interface SideOptions {
-  readonly chain: ChainId;
-  readonly subject: Subject;
-  readonly direction: Direction;
-  readonly flow: Flow;
-  readonly asOf: string | null;
-}
-
-interface SideDeps {
-  readonly transfers: TransferReader;
-  readonly reader: LabelReader;
-  readonly policy: RiskPolicy;
-}
-
-/** Reads one direction: at most `counterpartiesMax` parties by value; what the rest moved is unattributed. */
-export function readSide(options: SideOptions, deps: SideDeps): Side {
-  const { chain, subject, direction, flow, asOf } = options;
-  const { transfers, reader, policy } = deps;
-  const found = transfers.counterparties(chain, subject.key, { direction, limit: LIMITS.counterpartiesMax });
-  const value = effectiveUsd(flow, policy);
-  const parties = found.map((counterparty): Party => {
-    const own = effectiveUsd(counterparty, policy);
-    return {
-      counterparty,
-      ...classify(reader.lookup(counterparty.key, chain), asOf),
-      value: own,
-      percentage: percent(own, value),
-    };
-  });
-  const sum = (of: (counterparty: Counterparty) => number): number =>
-    found.reduce((total, counterparty) => total + of(counterparty), 0);
-  const known = flow.valueUsd;
-  return {
-    direction,
-    flow,
-    parties,
-    value,
-    unattributed: {
-      transfers: flow.transfers - sum((one) => one.transfers),
-      unpricedTransfers: flow.unpricedTransfers - sum((one) => one.unpricedTransfers),
-      valueUsd: known === null ? null : Math.max(0, twoDecimals(known - sum((one) => one.valueUsd ?? 0))),
-    },
-  };
-}
 
 const NOTHING: Flow = { transfers: 0, unpricedTransfers: 0, valueUsd: null, byAsset: [] };
 export const flowIn = (totals: AddressTotals | null, direction: Direction): Flow =>
   totals?.[direction] ?? NOTHING;
 
-/** What the score is made of: every party, and the unattributed rest as UNKNOWN. */
-export function exposureEvidence(sides: readonly Side[]): ExposureEvidence[] {
-  return sides.flatMap(({ direction, parties, unattributed }) => [
-    ...parties.map(({ counterparty, category, confidence, label }) => ({
+const byWeight = (a: Party, b: Party): number =>
+  b.value - a.value || b.transfers - a.transfers || a.node - b.node;
+
+/** The greatest `limit` of `values[0, count)`, as positions, greatest first. */
+function greatest(values: Float64Array, count: number, limit: number): number[] {
+  const order = (a: number, b: number): number => (values[b] as number) - (values[a] as number) || a - b;
+  let best: number[] = [];
+  let least = Number.NEGATIVE_INFINITY;
+  for (let at = 0; at < count; at++) {
+    if ((values[at] as number) <= least) continue;
+    best.push(at);
+    if (best.length < limit * 2) continue;
+    best = best.sort(order).slice(0, limit);
+    least = values[best[limit - 1] as number] as number;
+  }
+  return best.sort(order).slice(0, limit);
+}
+
+export interface SideOptions {
+  readonly graph: TransferGraph;
+  readonly node: NodeId;
+  readonly direction: Direction;
+  readonly flow: Flow;
+  readonly attributions: Attributions;
+}
+
+/** Returns what reads one direction: at most `counterpartiesMax` parties, greatest known USD first. */
+export function createSideReader(
+  policy: RiskPolicy,
+  workspace: KernelWorkspace,
+): (options: SideOptions) => Side {
+  const values = new Float64Array(LIMITS.counterpartiesMax);
+  return ({ graph, node, direction, flow, attributions }) => {
+    const columns = workspace.neighbours(direction, LIMITS.counterpartiesMax);
+    const read = graph.neighbours(node, direction, LIMITS.counterpartiesMax, columns);
+    const { ids, valueUsd, transfers, unpriced, firstSeenMs, lastSeenMs } = columns;
+    const whole = effectiveUsd(flow, policy);
+    const partyAt = (at: number, attribution: Attribution): Party => {
+      const usd = valueUsd[at] as number;
+      const unpricedTransfers = unpriced[at] as number;
+      const value = values[at] as number;
+      return {
+        node: ids[at] as number,
+        direction,
+        attribution,
+        transfers: transfers[at] as number,
+        unpricedTransfers,
+        valueUsd: usd === 0 && unpricedTransfers > 0 ? null : twoDecimals(usd),
+        value,
+        percentage: percent(value, whole),
+        firstSeenMs: firstSeenMs[at] as number,
+        lastSeenMs: lastSeenMs[at] as number,
+      };
+    };
+    const attributed: Party[] = [];
+    for (let at = 0; at < read; at++) {
+      values[at] = (valueUsd[at] as number) + (unpriced[at] as number) * policy.unpricedTransferUsd;
+      const attribution = attributions.of(ids[at] as number);
+      if (attribution.label !== null) attributed.push(partyAt(at, attribution));
+    }
+    const top = greatest(values, read, LIMITS.screeningListMax);
+    return {
+      direction,
+      flow,
+      value: whole,
+      attributed,
+      top: top.map((at) => partyAt(at, attributions.of(ids[at] as number))),
+      read,
+      counterparties: graph.degree(node, direction),
+    };
+  };
+}
+
+/** A side of which nothing is known. */
+export const emptySide = (direction: Direction, flow: Flow): Side => ({
+  direction,
+  flow,
+  value: 0,
+  attributed: [],
+  top: [],
+  read: 0,
+  counterparties: 0,
+});
+
+/**
+ * The labelled counterparties as evidence, those of one attribution together; unsolicited money apart. `sentTo` says whether the
+ * address has sent anything to a node.
+ */
+export function directEvidence(
+  sides: readonly Side[],
+  policy: RiskPolicy,
+  sentTo: (node: NodeId) => boolean,
+): ExposureEvidence[] {
+  const paid = new Set(
+    sides.flatMap((side) =>
+      side.direction === 'out' ? side.attributed.map((party) => party.attribution.key) : [],
+    ),
+  );
+  const groups = new Map<string, ExposureEvidence>();
+  for (const party of sides.flatMap((side) => side.attributed)) {
+    const { attribution, direction, valueUsd, unpricedTransfers, transfers, node } = party;
+    const { key, category, confidence, entity, isRisky } = attribution;
+    const dealings = { direction, hops: 1, valueUsd, unpricedTransfers, transfers };
+    const unsolicited =
+      isRisky && isUnsolicited({ ...dealings, sentBack: false }, policy) && !paid.has(key) && !sentTo(node);
+    const name = `${direction} ${unsolicited} ${confidence} ${key}`;
+    const known = groups.get(name);
+    groups.set(name, {
       category,
       direction,
       hops: 1,
-      valueUsd: counterparty.valueUsd,
-      unpricedTransfers: counterparty.unpricedTransfers,
+      valueUsd: addUsd(known?.valueUsd ?? null, valueUsd),
+      unpricedTransfers: (known?.unpricedTransfers ?? 0) + unpricedTransfers,
       confidence,
-      entity: label?.entity.name ?? null,
-    })),
-    {
-      category: 'UNKNOWN' as const,
-      direction,
-      hops: 1,
-      valueUsd: unattributed.valueUsd,
-      unpricedTransfers: unattributed.unpricedTransfers,
-      confidence: 1,
-      entity: null,
-    },
-  ]);
-}
-
-/** Rounds percentages to two decimals so that they still add up to 100 (largest remainder). Empty where no value moved. */
-export function roundedShares<K extends string>(values: ReadonlyMap<K, number>): Partial<Record<K, number>> {
-  const total = [...values.values()].reduce((sum, value) => sum + value, 0);
-  if (!(total > 0)) return {};
-  const rows = [...values]
-    .filter(([, value]) => value > 0)
-    .map(([name, value]) => {
-      const exact = (10_000 * value) / total;
-      return { name, whole: Math.floor(exact), rest: exact - Math.floor(exact) };
-    })
-    .sort((a, b) => b.rest - a.rest || (a.name < b.name ? -1 : 1));
-  let left = 10_000 - rows.reduce((sum, row) => sum + row.whole, 0);
-  const shares: Partial<Record<K, number>> = {};
-  for (const row of rows) shares[row.name] = (row.whole + (left-- > 0 ? 1 : 0)) / 100;
-  return shares;
-}
-
-/** Category → percentage of the value that moved, the rest under UNKNOWN. */
-export function categoryShares({ parties, value }: Side): Partial<Record<ExposureCategory, number>> {
-  const byCategory = new Map<ExposureCategory, number>();
-  const add = (category: ExposureCategory, more: number): void => {
-    byCategory.set(category, (byCategory.get(category) ?? 0) + more);
-  };
-  for (const party of parties) add(party.category, party.value);
-  const rest = value - parties.reduce((sum, party) => sum + party.value, 0);
-  // Below a hundredth of a cent it is the rounding of floats.
-  if (rest > 1e-4) add('UNKNOWN', rest);
-  return roundedShares(byCategory);
-}
-
-/** Exposures by category and entity, greatest first. */
-export function exposuresOf(side: Side): Exposure[] {
-  const groups = new Map<string, Exposure & { value: number }>();
-  const add = (party: Pick<Party, 'category' | 'label' | 'value'>, flow: Side['unattributed']): void => {
-    const name = `${party.category} ${party.label?.entity.id ?? ''}`;
-    const known = groups.get(name);
-    const value = (known?.value ?? 0) + party.value;
-    groups.set(name, {
-      category: party.category,
-      entity: known?.entity ?? summaryOf(party.label),
-      direction: side.direction,
-      type: 'DIRECT',
-      percentage: twoDecimals(percent(value, side.value)),
-      valueUsd: addUsd(known?.valueUsd ?? null, flow.valueUsd),
-      hops: 1,
-      txCount: (known?.txCount ?? 0) + flow.transfers,
-      unpricedTxCount: (known?.unpricedTxCount ?? 0) + flow.unpricedTransfers,
-      value,
+      entity: entity?.name ?? null,
+      unsolicited,
     });
-  };
-  for (const party of side.parties) add(party, party.counterparty);
-  if (side.unattributed.transfers > 0) {
-    const value = side.value - side.parties.reduce((sum, party) => sum + party.value, 0);
-    add({ category: 'UNKNOWN', label: null, value: Math.max(0, value) }, side.unattributed);
   }
-  return [...groups.values()]
-    .sort((a, b) => b.value - a.value || b.txCount - a.txCount)
-    .map(({ value: _, ...exposure }) => exposure);
+  return [...groups.values()];
 }
 
-const byWeight = (a: Party, b: Party): number =>
-  b.value - a.value || b.counterparty.transfers - a.counterparty.transfers;
+export const attributedOf = (sides: readonly Side[]): readonly Party[] =>
+  sides.flatMap((side) => side.attributed);
 
-const partiesOf = (sides: readonly Side[]): Party[] => sides.flatMap((side) => [...side.parties]);
-
-export function topCounterparties(sides: readonly Side[], chain: ChainId): TopCounterparty[] {
-  return partiesOf(sides)
+export function topCounterparties(sides: readonly Side[], graph: TransferGraph): TopCounterparty[] {
+  return sides
+    .flatMap((side) => side.top)
     .sort(byWeight)
     .slice(0, LIMITS.screeningListMax)
-    .map(({ counterparty, label, category, sanctioned, percentage }) => ({
-      address: shownAddress({ chain, canonical: counterparty.address }),
-      entity: summaryOf(label),
-      category,
-      threatLevel: label?.threatLevel ?? null,
-      sanctioned,
-      direction: counterparty.direction,
-      txCount: counterparty.transfers,
-      valueUsd: counterparty.valueUsd,
-      percentage: twoDecimals(percentage),
-      firstSeen: isoTime(counterparty.firstSeenMs),
-      lastSeen: isoTime(counterparty.lastSeenMs),
+    .map((party) => ({
+      address: shownNode(graph, party.node),
+      entity: party.attribution.entity,
+      category: party.attribution.category,
+      threatLevel: party.attribution.label?.threatLevel ?? null,
+      sanctioned: party.attribution.sanctioned,
+      direction: party.direction,
+      txCount: party.transfers,
+      valueUsd: party.valueUsd,
+      percentage: twoDecimals(party.percentage),
+      firstSeen: isoTime(party.firstSeenMs),
+      lastSeen: isoTime(party.lastSeenMs),
     }));
+}
+
+interface FlaggedSubject {
+  readonly chain: ChainId;
+  readonly key: Uint8Array;
+  readonly graph: TransferGraph;
 }
 
 /** The newest transfers of value with risky parties, newest first. */
 export function flaggedTransactions(
   sides: readonly Side[],
-  subject: Subject,
-  deps: Pick<SideDeps, 'transfers' | 'policy'>,
+  { chain, key, graph }: FlaggedSubject,
+  transfers: Pick<TransferReader, 'newest'>,
 ): FlaggedTransaction[] {
-  const { transfers, policy } = deps;
-  const { chain, key } = subject;
-  const isRisky = (party: Party): boolean =>
-    party.sanctioned || (party.category !== 'UNKNOWN' && policy.weights[party.category] >= policy.riskyFrom);
-  const risky = partiesOf(sides).filter(isRisky).sort(byWeight).slice(0, LIMITS.screeningListMax);
+  const risky = attributedOf(sides)
+    .filter((party) => party.attribution.isRisky)
+    .sort(byWeight)
+    .slice(0, LIMITS.screeningListMax);
   const flagged = risky.flatMap((party): FlaggedTransaction[] => {
-    const { counterparty, label, category, sanctioned } = party;
-    const { direction } = counterparty;
-    const [from, to] = direction === 'in' ? [counterparty.key, key] : [key, counterparty.key];
+    const { direction, node, attribution } = party;
+    const { label, entity, category, sanctioned } = attribution;
+    const other = graph.keyOf(node);
+    const [from, to] = direction === 'in' ? [other, key] : [key, other];
     const threat = label?.threatLevel ?? 'LOW';
-    const who = label === null ? '' : ` (${label.entity.name})`;
+    const who = entity === null ? '' : ` (${entity.name})`;
+    const counterparty = shownNode(graph, node);
     return transfers
       .newest(chain, from, to, LIMITS.screeningListMax)
       .filter((transfer) => transfer.amount > 0n)
@@ -246,8 +228,8 @@ export function flaggedTransactions(
         hash: transfer.txHash,
         timestamp: isoTime(transfer.timestampMs),
         direction,
-        counterparty: shownAddress({ chain, canonical: counterparty.address }),
-        entity: summaryOf(label),
+        counterparty,
+        entity,
         category,
         severity: sanctioned ? 'CRITICAL' : threat === 'SAFE' ? 'LOW' : threat,
         asset: shownAsset(chain, transfer.asset),
@@ -263,10 +245,13 @@ export function flaggedTransactions(
     .slice(0, LIMITS.screeningListMax);
 }
 
-/** Parties grouped by a text; those without one are left out. */
-function groupParties(sides: readonly Side[], nameOf: (party: Party) => string | null): Map<string, Party[]> {
+/** Labelled parties grouped by a text; those without one are left out. */
+function groupParties(
+  parties: readonly Party[],
+  nameOf: (party: Party) => string | null,
+): Map<string, Party[]> {
   const groups = new Map<string, Party[]>();
-  for (const party of partiesOf(sides)) {
+  for (const party of parties) {
     const name = nameOf(party);
     if (name === null) continue;
     const group = groups.get(name);
@@ -276,21 +261,22 @@ function groupParties(sides: readonly Side[], nameOf: (party: Party) => string |
   return groups;
 }
 
-const usdOf = (parties: readonly Party[], direction?: Direction): number | null =>
+export const usdOf = (parties: readonly Party[], direction?: Direction): number | null =>
   parties
-    .filter(({ counterparty }) => direction === undefined || counterparty.direction === direction)
-    .reduce<number | null>((sum, { counterparty }) => addUsd(sum, counterparty.valueUsd), null);
+    .filter((party) => direction === undefined || party.direction === direction)
+    .reduce<number | null>((sum, { valueUsd }) => addUsd(sum, valueUsd), null);
 
 const valueSum = (parties: readonly { readonly value: number }[]): number =>
   parties.reduce((sum, { value }) => sum + value, 0);
 
 const countOf = (parties: readonly Party[]): number =>
-  parties.reduce((sum, { counterparty }) => sum + counterparty.transfers, 0);
+  parties.reduce((sum, { transfers }) => sum + transfers, 0);
 
 /** Countries of the labelled counterparties, greatest value first; percentages are of all value that moved. */
 export function fundFlowJurisdictions(sides: readonly Side[]): ScreeningAnswer['fundFlowJurisdictions'] {
   const total = valueSum(sides);
-  return [...groupParties(sides, ({ label }) => label?.entity.jurisdiction ?? null)]
+  const nameOf = ({ attribution }: Party): string | null => attribution.label?.entity.jurisdiction ?? null;
+  return [...groupParties(attributedOf(sides), nameOf)]
     .sort(([nameA, a], [nameB, b]) => valueSum(b) - valueSum(a) || (nameA < nameB ? -1 : 1))
     .map(([jurisdiction, parties]) => ({
       jurisdiction,
@@ -301,18 +287,15 @@ export function fundFlowJurisdictions(sides: readonly Side[]): ScreeningAnswer['
 }
 
 /** Services among the direct counterparties, most recent first. */
-export function historicalServices(
-  sides: readonly Side[],
-  policy: RiskPolicy,
-): ScreeningAnswer['historicalServices'] {
-  const serviceOf = ({ label }: Party): string | null =>
-    label && policy.services.has(label.category) ? `${label.category} ${label.entity.name}` : null;
-  return [...groupParties(sides, serviceOf).values()]
+export function historicalServices(sides: readonly Side[]): ScreeningAnswer['historicalServices'] {
+  const serviceOf = ({ attribution }: Party): string | null =>
+    attribution.isService ? attribution.key : null;
+  return [...groupParties(attributedOf(sides), serviceOf).values()]
     .flatMap((parties) => {
-      const label = parties[0]?.label;
+      const label = parties[0]?.attribution.label;
       if (!label) return [];
-      const firstSeenMs = Math.min(...parties.map(({ counterparty }) => counterparty.firstSeenMs));
-      const lastSeenMs = Math.max(...parties.map(({ counterparty }) => counterparty.lastSeenMs));
+      const firstSeenMs = Math.min(...parties.map((party) => party.firstSeenMs));
+      const lastSeenMs = Math.max(...parties.map((party) => party.lastSeenMs));
       return [
         {
           name: label.entity.name,
@@ -331,29 +314,11 @@ export function historicalServices(
 }
 
 export function bridgeActivity(sides: readonly Side[]): ScreeningAnswer['bridgeActivity'] {
-  const groups = groupParties(sides, ({ category, label }) =>
-    category === 'BRIDGE' ? (label?.entity.name ?? null) : null,
-  );
-  const parties = [...groups.values()].flat();
+  const bridges = attributedOf(sides).filter(({ attribution }) => attribution.category === 'BRIDGE');
   return {
-    bridges: [...groups.keys()].sort(),
-    inUsd: usdOf(parties, 'in'),
-    outUsd: usdOf(parties, 'out'),
-    txCount: countOf(parties),
-  };
-}
-
-/** Direct dealings with darknet markets. What stands behind further hops is not read here: null. */
-export function darknetExposure(sides: readonly Side[]): ScreeningAnswer['darknetExposure'] {
-  const groups = groupParties(sides, ({ category, label }) =>
-    category === 'DARKNET_MARKET' ? (label?.entity.name ?? null) : null,
-  );
-  const parties = [...groups.values()].flat();
-  const total = valueSum(sides);
-  return {
-    direct: total > 0 && parties.length === 0 ? 0 : usdOf(parties),
-    indirect: null,
-    percentage: total > 0 ? twoDecimals(percent(valueSum(parties), total)) : null,
-    markets: [...groups.keys()].sort(),
+    bridges: [...new Set(bridges.flatMap(({ attribution }) => attribution.entity?.name ?? []))].sort(),
+    inUsd: usdOf(bridges, 'in'),
+    outUsd: usdOf(bridges, 'out'),
+    txCount: countOf(bridges),
   };
 }

@@ -1,35 +1,30 @@
 /** POST /screening: all that is known of an address in one answer. Sections nothing was read for are there, empty, and say so. */
-import countries from 'i18n-iso-countries/index.js';
 import { isoTime } from '../base/clock.ts';
-import { AssayError } from '../base/errors.ts';
-import type { ChainId } from '../chains/registry.ts';
-import type { AssetFlow, Flow } from '../graph/transfers.ts';
-import type { Label } from '../labels/label.ts';
+import { LIMITS } from '../base/limits.ts';
 import { labelToJson } from '../labels/label-json.ts';
-import { type ScoreFactor, score } from '../risk/score.ts';
-import type { AssetTotal, Coverage, FlowTotal, Reason, ScreeningAnswer } from './answers.ts';
-import { createLabelContext, NOT_READ } from './context.ts';
+import type { ScreeningAnswer } from './answers.ts';
+import type { Assessment, Assessor } from './assess.ts';
+import { summaryOf } from './attribution.ts';
 import {
-  addUsd,
   bridgeActivity,
-  categoryShares,
-  darknetExposure,
-  exposureEvidence,
-  exposuresOf,
   flaggedTransactions,
   flowIn,
   fundFlowJurisdictions,
   historicalServices,
-  readSide,
-  summaryOf,
   topCounterparties,
-  twoDecimals,
 } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
-import { labelEvidence, labelReasons } from './judge.ts';
+import {
+  categoryShares,
+  darknetExposure,
+  exposuresOf,
+  type FollowedSide,
+  stoppedFlows,
+} from './exposures.ts';
+import { flowTotal, netTotal } from './flow-totals.ts';
 import { interpretLaw } from './legal.ts';
-import { isHistory, sanctionsDetail } from './sanctions-detail.ts';
-import { hasChecksum, parseSubject, type Subject, shownAsset } from './subject.ts';
+import { readAsOf, readJurisdiction, readWhole } from './options.ts';
+import { hasChecksum, parseSubject } from './subject.ts';
 
 export interface ScreeningRequest {
   readonly chain: string;
@@ -38,90 +33,14 @@ export interface ScreeningRequest {
   readonly jurisdiction?: string;
   /** ISO date: lists as in force then. Default: now. */
   readonly asOf?: string;
+  /** 1 to 5, default 3: how far money is followed through addresses nobody knows. */
+  readonly maxHops?: number;
 }
 
 export type ScreeningQuery = (request: ScreeningRequest) => ScreeningAnswer;
 
-function readJurisdiction(text: string | undefined): string {
-  const code = (text ?? 'CH').toUpperCase();
-  if (code.length === 2 && countries.isValid(code)) return code;
-  throw new AssayError(
-    'INVALID_REQUEST',
-    `jurisdiction: '${code.slice(0, 20)}' is not a country code of ISO 3166-1 alpha-2, such as CH.`,
-    { field: 'jurisdiction' },
-  );
-}
-
-function readAsOf(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(time) && isoTime(time).startsWith(text)) return text;
-  throw new AssayError('INVALID_REQUEST', `asOf: '${text.slice(0, 40)}' is not a date such as 2025-03-21.`, {
-    field: 'asOf',
-  });
-}
-
-const assetTotal = (flow: AssetFlow, chain: ChainId): AssetTotal => ({
-  asset: shownAsset(chain, flow.asset),
-  amount: flow.amount.toString(),
-  decimals: flow.decimals,
-  valueUsd: flow.valueUsd,
-  txCount: flow.transfers,
-});
-
-const flowTotal = ({ valueUsd, transfers, byAsset }: Flow, chain: ChainId): FlowTotal => ({
-  valueUsd,
-  txCount: transfers,
-  byAsset: byAsset.map((flow) => assetTotal(flow, chain)),
-});
-
-/** Inflow less outflow. The USD figure is unknown where any transfer is unpriced: a difference has no lower bound. */
-function netTotal(inflow: Flow, outflow: Flow, chain: ChainId): FlowTotal {
-  const assets = new Map<string, AssetTotal>();
-  const add = (flow: AssetFlow, sign: 1n | -1n): void => {
-    const known = assets.get(flow.asset);
-    const isPriced = flow.unpricedTransfers === 0 && known?.valueUsd !== null;
-    assets.set(flow.asset, {
-      asset: shownAsset(chain, flow.asset),
-      amount: (BigInt(known?.amount ?? 0) + sign * flow.amount).toString(),
-      decimals: flow.decimals,
-      valueUsd: isPriced ? twoDecimals((known?.valueUsd ?? 0) + Number(sign) * (flow.valueUsd ?? 0)) : null,
-      txCount: (known?.txCount ?? 0) + flow.transfers,
-    });
-  };
-  for (const flow of inflow.byAsset) add(flow, 1n);
-  for (const flow of outflow.byAsset) add(flow, -1n);
-  const transfers = inflow.transfers + outflow.transfers;
-  const isPriced = transfers > 0 && inflow.unpricedTransfers + outflow.unpricedTransfers === 0;
-  return {
-    valueUsd: isPriced ? addUsd(inflow.valueUsd, -(outflow.valueUsd ?? 0)) : null,
-    txCount: transfers,
-    byAsset: [...assets.values()],
-  };
-}
-
-/** Exposures that brought points, in words. */
-function exposureReasons(
-  factors: readonly ScoreFactor[],
-  levelOf: (points: number) => Reason['severity'],
-): Reason[] {
-  return factors
-    .filter((factor) => factor.riskType === 'COUNTERPARTY' || factor.riskType === 'INDIRECT')
-    .map((factor) => ({
-      code: 'EXPOSURE',
-      severity: levelOf(factor.points),
-      category: factor.category,
-      message:
-        `${factor.direction === 'in' ? 'Received' : 'Sent'} ${factor.percentage} % of its value ` +
-        `${factor.direction === 'in' ? 'from' : 'to'} ${factor.category}` +
-        `${factor.evidence.length > 0 ? ` (${factor.evidence.join(', ')})` : ''}: ${factor.points} points.`,
-      source: null,
-      verified: true,
-    }));
-}
-
-const primaryOf = (labels: readonly Label[], asOf: string | null): Label | null =>
-  labels.find((label) => !isHistory(label, asOf)) ?? labels[0] ?? null;
+/** Decisions: bounds and default of `maxHops`. */
+export const EXPOSURE_HOPS = { min: 1, max: 5, standard: 3 } as const;
 
 const NO_CLUSTER: ScreeningAnswer['clusterAnalysis'] = {
   clusterId: null,
@@ -131,62 +50,99 @@ const NO_CLUSTER: ScreeningAnswer['clusterAnalysis'] = {
   members: [],
 };
 
+function clusterAnalysis(
+  { subject }: Assessment,
+  { clusters }: Pick<ScreeningDeps, 'clusters'>,
+): ScreeningAnswer['clusterAnalysis'] {
+  const cluster = clusters.clusterOf(subject.key);
+  if (cluster === null) return NO_CLUSTER;
+  const { clusterId, size, heuristics, confidence } = cluster;
+  const members = cluster.members(LIMITS.clusterMembersListed);
+  return { clusterId, size, heuristics, confidence, members };
+}
+
+const sharesOf = (
+  followed: readonly FollowedSide[],
+  direction: 'in' | 'out',
+): ScreeningAnswer['exposureSending'] => {
+  const side = followed.find((one) => one.direction === direction);
+  return side === undefined ? {} : categoryShares(side);
+};
+
+/** The sections that are read from transfers. */
+function transferSections(
+  { subject, place, totals, sides, followed }: Assessment,
+  { transfers }: Pick<ScreeningDeps, 'transfers'>,
+): Pick<
+  ScreeningAnswer,
+  | 'flaggedTransactions'
+  | 'topCounterparties'
+  | 'exposureSending'
+  | 'exposureReceiving'
+  | 'exposures'
+  | 'stoppedAt'
+  | 'transactionFlow'
+  | 'historicalServices'
+  | 'bridgeActivity'
+  | 'darknetExposure'
+> {
+  const { chain, key } = subject;
+  const inflow = flowIn(totals, 'in');
+  const outflow = flowIn(totals, 'out');
+  const daily = transfers.daily(chain, key, LIMITS.dailyFlowsListed);
+  return {
+    flaggedTransactions:
+      place === null ? [] : flaggedTransactions(sides, { chain, key, graph: place.graph }, transfers),
+    topCounterparties: place === null ? [] : topCounterparties(sides, place.graph),
+    exposureSending: sharesOf(followed, 'out'),
+    exposureReceiving: sharesOf(followed, 'in'),
+    exposures: followed.flatMap(exposuresOf),
+    stoppedAt: place === null ? [] : stoppedFlows(followed, place.graph),
+    transactionFlow: {
+      inflow: flowTotal(inflow, chain),
+      outflow: flowTotal(outflow, chain),
+      net: netTotal(inflow, outflow, chain),
+      daily: daily.days.map(({ day, inUsd, outUsd, inTransfers, outTransfers }) => ({
+        date: day,
+        inUsd,
+        outUsd,
+        inTxCount: inTransfers,
+        outTxCount: outTransfers,
+      })),
+      dailyIsComplete: daily.isComplete,
+    },
+    historicalServices: historicalServices(sides),
+    bridgeActivity: bridgeActivity(sides),
+    darknetExposure: darknetExposure(followed),
+  };
+}
+
 /**
  * Screens an address. Synchronous; time grows with the number of direct counterparties (at most `counterpartiesMax` each way are
- * looked up). Throws UNKNOWN_CHAIN, INVALID_ADDRESS, or INVALID_REQUEST naming the field.
+ * looked up) and the addresses behind them (at most `exposureNodesMax`). Throws UNKNOWN_CHAIN, INVALID_ADDRESS, or
+ * INVALID_REQUEST naming the field.
  */
-export function createScreening(deps: ScreeningDeps): ScreeningQuery {
-  const contextNow = createLabelContext(deps);
-  const { policy, transfers, clock } = deps;
-  const levelOf = (points: number): Reason['severity'] =>
-    points >= policy.levels.HIGH ? 'HIGH' : points >= policy.levels.MEDIUM ? 'MEDIUM' : 'LOW';
-
-  const graphCoverage = (subject: Subject): Coverage['graph'] => {
-    const { transfers: known, asOf } = transfers.coverage(subject.chain);
-    // Files are parts of a chain's history: whether anything is missing between or before them is not known.
-    return known === 0 ? NOT_READ : { status: 'PARTIAL', asOf };
-  };
-
+export function createScreening(deps: ScreeningDeps, { assess }: Assessor): ScreeningQuery {
   return (request) => {
     const subject = parseSubject(request.chain, request.address);
     const jurisdiction = readJurisdiction(request.jurisdiction);
     const asOf = readAsOf(request.asOf);
-    const { chain, key, shown } = subject;
-    const { reader, sanctionsAsOf, coverage, staleReason } = contextNow();
-    const labels = reader.lookup(key, chain);
-    const totals = transfers.totals(chain, key);
-    const side = (direction: 'in' | 'out') =>
-      readSide(
-        { chain, subject, direction, flow: flowIn(totals, direction), asOf },
-        { transfers, reader, policy },
-      );
-    const receiving = side('in');
-    const sending = side('out');
-    const sides = [receiving, sending];
-
-    const own = labelEvidence(labels, policy, asOf);
-    const judged = score({ ...own, exposures: exposureEvidence(sides) }, policy);
-    const sanctionsCheck = sanctionsDetail(labels, sanctionsAsOf, asOf);
+    const maxHops = readWhole('maxHops', request.maxHops, EXPOSURE_HOPS);
+    const assessment = assess({ subject, asOf, maxHops, directions: ['in', 'out'] });
+    const { judged, labels, primary, sanctionsCheck, assessed, totals, sides, reader } = assessment;
     const sanctioned = sanctionsCheck.isSanctioned;
-    const assessed = labels.length > 0 || totals !== null;
-    const primary = primaryOf(labels, asOf);
     const home = primary?.entity.jurisdiction ?? null;
     const flows = fundFlowJurisdictions(sides);
-
     return {
-      walletAddress: shown,
-      address: shown,
-      chain,
+      walletAddress: subject.shown,
+      address: subject.shown,
+      chain: subject.chain,
       riskScore: judged.riskScore,
       riskLevel: judged.riskLevel,
       scoreBreakdown: judged.scoreBreakdown,
       policyVersion: judged.policyVersion,
       assessed,
-      reasons: [
-        ...labelReasons(labels, policy, asOf),
-        ...exposureReasons(judged.scoreBreakdown, levelOf),
-        ...(staleReason ? [staleReason] : []),
-      ],
+      reasons: assessment.reasons,
       balance: null,
       balanceUsd: null,
       totalTransactions: totals?.transactions ?? null,
@@ -194,18 +150,8 @@ export function createScreening(deps: ScreeningDeps): ScreeningQuery {
       sanctioned,
       entity: summaryOf(primary),
       entityLabels: labels.map(labelToJson),
-      flaggedTransactions: flaggedTransactions(sides, subject, { transfers, policy }),
-      topCounterparties: topCounterparties(sides, chain),
-      exposureSending: categoryShares(sending),
-      exposureReceiving: categoryShares(receiving),
-      exposures: sides.flatMap(exposuresOf),
-      clusterAnalysis: NO_CLUSTER,
-      transactionFlow: {
-        inflow: flowTotal(receiving.flow, chain),
-        outflow: flowTotal(sending.flow, chain),
-        net: netTotal(receiving.flow, sending.flow, chain),
-        daily: [],
-      },
+      ...transferSections(assessment, deps),
+      clusterAnalysis: clusterAnalysis(assessment, deps),
       geographicRisk: {
         jurisdictions: [
           ...new Set([...(home === null ? [] : [home]), ...flows.map((flow) => flow.jurisdiction)]),
@@ -214,10 +160,7 @@ export function createScreening(deps: ScreeningDeps): ScreeningQuery {
         score: null,
       },
       fundFlowJurisdictions: flows,
-      historicalServices: historicalServices(sides, policy),
       crossChainBalances: {},
-      bridgeActivity: bridgeActivity(sides),
-      darknetExposure: darknetExposure(sides),
       addressValidation: {
         valid: true,
         canonical: subject.canonical,
@@ -228,12 +171,12 @@ export function createScreening(deps: ScreeningDeps): ScreeningQuery {
         jurisdiction,
         sanctioned,
         riskLevel: judged.riskLevel,
-        isStale: staleReason !== null,
+        isStale: assessment.staleReason !== null,
         assessed,
       }),
-      coverage: { ...coverage, graph: graphCoverage(subject) },
+      coverage: assessment.coverage,
       dataVersion: reader.meta.dataVersion,
-      screenedAt: isoTime(clock.now()),
+      screenedAt: isoTime(deps.clock.now()),
     };
   };
 }

@@ -2,15 +2,19 @@
 import type { ParsedAddress } from '../chains/address/address.ts';
 import { parseAddress } from '../chains/address/parse.ts';
 import { type ChainFamily, type ChainId, chainOf, isEvm, parseChainId } from '../chains/registry.ts';
+import type { NodeId, TransferGraph } from '../graph/graph.ts';
+
+/** Where the payload of an EVM address begins in its key, behind chain and kind. */
+const EVM_PAYLOAD_AT = 2;
 
 export interface Subject extends ParsedAddress {
   /** EVM in lower case, all others canonical. */
   readonly shown: string;
 }
 
-/** Reads chain and address. Throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
-export function parseSubject(chainText: string, addressText: string): Subject {
-  const parsed = parseAddress(parseChainId(chainText), addressText);
+/** Reads chain and address; `field` is what errors name. Throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
+export function parseSubject(chainText: string, addressText: string, field = 'address'): Subject {
+  const parsed = parseAddress(parseChainId(chainText), addressText, field);
   return { ...parsed, shown: shownAddress(parsed) };
 }
 
@@ -35,3 +39,10 @@ const CHECKSUM: Readonly<Partial<Record<ChainFamily, (text: string) => boolean>>
 /** Whether the text that was given carries a checksum, which has then been verified. */
 export const hasChecksum = (subject: Subject, text: string): boolean =>
   CHECKSUM[chainOf(subject.chain).family]?.(text.trim()) ?? true;
+
+/** The same of a node. The canonical text of an EVM address costs a hash, which its lower case would throw away. */
+export function shownNode(graph: TransferGraph, node: NodeId): string {
+  if (!isEvm(graph.chain)) return graph.addressOf(node);
+  const key = graph.keyOf(node);
+  return `0x${Buffer.from(key.buffer, key.byteOffset, key.length).toString('hex', EVM_PAYLOAD_AT)}`;
+}

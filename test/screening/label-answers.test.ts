@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OracleQuota } from '../../src/screening/answers.ts';
+import { createAssessor } from '../../src/screening/assess.ts';
 import { createLabelSet, createLabelSetWriter } from '../../src/screening/label-set.ts';
 import { createOracle, createOracleWriter } from '../../src/screening/oracle.ts';
 import { createSanctionsCheck, createSanctionsCheckWriter } from '../../src/screening/sanctions-check.ts';
@@ -216,7 +217,7 @@ describe('the oracle', () => {
   });
 
   it('scores what an address is exactly as a screening does', () => {
-    const screen = createScreening(world.deps);
+    const screen = createScreening(world.deps, createAssessor(world.deps));
     for (const address of Object.values(WALLETS)) {
       const own = screen({ chain: 'ETH', address }).scoreBreakdown.filter(
         (factor) => factor.riskType === 'OWNERSHIP',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { roundedShares } from '../../src/screening/counterparties.ts';
-import { createScreening, type ScreeningRequest } from '../../src/screening/screen.ts';
+import { createAssessor } from '../../src/screening/assess.ts';
+import { roundedShares } from '../../src/screening/exposures.ts';
+import { createScreening, type ScreeningQuery, type ScreeningRequest } from '../../src/screening/screen.ts';
 import { allFresh, BTC_WALLET, createWorld, someStale, WALLETS, type World } from './world.ts';
 
 let world: World;
@@ -10,8 +11,12 @@ beforeAll(async () => {
 afterAll(() => world.close());
 beforeEach(() => world.setLists(allFresh));
 
+let screening: ScreeningQuery;
+beforeAll(() => {
+  screening = createScreening(world.deps, createAssessor(world.deps));
+});
 const screen = (address: string, more: Partial<ScreeningRequest> = {}) =>
-  createScreening(world.deps)({ chain: 'ETH', address, ...more });
+  screening({ chain: 'ETH', address, ...more });
 
 const sum = (shares: object): number =>
   Math.round(Object.values(shares).reduce((total: number, share: number) => total + share, 0) * 100) / 100;
@@ -150,6 +155,37 @@ describe('screening', () => {
     expect(answer.assessed).toBe(true);
   });
 
+  it('follows money through addresses nobody knows, as far as was asked', () => {
+    // Blender paid the payer, who paid the exchange and an unknown address.
+    const answer = screen(WALLETS.unknown);
+    expect(answer.exposureReceiving).toEqual({ MIXER: 100 });
+    expect(answer.exposures).toMatchObject([
+      { category: 'MIXER', type: 'INDIRECT', direction: 'in', percentage: 100, hops: 2, valueUsd: 6_000 },
+    ]);
+    expect(answer.scoreBreakdown).toMatchObject([
+      { factor: 'INDIRECT_EXPOSURE', category: 'MIXER', riskType: 'INDIRECT', hops: 2, percentage: 100 },
+    ]);
+    expect(answer.stoppedAt).toEqual([]);
+    expect(screen(WALLETS.unknown, { maxHops: 1 }).exposureReceiving).toEqual({ UNKNOWN: 100 });
+  });
+
+  it('lists what moved a day, newest first', () => {
+    expect(screen(WALLETS.payer).transactionFlow).toMatchObject({
+      daily: [
+        { date: '2026-01-04', inUsd: 10_000, outUsd: 0, inTxCount: 1, outTxCount: 0 },
+        { date: '2026-01-03', inUsd: 0, outUsd: 6_000 },
+        { date: '2026-01-02', outUsd: 2_000 },
+      ],
+      dailyIsComplete: true,
+    });
+  });
+
+  it('the same request gives the same bytes, whenever it is asked', () => {
+    const first = { ...screen(WALLETS.payer), screenedAt: '' };
+    world.clock.at += 5_000;
+    expect(JSON.stringify({ ...screen(WALLETS.payer), screenedAt: '' })).toBe(JSON.stringify(first));
+  });
+
   it('counts what nobody could price, flags the sanctioned, and ignores contacts without value', () => {
     const answer = screen(WALLETS.victim);
     expect(answer.exposureReceiving).toEqual({});
@@ -162,12 +198,12 @@ describe('screening', () => {
     ]);
     expect(answer.riskLevel).toBe('HIGH');
     expect(answer.bridgeActivity).toMatchObject({ bridges: ['Some Bridge'], txCount: 1, outUsd: null });
-    expect(answer.darknetExposure).toEqual({ direct: 0, indirect: null, percentage: 0, markets: [] });
+    expect(answer.darknetExposure).toEqual({ direct: 0, indirect: 0, percentage: 0, markets: [] });
     expect(answer.totalTransactions).toBe(5);
   });
 
   it('says of an address nobody knows that nothing was assessed', () => {
-    const answer = createScreening(world.deps)({
+    const answer = screening({
       chain: 'BTC',
       address: '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2',
     });
@@ -186,9 +222,10 @@ describe('screening', () => {
   it('never reads as clean while lists are missing or old', () => {
     world.setLists(someStale);
     const answer = screen(WALLETS.exchange);
-    expect(answer.reasons).toMatchObject([
-      { code: 'STALE_OR_MISSING_DATA', message: expect.stringMatching(/UK.*CH/) },
-    ]);
+    expect(answer.reasons.at(-1)).toMatchObject({
+      code: 'STALE_OR_MISSING_DATA',
+      message: expect.stringMatching(/UK.*CH/),
+    });
     expect(answer.legalInterpretation.assessment).toContain('missing or too old');
   });
 
@@ -196,7 +233,7 @@ describe('screening', () => {
     expect(screen(WALLETS.exchange).addressValidation).toMatchObject({ valid: true, checksum: false });
     const mixed = screen(WALLETS.exchange).addressValidation.canonical;
     expect(screen(mixed).addressValidation).toMatchObject({ canonical: mixed, checksum: true });
-    const bitcoin = createScreening(world.deps)({ chain: 'btc', address: BTC_WALLET });
+    const bitcoin = screening({ chain: 'btc', address: BTC_WALLET });
     expect(bitcoin).toMatchObject({ chain: 'BTC', address: BTC_WALLET, entity: { name: 'Genesis' } });
     expect(bitcoin.addressValidation).toMatchObject({ canonical: BTC_WALLET, checksum: true });
   });
@@ -206,6 +243,9 @@ describe('screening', () => {
     ['jurisdiction', { jurisdiction: 'CHE' }],
     ['asOf', { asOf: '2025-02-30' }],
     ['asOf', { asOf: 'yesterday' }],
+    ['maxHops', { maxHops: 0 }],
+    ['maxHops', { maxHops: 6 }],
+    ['maxHops', { maxHops: 1.5 }],
     ['chain', { chain: 'NOPE' }],
     ['address', { address: '0x1' }],
   ])('refuses a wrong %s: %j', (field, change) => {

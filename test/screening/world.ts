@@ -190,6 +190,7 @@ export async function createWorld(): Promise<World> {
       policy,
       clock: testClock,
       transfers,
+      clusters: { clusterOf: () => null },
     },
     transfers,
     clock,

@@ -39,14 +39,22 @@ export const ScreeningBody = Type.Object({
       description: 'an ISO date such as 2026-01-31: sanctions lists as in force then',
     }),
   ),
+  maxHops: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 5,
+      default: 3,
+      description: 'how far money is followed through addresses nobody knows',
+    }),
+  ),
 });
 
-const money = (description?: string): ReturnType<typeof nullable> =>
+export const money = (description?: string): ReturnType<typeof nullable> =>
   nullable(Type.Number(), description ?? 'USD; null where nothing is priced.');
 
 const direction = oneOf(['in', 'out']);
 
-const EntitySummary = Type.Object({
+export const EntitySummary = Type.Object({
   name: text(),
   category: CategorySchema,
   threatLevel: ThreatLevelSchema,
@@ -54,7 +62,13 @@ const EntitySummary = Type.Object({
 
 export const ScoreFactor = Type.Object(
   {
-    factor: oneOf(['SANCTIONS_IN_FORCE', 'OWN_LABEL', 'DIRECT_EXPOSURE', 'INDIRECT_EXPOSURE']),
+    factor: oneOf([
+      'SANCTIONS_IN_FORCE',
+      'OWN_LABEL',
+      'DIRECT_EXPOSURE',
+      'INDIRECT_EXPOSURE',
+      'UNSOLICITED_INBOUND',
+    ]),
     category: ExposureCategorySchema,
     riskType: oneOf(['OWNERSHIP', 'COUNTERPARTY', 'INDIRECT', 'BEHAVIOUR']),
     direction: oneOf(['in', 'out', 'both']),
@@ -115,7 +129,22 @@ const AssetTotal = Type.Object({
   txCount: count(),
 });
 
-const FlowTotal = Type.Object({ valueUsd: money(), txCount: count(), byAsset: listOf(AssetTotal) });
+export const FlowTotal = Type.Object({ valueUsd: money(), txCount: count(), byAsset: listOf(AssetTotal) });
+
+const DailyTotal = Type.Object({
+  date: text(),
+  inUsd: money(),
+  outUsd: money(),
+  inTxCount: count(),
+  outTxCount: count(),
+});
+
+const StoppedFlow = Type.Object({
+  address: text(),
+  reason: oneOf(['MAX_DEGREE', 'BUDGET']),
+  direction,
+  percentage: number('Of the value of the direction.'),
+});
 
 const LegalInterpretation = Type.Object({
   jurisdiction: text(),
@@ -155,6 +184,7 @@ export const ScreeningResult = Type.Object(
     exposureSending: percentages,
     exposureReceiving: percentages,
     exposures: listOf(Exposure),
+    stoppedAt: listOf(StoppedFlow, 'Where money could not be followed to its end.'),
     clusterAnalysis: Type.Object({
       clusterId: nullable(Type.String()),
       size: nullable(Type.Integer()),
@@ -166,7 +196,8 @@ export const ScreeningResult = Type.Object(
       inflow: FlowTotal,
       outflow: FlowTotal,
       net: FlowTotal,
-      daily: listOf(Type.Unknown()),
+      daily: listOf(DailyTotal, 'Newest first; days without a transfer are left out.'),
+      dailyIsComplete: flag('Whether `daily` reaches back to the first transfer known.'),
     }),
     geographicRisk: Type.Object({
       jurisdictions: listOf(Type.String()),
@@ -197,9 +228,9 @@ export const ScreeningResult = Type.Object(
       txCount: count(),
     }),
     darknetExposure: Type.Object({
-      direct: number(),
-      indirect: nullable(Type.Number()),
-      percentage: number(),
+      direct: money('USD; null where no transfer is known or none is priced.'),
+      indirect: money('The same through addresses nobody knows.'),
+      percentage: nullable(Type.Number(), 'Of all value that moved.'),
       markets: listOf(Type.String()),
     }),
     addressValidation: Type.Object({

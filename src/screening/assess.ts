@@ -1,0 +1,173 @@
+/**
+ * What screening and KYT share: an address read once (labels, transfers, exposure in the directions asked for), with the evidence
+ * and the score that come of it.
+ */
+import { LIMITS } from '../base/limits.ts';
+import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import { createKernelWorkspace, type KernelWorkspace } from '../graph/kernels/workspace.ts';
+import type { AddressTotals, Direction } from '../graph/transfers.ts';
+import type { LabelReader } from '../labels/index/reader.ts';
+import type { Label } from '../labels/label.ts';
+import { type RiskEvidence, type RiskScore, type ScoreFactor, score } from '../risk/score.ts';
+import type { Coverage, Reason, SanctionsDetail } from './answers.ts';
+import { type Attributions, createAttributions } from './attribution.ts';
+import { createLabelContext, NOT_READ } from './context.ts';
+import { createSideReader, directEvidence, emptySide, flowIn, type Side } from './counterparties.ts';
+import type { ScreeningDeps } from './deps.ts';
+import { type FollowedSide, follow, indirectEvidence, nothingFollowed } from './exposures.ts';
+import { labelEvidence, labelReasons } from './judge.ts';
+import { isHistory, sanctionsDetail } from './sanctions-detail.ts';
+import type { Subject } from './subject.ts';
+
+export interface AssessOptions {
+  readonly subject: Subject;
+  /** ISO date: lists as in force then. Null: now. */
+  readonly asOf: string | null;
+  /** How far money is followed through addresses nobody knows. */
+  readonly maxHops: number;
+  readonly directions: readonly Direction[];
+}
+
+/** Where the transfers of an address can be read; null of a chain or an address without any. */
+export interface Place {
+  readonly graph: TransferGraph;
+  readonly node: NodeId;
+  readonly attributions: Attributions;
+}
+
+/** An address and what stands ready to answer about it. */
+export interface Reading {
+  readonly subject: Subject;
+  readonly reader: LabelReader;
+  readonly labels: readonly Label[];
+  /** The label that names the entity; null where none does. */
+  readonly primary: Label | null;
+  readonly place: Place | null;
+  /** Set where a sanctions list is missing or too old. */
+  readonly staleReason: Reason | null;
+  readonly sanctionsCheck: SanctionsDetail;
+  readonly coverage: Coverage;
+}
+
+export interface Assessment extends Reading {
+  readonly totals: AddressTotals | null;
+  /** Of the directions asked for, in their order. */
+  readonly sides: readonly Side[];
+  readonly followed: readonly FollowedSide[];
+  readonly evidence: RiskEvidence;
+  readonly judged: RiskScore;
+  /** False where neither a label nor a transfer is known. */
+  readonly assessed: boolean;
+  readonly reasons: readonly Reason[];
+}
+
+/** What the use cases of one thread share, so that its memory is there once. */
+export interface Assessor {
+  /** Kernels borrow it for the length of a call. */
+  readonly workspace: KernelWorkspace;
+  read(subject: Subject, asOf: string | null): Reading;
+  /** The attributions of another chain's graph, by the snapshot of a reading. */
+  attributions(graph: TransferGraph, reader: LabelReader, asOf: string | null): Attributions;
+  /** Reads at most `counterpartiesMax` counterparties and `exposureNodesMax` further addresses a direction. */
+  assess(options: AssessOptions): Assessment;
+}
+
+/** Exposures that brought points, in words. */
+function exposureReasons(
+  factors: readonly ScoreFactor[],
+  levelOf: (points: number) => Reason['severity'],
+): Reason[] {
+  return factors
+    .filter(({ riskType, points }) => riskType !== 'OWNERSHIP' && riskType !== 'BEHAVIOUR' && points > 0)
+    .map((factor) => ({
+      code: 'EXPOSURE',
+      severity: levelOf(factor.points),
+      category: factor.category,
+      message:
+        `${factor.direction === 'in' ? 'Received' : 'Sent'} ${factor.percentage} % of its value ` +
+        `${factor.direction === 'in' ? 'from' : 'to'} ${factor.category}` +
+        `${factor.hops > 1 ? ` over ${factor.hops} hops` : ''}` +
+        `${factor.evidence.length > 0 ? ` (${factor.evidence.join(', ')})` : ''}: ${factor.points} points.`,
+      source: null,
+      verified: true,
+    }));
+}
+
+const primaryOf = (labels: readonly Label[], asOf: string | null): Label | null =>
+  labels.find((label) => !isHistory(label, asOf)) ?? labels[0] ?? null;
+
+export function createAssessor(deps: ScreeningDeps): Assessor {
+  const { policy, transfers } = deps;
+  const contextNow = createLabelContext(deps);
+  const attributions = createAttributions({ policy });
+  const workspace = createKernelWorkspace();
+  const readSide = createSideReader(policy, workspace);
+  const levelOf = (points: number): Reason['severity'] =>
+    points >= policy.levels.HIGH ? 'HIGH' : points >= policy.levels.MEDIUM ? 'MEDIUM' : 'LOW';
+
+  function placeOf({ chain, key }: Subject, reader: LabelReader, asOf: string | null): Place | null {
+    const graph = transfers.graph(chain);
+    const node = graph?.idOf(key) ?? null;
+    if (graph === null || node === null) return null;
+    return { graph, node, attributions: attributions(graph, reader, asOf) };
+  }
+
+  function read(subject: Subject, asOf: string | null): Reading {
+    const { chain, key } = subject;
+    const { reader, sanctionsAsOf, coverage, staleReason } = contextNow();
+    const labels = reader.lookup(key, chain);
+    const known = transfers.coverage(chain);
+    return {
+      subject,
+      reader,
+      labels,
+      primary: primaryOf(labels, asOf),
+      place: placeOf(subject, reader, asOf),
+      staleReason,
+      sanctionsCheck: sanctionsDetail(labels, sanctionsAsOf, asOf),
+      coverage: {
+        ...coverage,
+        // Files are parts of a chain's history: whether anything is missing between or before them is not known.
+        graph: known.transfers === 0 ? NOT_READ : { status: 'PARTIAL', asOf: known.asOf },
+      },
+    };
+  }
+
+  function assess({ subject, asOf, maxHops, directions }: AssessOptions): Assessment {
+    const reading = read(subject, asOf);
+    const { place, labels, staleReason } = reading;
+    const totals = transfers.totals(subject.chain, subject.key);
+    const sides = directions.map((direction) => {
+      const flow = flowIn(totals, direction);
+      return place === null ? emptySide(direction, flow) : readSide({ ...place, direction, flow });
+    });
+    const followed = directions.map((direction) => {
+      const flow = flowIn(totals, direction);
+      if (place === null) return nothingFollowed(direction, flow);
+      return follow({ ...place, direction, flow, maxHops }, { policy, workspace });
+    });
+    const sentTo = (other: NodeId): boolean =>
+      place !== null && place.graph.edge(place.node, other).length > 0;
+    const evidence: RiskEvidence = {
+      ...labelEvidence(labels, policy, asOf),
+      exposures: [...directEvidence(sides, policy, sentTo), ...followed.flatMap(indirectEvidence)],
+    };
+    const judged = score(evidence, policy);
+    return {
+      ...reading,
+      totals,
+      sides,
+      followed,
+      evidence,
+      judged,
+      assessed: labels.length > 0 || totals !== null,
+      reasons: [
+        ...labelReasons(labels, policy, asOf),
+        ...exposureReasons(judged.scoreBreakdown, levelOf).slice(0, LIMITS.screeningListMax),
+        ...(staleReason ? [staleReason] : []),
+      ],
+    };
+  }
+
+  return { workspace, read, attributions, assess };
+}

@@ -1,0 +1,49 @@
+/** Options that use cases read from a caller's text: each throws INVALID_REQUEST naming the field and its bound. */
+import countries from 'i18n-iso-countries/index.js';
+import { isoTime } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+
+const refuse = (field: string, sentence: string): AssayError =>
+  new AssayError('INVALID_REQUEST', `${field}: ${sentence}`, { field });
+
+/** ISO 3166-1 alpha-2 in any letter case; default CH. */
+export function readJurisdiction(text: string | undefined): string {
+  const code = (text ?? 'CH').toUpperCase();
+  if (code.length === 2 && countries.isValid(code)) return code;
+  throw refuse(
+    'jurisdiction',
+    `'${code.slice(0, 20)}' is not a country code of ISO 3166-1 alpha-2, such as CH.`,
+  );
+}
+
+/** An ISO date, or null for now. */
+export function readAsOf(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time) && isoTime(time).startsWith(text)) return text;
+  throw refuse('asOf', `'${text.slice(0, 40)}' is not a date such as 2025-03-21.`);
+}
+
+/** A whole number within bounds, or the default. */
+export function readWhole(
+  field: string,
+  value: number | undefined,
+  { min, max, standard }: { readonly min: number; readonly max: number; readonly standard: number },
+): number {
+  if (value === undefined) return standard;
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw refuse(field, `must be a whole number from ${min} to ${max}.`);
+}
+
+/** One of a few words, or the default. */
+export function readWord<Word extends string>(
+  field: string,
+  value: string | undefined,
+  words: readonly Word[],
+  standard: Word,
+): Word {
+  if (value === undefined) return standard;
+  const found = words.find((word) => word === value);
+  if (found !== undefined) return found;
+  throw refuse(field, `must be one of ${words.join(', ')}.`);
+}
