@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, made from the table of routes and the schemas that validate. */
 import type { TSchema } from 'typebox';
 import { LIMITS } from '../base/limits.ts';
-import { API_BASE, type Parameter, ROUTES, type Route } from './routes.ts';
+import { API_BASE, type Parameter, permissionsOf, ROUTES, type Route } from './routes.ts';
 import * as auth from './schemas/auth.ts';
 import * as common from './schemas/common.ts';
 import * as keys from './schemas/keys.ts';
@@ -106,9 +106,9 @@ function errorsOf(route: Route): readonly (readonly [status: number, about: stri
     [route.quota !== null, 402, 'Monthly quota exhausted.'],
     [route.credits > 0, 402, 'Credits exhausted: says how many are left and when free ones come.'],
     [
-      route.permission !== null && route.permission !== 'any',
+      permissionsOf(route).length > 0,
       403,
-      `The key lacks the permission ${route.permission}.`,
+      `The key lacks the permission ${permissionsOf(route).join(' or ')}.`,
     ],
     [
       visitor !== null,
@@ -151,12 +151,13 @@ function responsesOf(route: Route): JsonObject {
 const parametersOf = (route: Route): readonly Parameter[] =>
   route.credits > 0 ? [...route.parameters, IDEMPOTENCY_KEY] : route.parameters;
 
-function keyWords({ permission, visitor }: Route): string {
+function keyWords(route: Route): string {
+  const { permission, visitor } = route;
   if (visitor === 'session') return 'Needs a session.';
   if (visitor === 'session or key') return 'Needs a session or an API key.';
   if (visitor === 'signature') return 'Signed with the secret of the webhook.';
   if (permission === null) return 'No key.';
-  return permission === 'any' ? 'Any key.' : `Permission \`${permission}\`.`;
+  return permission === 'any' ? 'Any key.' : `Permission \`${permissionsOf(route).join('` or `')}\`.`;
 }
 
 /** Only what differs from the document's own: an API key. */

@@ -16,7 +16,7 @@ import { type BodyOutline, compileBodyCheck, outlineBody, parseJson, unknownFiel
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import type { HttpDeps } from './ports.ts';
 import type { ClientOrigin } from './proxies.ts';
-import type { Route, Visitor } from './routes.ts';
+import { permissionsOf, type Route, type Visitor } from './routes.ts';
 import type { Exchange, Handler } from './server.ts';
 import { createVisits } from './visit.ts';
 
@@ -252,14 +252,15 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     if (route.permission === null) return;
     const caller = callerOf(call);
     call.caller = caller;
-    const allowed = route.permission === 'any' || caller.permissions.includes(route.permission);
+    const wanted = permissionsOf(route);
+    const allowed = wanted.length === 0 || wanted.some((one) => caller.permissions.includes(one));
     if (route.rateClass !== null) {
       // A request without permission counts as well: its answer carries the limit, and probing is bounded.
       const rate = count(call, caller.id, route.rateClass);
       if (allowed && !rate.allowed) throw rateLimited(rate);
     }
     if (!allowed)
-      throw new AssayError('FORBIDDEN', `This API key lacks the permission '${route.permission}'.`, {
+      throw new AssayError('FORBIDDEN', `This API key lacks the permission '${wanted.join("' or '")}'.`, {
         field: 'permission',
       });
   }

@@ -92,8 +92,11 @@ export interface Route {
   /** Under the version (`api`), beside it (`root`), or at both places (probes: the specification and an orchestrator differ). */
   readonly stands: 'api' | 'root' | 'both';
   readonly handler: HandlerName;
-  /** `any`: a key is asked for, and nothing of it. Null: no key is asked for, and then nothing else is either. */
-  readonly permission: Permission | 'any' | null;
+  /**
+   * What the key must be allowed: of several permissions one is enough. `any`: a key is asked for, and nothing of it. Null: no key
+   * is asked for, and then nothing else is either.
+   */
+  readonly permission: Permission | readonly Permission[] | 'any' | null;
   /** Who comes instead of a key with a permission; null where a key is all that is asked for. */
   readonly visitor: Visitor | null;
   readonly rateClass: RateClass | null;
@@ -631,10 +634,18 @@ export function patternsOf(route: Route): readonly string[] {
   return places[route.stands].map((base) => `${base}${route.path}`);
 }
 
+/** The permissions of which an operation asks for one; empty where it asks for none. */
+export const permissionsOf = ({ permission }: Pick<Route, 'permission'>): readonly Permission[] => {
+  if (permission === null || permission === 'any') return [];
+  return typeof permission === 'string' ? [permission] : permission;
+};
+
 /** What a client must bring, in a few words. */
-export function admissionOf({ permission, visitor }: Route): string {
+export function admissionOf(route: Route): string {
+  const { permission, visitor } = route;
   if (visitor !== null) return visitor === 'anyone' ? 'no key' : visitor;
-  return permission === 'any' ? 'any key' : (permission ?? 'no key');
+  if (permission === null) return 'no key';
+  return permission === 'any' ? 'any key' : permissionsOf(route).join(' or ');
 }
 
 /** The README's table of operations, in Markdown. */
