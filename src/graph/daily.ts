@@ -1,6 +1,5 @@
 /** Sums a day out of an address's newest transfers. Pure. */
 import { isoTime } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { AddressTransfer, DailyFlow, DailyFlows } from './transfers.ts';
 
 interface DaySums {
@@ -12,8 +11,11 @@ interface DaySums {
 const usdOf = ({ cents, unpriced }: DaySums): number | null =>
   cents === 0 && unpriced > 0 ? null : cents / 100;
 
-/** `recent` is newest first, and holds fewer than `recentTransfersPerAddress` where it holds all. */
-export function dailyFlows(recent: readonly AddressTransfer[], limitDays: number): DailyFlows {
+/** `recent` is newest first; `holdsAll` where the address has no others. */
+export function dailyFlows(
+  recent: readonly AddressTransfer[],
+  { limitDays, holdsAll }: { readonly limitDays: number; readonly holdsAll: boolean },
+): DailyFlows {
   const byDay = new Map<string, { in: DaySums; out: DaySums }>();
   for (const transfer of recent) {
     const day = isoTime(transfer.timestampMs).slice(0, 10);
@@ -28,7 +30,6 @@ export function dailyFlows(recent: readonly AddressTransfer[], limitDays: number
     side.cents += Math.round((transfer.valueUsd ?? 0) * 100);
     if (transfer.valueUsd === null && transfer.amount > 0n) side.unpriced++;
   }
-  const holdsAll = recent.length < LIMITS.recentTransfersPerAddress;
   const days = [...byDay].map(
     ([day, sums]): DailyFlow => ({
       day,

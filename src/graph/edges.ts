@@ -1,166 +1,405 @@
 /**
- * The packed form of an address's neighbours: sorted, variable-length edges in chunks, about 25 to 40 bytes an edge.
- * Pure; store.ts decides where chunks are kept.
+ * The packed form of an address's neighbours in one direction: value and id in columns, the rest in tails behind, 30 to 40 bytes
+ * an edge. A single chunk is in the order of value, so that its start is an answer; the chunks of a hub are in the order of ids,
+ * so that an update finds its place. Pure; store/ decides where chunks are kept.
  */
 import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { ByteReader, ByteWriter } from './store/bytes.ts';
+
+/** A transfer behind an edge: its time, and its number in the log. */
+export interface TransferRef {
+  readonly timestampMs: number;
+  readonly ordinal: number;
+}
 
 /** All transfers of one asset between an address and one counterparty in one direction. */
-export interface Edge {
-  /** Dense address id; 0 is nobody (coinbase, mint, burn without an address). */
-  counterparty: number;
+export interface AssetSum {
   asset: number;
   transfers: number;
   unpriced: number;
-  amount: bigint;
   /** USD of the priced transfers in whole cents: an integer, so that sums do not drift. */
   cents: number;
+  amount: bigint;
   firstSeenMs: number;
   lastSeenMs: number;
+  /** Newest first, at most `recentTransfersPerEdge`. Kept in one direction of an edge alone; empty in the other. */
+  newest: TransferRef[];
 }
 
-/** Where an edge stands in the order of a chunk. */
-export interface EdgePlace {
+/** All that moved between an address and one counterparty in one direction. */
+export interface Edge {
+  /** Dense address id. */
+  counterparty: number;
+  /** In the order of their ids; never empty. */
+  assets: AssetSum[];
+}
+
+/** The sums of an edge over its assets. */
+export interface EdgeTotals {
   readonly counterparty: number;
-  readonly asset: number;
+  readonly cents: number;
+  readonly unpriced: number;
+  readonly transfers: number;
+  readonly firstSeenMs: number;
+  readonly lastSeenMs: number;
 }
 
-export interface EdgeChunk {
-  readonly edges: Edge[];
-  /** The first edge of the next chunk of the same address and direction; null in the last one. */
-  readonly next: EdgePlace | null;
-}
-
-export const compareEdges = (a: EdgePlace, b: EdgePlace): number =>
-  a.counterparty - b.counterparty || a.asset - b.asset;
-
-const HEADER_BYTES = 9;
-/** Seven varints of at most 8 bytes, the length byte, and an amount of at most 255 bytes. */
-const EDGE_BYTES_MAX = 7 * 8 + 1 + 255;
-
-let scratch = Buffer.allocUnsafe(64 * 1024);
-
-function writeVarint(out: Buffer, at: number, value: number): number {
-  let rest = value;
-  let offset = at;
-  while (rest >= 0x80) {
-    out[offset++] = (rest % 0x80) | 0x80;
-    rest = Math.floor(rest / 0x80);
+export function totalsOf({ counterparty, assets }: Edge): EdgeTotals {
+  let cents = 0;
+  let unpriced = 0;
+  let transfers = 0;
+  let firstSeenMs = Number.POSITIVE_INFINITY;
+  let lastSeenMs = 0;
+  for (const sum of assets) {
+    cents += sum.cents;
+    unpriced += sum.unpriced;
+    transfers += sum.transfers;
+    if (sum.firstSeenMs < firstSeenMs) firstSeenMs = sum.firstSeenMs;
+    if (sum.lastSeenMs > lastSeenMs) lastSeenMs = sum.lastSeenMs;
   }
-  out[offset++] = rest;
-  return offset;
+  return { counterparty, cents, unpriced, transfers, firstSeenMs, lastSeenMs };
 }
 
-function writeAmount(out: Buffer, at: number, amount: bigint): number {
-  const hex = amount === 0n ? '' : amount.toString(16);
-  const bytes = (hex.length + 1) >> 1;
-  if (bytes > 255)
-    throw new AssayError('INTERNAL', 'The sum of the amounts of an edge needs more than 255 bytes.');
-  out[at] = bytes;
-  out.write(hex.length % 2 === 0 ? hex : `0${hex}`, at + 1, 'hex');
-  return at + 1 + bytes;
+/** Greatest known value first, then most unpriced transfers, then smallest id. */
+export const byValue = (a: EdgeTotals, b: EdgeTotals): number =>
+  b.cents - a.cents || b.unpriced - a.unpriced || a.counterparty - b.counterparty;
+
+export const newestFirst = (a: TransferRef, b: TransferRef): number =>
+  b.timestampMs - a.timestampMs || b.ordinal - a.ordinal;
+
+/** Puts a transfer among the newest, of which `limit` stay. */
+export function addNewest(newest: TransferRef[], ref: TransferRef, limit: number): void {
+  let at = newest.length;
+  while (at > 0 && newestFirst(ref, newest[at - 1] as TransferRef) < 0) at--;
+  if (at >= limit) return;
+  newest.splice(at, 0, ref);
+  if (newest.length > limit) newest.pop();
 }
 
-/** Packs edges that are already in order. The answer is a copy of its own. */
-export function encodeChunk(edges: readonly Edge[], next: EdgePlace | null): Buffer {
-  const needed = HEADER_BYTES + edges.length * EDGE_BYTES_MAX;
-  if (scratch.length < needed) scratch = Buffer.allocUnsafe(needed);
-  scratch[0] = next ? 1 : 0;
-  scratch.writeUInt32BE(next?.counterparty ?? 0, 1);
-  scratch.writeUInt32BE(next?.asset ?? 0, 5);
-  let at = HEADER_BYTES;
-  for (const edge of edges) {
-    at = writeVarint(scratch, at, edge.counterparty);
-    at = writeVarint(scratch, at, edge.asset);
-    at = writeVarint(scratch, at, edge.transfers);
-    at = writeVarint(scratch, at, edge.unpriced);
-    at = writeVarint(scratch, at, edge.cents);
-    at = writeVarint(scratch, at, edge.firstSeenMs);
-    at = writeVarint(scratch, at, edge.lastSeenMs - edge.firstSeenMs);
-    at = writeAmount(scratch, at, edge.amount);
+/** The sums of one asset in an edge; made where the edge has none. */
+export function assetSumOf(edge: Edge, asset: number): AssetSum {
+  let at = 0;
+  for (; at < edge.assets.length; at++) {
+    const sum = edge.assets[at] as AssetSum;
+    if (sum.asset === asset) return sum;
+    if (sum.asset > asset) break;
   }
-  return Buffer.from(scratch.subarray(0, at));
+  const made: AssetSum = {
+    asset,
+    transfers: 0,
+    unpriced: 0,
+    cents: 0,
+    amount: 0n,
+    firstSeenMs: Number.POSITIVE_INFINITY,
+    lastSeenMs: 0,
+    newest: [],
+  };
+  edge.assets.splice(at, 0, made);
+  return made;
 }
 
-/** Unpacks a chunk. Throws STORE_CORRUPT where the bytes end inside an edge. */
-export function decodeChunk(bytes: Buffer): EdgeChunk {
-  let at = HEADER_BYTES;
-  const varint = (): number => {
-    let value = 0;
-    let factor = 1;
-    for (;;) {
-      const byte = bytes[at++];
-      if (byte === undefined) throw cutChunk();
-      value += (byte & 0x7f) * factor;
-      if (byte < 0x80) return value;
-      factor *= 0x80;
+/** Header: whether sorted by value (0) or by id (1), 3 bytes of nothing, number of edges, first id of the next chunk of a hub. */
+export const CHUNK_HEADER_BYTES = 16;
+const COUNT_AT = 4;
+const NEXT_AT = 8;
+
+/**
+ * The column that edges are compared by: whole cents where known, else below zero and nearer to it the more transfers have no
+ * price. Two edges that are not worth the same in cents, or have none, compare as `byValue` does.
+ */
+export const valueRank = (cents: number, unpriced: number): number =>
+  cents > 0 ? cents : -1 / (1 + unpriced);
+
+export interface ChunkHead {
+  readonly isHub: boolean;
+  readonly count: number;
+  /** The first id of the hub's next chunk; 0 in the last one. */
+  readonly next: number;
+}
+
+/** One chunk, opened for reading. Its columns are views: they hold until the bytes are reused. */
+export class ChunkView {
+  isHub = false;
+  count = 0;
+  next = 0;
+  ranks: Float64Array = new Float64Array(0);
+  ids: Uint32Array = new Uint32Array(0);
+  /** At the tail of the next edge. */
+  readonly tail = new ByteReader();
+  #aligned = Buffer.alloc(0);
+
+  open(given: Buffer): this {
+    const bytes = given.byteOffset % 8 === 0 ? given : this.#align(given);
+    if (bytes.length < CHUNK_HEADER_BYTES) throw cutChunk();
+    this.isHub = bytes[0] === 1;
+    this.count = bytes.readUInt32LE(COUNT_AT);
+    this.next = bytes.readUInt32LE(NEXT_AT);
+    const idsAt = CHUNK_HEADER_BYTES + this.count * 8;
+    const tailsAt = idsAt + this.count * 4;
+    if (tailsAt > bytes.length) throw cutChunk();
+    this.ranks = new Float64Array(bytes.buffer, bytes.byteOffset + CHUNK_HEADER_BYTES, this.count);
+    this.ids = new Uint32Array(bytes.buffer, bytes.byteOffset + idsAt, this.count);
+    this.tail.open(bytes, tailsAt, bytes.length);
+    return this;
+  }
+
+  /** Position of an id; -1 where the chunk does not hold it. */
+  indexOf(id: number): number {
+    return this.ids.indexOf(id);
+  }
+
+  /** Moves over whole tails. */
+  skipTails(count: number): void {
+    for (let left = count; left > 0; left--) this.tail.skip(this.tail.varint());
+  }
+
+  /** Reads the tail of the edge at `index`, which must be the next one, into sums over its assets. */
+  totals(index: number): EdgeTotals {
+    const { tail } = this;
+    const length = tail.varint();
+    const end = tail.at + length;
+    const transfers = tail.varint();
+    const unpriced = tail.varint();
+    const firstSeenMs = tail.time();
+    const lastSeenMs = firstSeenMs + tail.time();
+    tail.at = end;
+    const rank = this.ranks[index] as number;
+    const cents = Math.max(rank, 0);
+    return { counterparty: this.ids[index] as number, cents, unpriced, transfers, firstSeenMs, lastSeenMs };
+  }
+
+  /** Reads the tail of the edge at `index`, which must be the next one, whole. */
+  edge(index: number): Edge {
+    const { tail } = this;
+    const counterparty = this.ids[index] as number;
+    tail.varint();
+    const transfers = tail.varint();
+    const unpriced = tail.varint();
+    const firstSeenMs = tail.time();
+    const lastSeenMs = firstSeenMs + tail.time();
+    const code = tail.varint();
+    const hasRefs = code % 2 === 1;
+    const count = code >>> 1;
+    if (count === 1) {
+      const rank = this.ranks[index] as number;
+      const cents = Math.max(rank, 0);
+      const asset = tail.varint();
+      const amount = tail.amount();
+      const newest = hasRefs ? readRefs(tail, transfers, lastSeenMs) : [];
+      return {
+        counterparty,
+        assets: [{ asset, transfers, unpriced, cents, amount, firstSeenMs, lastSeenMs, newest }],
+      };
     }
-  };
-  const amount = (): bigint => {
-    const length = bytes[at++];
-    if (length === undefined || at + length > bytes.length) throw cutChunk();
-    const start = at;
-    at += length;
-    if (length <= 6) return length === 0 ? 0n : BigInt(bytes.readUIntBE(start, length));
-    return BigInt(`0x${bytes.toString('hex', start, at)}`);
-  };
-  if (bytes.length < HEADER_BYTES) throw cutChunk();
-  const next = bytes[0] === 1 ? { counterparty: bytes.readUInt32BE(1), asset: bytes.readUInt32BE(5) } : null;
+    const assets: AssetSum[] = [];
+    for (let left = count; left > 0; left--) {
+      const asset = tail.varint();
+      const own = { transfers: tail.varint(), unpriced: tail.varint(), cents: tail.varint() };
+      const first = tail.time();
+      const last = first + tail.time();
+      const amount = tail.amount();
+      const newest = hasRefs ? readRefs(tail, own.transfers, last) : [];
+      assets.push({ asset, ...own, amount, firstSeenMs: first, lastSeenMs: last, newest });
+    }
+    return { counterparty, assets };
+  }
+
+  #align(given: Buffer): Buffer {
+    if (this.#aligned.length < given.length)
+      this.#aligned = Buffer.from(new ArrayBuffer(Math.max(64 * 1024, given.length)));
+    // The memory behind a fast get is longer than its length says.
+    this.#aligned.set(given.subarray(0, given.length));
+    return this.#aligned.subarray(0, given.length);
+  }
+}
+
+function readRefs(tail: ByteReader, transfers: number, lastSeenMs: number): TransferRef[] {
+  const refs: TransferRef[] = [];
+  let timestampMs = lastSeenMs;
+  let ordinal = 0;
+  const count = Math.min(transfers, LIMITS.recentTransfersPerEdge);
+  for (let index = 0; index < count; index++) {
+    if (index > 0) timestampMs -= tail.time();
+    ordinal = index === 0 ? tail.varint() : ordinal + tail.signed();
+    refs.push({ timestampMs, ordinal });
+  }
+  return refs;
+}
+
+function writeRefs(out: ByteWriter, newest: readonly TransferRef[]): void {
+  let before: TransferRef | null = null;
+  for (const ref of newest) {
+    if (before === null) out.varint(ref.ordinal);
+    else {
+      out.time(before.timestampMs - ref.timestampMs);
+      out.signed(ref.ordinal - before.ordinal);
+    }
+    before = ref;
+  }
+}
+
+const tailScratch = new ByteWriter();
+
+/** Appends the tail of an edge, with its length in front. */
+function writeTail(out: ByteWriter, edge: Edge, totals: EdgeTotals): void {
+  const tail = tailScratch;
+  tail.length = 0;
+  tail.varint(totals.transfers);
+  tail.varint(totals.unpriced);
+  tail.time(totals.firstSeenMs);
+  tail.time(totals.lastSeenMs - totals.firstSeenMs);
+  const first = edge.assets[0] as AssetSum;
+  const hasRefs = first.newest.length > 0;
+  tail.varint(edge.assets.length * 2 + (hasRefs ? 1 : 0));
+  if (edge.assets.length === 1) {
+    tail.varint(first.asset);
+    tail.amount(first.amount);
+    if (hasRefs) writeRefs(tail, first.newest);
+  } else
+    for (const sum of edge.assets) {
+      tail.varint(sum.asset);
+      tail.varint(sum.transfers);
+      tail.varint(sum.unpriced);
+      tail.varint(sum.cents);
+      tail.time(sum.firstSeenMs);
+      tail.time(sum.lastSeenMs - sum.firstSeenMs);
+      tail.amount(sum.amount);
+      if (hasRefs) writeRefs(tail, sum.newest);
+    }
+  out.varint(tail.length);
+  out.copy(tail.bytes, 0, tail.length);
+}
+
+/** All edges of a chunk. */
+export function edgesIn(view: ChunkView): Edge[] {
   const edges: Edge[] = [];
-  while (at < bytes.length) {
-    const counterparty = varint();
-    const asset = varint();
-    const transfers = varint();
-    const unpriced = varint();
-    const cents = varint();
-    const firstSeenMs = varint();
-    const lastSeenMs = firstSeenMs + varint();
-    edges.push({
-      counterparty,
-      asset,
-      transfers,
-      unpriced,
-      cents,
-      firstSeenMs,
-      lastSeenMs,
-      amount: amount(),
+  for (let index = 0; index < view.count; index++) edges.push(view.edge(index));
+  return edges;
+}
+
+/** An edge on its way into a chunk: its columns, and where its tail stands. */
+interface Row {
+  readonly id: number;
+  readonly rank: number;
+  readonly unpriced: number;
+  /** Null: among the tails that were written anew. */
+  readonly source: Buffer | null;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A chunk to be stored, under the first id it is responsible for. */
+export interface PackedChunk {
+  readonly firstId: number;
+  readonly bytes: Buffer;
+}
+
+const ROW_COLUMN_BYTES = 12;
+const rowBytes = (row: Row): number => ROW_COLUMN_BYTES + row.end - row.start;
+
+/** Collects edges into chunks: tails of edges that did not change are copied as they are. */
+export class ChunkBuilder {
+  #rows: Row[] = [];
+  readonly #fresh = new ByteWriter();
+
+  clear(): void {
+    this.#rows = [];
+    this.#fresh.length = 0;
+  }
+
+  add(edge: Edge): void {
+    const totals = totalsOf(edge);
+    const start = this.#fresh.length;
+    writeTail(this.#fresh, edge, totals);
+    this.#rows.push({
+      id: edge.counterparty,
+      rank: valueRank(totals.cents, totals.unpriced),
+      unpriced: totals.unpriced,
+      source: null,
+      start,
+      end: this.#fresh.length,
     });
   }
-  return { edges, next };
+
+  /** Adds the edge at `index` of a view, which must be the next one, as it is. The view's bytes must stay until `pack`. */
+  copy(view: ChunkView, index: number): void {
+    const { tail } = view;
+    const start = tail.at;
+    const length = tail.varint();
+    const end = tail.at + length;
+    tail.varint();
+    const unpriced = tail.varint();
+    tail.at = end;
+    this.#rows.push({
+      id: view.ids[index] as number,
+      rank: view.ranks[index] as number,
+      unpriced,
+      source: tail.bytes,
+      start,
+      end,
+    });
+  }
+
+  /** All edges of an address as one chunk in the order of value, or null where they need more than a chunk has. */
+  packSingle(): PackedChunk | null {
+    const rows = this.#rows;
+    let bytes = CHUNK_HEADER_BYTES;
+    for (const row of rows) bytes += rowBytes(row);
+    if (bytes > LIMITS.edgeChunkBytesMax && rows.length > 1) return null;
+    rows.sort((a, b) => b.rank - a.rank || b.unpriced - a.unpriced || a.id - b.id);
+    return { firstId: 0, bytes: this.#pack(0, rows.length, bytes, false, 0) };
+  }
+
+  /**
+   * A run of edges of a hub, in the order of ids, as chunks. The first begins at `firstId`, the last leads to `next`. An edge that
+   * needs more than a chunk has (hundreds of assets) stands alone.
+   */
+  packHub(firstId: number, next: number): PackedChunk[] {
+    const rows = this.#rows.sort((a, b) => a.id - b.id);
+    let total = 0;
+    for (const row of rows) total += rowBytes(row);
+    const room = LIMITS.edgeChunkBytesMax - CHUNK_HEADER_BYTES;
+    // Full chunks where there are many, halves where one became two: the next edge finds room.
+    const fill = total > room && total <= 2 * room ? total / 2 : room;
+    const chunks: PackedChunk[] = [];
+    let start = 0;
+    let startId = firstId;
+    let bytes = CHUNK_HEADER_BYTES;
+    for (const [index, row] of rows.entries()) {
+      const more = rowBytes(row);
+      if (index > start && bytes + more > fill + CHUNK_HEADER_BYTES) {
+        chunks.push({ firstId: startId, bytes: this.#pack(start, index, bytes, true, row.id) });
+        start = index;
+        startId = row.id;
+        bytes = CHUNK_HEADER_BYTES;
+      }
+      bytes += more;
+    }
+    chunks.push({ firstId: startId, bytes: this.#pack(start, rows.length, bytes, true, next) });
+    return chunks;
+  }
+
+  #pack(from: number, to: number, byteLength: number, isHub: boolean, next: number): Buffer {
+    const count = to - from;
+    const memory = new ArrayBuffer(byteLength);
+    const chunk = Buffer.from(memory);
+    chunk[0] = isHub ? 1 : 0;
+    chunk.writeUInt32LE(count, COUNT_AT);
+    chunk.writeUInt32LE(next, NEXT_AT);
+    const ranks = new Float64Array(memory, CHUNK_HEADER_BYTES, count);
+    const ids = new Uint32Array(memory, CHUNK_HEADER_BYTES + count * 8, count);
+    let at = CHUNK_HEADER_BYTES + count * ROW_COLUMN_BYTES;
+    for (let index = 0; index < count; index++) {
+      const row = this.#rows[from + index] as Row;
+      ranks[index] = row.rank;
+      ids[index] = row.id;
+      chunk.set((row.source ?? this.#fresh.bytes).subarray(row.start, row.end), at);
+      at += row.end - row.start;
+    }
+    return chunk;
+  }
 }
 
 const cutChunk = (): AssayError =>
   new AssayError('STORE_CORRUPT', 'The transfer store holds neighbours that end in the middle of an edge.');
-
-/** Adds the second edge, of the same counterparty and asset, to the first. */
-export function addEdge(edge: Edge, more: Edge): void {
-  edge.transfers += more.transfers;
-  edge.unpriced += more.unpriced;
-  edge.amount += more.amount;
-  edge.cents += more.cents;
-  edge.firstSeenMs = Math.min(edge.firstSeenMs, more.firstSeenMs);
-  edge.lastSeenMs = Math.max(edge.lastSeenMs, more.lastSeenMs);
-}
-
-/** Merges two ordered runs into one. Edges of the same place are added up; the first run's objects are reused. */
-export function mergeEdges(kept: readonly Edge[], added: readonly Edge[]): Edge[] {
-  const merged: Edge[] = [];
-  let k = 0;
-  let a = 0;
-  while (k < kept.length || a < added.length) {
-    const left = kept[k];
-    const right = added[a];
-    const order = left === undefined ? 1 : right === undefined ? -1 : compareEdges(left, right);
-    if (left !== undefined && order <= 0) {
-      if (order === 0 && right !== undefined) {
-        addEdge(left, right);
-        a++;
-      }
-      merged.push(left);
-      k++;
-    } else if (right !== undefined) {
-      merged.push(right);
-      a++;
-    }
-  }
-  return merged;
-}

@@ -1,76 +1,182 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareEdges, decodeChunk, type Edge, encodeChunk, mergeEdges } from '../../src/graph/edges.ts';
+import { LIMITS } from '../../src/base/limits.ts';
+import {
+  addNewest,
+  byValue,
+  ChunkBuilder,
+  ChunkView,
+  type Edge,
+  edgesIn,
+  newestFirst,
+  type TransferRef,
+  totalsOf,
+  valueRank,
+} from '../../src/graph/edges.ts';
 
-const anyEdge: fc.Arbitrary<Edge> = fc
+const anyRefs = (transfers: number, lastSeenMs: number): fc.Arbitrary<TransferRef[]> =>
+  fc
+    .array(fc.record({ back: fc.nat(1e9), ordinal: fc.nat(2 ** 31) }), {
+      minLength: Math.min(transfers, LIMITS.recentTransfersPerEdge),
+      maxLength: Math.min(transfers, LIMITS.recentTransfersPerEdge),
+    })
+    .map((list) => {
+      const refs = list.map(({ back, ordinal }, index) => ({
+        timestampMs: index === 0 ? lastSeenMs : Math.max(0, lastSeenMs - back),
+        ordinal,
+      }));
+      return refs.sort(newestFirst);
+    });
+
+const anySum = fc
   .record({
-    counterparty: fc.integer({ min: 0, max: 0xffff_ffff }),
-    asset: fc.integer({ min: 1, max: 70_000 }),
-    transfers: fc.integer({ min: 1, max: 2 ** 40 }),
-    unpriced: fc.integer({ min: 0, max: 1000 }),
+    transfers: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 2 ** 50 })),
+    unpriced: fc.oneof(fc.constant(0), fc.nat(1000)),
     amount: fc.bigInt({ min: 0n, max: 1n << 300n }),
-    cents: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
-    firstSeenMs: fc.integer({ min: 0, max: 2 ** 42 }),
+    cents: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 1e15 })),
+    firstSeenMs: fc.oneof(
+      fc.nat(2_000_000).map((s) => s * 1000),
+      fc.integer({ min: 0, max: 2 ** 42 }),
+    ),
     span: fc.integer({ min: 0, max: 2 ** 40 }),
   })
-  .map(({ span, ...edge }) => ({ ...edge, lastSeenMs: edge.firstSeenMs + span }));
+  .map(({ span, ...sum }) => ({ ...sum, lastSeenMs: sum.firstSeenMs + span }));
 
-const ordered = (edges: readonly Edge[]): Edge[] => [...edges].sort(compareEdges);
-const place = (edge: Edge): string => `${edge.counterparty}:${edge.asset}`;
+const edgeOf = (counterparty: number, hasRefs: boolean): fc.Arbitrary<Edge> =>
+  fc.uniqueArray(fc.integer({ min: 1, max: 70_000 }), { minLength: 1, maxLength: 3 }).chain((assets) =>
+    fc
+      .tuple(
+        ...assets
+          .sort((a, b) => a - b)
+          .map((asset) =>
+            anySum.chain((sum) =>
+              (hasRefs ? anyRefs(sum.transfers, sum.lastSeenMs) : fc.constant<TransferRef[]>([])).map(
+                (newest) => ({
+                  asset,
+                  ...sum,
+                  newest,
+                }),
+              ),
+            ),
+          ),
+      )
+      .map((sums) => ({ counterparty, assets: sums })),
+  );
+
+const anyEdges = fc
+  .tuple(
+    fc.uniqueArray(fc.integer({ min: 1, max: 0x7fff_ffff }), { minLength: 1, maxLength: 25 }),
+    fc.boolean(),
+  )
+  .chain(([ids, hasRefs]) => fc.tuple(...ids.map((id) => edgeOf(id, hasRefs))));
+
+const builderOf = (edges: readonly Edge[]): ChunkBuilder => {
+  const builder = new ChunkBuilder();
+  for (const edge of edges) builder.add(edge);
+  return builder;
+};
 
 describe('packed neighbours', () => {
-  it('come back as they went in', () => {
+  it('come back as they went in, greatest value first', () => {
     fc.assert(
-      fc.property(fc.array(anyEdge, { maxLength: 20 }), fc.option(anyEdge, { nil: null }), (edges, end) => {
-        const next = end && { counterparty: end.counterparty, asset: end.asset };
-        expect(decodeChunk(encodeChunk(edges, next))).toEqual({ edges, next });
+      fc.property(anyEdges, (edges) => {
+        const packed = builderOf(edges).packSingle();
+        if (!packed) return;
+        const found = edgesIn(new ChunkView().open(packed.bytes));
+        expect(found).toEqual([...edges].sort((a, b) => byValue(totalsOf(a), totalsOf(b))));
+        const view = new ChunkView().open(packed.bytes);
+        expect(found.map((_, index) => view.totals(index))).toEqual(found.map(totalsOf));
       }),
     );
   });
 
-  it('take about 25 bytes for a single transfer', () => {
-    const edge: Edge = {
-      counterparty: 12_000_000,
-      asset: 3,
-      transfers: 1,
-      unpriced: 1,
-      amount: 1_500_000_000_000_000_000n,
-      cents: 0,
-      firstSeenMs: 1_683_029_999_000,
-      lastSeenMs: 1_683_029_999_000,
-    };
-    expect(encodeChunk([edge], null).length - encodeChunk([], null).length).toBeLessThanOrEqual(26);
+  it('are cut into chunks of a hub in the order of ids, each naming the next', () => {
+    fc.assert(
+      fc.property(anyEdges, fc.nat(0x7fff_ffff), (edges, next) => {
+        const many = edges.flatMap((edge, index) =>
+          Array.from({ length: 40 }, (_, copy) => ({ ...edge, counterparty: 1 + copy * 100 + index })),
+        );
+        const chunks = builderOf(many).packHub(7, next);
+        const found = chunks.flatMap(({ bytes }) => edgesIn(new ChunkView().open(bytes)));
+        expect(found).toEqual(many.sort((a, b) => a.counterparty - b.counterparty));
+        expect(chunks[0]?.firstId).toBe(7);
+        for (const [index, { bytes }] of chunks.entries()) {
+          expect(bytes.length).toBeLessThanOrEqual(LIMITS.edgeChunkBytesMax);
+          const view = new ChunkView().open(bytes);
+          expect(view.isHub).toBe(true);
+          expect(view.next).toBe(chunks[index + 1]?.firstId ?? next);
+          expect(view.ids.every((id) => index === 0 || id >= (chunks[index]?.firstId ?? 0))).toBe(true);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('are copied from chunk to chunk without being read', () => {
+    fc.assert(
+      fc.property(anyEdges, (edges) => {
+        const packed = builderOf(edges).packSingle();
+        if (!packed) return;
+        const view = new ChunkView().open(packed.bytes);
+        const builder = new ChunkBuilder();
+        for (let index = 0; index < view.count; index++) builder.copy(view, index);
+        expect(builder.packSingle()?.bytes.equals(packed.bytes)).toBe(true);
+      }),
+    );
+  });
+
+  it('take about 35 bytes for a single transfer', () => {
+    const edge = (counterparty: number): Edge => ({
+      counterparty,
+      assets: [
+        {
+          asset: 3,
+          transfers: 1,
+          unpriced: 1,
+          amount: 1_500_000_000_000_000_000n,
+          cents: 0,
+          firstSeenMs: 1_683_029_999_000,
+          lastSeenMs: 1_683_029_999_000,
+          newest: [{ timestampMs: 1_683_029_999_000, ordinal: 20_000_000 }],
+        },
+      ],
+    });
+    const one = builderOf([edge(1)]).packSingle()?.bytes.length ?? 0;
+    const two = builderOf([edge(1), edge(2)]).packSingle()?.bytes.length ?? 0;
+    expect(two - one).toBeLessThanOrEqual(38);
   });
 
   it('are refused where the bytes end inside an edge', () => {
     fc.assert(
-      fc.property(anyEdge, fc.nat(), (edge, at) => {
-        const bytes = encodeChunk([edge], null);
-        const cut = 10 + (at % (bytes.length - 10));
-        expect(() => decodeChunk(bytes.subarray(0, cut))).toThrow('middle of an edge');
+      fc.property(edgeOf(5, true), fc.nat(), (edge, at) => {
+        const bytes = builderOf([edge]).packSingle()?.bytes as Buffer;
+        const cut = 1 + (at % (bytes.length - 1));
+        const read = (): Edge[] => edgesIn(new ChunkView().open(bytes.subarray(0, cut)));
+        expect(read).toThrow('in the middle of');
       }),
     );
   });
 
-  it('merge into one ordered run whose sums are those of both', () => {
-    const run = fc
-      .uniqueArray(
-        anyEdge.map((edge) => ({ ...edge, counterparty: edge.counterparty % 5, asset: edge.asset % 3 })),
-        {
-          selector: place,
-          maxLength: 15,
-        },
-      )
-      .map(ordered);
+  it('rank as their order says, cents aside that are equal', () => {
+    const any = fc.record({ cents: fc.oneof(fc.constant(0), fc.nat()), unpriced: fc.nat(2 ** 30) });
     fc.assert(
-      fc.property(run, run, (left, right) => {
-        const amounts = (edges: readonly Edge[]): bigint =>
-          edges.reduce((sum, edge) => sum + edge.amount, 0n);
-        const expected = amounts(left) + amounts(right);
-        const merged = mergeEdges(structuredClone(left), structuredClone(right));
-        expect(merged).toEqual(ordered(merged));
-        expect(new Set(merged.map(place)).size).toBe(merged.length);
-        expect(amounts(merged)).toBe(expected);
+      fc.property(any, any, (a, b) => {
+        if (a.cents === b.cents && a.cents > 0) return;
+        const order = b.cents - a.cents || b.unpriced - a.unpriced;
+        expect(Math.sign(valueRank(b.cents, b.unpriced) - valueRank(a.cents, a.unpriced))).toBe(
+          Math.sign(order),
+        );
+      }),
+    );
+  });
+
+  it('keep the newest transfers, whatever order they come in', () => {
+    const anyRef = fc.record({ timestampMs: fc.nat(5), ordinal: fc.nat() });
+    fc.assert(
+      fc.property(fc.uniqueArray(anyRef, { selector: (ref) => ref.ordinal }), (refs) => {
+        const newest: TransferRef[] = [];
+        for (const ref of refs) addNewest(newest, ref, 4);
+        expect(newest).toEqual([...refs].sort(newestFirst).slice(0, 4));
       }),
     );
   });

@@ -1,0 +1,219 @@
+/**
+ * Reading of addresses and their edges: what is merged, and the delta over it. Everything that answers from the store or walks it
+ * reads through here.
+ */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { byValue, ChunkView, type Edge, type EdgeTotals, totalsOf } from '../edges.ts';
+import type { NeighbourColumns } from '../graph.ts';
+import { type ChainStore, chunkKey } from './chain-store.ts';
+import { type DeltaEntry, readEntries } from './delta.ts';
+import { addToEdge, addToNode } from './merge.ts';
+import { counterpartiesIn, createNode, type NodeRecord, unpackNode } from './node-record.ts';
+
+/** The sums of an address, its delta counted; null where no transfer of it is stored. Counterparties are those merged. */
+export function readNode(store: ChainStore, node: number): NodeRecord | null {
+  const stored = store.nodes.getBinaryFast(node);
+  const record = stored ? unpackNode(stored) : null;
+  const delta = store.deltas.getBinaryFast(node);
+  if (!delta) return record;
+  const joined = record ?? createNode();
+  for (const entry of readEntries(delta)) addToNode(joined, node, entry);
+  return joined;
+}
+
+/** The neighbours of one address in one direction. One is made a chain and thread, and opened for address after address. */
+export class Adjacency {
+  readonly #store: ChainStore;
+  readonly #view = new ChunkView();
+  readonly #key = Buffer.alloc(9);
+  #node = 0;
+  #direction = 0;
+  /** Edges that the delta changes, whole, by counterparty; they stand in place of the merged ones. */
+  #changed: Map<number, Edge> | null = null;
+  /** Of those, how many are merged too. */
+  #changedMerged = 0;
+
+  constructor(store: ChainStore) {
+    this.#store = store;
+  }
+
+  open(node: number, direction: number): this {
+    this.#node = node;
+    this.#direction = direction;
+    this.#changed = null;
+    this.#changedMerged = 0;
+    const delta = this.#store.deltas.getBinaryFast(node);
+    if (delta) this.#openDelta(readEntries(delta));
+    return this;
+  }
+
+  /** Distinct counterparties. */
+  degree(): number {
+    const record = this.#store.nodes.getBinaryFast(this.#node);
+    const merged = record ? counterpartiesIn(record, this.#direction) : 0;
+    return merged + (this.#changed ? this.#changed.size - this.#changedMerged : 0);
+  }
+
+  /** Writes the first `limit` neighbours by value. */
+  neighbours(limit: number, into: NeighbourColumns): number {
+    if (limit <= 0) return 0;
+    const view = this.#openFirst();
+    if (view && !view.isHub && !this.#changed) {
+      const count = Math.min(limit, view.count);
+      for (let index = 0; index < count; index++) writeColumns(into, index, view.totals(index));
+      return count;
+    }
+    const best = this.best(limit);
+    for (const [index, totals] of best.entries()) writeColumns(into, index, totals);
+    return best.length;
+  }
+
+  /** The first `limit` neighbours by value. Holds at most twice as many: a hub has millions. */
+  best(limit: number): EdgeTotals[] {
+    if (limit <= 0) return [];
+    const best: EdgeTotals[] = [];
+    const changed = this.#changed;
+    if (changed) for (const edge of changed.values()) best.push(totalsOf(edge));
+    if (best.length > limit) prune(best, limit);
+    // What cannot be among the best is not read further than its rank.
+    let threshold = Number.NEGATIVE_INFINITY;
+    for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
+      const { ranks, count } = view;
+      let hasCandidate = threshold === Number.NEGATIVE_INFINITY;
+      for (let index = 0; index < count && !hasCandidate; index++) {
+        const rank = ranks[index] as number;
+        // Below zero, equal ranks are equal in price too, and the smaller ids came first.
+        hasCandidate = rank > threshold || (rank === threshold && rank > 0);
+      }
+      if (!hasCandidate) continue;
+      for (let index = 0; index < count; index++) {
+        if ((ranks[index] as number) < threshold) {
+          view.skipTails(1);
+          continue;
+        }
+        const totals = view.totals(index);
+        if (changed?.has(totals.counterparty)) continue;
+        best.push(totals);
+      }
+      if (best.length < limit * 2) continue;
+      const last = prune(best, limit);
+      threshold = last.cents > 0 ? last.cents : -1 / (1 + last.unpriced);
+    }
+    best.sort(byValue);
+    return best.length > limit ? best.slice(0, limit) : best;
+  }
+
+  /** The edge to one counterparty, whole; null where nothing moved. */
+  edge(counterparty: number): Edge | null {
+    return this.#changed?.get(counterparty) ?? this.#mergedEdge(counterparty);
+  }
+
+  /** Whole edges of the given counterparties, by id. */
+  edges(wanted: ReadonlySet<number>): Map<number, Edge> {
+    const found = new Map<number, Edge>();
+    for (const id of wanted) {
+      const edge = this.#changed?.get(id);
+      if (edge) found.set(id, edge);
+    }
+    for (let view = this.#openFirst(); view && found.size < wanted.size; view = this.#openNext(view)) {
+      let skipped = 0;
+      for (let index = 0; index < view.count; index++) {
+        const id = view.ids[index] as number;
+        if (!wanted.has(id) || found.has(id)) {
+          skipped++;
+          continue;
+        }
+        view.skipTails(skipped);
+        skipped = 0;
+        found.set(id, view.edge(index));
+      }
+    }
+    return found;
+  }
+
+  #openDelta(entries: readonly DeltaEntry[]): void {
+    const changed = new Map<number, Edge>();
+    for (const entry of entries) {
+      const { counterparty } = entry;
+      if (entry.direction !== this.#direction || counterparty === 0 || counterparty === this.#node) continue;
+      let edge = changed.get(counterparty);
+      if (!edge) {
+        const merged = this.#mergedEdge(counterparty);
+        if (merged) this.#changedMerged++;
+        edge = merged ?? { counterparty, assets: [] };
+        changed.set(counterparty, edge);
+      }
+      addToEdge(edge, entry);
+    }
+    if (changed.size > 0) this.#changed = changed;
+  }
+
+  #mergedEdge(counterparty: number): Edge | null {
+    const first = this.#openFirst();
+    if (!first) return null;
+    let view: ChunkView = first;
+    if (first.isHub && first.next !== 0 && counterparty >= first.next) view = this.#openHub(counterparty);
+    const index = view.indexOf(counterparty);
+    if (index < 0) return null;
+    view.skipTails(index);
+    return view.edge(index);
+  }
+
+  #openFirst(): ChunkView | null {
+    return this.#openChunk(0);
+  }
+
+  /** The next chunk of a hub; null behind the last. */
+  #openNext(view: ChunkView): ChunkView | null {
+    if (!view.isHub || view.next === 0) return null;
+    const next = this.#openChunk(view.next);
+    if (next) return next;
+    throw this.#lost();
+  }
+
+  #openChunk(firstId: number): ChunkView | null {
+    const key = this.#key;
+    key.writeUInt32BE(this.#node, 0);
+    key[4] = this.#direction;
+    key.writeUInt32BE(firstId, 5);
+    const bytes = this.#store.edges.getBinaryFast(key);
+    return bytes ? this.#view.open(bytes) : null;
+  }
+
+  #openHub(id: number): ChunkView {
+    const start = chunkKey(this.#node, this.#direction, id);
+    for (const { key, value } of this.#store.edges.getRange({ start, reverse: true, limit: 1 })) {
+      const found = Buffer.from(key);
+      if (found.readUInt32BE(0) === this.#node && found[4] === this.#direction) return this.#view.open(value);
+    }
+    throw this.#lost();
+  }
+
+  #lost(): AssayError {
+    return new AssayError(
+      'STORE_CORRUPT',
+      `The transfer store of ${this.#store.chain} lost neighbours of address ${this.#node}.`,
+    );
+  }
+}
+
+/** Leaves the best `limit`, in order; returns the last. */
+function prune(best: EdgeTotals[], limit: number): EdgeTotals {
+  best.sort(byValue);
+  best.length = limit;
+  return best[limit - 1] as EdgeTotals;
+}
+
+function writeColumns(into: NeighbourColumns, index: number, totals: EdgeTotals): void {
+  into.ids[index] = totals.counterparty;
+  into.valueUsd[index] = totals.cents / 100;
+  into.transfers[index] = totals.transfers;
+  into.unpriced[index] = totals.unpriced;
+  into.firstSeenMs[index] = totals.firstSeenMs;
+  into.lastSeenMs[index] = totals.lastSeenMs;
+}
+
+/** Caps what is asked for. */
+export const cappedCounterparties = (limit: number): number =>
+  Math.min(Math.max(0, limit), LIMITS.counterpartiesMax);

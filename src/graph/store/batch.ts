@@ -1,0 +1,271 @@
+/**
+ * Live writing: transfers are checked against the transactions that are known, logged, and appended to the deltas of both their
+ * addresses, in one transaction. A delta that grew long is merged. A block is taken back out of the deltas.
+ */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { maxKeyBytes, parseAddress, writeAddressKeyFromText } from '../../chains/address/parse.ts';
+import type { Transfer } from '../../chains/transfer.ts';
+import { ByteWriter } from './bytes.ts';
+import {
+  type ChainStore,
+  type Coverage,
+  joinCoverage,
+  NO_COVERAGE,
+  NODE_ID_MAX,
+  packId,
+  readState,
+  type State,
+} from './chain-store.ts';
+import { packEntries, readEntries, writeEntry } from './delta.ts';
+import { Fingerprinter, packTransaction, positionMark, transactionKey } from './fingerprint.ts';
+import { LogWriter, packTransfer, readTransfer } from './log.ts';
+import { mergeNode } from './merge.ts';
+import { counterpartiesIn } from './node-record.ts';
+import { type KnownPosition, packPositions, readPositions } from './transactions.ts';
+
+const IN = 0;
+const OUT = 1;
+
+/** A transaction that a batch touches. */
+interface OpenTransaction {
+  readonly packed: Buffer;
+  readonly key: Buffer;
+  readonly positions: KnownPosition[];
+  isChanged: boolean;
+}
+
+/** Dense ids of addresses that were written lately; shared by the batches of a store, emptied where one of them fails. */
+export class IdCache {
+  readonly ids = new Map<string, number>();
+
+  set(text: string, id: number): void {
+    if (this.ids.size >= LIMITS.transferIdsCached) this.ids.clear();
+    this.ids.set(text, id);
+  }
+
+  clear(): void {
+    this.ids.clear();
+  }
+}
+
+/** Everything one batch changes, collected in memory, then written in the order of the keys. */
+export class Batch {
+  readonly #store: ChainStore;
+  readonly #cache: IdCache;
+  readonly #fingerprint: Fingerprinter;
+  readonly #pendingBlock: number | null;
+  readonly #key = Buffer.alloc(maxKeyBytes);
+  readonly #log: LogWriter;
+  readonly #assetIds = new Map<string, number>();
+  readonly #transactions = new Map<string, OpenTransaction>();
+  /** What each address's delta gets. */
+  readonly #deltas = new Map<number, ByteWriter>();
+  readonly #state: { -readonly [K in keyof State]: State[K] };
+  readonly firstOrdinal: number;
+  coverage: Coverage = NO_COVERAGE;
+  stored = 0;
+  duplicates = 0;
+
+  /** `pendingBlock`: the height of a block that can be taken back, or null. */
+  constructor(store: ChainStore, cache: IdCache, pendingBlock: number | null) {
+    this.#store = store;
+    this.#cache = cache;
+    this.#fingerprint = new Fingerprinter(store.salt);
+    this.#pendingBlock = pendingBlock;
+    this.#log = new LogWriter(store);
+    this.#state = { ...readState(store) };
+    this.firstOrdinal = this.#state.nextOrdinal;
+  }
+
+  add(transfer: Transfer): void {
+    const transaction = this.#transaction(transfer.txHash);
+    const mark = positionMark(transfer.position, this.#fingerprint);
+    if (transaction.positions.some((known) => known.mark === mark)) {
+      this.duplicates++;
+      return;
+    }
+    const from = transfer.from === null ? 0 : this.#addressId(transfer.from);
+    const to = transfer.to === null ? 0 : this.#addressId(transfer.to);
+    const asset = this.#assetId(transfer);
+    const { amount, timestampMs, blockNumber } = transfer;
+    const cents = transfer.valueUsd === null ? null : Math.round(transfer.valueUsd * 100);
+    const ordinal = this.#state.nextOrdinal++;
+    const isParty = (node: number): boolean =>
+      transaction.positions.some((known) => known.from === node || known.to === node);
+    const append = (node: number, direction: number, counterparty: number): void =>
+      writeEntry(this.#delta(node), {
+        direction,
+        counterparty,
+        asset,
+        amount,
+        cents,
+        timestampMs,
+        ordinal,
+        isNewTransaction: !isParty(node),
+        pendingBlock: this.#pendingBlock,
+      });
+    if (from !== 0) append(from, OUT, to);
+    if (to !== 0 && to !== from) append(to, IN, from);
+    const { packed } = transaction;
+    const { position } = transfer;
+    const record = {
+      position,
+      blockNumber,
+      timestampMs,
+      from,
+      to,
+      asset,
+      amount,
+      cents,
+      transaction: packed,
+    };
+    this.#log.add(ordinal, packTransfer(record));
+    transaction.positions.push({ mark, from, to });
+    transaction.isChanged = true;
+    this.stored++;
+    this.coverage = joinCoverage(this.coverage, {
+      firstBlock: blockNumber,
+      lastBlock: blockNumber,
+      newestMs: timestampMs,
+    });
+  }
+
+  /** Writes what was collected; returns the state, which the caller writes. Runs inside the write transaction. */
+  write(): State {
+    const { transactions } = this.#store;
+    this.#log.flush();
+    const changed = [...this.#transactions.values()].filter((one) => one.isChanged);
+    // In the order of the keys: neighbouring pages are written once.
+    changed.sort((a, b) => Buffer.compare(a.key, b.key));
+    for (const { key, positions } of changed) transactions.putSync(key, packPositions(positions));
+    const nodes = [...this.#deltas.keys()].sort((a, b) => a - b);
+    for (const node of nodes) {
+      const more = this.#deltas.get(node) as ByteWriter;
+      appendDelta(this.#store, node, more, this.#state.settledHeight);
+    }
+    this.#state.transfers += this.stored;
+    return this.#state;
+  }
+
+  #transaction(txHash: string): OpenTransaction {
+    let found = this.#transactions.get(txHash);
+    if (!found) {
+      const packed = packTransaction(txHash);
+      const key = transactionKey(packed, this.#fingerprint);
+      const positions = readPositions(this.#store.transactions.getBinaryFast(key));
+      found = { packed, key, positions, isChanged: false };
+      this.#transactions.set(txHash, found);
+    }
+    return found;
+  }
+
+  #delta(node: number): ByteWriter {
+    let delta = this.#deltas.get(node);
+    if (!delta) {
+      delta = new ByteWriter(64);
+      this.#deltas.set(node, delta);
+    }
+    return delta;
+  }
+
+  #addressId(text: string): number {
+    const known = this.#cache.ids.get(text);
+    if (known !== undefined) return known;
+    const { ids, keys, chain } = this.#store;
+    const length = writeAddressKeyFromText(chain, text, this.#key, 0);
+    // Parsed again only to say what is wrong with it.
+    if (length < 0) parseAddress(chain, text);
+    const key = Buffer.from(this.#key.subarray(0, length));
+    let id = ids.getBinaryFast(key)?.readUInt32BE(0);
+    if (id === undefined) {
+      id = this.#state.nextAddress++;
+      if (id > NODE_ID_MAX)
+        throw new AssayError('INTERNAL', `The transfer store of ${chain} has no address id left.`);
+      ids.putSync(key, packId(id));
+      keys.putSync(id, key);
+    }
+    this.#cache.set(text, id);
+    return id;
+  }
+
+  #assetId({ asset, decimals }: Transfer): number {
+    const known = this.#assetIds.get(asset);
+    if (known !== undefined) return known;
+    const found = assetId(this.#store, asset, decimals, this.#state.nextAsset);
+    if (found === this.#state.nextAsset) this.#state.nextAsset++;
+    this.#assetIds.set(asset, found);
+    return found;
+  }
+}
+
+/** The id of an asset: the stored one, or `next` where the asset is new. */
+export function assetId(store: ChainStore, asset: string, decimals: number | null, next: number): number {
+  const { assetIds, assets } = store;
+  const id = assetIds.get(asset);
+  if (id === undefined) {
+    assetIds.putSync(asset, next);
+    assets.putSync(next, { asset, decimals });
+    return next;
+  }
+  if (decimals !== null && assets.get(id)?.decimals === null) assets.putSync(id, { asset, decimals });
+  return id;
+}
+
+/** Appends to the delta of an address; merges what is final of it where it grew long. */
+function appendDelta(store: ChainStore, node: number, more: ByteWriter, settledHeight: number): void {
+  const stored = store.deltas.getBinaryFast(node);
+  const before = stored?.length ?? 0;
+  const length = before + more.length;
+  const bytes = Buffer.allocUnsafe(length);
+  // The memory behind a fast get is longer than its length says.
+  if (stored) bytes.set(stored.subarray(0, before));
+  more.bytes.copy(bytes, before, 0, more.length);
+  if (length <= LIMITS.deltaBytesMax || (length <= LIMITS.hubDeltaBytesMax && isHub(store, node))) {
+    store.deltas.putSync(node, bytes);
+    return;
+  }
+  const entries = readEntries(bytes);
+  const isFinal = (block: number | null): boolean => block === null || block <= settledHeight;
+  const final = entries.filter((entry) => isFinal(entry.pendingBlock));
+  if (final.length > 0) mergeNode(store, node, final);
+  const rest = final.length === 0 ? entries : entries.filter((entry) => !isFinal(entry.pendingBlock));
+  if (rest.length > 0) store.deltas.putSync(node, packEntries(rest));
+  else if (stored) store.deltas.removeSync(node);
+}
+
+function isHub(store: ChainStore, node: number): boolean {
+  const record = store.nodes.getBinaryFast(node);
+  if (!record) return false;
+  return counterpartiesIn(record, IN) + counterpartiesIn(record, OUT) > LIMITS.hubDeltaFromCounterparties;
+}
+
+/** Takes the transfers `first` to `first + count - 1` out of everything but the log, which keeps their numbers. */
+export function takeBack(store: ChainStore, first: number, count: number): void {
+  const fingerprint = new Fingerprinter(store.salt);
+  const nodes = new Set<number>();
+  const marks = new Map<string, { key: Buffer; marks: Set<number> }>();
+  for (let ordinal = first; ordinal < first + count; ordinal++) {
+    const { transaction, position, from, to } = readTransfer(store, ordinal);
+    if (from !== 0) nodes.add(from);
+    if (to !== 0) nodes.add(to);
+    const key = transactionKey(transaction, fingerprint);
+    const name = key.toString('latin1');
+    const entry = marks.get(name) ?? { key, marks: new Set() };
+    entry.marks.add(positionMark(position, fingerprint));
+    marks.set(name, entry);
+  }
+  for (const { key, marks: gone } of marks.values()) {
+    const left = readPositions(store.transactions.getBinary(key)).filter(({ mark }) => !gone.has(mark));
+    if (left.length > 0) store.transactions.putSync(key, packPositions(left));
+    else store.transactions.removeSync(key);
+  }
+  for (const node of nodes) {
+    const stored = store.deltas.getBinary(node);
+    const left = (stored ? readEntries(stored) : []).filter(
+      ({ ordinal }) => ordinal < first || ordinal >= first + count,
+    );
+    if (left.length > 0) store.deltas.putSync(node, packEntries(left));
+    else store.deltas.removeSync(node);
+  }
+}

@@ -1,0 +1,159 @@
+/** Packed integers, times and amounts: what every record of the transfer store is written with and read by. */
+import { AssayError } from '../../base/errors.ts';
+
+/** Writes into memory of its own, which grows. */
+export class ByteWriter {
+  bytes: Buffer;
+  length = 0;
+
+  constructor(capacity = 64 * 1024) {
+    this.bytes = Buffer.allocUnsafe(capacity);
+  }
+
+  /** Makes room for `more` bytes behind what is written. */
+  reserve(more: number): void {
+    if (this.length + more <= this.bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(this.bytes.length * 2, this.length + more));
+    this.bytes.copy(grown, 0, 0, this.length);
+    this.bytes = grown;
+  }
+
+  byte(value: number): void {
+    this.reserve(1);
+    this.bytes[this.length++] = value;
+  }
+
+  /** A whole number from 0 to 2^53 - 1, 7 bits a byte. */
+  varint(value: number): void {
+    this.reserve(8);
+    const { bytes } = this;
+    let at = this.length;
+    let rest = value;
+    while (rest >= 0x10000000) {
+      bytes[at++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    while (rest >= 0x80) {
+      bytes[at++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    bytes[at++] = rest;
+    this.length = at;
+  }
+
+  /** Milliseconds, a time or a span. Blocks have whole seconds nearly always. */
+  time(ms: number): void {
+    this.varint(ms % 1000 === 0 ? (ms / 1000) * 2 : ms * 2 + 1);
+  }
+
+  /** A difference, either way. */
+  signed(value: number): void {
+    this.varint(value < 0 ? -value * 2 - 1 : value * 2);
+  }
+
+  /** A length byte, then the bytes of the amount, greatest first. */
+  amount(amount: bigint): void {
+    const hex = amount === 0n ? '' : amount.toString(16);
+    const length = (hex.length + 1) >> 1;
+    if (length > 255)
+      throw new AssayError('INTERNAL', 'The sum of the amounts of an edge needs more than 255 bytes.');
+    this.reserve(length + 1);
+    this.bytes[this.length] = length;
+    if (length > 0) this.bytes.write(hex.length % 2 === 0 ? hex : `0${hex}`, this.length + 1, length, 'hex');
+    this.length += length + 1;
+  }
+
+  copy(from: Uint8Array, start: number, end: number): void {
+    this.reserve(end - start);
+    this.bytes.set(from.subarray(start, end), this.length);
+    this.length += end - start;
+  }
+
+  /** What was written, as a copy of its own. */
+  take(): Buffer {
+    return Buffer.from(this.bytes.subarray(0, this.length));
+  }
+}
+
+/** Reads where ByteWriter wrote. Throws STORE_CORRUPT where the bytes end inside a value. */
+export class ByteReader {
+  bytes: Buffer = Buffer.alloc(0);
+  at = 0;
+  end = 0;
+
+  open(bytes: Buffer, at = 0, end = bytes.length): this {
+    this.bytes = bytes;
+    this.at = at;
+    this.end = end;
+    return this;
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.end;
+  }
+
+  byte(): number {
+    if (this.at >= this.end) throw cut();
+    return this.bytes[this.at++] as number;
+  }
+
+  varint(): number {
+    const { bytes, end } = this;
+    let at = this.at;
+    let value = 0;
+    // Four bytes fit the 32-bit arithmetic that is fast.
+    for (let shift = 0; shift < 28; shift += 7) {
+      if (at >= end) throw cut();
+      const byte = bytes[at++] as number;
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        this.at = at;
+        return value;
+      }
+    }
+    for (let factor = 2 ** 28; ; factor *= 0x80) {
+      if (at >= end) throw cut();
+      const byte = bytes[at++] as number;
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) {
+        this.at = at;
+        return value;
+      }
+    }
+  }
+
+  time(): number {
+    const code = this.varint();
+    return code % 2 === 0 ? (code / 2) * 1000 : (code - 1) / 2;
+  }
+
+  signed(): number {
+    const code = this.varint();
+    return code % 2 === 0 ? code / 2 : -(code + 1) / 2;
+  }
+
+  amount(): bigint {
+    const length = this.byte();
+    const start = this.at;
+    this.skip(length);
+    if (length === 0) return 0n;
+    if (length <= 6) return BigInt(this.bytes.readUIntBE(start, length));
+    if (length > 8) return BigInt(`0x${this.bytes.toString('hex', start, start + length)}`);
+    const high = this.bytes.readUIntBE(start, length - 4);
+    return (BigInt(high) << 32n) | BigInt(this.bytes.readUInt32BE(start + length - 4));
+  }
+
+  skip(count: number): void {
+    if (this.at + count > this.end) throw cut();
+    this.at += count;
+  }
+
+  text(length: number): string {
+    const start = this.at;
+    this.skip(length);
+    return this.bytes.toString('utf8', start, start + length);
+  }
+}
+
+const cut = (): AssayError =>
+  new AssayError('STORE_CORRUPT', 'The transfer store holds a record that ends in the middle of a value.');

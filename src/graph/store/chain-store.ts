@@ -1,0 +1,185 @@
+/**
+ * One chain's environment: its databases, their keys, and the counters that every batch writes with it. What the databases hold
+ * and why stands in docs/decisions/transfer-store.md.
+ */
+import { AssayError } from '../../base/errors.ts';
+import { type Database, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
+import { systemRandom } from '../../base/random.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import type { Direction } from '../flow.ts';
+
+/** Changes when bytes of any database below mean something else. Never reused; 1 had chunks in the order of ids alone. */
+const FORMAT = { name: 'assay-transfers', version: 2 } as const;
+
+/** Greatest dense id: an id and a direction share 32 bits. */
+export const NODE_ID_MAX = 0x7fff_ffff;
+
+export const DIRECTION_CODE: Readonly<Record<Direction, 0 | 1>> = { in: 0, out: 1 };
+
+/** What a set of transfers covers. */
+export interface Coverage {
+  readonly firstBlock: number | null;
+  readonly lastBlock: number | null;
+  readonly newestMs: number | null;
+}
+
+export const NO_COVERAGE: Coverage = { firstBlock: null, lastBlock: null, newestMs: null };
+
+const pick = (a: number | null, b: number | null, choose: (a: number, b: number) => number): number | null =>
+  a === null ? b : b === null ? a : choose(a, b);
+
+export const joinCoverage = (a: Coverage, b: Coverage): Coverage => ({
+  firstBlock: pick(a.firstBlock, b.firstBlock, Math.min),
+  lastBlock: pick(a.lastBlock, b.lastBlock, Math.max),
+  newestMs: pick(a.newestMs, b.newestMs, Math.max),
+});
+
+/** Counters of a chain; written in the transaction of the batch that changed them. */
+export interface State {
+  readonly nextAddress: number;
+  readonly nextAsset: number;
+  /** Number of the next transfer in the log. */
+  readonly nextOrdinal: number;
+  readonly transfers: number;
+  /** Of everything but the blocks that can still be taken back. */
+  readonly settled: Coverage;
+  /** Blocks up to this height are final: their transfers may be merged. -1 before the first. */
+  readonly settledHeight: number;
+}
+
+const FIRST_STATE: State = {
+  nextAddress: 1,
+  nextAsset: 1,
+  nextOrdinal: 0,
+  transfers: 0,
+  settled: NO_COVERAGE,
+  settledHeight: -1,
+};
+
+export interface AssetRecord {
+  readonly asset: string;
+  readonly decimals: number | null;
+}
+
+/** A block that can be taken back. */
+export interface BlockRecord {
+  readonly hash: string;
+  readonly parentHash: string | null;
+  readonly timestampMs: number;
+  /** Its transfers in the log: those that the block brought. */
+  readonly firstOrdinal: number;
+  readonly count: number;
+  readonly coverage: Coverage;
+}
+
+export interface ChainStore {
+  readonly chain: ChainId;
+  readonly path: string;
+  readonly root: RootDatabase;
+  readonly meta: Database<unknown, string>;
+  /** Address key → dense id. */
+  readonly ids: Database<Buffer, Uint8Array>;
+  /** Dense id → address key. */
+  readonly keys: Database<Buffer, number>;
+  /** Asset text → asset id. */
+  readonly assetIds: Database<number, string>;
+  readonly assets: Database<AssetRecord, number>;
+  /** Dense id → sums of the address (node-record.ts). */
+  readonly nodes: Database<Buffer, number>;
+  /** (address, direction, first id) → chunk of edges (edges.ts). */
+  readonly edges: Database<Buffer, Uint8Array>;
+  /** Dense id → transfers that are not merged into nodes and edges yet (delta.ts). */
+  readonly deltas: Database<Buffer, number>;
+  /** Fingerprint of a transaction → its positions and their parties (transactions.ts). */
+  readonly transactions: Database<Buffer, Uint8Array>;
+  /** Number of a chunk → transfers in the order of arrival (log.ts). */
+  readonly log: Database<Buffer, number>;
+  /** Height → block that can be taken back. */
+  readonly blocks: Database<BlockRecord, number>;
+  /** Secret of the fingerprints of transactions: nobody can make two that collide. */
+  readonly salt: Uint8Array;
+}
+
+/**
+ * Opens the environment of a chain at `path`. Throws STORE_VERSION for a format that this program does not know, and leaves the
+ * file as it is.
+ */
+export function openChainStore(path: string, chain: ChainId, readOnly: boolean): ChainStore {
+  const root = openEnvironment(path, { maxDbs: 16, readOnly, noSubdir: true });
+  const db = <V, K extends number | string | Uint8Array>(
+    name: string,
+    encoding: 'binary' | 'msgpack',
+    keyEncoding: 'binary' | 'ordered-binary' | 'uint32',
+  ): Database<V, K> => root.openDB<V, K>({ name, encoding, keyEncoding });
+  const meta = db<unknown, string>('meta', 'msgpack', 'ordered-binary');
+  const format = meta.get('format') as { name?: unknown; version?: unknown } | undefined;
+  if (format === undefined && !readOnly && meta.getCount() === 0)
+    root.transactionSync(() => {
+      meta.putSync('salt', systemRandom.bytes(8));
+      meta.putSync('format', { ...FORMAT, chain });
+    });
+  else if (format?.name !== FORMAT.name || format.version !== FORMAT.version) {
+    void root.close();
+    throw new AssayError(
+      'STORE_VERSION',
+      `The transfer store ${path} has the format ${JSON.stringify(format ?? null)}, and this program knows ` +
+        `${FORMAT.name} version ${FORMAT.version}. It is left as it is; move it away and ingest its files again.`,
+    );
+  }
+  return {
+    chain,
+    path,
+    root,
+    meta,
+    ids: db('ids', 'binary', 'binary'),
+    keys: db('keys', 'binary', 'uint32'),
+    assetIds: db('asset-ids', 'msgpack', 'ordered-binary'),
+    assets: db('assets', 'msgpack', 'uint32'),
+    nodes: db('nodes', 'binary', 'uint32'),
+    edges: db('edges', 'binary', 'binary'),
+    deltas: db('deltas', 'binary', 'uint32'),
+    transactions: db('transactions', 'binary', 'binary'),
+    log: db('log', 'binary', 'uint32'),
+    blocks: db('blocks', 'msgpack', 'uint32'),
+    salt: Uint8Array.from(meta.get('salt') as Uint8Array),
+  };
+}
+
+export const readState = (store: ChainStore): State =>
+  (store.meta.get('state') as State | undefined) ?? FIRST_STATE;
+
+export const writeState = (store: ChainStore, state: State): void => {
+  store.meta.putSync('state', state);
+};
+
+/** First 5 bytes name the address and direction; the rest orders its chunks. */
+export function chunkKey(node: number, direction: number, firstId: number): Buffer {
+  const key = Buffer.allocUnsafe(9);
+  key.writeUInt32BE(node, 0);
+  key[4] = direction;
+  key.writeUInt32BE(firstId, 5);
+  return key;
+}
+
+export const packId = (id: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(id, 0);
+  return bytes;
+};
+
+export const idOf = (store: ChainStore, key: Uint8Array): number | null =>
+  store.ids.getBinaryFast(key)?.readUInt32BE(0) ?? null;
+
+/** Throws STORE_CORRUPT for an id that was never given. */
+export function addressKeyOf(store: ChainStore, node: number): Buffer {
+  const key = store.keys.getBinary(node);
+  if (!key)
+    throw new AssayError('STORE_CORRUPT', `The transfer store of ${store.chain} lost address ${node}.`);
+  return key;
+}
+
+export function assetOf(store: ChainStore, id: number): AssetRecord {
+  const asset = store.assets.get(id);
+  if (!asset) throw new AssayError('STORE_CORRUPT', `The transfer store of ${store.chain} lost asset ${id}.`);
+  return asset;
+}

@@ -1,0 +1,81 @@
+/**
+ * The delta of an address: its transfers that are not merged into its sums yet, one record each, in the order of arrival. An
+ * update appends a few bytes here; a block is taken back by leaving its records out.
+ */
+import { ByteReader, ByteWriter } from './bytes.ts';
+
+/** One transfer, seen from one address. */
+export interface DeltaEntry {
+  /** 0 in, 1 out. */
+  readonly direction: number;
+  /** 0 is nobody; the address itself where it sent to itself. */
+  readonly counterparty: number;
+  readonly asset: number;
+  readonly amount: bigint;
+  /** Null where no price is known. */
+  readonly cents: number | null;
+  readonly timestampMs: number;
+  readonly ordinal: number;
+  /** Whether it is the first of its transaction that the address took part in. */
+  readonly isNewTransaction: boolean;
+  /** Height of the block that brought it and can be taken back; null where nothing can. */
+  readonly pendingBlock: number | null;
+}
+
+const OUT = 1;
+const NEW_TRANSACTION = 2;
+const PRICED = 4;
+const PENDING = 8;
+
+export function writeEntry(out: ByteWriter, entry: DeltaEntry): void {
+  out.byte(
+    (entry.direction === 1 ? OUT : 0) |
+      (entry.isNewTransaction ? NEW_TRANSACTION : 0) |
+      (entry.cents === null ? 0 : PRICED) |
+      (entry.pendingBlock === null ? 0 : PENDING),
+  );
+  out.varint(entry.counterparty);
+  out.varint(entry.asset);
+  out.varint(entry.ordinal);
+  out.time(entry.timestampMs);
+  if (entry.cents !== null) out.varint(entry.cents);
+  if (entry.pendingBlock !== null) out.varint(entry.pendingBlock);
+  out.amount(entry.amount);
+}
+
+const reader = new ByteReader();
+
+export function readEntries(bytes: Buffer): DeltaEntry[] {
+  const entries: DeltaEntry[] = [];
+  reader.open(bytes);
+  while (!reader.isAtEnd) {
+    const flags = reader.byte();
+    const counterparty = reader.varint();
+    const asset = reader.varint();
+    const ordinal = reader.varint();
+    const timestampMs = reader.time();
+    const cents = flags & PRICED ? reader.varint() : null;
+    const pendingBlock = flags & PENDING ? reader.varint() : null;
+    const amount = reader.amount();
+    entries.push({
+      direction: flags & OUT,
+      counterparty,
+      asset,
+      amount,
+      cents,
+      timestampMs,
+      ordinal,
+      isNewTransaction: (flags & NEW_TRANSACTION) !== 0,
+      pendingBlock,
+    });
+  }
+  return entries;
+}
+
+const out = new ByteWriter();
+
+export function packEntries(entries: readonly DeltaEntry[]): Buffer {
+  out.length = 0;
+  for (const entry of entries) writeEntry(out, entry);
+  return out.take();
+}

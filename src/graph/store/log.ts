@@ -1,0 +1,140 @@
+/**
+ * The log: every stored transfer by its number of arrival, in chunks of eight, so that three or four stand on a page. Edges and
+ * addresses name their newest transfers by these numbers.
+ */
+import { AssayError } from '../../base/errors.ts';
+import { ByteReader, ByteWriter } from './bytes.ts';
+import type { ChainStore } from './chain-store.ts';
+import { packedLength, positionCode, positionText } from './fingerprint.ts';
+
+export const LOG_CHUNK_TRANSFERS = 8;
+
+/** A transfer in the words of the store. */
+export interface LoggedTransfer {
+  readonly transaction: Uint8Array;
+  readonly position: string;
+  readonly blockNumber: number;
+  readonly timestampMs: number;
+  /** Dense ids; 0 is nobody. */
+  readonly from: number;
+  readonly to: number;
+  readonly asset: number;
+  readonly amount: bigint;
+  readonly cents: number | null;
+}
+
+const scratch = new ByteWriter();
+
+/** A record with its length in front; the answer is a copy of its own. */
+export function packTransfer(transfer: LoggedTransfer): Buffer {
+  const out = scratch;
+  out.length = 0;
+  const { transaction } = transfer;
+  const tag = transaction[0] as number;
+  out.byte(tag);
+  if (packedLength(tag) === null) out.byte(transaction.length - 1);
+  out.copy(transaction, 1, transaction.length);
+  const code = positionCode(transfer.position);
+  out.varint(code ?? 0);
+  if (code === null) {
+    const text = Buffer.from(transfer.position, 'utf8');
+    out.byte(text.length);
+    out.copy(text, 0, text.length);
+  }
+  out.varint(transfer.blockNumber);
+  out.time(transfer.timestampMs);
+  out.varint(transfer.from);
+  out.varint(transfer.to);
+  out.varint(transfer.asset);
+  out.varint(transfer.cents === null ? 0 : transfer.cents + 1);
+  out.amount(transfer.amount);
+  const record = Buffer.allocUnsafe(out.length + 2);
+  record.writeUInt16LE(out.length, 0);
+  out.bytes.copy(record, 2, 0, out.length);
+  return record;
+}
+
+function unpackTransfer(reader: ByteReader): LoggedTransfer {
+  const { bytes } = reader;
+  const tag = reader.byte();
+  const length = packedLength(tag) ?? reader.byte() + 1;
+  const transaction = Buffer.alloc(length);
+  transaction[0] = tag;
+  bytes.copy(transaction, 1, reader.at, reader.at + length - 1);
+  reader.skip(length - 1);
+  const code = reader.varint();
+  const position = code === 0 ? reader.text(reader.byte()) : positionText(code);
+  const blockNumber = reader.varint();
+  const timestampMs = reader.time();
+  const from = reader.varint();
+  const to = reader.varint();
+  const asset = reader.varint();
+  const cents = reader.varint();
+  const amount = reader.amount();
+  return {
+    transaction,
+    position,
+    blockNumber,
+    timestampMs,
+    from,
+    to,
+    asset,
+    amount,
+    cents: cents === 0 ? null : cents - 1,
+  };
+}
+
+/** A number that was given to no transfer: a duplicate of a bulk load. */
+const EMPTY_RECORD = Buffer.alloc(2);
+
+/** Writes records in the order of their numbers, which may have gaps. Used inside a write transaction. */
+export class LogWriter {
+  readonly #store: ChainStore;
+  #chunk = -1;
+  #parts: Buffer[] = [];
+
+  constructor(store: ChainStore) {
+    this.#store = store;
+  }
+
+  add(ordinal: number, record: Buffer): void {
+    const chunk = Math.floor(ordinal / LOG_CHUNK_TRANSFERS);
+    if (chunk !== this.#chunk) {
+      this.flush();
+      this.#chunk = chunk;
+      this.#parts = recordsIn(this.#store.log.getBinary(chunk));
+    }
+    const slot = ordinal % LOG_CHUNK_TRANSFERS;
+    while (this.#parts.length < slot) this.#parts.push(EMPTY_RECORD);
+    this.#parts[slot] = record;
+  }
+
+  flush(): void {
+    if (this.#chunk >= 0) this.#store.log.putSync(this.#chunk, Buffer.concat(this.#parts));
+    this.#chunk = -1;
+  }
+}
+
+function recordsIn(bytes: Buffer | undefined): Buffer[] {
+  const records: Buffer[] = [];
+  if (!bytes) return records;
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 2 + bytes.readUInt16LE(at);
+    records.push(bytes.subarray(at, end));
+    at = end;
+  }
+  return records;
+}
+
+const reader = new ByteReader();
+
+/** Throws STORE_CORRUPT for a number that no transfer has. */
+export function readTransfer(store: ChainStore, ordinal: number): LoggedTransfer {
+  const bytes = store.log.getBinaryFast(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));
+  let at = 0;
+  for (let skip = ordinal % LOG_CHUNK_TRANSFERS; bytes && skip > 0 && at + 2 <= bytes.length; skip--)
+    at += 2 + bytes.readUInt16LE(at);
+  if (!bytes || at + 2 >= bytes.length)
+    throw new AssayError('STORE_CORRUPT', `The transfer store of ${store.chain} lost transfer ${ordinal}.`);
+  return unpackTransfer(reader.open(bytes, at + 2, at + 2 + bytes.readUInt16LE(at)));
+}

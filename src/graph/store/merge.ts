@@ -1,0 +1,139 @@
+/** Merges transfers of an address into its sums and edges. Runs inside a write transaction. */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { addNewest, assetSumOf, ChunkBuilder, ChunkView, type Edge } from '../edges.ts';
+import { type ChainStore, chunkKey } from './chain-store.ts';
+import type { DeltaEntry } from './delta.ts';
+import { createNode, flowOf, type NodeRecord, packNode, unpackNode } from './node-record.ts';
+
+const OUT = 1;
+
+/** Whether a transfer moved an amount that nobody could price. */
+export const isUnpriced = (entry: DeltaEntry): boolean => entry.cents === null && entry.amount > 0n;
+
+/** Adds a transfer to the sums of an address, its edges aside. */
+export function addToNode(record: NodeRecord, node: number, entry: DeltaEntry): void {
+  const { timestampMs, ordinal } = entry;
+  if (timestampMs < record.firstSeenMs) record.firstSeenMs = timestampMs;
+  if (timestampMs > record.lastSeenMs) record.lastSeenMs = timestampMs;
+  if (entry.isNewTransaction) record.transactions++;
+  addNewest(record.newest, { timestampMs, ordinal }, LIMITS.recentTransfersPerAddress);
+  if (entry.counterparty === node) {
+    record.selfTransfers++;
+    return;
+  }
+  const flow = flowOf(record, entry.asset, entry.direction);
+  flow.transfers++;
+  if (isUnpriced(entry)) flow.unpriced++;
+  flow.cents += entry.cents ?? 0;
+  flow.amount += entry.amount;
+}
+
+/** Adds a transfer to an edge. The transactions behind it are kept on the side that sent. */
+export function addToEdge(edge: Edge, entry: DeltaEntry): void {
+  const { timestampMs, ordinal } = entry;
+  const sum = assetSumOf(edge, entry.asset);
+  sum.transfers++;
+  if (isUnpriced(entry)) sum.unpriced++;
+  sum.cents += entry.cents ?? 0;
+  sum.amount += entry.amount;
+  if (timestampMs < sum.firstSeenMs) sum.firstSeenMs = timestampMs;
+  if (timestampMs > sum.lastSeenMs) sum.lastSeenMs = timestampMs;
+  if (entry.direction === OUT) addNewest(sum.newest, { timestampMs, ordinal }, LIMITS.recentTransfersPerEdge);
+}
+
+/** The transfers of one counterparty, in the order of ids. */
+type Group = readonly [counterparty: number, entries: DeltaEntry[]];
+
+function groupsOf(entries: readonly DeltaEntry[], node: number, direction: number): Group[] {
+  const groups = new Map<number, DeltaEntry[]>();
+  for (const entry of entries) {
+    const { counterparty } = entry;
+    if (entry.direction !== direction || counterparty === 0 || counterparty === node) continue;
+    const group = groups.get(counterparty);
+    if (group) group.push(entry);
+    else groups.set(counterparty, [entry]);
+  }
+  return [...groups].sort(([a], [b]) => a - b);
+}
+
+const view = new ChunkView();
+const builder = new ChunkBuilder();
+
+function addGroup(edge: Edge, entries: readonly DeltaEntry[]): Edge {
+  for (const entry of entries) addToEdge(edge, entry);
+  return edge;
+}
+
+/** Fills the builder with a chunk's edges and the groups; returns how many counterparties are new. */
+function mergeChunk(bytes: Buffer | null, groups: readonly Group[]): number {
+  builder.clear();
+  const waiting = new Map(groups);
+  if (bytes) {
+    view.open(bytes);
+    for (let index = 0; index < view.count; index++) {
+      const id = view.ids[index] as number;
+      const entries = waiting.get(id);
+      if (entries === undefined) builder.copy(view, index);
+      else {
+        builder.add(addGroup(view.edge(index), entries));
+        waiting.delete(id);
+      }
+    }
+  }
+  for (const [counterparty, entries] of waiting) builder.add(addGroup({ counterparty, assets: [] }, entries));
+  return waiting.size;
+}
+
+/** The chunk of a hub that is responsible for an id. */
+function findHubChunk(
+  store: ChainStore,
+  node: number,
+  direction: number,
+  id: number,
+): { firstId: number; bytes: Buffer } {
+  const start = chunkKey(node, direction, id);
+  for (const { key, value } of store.edges.getRange({ start, reverse: true, limit: 1 })) {
+    const found = Buffer.from(key);
+    if (found.readUInt32BE(0) !== node || found[4] !== direction) break;
+    return { firstId: found.readUInt32BE(5), bytes: value };
+  }
+  throw new AssayError('STORE_CORRUPT', `The transfer store lost a chunk of neighbours of address ${node}.`);
+}
+
+/** Returns how many counterparties are new to the address in the direction. */
+function mergeEdges(store: ChainStore, node: number, direction: number, groups: readonly Group[]): number {
+  if (groups.length === 0) return 0;
+  const { edges } = store;
+  const first = edges.getBinary(chunkKey(node, direction, 0)) ?? null;
+  if (first === null || first[0] === 0) {
+    const added = mergeChunk(first, groups);
+    const single = builder.packSingle();
+    for (const { firstId, bytes } of single ? [single] : builder.packHub(0, 0))
+      edges.putSync(chunkKey(node, direction, firstId), bytes);
+    return added;
+  }
+  let added = 0;
+  for (let at = 0; at < groups.length; ) {
+    const [id] = groups[at] as Group;
+    const chunk = findHubChunk(store, node, direction, id);
+    const { next } = view.open(chunk.bytes);
+    let until = at + 1;
+    while (until < groups.length && (next === 0 || (groups[until] as Group)[0] < next)) until++;
+    added += mergeChunk(chunk.bytes, groups.slice(at, until));
+    for (const { firstId, bytes } of builder.packHub(chunk.firstId, next))
+      edges.putSync(chunkKey(node, direction, firstId), bytes);
+    at = until;
+  }
+  return added;
+}
+
+/** Merges transfers into what is stored of an address. */
+export function mergeNode(store: ChainStore, node: number, entries: readonly DeltaEntry[]): void {
+  const stored = store.nodes.getBinary(node);
+  const record = stored ? unpackNode(stored) : createNode();
+  for (const entry of entries) addToNode(record, node, entry);
+  record.counterpartiesIn += mergeEdges(store, node, 0, groupsOf(entries, node, 0));
+  record.counterpartiesOut += mergeEdges(store, node, 1, groupsOf(entries, node, 1));
+  store.nodes.putSync(node, packNode(record));
+}
