@@ -1,6 +1,9 @@
-/** The shortest paths between two addresses. */
+/** The shortest paths between two addresses, searched from both ends. */
+import type { Direction } from '../flow.ts';
 import type { NodeId } from '../graph.ts';
-import type { Stop, WalkDirection } from './stops.ts';
+import { UNSEEN } from './node-index.ts';
+import { type Network, type RankedPath, rankPaths, type Step } from './path-ranking.ts';
+import { DIRECTIONS_OF, isSuperNode, type Stop, type StopReason, type WalkDirection } from './stops.ts';
 import type { WalkDeps } from './workspace.ts';
 
 export interface PathOptions {
@@ -48,11 +51,299 @@ export interface FoundPath {
 export interface PathSearch {
   /** Without a loop; fewest edges first, then greatest bottleneck (unpriced transfers counted), then smallest ids. */
   readonly paths: readonly FoundPath[];
-  /** In the order they were met; at most one of each node. */
+  /**
+   * Addresses that paths might have gone on from: services and super-nodes as they were met, then those that the budget ended at.
+   * At most one of each. What lies beyond `maxDepth` was not asked for, and is no stop.
+   */
   readonly stops: readonly Stop[];
   /** True where a budget, the time or the size of both ends left something out: other or shorter paths may exist. */
   readonly truncated: boolean;
   readonly nodesSeen: number;
 }
 
-export type FindPaths = (options: PathOptions, deps: WalkDeps) => PathSearch;
+const OPPOSITE: Readonly<Record<WalkDirection, WalkDirection>> = { in: 'out', out: 'in', both: 'both' };
+
+/** Hops from an end to a node that was not reached from there. */
+const UNREACHED = 255;
+
+/** Whether paths may pass a node: asked once. */
+const NOT_ASKED = 0;
+const PASSABLE = 1;
+const IMPASSABLE = 2;
+
+/** What was seen from one end. */
+interface Side {
+  readonly reads: readonly Direction[];
+  /** By number of node. */
+  readonly distance: Uint8Array;
+  readonly isExpanded: Uint8Array;
+  /** Numbers of the nodes that are `depth` hops away, those that no path passes perhaps among them. */
+  layer: readonly number[];
+  /** All nodes as near as this are known. */
+  depth: number;
+  /** Of too many counterparties to be read from here. */
+  readonly isClosed: boolean;
+}
+
+/**
+ * Searches from both ends in turns, the side with fewer edges ahead first, until both together reach as far as paths of the next
+ * length need; then ranks the paths of that length, so that no longer one is looked for before it is needed. Within the budgets
+ * the answer is exact: the same as ranking all loopless paths there are.
+ *
+ * An end of too many counterparties is reached from the other end alone. Where both are, the greatest `degreeMax` counterparties of
+ * the start are read, and the answer is `truncated`. Start and target themselves may be services. No path leads from an address
+ * to itself.
+ */
+export const findPaths = (options: PathOptions, deps: WalkDeps): PathSearch =>
+  new PathWalk(options, deps).run();
+
+/** One search: what is known of each node, by its number, and the steps found. */
+class PathWalk {
+  readonly #options: PathOptions;
+  readonly #deps: WalkDeps;
+  readonly #sides: readonly [Side, Side];
+  readonly #passable: Uint8Array;
+  /** Numbers of where each edge's step begins and ends, as walked from start to target. */
+  readonly #stepFrom: number[] = [];
+  readonly #stepTo: number[] = [];
+  readonly #stops: Stop[] = [];
+  #isSpent = false;
+  #isPartial = false;
+  #stepsLeft: number;
+
+  constructor(options: PathOptions, deps: WalkDeps) {
+    const { start, target, direction, nodesMax, stepsMax } = options;
+    this.#options = options;
+    this.#deps = deps;
+    this.#stepsLeft = stepsMax;
+    this.#passable = new Uint8Array(nodesMax);
+    const { seen, edges } = deps.workspace;
+    seen.clear();
+    edges.clear();
+    const ends = [seen.add(start), start === target ? 0 : seen.add(target)] as const;
+    const isStartHub = this.#isHub(start, direction);
+    const isTargetHub = this.#isHub(target, OPPOSITE[direction]);
+    this.#isPartial = isStartHub && isTargetHub;
+    this.#sides = [
+      this.#sideOf(ends[0], direction, isStartHub && !isTargetHub),
+      this.#sideOf(ends[1], OPPOSITE[direction], isTargetHub),
+    ];
+  }
+
+  run(): PathSearch {
+    const { start, target, maxDepth, pathsMax } = this.#options;
+    const { seen } = this.#deps.workspace;
+    const found: RankedPath[] = [];
+    if (this.#isPartial && start !== target) this.#stop(0, 'MAX_DEGREE');
+    for (let length = 1; start !== target && length <= maxDepth && found.length < pathsMax; length++) {
+      this.#reach(length);
+      found.push(...this.#rank(length, pathsMax - found.length));
+    }
+    return {
+      paths: found.map((path) => this.#pathOf(path)),
+      stops: this.#stops,
+      truncated: this.#isSpent || this.#isPartial,
+      nodesSeen: seen.size,
+    };
+  }
+
+  #isHub(node: NodeId, direction: WalkDirection): boolean {
+    const { graph } = this.#deps;
+    return DIRECTIONS_OF[direction].some((each) => graph.degree(node, each) > this.#options.degreeMax);
+  }
+
+  #sideOf(end: number, direction: WalkDirection, isClosed: boolean): Side {
+    const distance = new Uint8Array(this.#options.nodesMax).fill(UNREACHED);
+    distance[end] = 0;
+    return {
+      reads: DIRECTIONS_OF[direction],
+      distance,
+      isExpanded: new Uint8Array(this.#options.nodesMax),
+      layer: [end],
+      depth: 0,
+      isClosed,
+    };
+  }
+
+  /** Numbers of the ends are 0 and 1. */
+  #isEnd(number: number): boolean {
+    return number < 2;
+  }
+
+  #stop(number: number, reason: StopReason): void {
+    this.#stops.push({ node: this.#deps.workspace.seen.nodeAt(number), reason });
+  }
+
+  #isPassable(number: number): boolean {
+    if (this.#isEnd(number)) return true;
+    if (this.#passable[number] === NOT_ASKED) {
+      const { graph, isService, workspace } = this.#deps;
+      const node = workspace.seen.nodeAt(number);
+      const reason: StopReason | null = isService(node)
+        ? 'SERVICE'
+        : isSuperNode(graph, node, this.#options.degreeMax)
+          ? 'MAX_DEGREE'
+          : null;
+      this.#passable[number] = reason === null ? PASSABLE : IMPASSABLE;
+      if (reason !== null) this.#stop(number, reason);
+    }
+    return this.#passable[number] === PASSABLE;
+  }
+
+  /** Sees to it that all edges of paths of this length are known, as far as the budget reaches. */
+  #reach(length: number): void {
+    const [ahead, back] = this.#sides;
+    while (!this.#isSpent && ahead.depth + back.depth < length) {
+      for (const side of this.#sides) side.layer = side.layer.filter((number) => this.#isPassable(number));
+      // A side that has seen all it can has seen every path.
+      if ((!ahead.isClosed && ahead.layer.length === 0) || (!back.isClosed && back.layer.length === 0))
+        return;
+      if (back.isClosed || (!ahead.isClosed && this.#cost(ahead) <= this.#cost(back)))
+        this.#expand(ahead, back, true);
+      else this.#expand(back, ahead, false);
+    }
+  }
+
+  /** Edges that the next layer would read. */
+  #cost(side: Side): number {
+    const { graph, workspace } = this.#deps;
+    let cost = 0;
+    for (const number of side.layer)
+      for (const direction of side.reads) cost += graph.degree(workspace.seen.nodeAt(number), direction);
+    return cost;
+  }
+
+  /** Reads all addresses of a side's layer; those met for the first time from there are its next. */
+  #expand(side: Side, other: Side, isAhead: boolean): void {
+    const next: number[] = [];
+    const { isOver } = this.#deps;
+    for (const [at, number] of side.layer.entries()) {
+      this.#isSpent ||= isOver?.() === true || !this.#expandNode(number, side, other, isAhead, next);
+      if (!this.#isSpent) continue;
+      for (const left of side.layer.slice(at)) this.#stop(left, 'BUDGET');
+      return;
+    }
+    side.layer = next;
+    side.depth++;
+  }
+
+  /** False where the budget ended it. */
+  #expandNode(number: number, side: Side, other: Side, isAhead: boolean, next: number[]): boolean {
+    const { degreeMax, nodesMax } = this.#options;
+    const { graph, workspace } = this.#deps;
+    const { seen, edges } = workspace;
+    const node = seen.nodeAt(number);
+    for (const direction of side.reads) {
+      const neighbours = workspace.neighbours(direction, degreeMax);
+      const count = graph.neighbours(node, direction, degreeMax, neighbours);
+      for (let at = 0; at < count; at++) {
+        const neighbour = neighbours.ids[at] as NodeId;
+        let met = seen.find(neighbour);
+        if (met === UNSEEN) {
+          if (seen.size === nodesMax) return false;
+          met = seen.add(neighbour);
+        }
+        if (side.distance[met] === UNREACHED) {
+          side.distance[met] = (side.distance[number] as number) + 1;
+          if (!this.#isEnd(met)) next.push(met);
+        }
+        if (other.isExpanded[met] === 1) continue;
+        if (direction === 'out') edges.push(node, neighbour, neighbours, at);
+        else edges.push(neighbour, node, neighbours, at);
+        this.#stepFrom.push(isAhead ? number : met);
+        this.#stepTo.push(isAhead ? met : number);
+      }
+    }
+    side.isExpanded[number] = 1;
+    return true;
+  }
+
+  #rank(length: number, pathsMax: number): readonly RankedPath[] {
+    const network = this.#network(length);
+    if (network === null) return [];
+    const { timeRespecting, direction } = this.#options;
+    const ranking = rankPaths(network, {
+      length,
+      pathsMax,
+      stepsMax: this.#stepsLeft,
+      timeRespecting,
+      isMixed: direction === 'both',
+      isOver: this.#deps.isOver,
+    });
+    this.#stepsLeft -= ranking.stepsTaken;
+    this.#isSpent ||= ranking.isSpent;
+    return ranking.paths;
+  }
+
+  /** The steps that a path of this length can be made of; null where there are none. */
+  #network(length: number): Network | null {
+    const { edges, seen } = this.#deps.workspace;
+    const { timeRespecting } = this.#options;
+    const places = new Int32Array(seen.size).fill(-1);
+    const ids: NodeId[] = [];
+    const steps: Step[][] = [];
+    const placeOf = (number: number): number => {
+      if (places[number] === -1) {
+        places[number] = ids.push(seen.nodeAt(number)) - 1;
+        steps.push([]);
+      }
+      return places[number] as number;
+    };
+    const start = placeOf(0);
+    const target = placeOf(1);
+    const [ahead, back] = this.#sides;
+    const reach = ({ distance, depth }: Side, number: number): number =>
+      distance[number] === UNREACHED ? depth + 1 : (distance[number] as number);
+    for (const [edge, from] of this.#stepFrom.entries()) {
+      const to = this.#stepTo[edge] as number;
+      if (from === 1 || to === 0 || reach(ahead, from) + 1 + reach(back, to) > length) continue;
+      if (!this.#isPassable(from) || !this.#isPassable(to)) continue;
+      (steps[placeOf(from)] as Step[]).push({
+        to: placeOf(to),
+        edge,
+        value: this.#valueOf(edge),
+        isAlong: edges.from[edge] === seen.nodeAt(from),
+        firstSeenMs: edges.firstSeenMs[edge] as number,
+        lastSeenMs: edges.lastSeenMs[edge] as number,
+      });
+    }
+    if ((steps[start] as Step[]).length === 0) return null;
+    // Without regard to time, the lesser of two edges between two addresses makes no better path.
+    return { ids, start, target, steps: timeRespecting ? steps : steps.map(greatestOfParallels) };
+  }
+
+  #valueOf(edge: number): number {
+    const { valueUsd, unpriced } = this.#deps.workspace.edges;
+    return (valueUsd[edge] as number) + (unpriced[edge] as number) * this.#options.unpricedUsd;
+  }
+
+  #pathOf({ nodes, edges: numbers }: RankedPath): FoundPath {
+    const { edges } = this.#deps.workspace;
+    const found = numbers.map(
+      (edge): PathEdge => ({
+        from: edges.from[edge] as NodeId,
+        to: edges.to[edge] as NodeId,
+        valueUsd: edges.valueUsd[edge] as number,
+        transfers: edges.transfers[edge] as number,
+        unpriced: edges.unpriced[edge] as number,
+        firstSeenMs: edges.firstSeenMs[edge] as number,
+        lastSeenMs: edges.lastSeenMs[edge] as number,
+      }),
+    );
+    const isPriced = found.every(({ valueUsd, unpriced }) => valueUsd > 0 || unpriced === 0);
+    const bottleneckUsd = isPriced ? Math.min(...found.map(({ valueUsd }) => valueUsd)) : null;
+    return { nodes, edges: found, bottleneckUsd };
+  }
+}
+
+/** Of steps to the same address the one of the greatest value, of equal ones that along the flow. */
+function greatestOfParallels(steps: readonly Step[]): Step[] {
+  const greatest = new Map<number, Step>();
+  for (const step of steps) {
+    const known = greatest.get(step.to);
+    const isBetter =
+      known === undefined || step.value > known.value || (step.value === known.value && step.isAlong);
+    if (isBetter) greatest.set(step.to, step);
+  }
+  return [...greatest.values()];
+}

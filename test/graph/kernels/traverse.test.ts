@@ -1,0 +1,194 @@
+/** Walks against plain breadth-first search on random graphs, and by example. */
+import { describe, expect, it } from 'vitest';
+import type { NodeId } from '../../../src/graph/graph.ts';
+import type { WalkDirection } from '../../../src/graph/kernels/stops.ts';
+import { type Traversal, type TraverseOptions, traverse } from '../../../src/graph/kernels/traverse.ts';
+import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
+import { day, type MemoryEdge, memoryGraph } from '../memory-graph.ts';
+import { randomGraph } from './random-graphs.ts';
+
+const workspace = createKernelWorkspace();
+const DEFAULTS: Omit<TraverseOptions, 'start'> = {
+  direction: 'both',
+  hops: 3,
+  degreeMax: 10_000,
+  nodesMax: 5_000,
+  edgesMax: 10_000,
+};
+
+const walk = (
+  edges: readonly MemoryEdge[],
+  options: Partial<TraverseOptions> = {},
+  services: ReadonlySet<NodeId> = new Set(),
+): Traversal =>
+  traverse(
+    { ...DEFAULTS, start: 1, ...options },
+    { graph: memoryGraph(edges), workspace, isService: (node) => services.has(node) },
+  );
+
+const pairsOf = ({ edges }: Traversal): string[] =>
+  Array.from({ length: edges.count }, (_, at) => `${edges.from[at]}>${edges.to[at]}`);
+
+const depthsOf = ({ nodes, depths }: Traversal): Map<NodeId, number> =>
+  new Map([...nodes].map((node, at) => [node, depths[at]!]));
+
+interface Expected {
+  readonly depths: Map<NodeId, number>;
+  readonly pairs: Set<string>;
+}
+
+/** Distances first, then every edge that an address nearer than `hops` has: no queue, no order, no budget. */
+function expected(
+  edges: readonly MemoryEdge[],
+  { start, direction, hops }: Pick<TraverseOptions, 'start' | 'direction' | 'hops'>,
+  passes: (node: NodeId) => boolean,
+): Expected {
+  const real = edges.filter(({ from, to }) => from !== to);
+  const ends = (edge: MemoryEdge): (readonly [NodeId, NodeId])[] => [
+    ...(direction === 'in' ? [] : [[edge.from, edge.to] as const]),
+    ...(direction === 'out' ? [] : [[edge.to, edge.from] as const]),
+  ];
+  const depths = new Map<NodeId, number>([[start, 0]]);
+  const goesOn = (node: NodeId): boolean =>
+    depths.has(node) && depths.get(node)! < hops && (node === start || passes(node));
+  for (let round = 0; round < hops; round++) {
+    const found = real.flatMap(ends).filter(([from, to]) => goesOn(from) && !depths.has(to));
+    for (const [from, to] of found) if (depths.get(from) === round) depths.set(to, round + 1);
+  }
+  const pairs = real.filter((edge) => ends(edge).some(([from]) => goesOn(from)));
+  return { depths, pairs: new Set(pairs.map(({ from, to }) => `${from}>${to}`)) };
+}
+
+const CASES = 2_000;
+const DIRECTIONS: readonly WalkDirection[] = ['out', 'in', 'both'];
+
+const cases = Array.from({ length: CASES }, (_, seed) => {
+  const { edges, nodeCount, attributed, pick } = randomGraph(seed, 14);
+  return {
+    edges,
+    services: attributed,
+    options: {
+      start: 1 + pick(nodeCount),
+      direction: DIRECTIONS[seed % 3]!,
+      hops: 1 + pick(3),
+      degreeMax: seed % 4 === 0 ? 5 : 10_000,
+    },
+  };
+});
+
+describe('on random graphs', () => {
+  it('finds every node at its distance, and every edge of the nodes it passed, once', () => {
+    for (const { edges, services, options } of cases) {
+      const graph = memoryGraph(edges);
+      const isHub = (node: NodeId): boolean =>
+        graph.degree(node, 'in') > options.degreeMax || graph.degree(node, 'out') > options.degreeMax;
+      if (isHub(options.start)) continue;
+      const result = walk(edges, options, services);
+      const { depths, pairs } = expected(edges, options, (node) => !services.has(node) && !isHub(node));
+      expect(depthsOf(result)).toEqual(depths);
+      expect(new Set(pairsOf(result))).toEqual(pairs);
+      expect(result.edges.count).toBe(pairs.size);
+      expect(result.isComplete).toBe(true);
+      expect(result.maxDepthReached).toBe(Math.max(...depths.values()));
+      for (const { node, reason } of result.stops) {
+        if (services.has(node)) expect(reason).toBe('SERVICE');
+        else expect(reason).toBe(depths.get(node) === options.hops ? 'DEPTH' : 'MAX_DEGREE');
+      }
+    }
+  });
+
+  it('a budget cuts the same walk short, and says at which address', () => {
+    for (const { edges, services, options } of cases) {
+      const whole = walk(edges, options, services);
+      for (const budget of [{ nodesMax: 4 }, { edgesMax: 6 }]) {
+        const cut = walk(edges, { ...options, ...budget }, services);
+        expect(cut.nodes).toEqual(whole.nodes.slice(0, cut.nodes.length));
+        expect(pairsOf(cut)).toEqual(pairsOf(whole).slice(0, cut.edges.count));
+        const isCut = cut.edges.count < whole.edges.count;
+        expect(cut.stops.some(({ reason }) => reason === 'BUDGET')).toBe(isCut);
+        expect(cut.nodes.length).toBeLessThanOrEqual(budget.nodesMax ?? Infinity);
+        expect(cut.edges.count).toBeLessThanOrEqual(budget.edgesMax ?? Infinity);
+      }
+    }
+  });
+
+  it('a start of too many counterparties is read in part, and no edge is told twice', () => {
+    for (const { edges, services, options } of cases) {
+      const result = walk(edges, { ...options, degreeMax: 2 }, services);
+      const pairs = pairsOf(result);
+      expect(new Set(pairs).size).toBe(pairs.length);
+      const graph = memoryGraph(edges);
+      const reads = options.direction === 'both' ? (['in', 'out'] as const) : [options.direction];
+      const isHub = reads.some((direction) => graph.degree(options.start, direction) > 2);
+      expect(result.isComplete).toBe(!isHub);
+      expect(result.stops.some(({ node }) => node === options.start)).toBe(isHub);
+    }
+  });
+
+  it('the order in which edges are named changes nothing', () => {
+    for (const { edges, services, options } of cases.slice(0, 500))
+      expect(walk([...edges].reverse(), options, services)).toEqual(walk(edges, options, services));
+  });
+});
+
+describe('by example', () => {
+  it('goes by value, and tells each edge with its figures', () => {
+    const edges = [
+      { from: 1, to: 2, valueUsd: 5, transfers: 2, firstSeenMs: day(1), lastSeenMs: day(2) },
+      { from: 3, to: 1, valueUsd: 9, transfers: 3, firstSeenMs: day(3), lastSeenMs: day(4) },
+      { from: 1, to: 4, unpriced: 7, firstSeenMs: day(5) },
+    ];
+    expect(walk(edges, { hops: 1 })).toEqual({
+      nodes: Uint32Array.of(1, 3, 2, 4),
+      depths: Uint8Array.of(0, 1, 1, 1),
+      edges: {
+        count: 3,
+        from: Uint32Array.of(3, 1, 1),
+        to: Uint32Array.of(1, 2, 4),
+        valueUsd: Float64Array.of(9, 5, 0),
+        transfers: Float64Array.of(3, 2, 1),
+        unpriced: Float64Array.of(0, 0, 7),
+        firstSeenMs: Float64Array.of(day(3), day(1), day(5)),
+        lastSeenMs: Float64Array.of(day(4), day(2), day(5)),
+      },
+      stops: [
+        { node: 3, reason: 'DEPTH' },
+        { node: 2, reason: 'DEPTH' },
+        { node: 4, reason: 'DEPTH' },
+      ],
+      maxDepthReached: 1,
+      isComplete: true,
+    });
+  });
+
+  it('asks of the start neither whether it is a service nor how many trade with it from the other side', () => {
+    const crowd = Array.from({ length: 6 }, (_, at) => ({ from: 20 + at, to: 1 }));
+    const { nodes, stops } = walk([{ from: 1, to: 2 }, { from: 2, to: 3 }, ...crowd], {
+      ...{ direction: 'out', degreeMax: 5, hops: 2 },
+    });
+    expect([...nodes]).toEqual([1, 2, 3]);
+    expect(stops).toEqual([{ node: 3, reason: 'DEPTH' }]);
+  });
+
+  it('stays at the start for no hops, and for an address without transfers', () => {
+    expect(walk([{ from: 1, to: 2 }], { hops: 0 }).stops).toEqual([{ node: 1, reason: 'DEPTH' }]);
+    const alone = walk([{ from: 2, to: 3 }]);
+    expect([[...alone.nodes], alone.stops, alone.edges.count]).toEqual([[1], [], 0]);
+  });
+
+  it('ends at the deadline', () => {
+    const { nodes, stops, isComplete } = traverse(
+      { ...DEFAULTS, start: 1 },
+      { graph: memoryGraph([{ from: 1, to: 2 }]), workspace, isService: () => false, isOver: () => true },
+    );
+    expect([[...nodes], stops, isComplete]).toEqual([[1], [{ node: 1, reason: 'BUDGET' }], false]);
+  });
+
+  it('a workspace that grew in one walk serves the next', () => {
+    const star = Array.from({ length: 30_000 }, (_, at) => ({ from: 1, to: 2 + at, valueUsd: at }));
+    const big = walk(star, { degreeMax: 40_000, nodesMax: 40_000, edgesMax: 40_000, hops: 1 });
+    expect(big.nodes.length).toBe(30_001);
+    expect(big.edges.valueUsd[0]).toBe(29_999);
+    expect([...walk([{ from: 1, to: 2 }]).nodes]).toEqual([1, 2]);
+  });
+});
