@@ -122,6 +122,8 @@ export const LIMITS = {
   bitcoinBlockBytesMax: 256 * 1024 * 1024,
   /** Blocks of one set of files: the longest chain of the family has below a million, and orphans are few; 400 bytes each. */
   bitcoinBlocksMax: 2_000_000,
+  /** Pairs of payer and payee of one UTXO transaction: a hundred to a hundred. Larger ones (CoinJoins of hundreds) say nothing of pairs. */
+  utxoPairsMax: 10_000,
   /** Outputs of the blocks that are written in one transaction: about 200 MB while they are in memory. */
   utxoBatchOutputs: 50_000,
   /** The longest transaction id of the 36 chains is 88 characters of base58 (SOL). */
@@ -351,4 +353,10 @@ export const LIMITS = {
   digestAlertsMax: 500,
   /** Deliveries of one page. */
   deliveriesPageMax: 100,
+  /** Changes of one alert that are kept: a person's work on it, not a script's. */
+  alertHistoryKept: 200,
+  /** Wallets of one answer: about 500 KB. */
+  walletsPageMax: 1_000,
+  /** Alerts or transactions of one answer, as the specification says. */
+  monitoringPageMax: 100,
 } as const;

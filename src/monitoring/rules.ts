@@ -1,0 +1,146 @@
+/** The rules of monitoring: one table of small pure functions from what is known of a transfer to what to say about it. */
+import type { ExposureCategory } from '../screening/answers.ts';
+import type { Attribution } from '../screening/attribution.ts';
+import type { MonitoringPolicy } from './policy.ts';
+import { type Alert, RULE_IDS, type RuleId, SEVERITIES, type Severity } from './records.ts';
+import type { Unusual } from './velocity.ts';
+
+/** Somebody that the counterparty dealt with itself, and how much of its flow that was. */
+export interface Behind {
+  readonly attribution: Attribution;
+  /** Of what the counterparty received (for value that came in) or sent on (for value that went out), 0 to 1. */
+  readonly share: number;
+}
+
+export interface Evidence {
+  readonly direction: 'in' | 'out';
+  /** Null where nobody could price it. */
+  readonly amountUsd: number | null;
+  readonly counterparty: Attribution;
+  /** Empty where the counterparty is attributed itself, or the graph does not know it. */
+  readonly behind: readonly Behind[];
+  /** An address that the counterparty shares its cluster with is listed: known of the cluster, not of the address. */
+  readonly clusterSanctioned: boolean;
+  readonly velocity: Unusual | null;
+}
+
+export type Finding = Pick<Alert, 'severity' | 'title' | 'message' | 'category' | 'riskType'>;
+
+type Rule = (evidence: Evidence, policy: MonitoringPolicy) => Finding | null;
+
+const step = (severity: Severity, by: number): Severity => {
+  const at = Math.min(SEVERITIES.length - 1, Math.max(0, SEVERITIES.indexOf(severity) + by));
+  return SEVERITIES[at] as Severity;
+};
+
+/** By what the counterparty is and how much moved. A transfer that nobody could price is not a small one. */
+function severityOf(
+  attribution: Attribution,
+  amountUsd: number | null,
+  isIndirect: boolean,
+  policy: MonitoringPolicy,
+): Severity {
+  if (attribution.sanctioned && !isIndirect) return 'CRITICAL';
+  const threat = attribution.sanctioned ? 'CRITICAL' : (attribution.entity?.threatLevel ?? 'MEDIUM');
+  const base = SEVERITIES.find((severity) => severity === threat) ?? 'LOW';
+  const small = amountUsd !== null && amountUsd < policy.smallUsd ? -1 : 0;
+  const large = amountUsd !== null && amountUsd >= policy.largeUsd ? 1 : 0;
+  return step(base, small + large + (isIndirect ? -1 : 0));
+}
+
+const categoryOf = (category: ExposureCategory): Alert['category'] =>
+  category === 'UNKNOWN' ? null : category;
+const words = (category: ExposureCategory): string => category.toLowerCase().replace(/_/g, ' ');
+const verb = { in: 'Received from', out: 'Sent to' } as const;
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+/** The rule that an attribution falls under; null for one without risk. */
+export function ruleFor(attribution: Attribution, policy: MonitoringPolicy): RuleId | null {
+  if (attribution.sanctioned) return 'SANCTIONS-001';
+  if (attribution.category === 'UNKNOWN') return null;
+  return policy.ruleOf.get(attribution.category) ?? (attribution.isRisky ? 'HIGHRISK-001' : null);
+}
+
+const counterpartyRule =
+  (id: RuleId): Rule =>
+  (evidence, policy) => {
+    const { counterparty, direction, amountUsd } = evidence;
+    const name = counterparty.entity?.name;
+    if (ruleFor(counterparty, policy) === id) {
+      const what = words(counterparty.category);
+      const how = counterparty.sanctioned ? 'It is on a sanctions list in force.' : `It is labelled ${what}.`;
+      return {
+        severity: severityOf(counterparty, amountUsd, false, policy),
+        title: `${verb[direction]} ${name ?? what}`,
+        message: `${verb[direction]} ${name ?? 'an address'}. ${how}`,
+        category: categoryOf(counterparty.category),
+        riskType: 'COUNTERPARTY',
+      };
+    }
+    if (id === 'SANCTIONS-001' && evidence.clusterSanctioned) {
+      return {
+        severity: 'HIGH',
+        title: `${verb[direction]} the cluster of a sanctioned address`,
+        message:
+          'Another address that appears to belong to the same owner is on a sanctions list in force. The address itself is not listed.',
+        category: 'SANCTIONED_ENTITY',
+        riskType: 'INDIRECT',
+      };
+    }
+    const nearest = evidence.behind
+      .filter(
+        ({ attribution, share }) => share >= policy.indirectShareMin && ruleFor(attribution, policy) === id,
+      )
+      .sort((a, b) => b.share - a.share)[0];
+    if (nearest === undefined) return null;
+    const { attribution, share } = nearest;
+    const who = attribution.entity?.name ?? words(attribution.category);
+    const side = direction === 'in' ? 'received' : 'sent on';
+    const other = direction === 'in' ? 'from' : 'to';
+    return {
+      severity: severityOf(attribution, amountUsd, true, policy),
+      title: `Two hops ${other} ${who}`,
+      message: `The counterparty is not labelled, but ${percent(share)} of what it ${side} was ${other} ${who} (${words(attribution.category)}).`,
+      category: categoryOf(attribution.category),
+      riskType: 'INDIRECT',
+    };
+  };
+
+const velocityRule: Rule = ({ velocity }) => {
+  if (velocity === null) return null;
+  const { measure, value, usual, zScore } = velocity;
+  const shown = (number: number): string =>
+    measure === 'count' ? `${Math.round(number * 10) / 10} transfers` : `USD ${number.toFixed(2)}`;
+  return {
+    severity: zScore !== null && zScore >= 10 ? 'HIGH' : 'MEDIUM',
+    title: measure === 'count' ? 'Unusually many transfers' : 'Unusually much value',
+    message:
+      usual === null || zScore === null
+        ? `${shown(value)} today. The wallet has not been watched for long enough to know what is usual.`
+        : `${shown(value)} today, where ${shown(usual)} a day are usual (z-score ${zScore.toFixed(1)}).`,
+    category: null,
+    riskType: 'BEHAVIOUR',
+  };
+};
+
+/** Every rule by its id. */
+export const RULES: Readonly<Record<RuleId, Rule>> = {
+  'SANCTIONS-001': counterpartyRule('SANCTIONS-001'),
+  'MIXING-001': counterpartyRule('MIXING-001'),
+  'SCAM-001': counterpartyRule('SCAM-001'),
+  'HIGHRISK-001': counterpartyRule('HIGHRISK-001'),
+  'DARKWEB-001': counterpartyRule('DARKWEB-001'),
+  'VELOCITY-001': velocityRule,
+};
+
+/** What the enabled rules find, in the order of the table. */
+export function evaluate(
+  evidence: Evidence,
+  enabled: readonly RuleId[],
+  policy: MonitoringPolicy,
+): { readonly ruleId: RuleId; readonly finding: Finding }[] {
+  return RULE_IDS.filter((id) => enabled.includes(id)).flatMap((ruleId) => {
+    const finding = RULES[ruleId](evidence, policy);
+    return finding === null ? [] : [{ ruleId, finding }];
+  });
+}

@@ -1,0 +1,567 @@
+/**
+ * The store of monitoring on LMDB, one environment: wallets, the blocks each chain was read up to, monitored transactions, alerts and
+ * their outbox. What one block brings is written in one transaction with the chain's checkpoint, so that a crash anywhere repeats
+ * the block or not, and never half of it.
+ */
+import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { openLiveStore } from '../base/live-store.ts';
+import type { Database, RootDatabase } from '../base/lmdb.ts';
+import type { Random } from '../base/random.ts';
+import type { Seal } from '../base/seal.ts';
+import { type AlertFilter, openAlertIndex } from './alert-index.ts';
+import { type ChannelStore, openChannels } from './channels.ts';
+import { type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';
+import { createIds, ID_SHAPE } from './ids.ts';
+import type {
+  Alert,
+  AlertStatus,
+  MonitoredTransaction,
+  MonitoredWallet,
+  MonitoringChain,
+  RuleId,
+} from './records.ts';
+import type { WalletPast } from './velocity.ts';
+
+const FORMAT_VERSION = 1;
+
+/** A block that was read, and what it is known by. */
+export interface BlockRef {
+  readonly height: number;
+  readonly hash: string;
+}
+
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface WalletFilter {
+  readonly includeDeleted: boolean;
+  readonly chain?: MonitoringChain;
+  readonly status?: MonitoredWallet['status'];
+  /** Part of the label or of the address, in any letter case. */
+  readonly search?: string;
+}
+
+export interface WatchedAddress {
+  readonly chain: MonitoringChain;
+  readonly walletAddress: string;
+  readonly accountId: string;
+  readonly walletId: string;
+}
+
+/** Somebody a wallet dealt with, for looking again when a list changes. */
+export interface KnownCounterparty {
+  readonly accountId: string;
+  readonly walletId: string;
+  readonly address: string;
+  readonly direction: 'in' | 'out';
+  readonly lastSeenMs: number;
+  /** Rule that the counterparty fell under when it was last looked at; null for none. */
+  readonly ruleId: RuleId | null;
+}
+
+/** What an alert is raised with; the store adds its id, its number and its history. */
+export type AlertDraft = Pick<
+  Alert,
+  'ruleId' | 'ruleName' | 'severity' | 'title' | 'message' | 'category' | 'riskType' | 'transaction' | 'final'
+>;
+
+/** Writing inside the transaction of one block, or of one change of the lists. */
+export interface BlockWriter {
+  /** The wallet as it is in this transaction: it may have been paused since it was matched. */
+  wallet(accountId: string, walletId: string): MonitoredWallet | null;
+  /** The transaction if this transfer was seen before, in this block or in one that was taken back. */
+  transaction(walletId: string, hash: string, position: string): MonitoredTransaction | null;
+  addTransaction(
+    transaction: Omit<MonitoredTransaction, 'id' | 'alertIds' | 'reorged'>,
+  ): MonitoredTransaction;
+  changeTransaction(transaction: MonitoredTransaction): void;
+  /**
+   * Raises an alert and stores its messages; null where the same cause has raised one. `cause` names the cause within the wallet.
+   * An alert of the same cause whose block was taken back is brought back to life instead, and returned.
+   */
+  raise(
+    wallet: MonitoredWallet,
+    draft: AlertDraft,
+    cause: string,
+    finalAtHeight: number | null,
+  ): Alert | null;
+  past(walletId: string): WalletPast | null;
+  setPast(walletId: string, past: WalletPast): void;
+  noteCounterparty(counterparty: KnownCounterparty): void;
+}
+
+export interface MonitoringStore {
+  readonly channels: ChannelStore;
+  readonly outbox: LmdbOutbox;
+
+  /** Rejects with INVALID_REQUEST where the account watches the address already, or as many wallets as it may. */
+  addWallet(
+    draft: Omit<MonitoredWallet, 'id' | 'createdAtMs' | 'updatedAtMs' | 'deletedAtMs' | 'status'>,
+    walletsMax: number,
+  ): Promise<MonitoredWallet>;
+  /** Null also for another account's. */
+  wallet(accountId: string, walletId: string): MonitoredWallet | null;
+  /** Oldest first. */
+  wallets(
+    accountId: string,
+    filter: WalletFilter,
+    page: Page,
+  ): { readonly wallets: readonly MonitoredWallet[]; readonly total: number };
+  /** Changes a wallet inside a transaction, with what follows for its deliveries. Rejects with NOT_FOUND; with what `change` throws. */
+  changeWallet(
+    accountId: string,
+    walletId: string,
+    change: (wallet: MonitoredWallet) => MonitoredWallet,
+  ): Promise<MonitoredWallet>;
+  counts(
+    accountId: string,
+    walletId: string,
+  ): { readonly alertCount: number; readonly transactionCount: number };
+
+  /** Grows whenever a wallet is added or changes. */
+  generation(): number;
+  /** Every ACTIVE wallet, a chain after the other. */
+  watched(): Iterable<WatchedAddress>;
+
+  /** Blocks read last, oldest first, at most as many as a reorg may take back. Empty before the first. */
+  blocks(chain: MonitoringChain): readonly BlockRef[];
+  /** Reads a block: `work` writes, and the checkpoint moves, or neither. Alerts that became final by it are told. Durable when it resolves. */
+  applyBlock(chain: MonitoringChain, block: BlockRef, work: (writer: BlockWriter) => void): Promise<void>;
+  /** Takes back all blocks above `height`: their transactions and alerts are marked, and told. Durable when it resolves. */
+  takeBack(
+    chain: MonitoringChain,
+    height: number,
+    onTransaction: (transaction: MonitoredTransaction, writer: BlockWriter) => void,
+  ): Promise<void>;
+  /** Writes without a block: what a changed list brings. */
+  write(work: (writer: BlockWriter) => void): Promise<void>;
+  /** Counterparties seen since `sinceMs`, of all wallets. */
+  counterparties(sinceMs: number): Iterable<KnownCounterparty>;
+
+  /** Newest first. `upTo`: only alerts up to that sequence, so that pages do not shift while new ones come. */
+  alerts(
+    accountId: string,
+    filter: AlertFilter,
+    page: Page & { readonly upTo?: number },
+  ): { readonly alerts: readonly Alert[]; readonly total: number; readonly newest: number };
+  alert(accountId: string, alertId: string): Alert | null;
+  /** Alerts behind a sequence, oldest first: what a stream missed. */
+  alertsAfter(accountId: string, sequence: number, limit: number): readonly Alert[];
+  /** Rejects with NOT_FOUND. */
+  moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert>;
+  /** Newest first. */
+  transactions(
+    accountId: string,
+    walletId: string,
+    page: Page,
+  ): { readonly transactions: readonly MonitoredTransaction[]; readonly total: number };
+
+  /** Told, after it is on disk, of every alert that was raised or changed and of every wallet that changed. */
+  onChange(listener: (change: MonitoringChange) => void): void;
+  close(): Promise<void>;
+}
+
+export type MonitoringChange =
+  | { readonly kind: 'alert.created' | 'alert.updated'; readonly alert: Alert }
+  | { readonly kind: 'wallet.created' | 'wallet.updated'; readonly wallet: MonitoredWallet };
+
+const notFound = (what: string, id: string): AssayError =>
+  new AssayError('NOT_FOUND', `id: there is no ${what} '${id.slice(0, 64)}'.`, { field: 'id' });
+
+/** Ended states: nothing more is to be done about it. */
+const isResolved = (status: AlertStatus): boolean => status === 'RESOLVED' || status === 'DISMISSED';
+
+export interface MonitoringStoreDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly seal: Seal;
+}
+
+/** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+export function openMonitoringStore(
+  options: { readonly path: string },
+  deps: MonitoringStoreDeps,
+): MonitoringStore {
+  const { clock, random, seal } = deps;
+  const { root, meta } = openLiveStore(options.path, FORMAT_VERSION, { maxDbs: 32 });
+  const newId = createIds({ clock, random });
+  const db = <V, K extends string | readonly (string | number)[]>(
+    name: string,
+    encoding: 'msgpack' | 'string' | 'json' = 'msgpack',
+  ): Database<V, K & (string | (string | number)[])> => root.openDB({ name, encoding });
+
+  const wallets = db<MonitoredWallet, [accountId: string, walletId: string]>('wallets');
+  /** One wallet an account, chain and address, deleted ones included. */
+  const walletIds = db<string, [accountId: string, chain: string, address: string]>('walletIds', 'string');
+  const watched = db<string, [chain: string, address: string, walletId: string]>('watched', 'string');
+  const walletCounts = db<number, string>('walletCounts', 'json');
+  const transactions = db<MonitoredTransaction, [walletId: string, number: number]>('transactions');
+  /** (wallet, transaction, position) → number of the transaction in its wallet. */
+  const transactionNumbers = db<number, [walletId: string, hash: string, position: string]>(
+    'transactionNumbers',
+    'json',
+  );
+  const transactionsOfBlock = db<string, [chain: string, height: number, walletId: string, number: number]>(
+    'transactionsOfBlock',
+    'string',
+  );
+  const transactionCounts = db<number, string>('transactionCounts', 'json');
+  const blocks = db<string, [chain: string, height: number]>('blocks', 'string');
+  const pasts = db<WalletPast, string>('pasts');
+  const counterparties = db<KnownCounterparty, [walletId: string, direction: string, address: string]>(
+    'counterparties',
+  );
+  const causes = db<number, [walletId: string, cause: string]>('causes', 'json');
+  /** Alerts that wait for their block to be deep enough: where they become final. */
+  const unfinal = db<string, [chain: string, finalAtHeight: number, accountId: string, sequence: number]>(
+    'unfinal',
+    'string',
+  );
+  const alertIndex = openAlertIndex(root as RootDatabase);
+  const channels = openChannels(root, { seal, clock, random });
+  const outbox = openOutbox(root, {
+    channels,
+    clock,
+    random,
+    newId,
+    readAlert: (accountId, id) => alertIndex.byId(accountId, id),
+  });
+  const listeners: ((change: MonitoringChange) => void)[] = [];
+
+  /** Changes of the transaction that is being written; told when it is on disk. */
+  let pending: MonitoringChange[] = [];
+
+  /** Runs a write, then tells what it changed. A write that throws changes nothing and tells nothing. */
+  async function commit<T>(work: () => T): Promise<T> {
+    const { value, told } = await root.transaction(() => {
+      pending = [];
+      const value = work();
+      return { value, told: pending };
+    });
+    if (told.length > 0) {
+      outbox.wake();
+      for (const change of told) for (const listener of listeners) listener(change);
+    }
+    return value;
+  }
+
+  const tell = (change: MonitoringChange): void => {
+    pending.push(change);
+  };
+
+  function findWallet(accountId: string, walletId: string): MonitoredWallet | null {
+    return (ID_SHAPE.test(walletId) ? wallets.get([accountId, walletId]) : undefined) ?? null;
+  }
+
+  /** Inside a transaction. */
+  function putWallet(wallet: MonitoredWallet, isNew: boolean): void {
+    wallets.putSync([wallet.accountId, wallet.id], wallet);
+    const place: [string, string, string] = [wallet.chain, wallet.walletAddress, wallet.id];
+    if (wallet.status === 'ACTIVE') watched.putSync(place, wallet.accountId);
+    else watched.removeSync(place);
+    meta.putSync('generation', (meta.get('generation') ?? 0) + 1);
+    tell({ kind: isNew ? 'wallet.created' : 'wallet.updated', wallet });
+  }
+
+  /** Inside a transaction. */
+  function changeAlert(
+    alert: Alert,
+    change: Partial<Alert>,
+    kind: Alert['history'][number]['kind'],
+    by: string | null,
+  ): Alert {
+    const now = clock.now();
+    const status = change.status ?? alert.status;
+    const changed: Alert = {
+      ...alert,
+      ...change,
+      updatedAtMs: now,
+      resolvedAtMs: isResolved(status) ? (alert.resolvedAtMs ?? now) : null,
+      history: [...alert.history, { atMs: now, kind, status, by }].slice(-LIMITS.alertHistoryKept),
+    };
+    alertIndex.put(changed);
+    tell({ kind: 'alert.updated', alert: changed });
+    return changed;
+  }
+
+  /** Inside a transaction: a change that the chain made is sent, unlike a status that a person moved. */
+  function sendUpdate(alert: Alert): void {
+    const wallet = findWallet(alert.accountId, alert.walletId);
+    if (wallet?.status === 'ACTIVE') outbox.enqueue('alert.updated', alert, wallet);
+  }
+
+  const writer: BlockWriter = {
+    wallet: findWallet,
+    transaction(walletId, hash, position) {
+      const number = transactionNumbers.get([walletId, hash, position]);
+      return number === undefined ? null : (transactions.get([walletId, number]) ?? null);
+    },
+    addTransaction(draft) {
+      const { walletId, hash, position } = draft;
+      const number = (transactionCounts.get(walletId) ?? 0) + 1;
+      const transaction: MonitoredTransaction = { ...draft, id: newId(), alertIds: [], reorged: false };
+      transactionCounts.putSync(walletId, number);
+      transactionNumbers.putSync([walletId, hash, position], number);
+      writer.changeTransaction(transaction);
+      return transaction;
+    },
+    changeTransaction(transaction) {
+      const { walletId, hash, position, blockNumber, accountId } = transaction;
+      const number = transactionNumbers.get([walletId, hash, position]);
+      if (number === undefined) throw new Error(`Transaction ${hash} ${position} is not one of this wallet.`);
+      const chain = wallets.get([accountId, walletId])?.chain;
+      const before = transactions.get([walletId, number]);
+      if (chain !== undefined) {
+        if (before !== undefined)
+          transactionsOfBlock.removeSync([chain, before.blockNumber, walletId, number]);
+        if (!transaction.reorged) transactionsOfBlock.putSync([chain, blockNumber, walletId, number], '');
+      }
+      transactions.putSync([walletId, number], transaction);
+    },
+    raise(wallet, draft, cause, finalAtHeight) {
+      const { accountId, id: walletId, chain } = wallet;
+      const known = causes.get([walletId, cause]);
+      const before = known === undefined ? null : alertIndex.bySequence(accountId, known);
+      if (finalAtHeight !== null && before?.reorged)
+        unfinal.putSync([chain, finalAtHeight, accountId, before.sequence], walletId);
+      if (before !== null) {
+        if (!before.reorged) return null;
+        const revived = changeAlert(
+          before,
+          { reorged: false, final: draft.final, transaction: draft.transaction },
+          'CREATED',
+          null,
+        );
+        sendUpdate(revived);
+        return revived;
+      }
+      const now = clock.now();
+      const alert: Alert = {
+        ...draft,
+        id: newId(),
+        accountId,
+        walletId,
+        sequence: alertIndex.count(accountId) + 1,
+        status: 'NEW',
+        reorged: false,
+        wallet: { walletAddress: wallet.walletAddress, chain, label: wallet.label },
+        createdAtMs: now,
+        updatedAtMs: now,
+        resolvedAtMs: null,
+        history: [{ atMs: now, kind: 'CREATED', status: 'NEW', by: null }],
+      };
+      alertIndex.put(alert);
+      causes.putSync([walletId, cause], alert.sequence);
+      if (finalAtHeight !== null && !draft.final)
+        unfinal.putSync([chain, finalAtHeight, accountId, alert.sequence], walletId);
+      outbox.enqueue('alert.created', alert, wallet);
+      tell({ kind: 'alert.created', alert });
+      return alert;
+    },
+    past: (walletId) => pasts.get(walletId) ?? null,
+    setPast(walletId, past) {
+      pasts.putSync(walletId, past);
+    },
+    noteCounterparty(counterparty) {
+      const { walletId, direction, address } = counterparty;
+      counterparties.putSync([walletId, direction, address], counterparty);
+    },
+  };
+
+  /** Inside a transaction: alerts whose block is deep enough now. */
+  function finalize(chain: MonitoringChain, height: number): void {
+    const range = {
+      start: [chain, 0, '', 0] as [string, number, string, number],
+      end: [chain, height + 1, '', 0] as [string, number, string, number],
+    };
+    for (const { key } of [...unfinal.getRange(range)]) {
+      unfinal.removeSync(key);
+      const alert = alertIndex.bySequence(key[2], key[3]);
+      if (alert === null || alert.final || alert.reorged) continue;
+      sendUpdate(changeAlert(alert, { final: true }, 'FINAL', null));
+    }
+  }
+
+  const readBlocks = (chain: MonitoringChain): BlockRef[] =>
+    [...blocks.getRange({ start: [chain, -1], end: [chain, Number.MAX_SAFE_INTEGER] })].map(
+      ({ key, value }) => ({
+        height: key[1],
+        hash: value,
+      }),
+    );
+
+  return {
+    channels,
+    outbox,
+    addWallet: (draft, walletsMax) =>
+      commit(() => {
+        const { accountId, chain, walletAddress } = draft;
+        if (walletIds.get([accountId, chain, walletAddress]) !== undefined)
+          throw new AssayError(
+            'INVALID_REQUEST',
+            'walletAddress: this account has this address on this chain already; a deleted wallet can be restored.',
+            { field: 'walletAddress' },
+          );
+        const count = walletCounts.get(accountId) ?? 0;
+        if (count >= walletsMax)
+          throw new AssayError(
+            'INVALID_REQUEST',
+            `walletAddress: this account may have ${walletsMax} wallets.`,
+            {
+              field: 'walletAddress',
+            },
+          );
+        const now = clock.now();
+        const wallet: MonitoredWallet = {
+          ...draft,
+          id: newId(),
+          status: 'ACTIVE',
+          createdAtMs: now,
+          updatedAtMs: now,
+          deletedAtMs: null,
+        };
+        walletCounts.putSync(accountId, count + 1);
+        walletIds.putSync([accountId, chain, walletAddress], wallet.id);
+        putWallet(wallet, true);
+        return wallet;
+      }),
+    wallet(accountId, walletId) {
+      root.resetReadTxn();
+      return findWallet(accountId, walletId);
+    },
+    wallets(accountId, filter, { limit, offset }) {
+      root.resetReadTxn();
+      const search = filter.search?.toLowerCase();
+      const found: MonitoredWallet[] = [];
+      let total = 0;
+      for (const { value } of wallets.getRange({ start: [accountId, ''], end: [accountId, '~'] })) {
+        if (!filter.includeDeleted && value.status === 'DELETED') continue;
+        if (filter.chain !== undefined && value.chain !== filter.chain) continue;
+        if (filter.status !== undefined && value.status !== filter.status) continue;
+        if (
+          search !== undefined &&
+          !value.walletAddress.toLowerCase().includes(search) &&
+          !value.label?.toLowerCase().includes(search)
+        )
+          continue;
+        total++;
+        if (total > offset && found.length < limit) found.push(value);
+      }
+      return { wallets: found, total };
+    },
+    changeWallet: (accountId, walletId, change) =>
+      commit(() => {
+        const before = findWallet(accountId, walletId);
+        if (before === null) throw notFound('wallet', walletId);
+        const after: MonitoredWallet = { ...change(before), updatedAtMs: clock.now() };
+        if (before.status === 'ACTIVE' && after.status !== 'ACTIVE') outbox.cancelWallet(walletId);
+        if (after.customWebhookUrl !== null) outbox.enableUrl(accountId, after.customWebhookUrl);
+        putWallet(after, false);
+        return after;
+      }),
+    counts(accountId, walletId) {
+      root.resetReadTxn();
+      return {
+        alertCount: alertIndex.count(accountId, { walletId }),
+        transactionCount: transactionCounts.get(walletId) ?? 0,
+      };
+    },
+
+    generation() {
+      root.resetReadTxn();
+      return meta.get('generation') ?? 0;
+    },
+    *watched() {
+      root.resetReadTxn();
+      for (const { key, value: accountId } of watched.getRange()) {
+        const [chain, walletAddress, walletId] = key;
+        yield { chain: chain as MonitoringChain, walletAddress, accountId, walletId };
+      }
+    },
+
+    blocks(chain) {
+      root.resetReadTxn();
+      return readBlocks(chain);
+    },
+    applyBlock: (chain, block, work) =>
+      commit(() => {
+        const known = readBlocks(chain);
+        const last = known.at(-1);
+        // Read already, by this process before it was stopped or by another: once is enough.
+        if (last !== undefined && block.height <= last.height) return;
+        work(writer);
+        blocks.putSync([chain, block.height], block.hash);
+        for (const { height } of known)
+          if (height <= block.height - LIMITS.reorgBlocksMax) blocks.removeSync([chain, height]);
+        finalize(chain, block.height);
+      }),
+    takeBack: (chain, height, onTransaction) =>
+      commit(() => {
+        const above = {
+          start: [chain, height + 1] as [string, number],
+          end: [chain, Number.MAX_SAFE_INTEGER] as [string, number],
+        };
+        for (const { key } of [...blocks.getRange(above)]) blocks.removeSync(key);
+        const start: [string, number, string, number] = [chain, height + 1, '', 0];
+        const end: [string, number, string, number] = [chain, Number.MAX_SAFE_INTEGER, '', 0];
+        for (const { key } of [...transactionsOfBlock.getRange({ start, end })]) {
+          const transaction = transactions.get([key[2], key[3]]);
+          transactionsOfBlock.removeSync(key);
+          if (transaction === undefined) continue;
+          writer.changeTransaction({ ...transaction, reorged: true });
+          onTransaction(transaction, writer);
+          for (const id of transaction.alertIds) {
+            const alert = alertIndex.byId(transaction.accountId, id);
+            if (alert === null || alert.reorged) continue;
+            sendUpdate(changeAlert(alert, { reorged: true, final: false }, 'REORGED', null));
+          }
+        }
+      }),
+    write: (work) => commit(() => work(writer)),
+    *counterparties(sinceMs) {
+      root.resetReadTxn();
+      for (const { value } of counterparties.getRange()) if (value.lastSeenMs >= sinceMs) yield value;
+    },
+
+    alerts(accountId, filter, page) {
+      root.resetReadTxn();
+      return alertIndex.page(accountId, filter, page);
+    },
+    alert(accountId, alertId) {
+      root.resetReadTxn();
+      return alertIndex.byId(accountId, alertId);
+    },
+    alertsAfter(accountId, sequence, limit) {
+      root.resetReadTxn();
+      return alertIndex.after(accountId, sequence, limit);
+    },
+    moveAlert: (accountId, alertId, status, by) =>
+      commit(() => {
+        const alert = alertIndex.byId(accountId, alertId);
+        if (alert === null) throw notFound('alert', alertId);
+        return alert.status === status ? alert : changeAlert(alert, { status }, 'STATUS', by);
+      }),
+    transactions(accountId, walletId, { limit, offset }) {
+      root.resetReadTxn();
+      const total = findWallet(accountId, walletId) === null ? 0 : (transactionCounts.get(walletId) ?? 0);
+      const newest = total - offset;
+      if (newest <= 0) return { transactions: [], total };
+      const range = {
+        start: [walletId, newest] as [string, number],
+        end: [walletId, 0] as [string, number],
+        reverse: true,
+        limit,
+      };
+      return { transactions: [...transactions.getRange(range)].map(({ value }) => value), total };
+    },
+
+    onChange(listener) {
+      listeners.push(listener);
+    },
+    close: () => root.close(),
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * Whether a day of a wallet is unusual for it: its count and its volume against the days before, each as a z-score. A wallet that was
+ * not watched for long has no past to compare with, and is measured against fixed bounds.
+ */
+import type { VelocityPolicy } from './policy.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** One day (UTC) of a wallet. */
+export interface DayTotals {
+  /** Days since the epoch. */
+  readonly day: number;
+  readonly count: number;
+  /** USD of the priced transfers. */
+  readonly usd: number;
+}
+
+/** What a wallet did day by day, oldest first, days without any transfer left out; the last `historyDays` and today. */
+export interface WalletPast {
+  /** The day since which every transfer is counted. */
+  readonly sinceDay: number;
+  readonly days: readonly DayTotals[];
+}
+
+export interface Unusual {
+  readonly measure: 'count' | 'volume';
+  readonly value: number;
+  /** Mean of a day before; null where there was no past to compare with. */
+  readonly usual: number | null;
+  /** Null where there was no past. */
+  readonly zScore: number | null;
+}
+
+export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
+
+/** The past with one more transfer. */
+export function addTransfer(
+  past: WalletPast,
+  transfer: { readonly timestampMs: number; readonly usd: number | null },
+  policy: VelocityPolicy,
+): WalletPast {
+  const day = dayOf(transfer.timestampMs);
+  const usd = transfer.usd ?? 0;
+  const known = past.days.find((one) => one.day === day);
+  const added = { day, count: (known?.count ?? 0) + 1, usd: (known?.usd ?? 0) + usd };
+  const days = [...past.days.filter((one) => one.day !== day), added].sort((a, b) => a.day - b.day);
+  const newest = days.at(-1)?.day ?? day;
+  return { sinceDay: past.sinceDay, days: days.filter((one) => one.day >= newest - policy.historyDays) };
+}
+
+/** The past with a transfer taken back, as after a reorg. */
+export function removeTransfer(
+  past: WalletPast,
+  transfer: { readonly timestampMs: number; readonly usd: number | null },
+): WalletPast {
+  const day = dayOf(transfer.timestampMs);
+  const days = past.days
+    .map((one) =>
+      one.day === day ? { day, count: one.count - 1, usd: Math.max(0, one.usd - (transfer.usd ?? 0)) } : one,
+    )
+    .filter((one) => one.count > 0);
+  return { sinceDay: past.sinceDay, days };
+}
+
+/**
+ * Judges the day of `past` that `nowMs` lies in. The baseline is every day before it within `historyDays`, empty days included; the
+ * deviation is at least that of a Poisson count of the same mean (√mean, and 1), so that a wallet of perfect regularity does not
+ * alert at one transfer more. For volume it is at least a quarter of the mean. Returns the stronger of the two, or null.
+ */
+export function judgeVelocity(past: WalletPast, nowMs: number, policy: VelocityPolicy): Unusual | null {
+  const today = dayOf(nowMs);
+  const now = past.days.find((one) => one.day === today);
+  if (now === undefined) return null;
+  const first = Math.max(past.sinceDay, today - policy.historyDays);
+  const length = today - first;
+  if (length < policy.warmUpDays) {
+    if (now.count >= policy.coldCount)
+      return { measure: 'count', value: now.count, usual: null, zScore: null };
+    if (now.usd >= policy.coldVolumeUsd)
+      return { measure: 'volume', value: now.usd, usual: null, zScore: null };
+    return null;
+  }
+  const before = past.days.filter((one) => one.day >= first && one.day < today);
+  const score = (of: (one: DayTotals) => number, floorOf: (mean: number) => number) => {
+    const mean = before.reduce((sum, one) => sum + of(one), 0) / length;
+    const squares = before.reduce((sum, one) => sum + (of(one) - mean) ** 2, 0);
+    // Days without a transfer are not in the list, and lie a whole mean below it.
+    const variance = (squares + (length - before.length) * mean ** 2) / length;
+    return { mean, z: (of(now) - mean) / Math.max(Math.sqrt(variance), floorOf(mean)) };
+  };
+  const count = score(
+    (one) => one.count,
+    (mean) => Math.max(1, Math.sqrt(mean)),
+  );
+  const volume = score(
+    (one) => one.usd,
+    (mean) => Math.max(1, mean / 4),
+  );
+  const found: Unusual[] = [];
+  if (now.count >= policy.countMin && count.z >= policy.zScore)
+    found.push({ measure: 'count', value: now.count, usual: count.mean, zScore: count.z });
+  if (now.usd >= policy.volumeMinUsd && volume.z >= policy.zScore)
+    found.push({ measure: 'volume', value: now.usd, usual: volume.mean, zScore: volume.z });
+  return found.sort((a, b) => (b.zScore ?? 0) - (a.zScore ?? 0))[0] ?? null;
+}

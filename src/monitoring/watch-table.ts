@@ -1,0 +1,161 @@
+/**
+ * Which watched wallets an address belongs to, for a million of them and every transfer of a chain: an open-addressing table over
+ * packed 20-byte addresses, built whole from the store and replaced when the store's generation moves.
+ */
+import type { MonitoringChain } from './records.ts';
+import type { WatchedAddress } from './store.ts';
+
+/** A wallet that watches an address. Several accounts may watch the same one. */
+export interface Watcher {
+  readonly accountId: string;
+  readonly walletId: string;
+}
+
+export interface WatchTable {
+  /** Wallets, all chains together. */
+  readonly size: number;
+  /** Chains on which anything is watched. */
+  readonly chains: ReadonlySet<MonitoringChain>;
+  /** Who watches an address (canonical or in any letter case); empty for nobody. */
+  watchers(chain: MonitoringChain, address: string): readonly Watcher[];
+}
+
+const ADDRESS_BYTES = 20;
+const NOBODY: readonly Watcher[] = [];
+
+/** Value of a hex digit by its character code; -1 for others. */
+const HEX = new Int8Array(128).fill(-1);
+for (let digit = 0; digit < 16; digit++) {
+  HEX[digit.toString(16).charCodeAt(0)] = digit;
+  HEX[digit.toString(16).toUpperCase().charCodeAt(0)] = digit;
+}
+
+/** Writes the 20 bytes of `0x…`; false where the text is no EVM address. */
+function writeAddress(address: string, into: Uint8Array, at: number): boolean {
+  if (address.length !== 2 + 2 * ADDRESS_BYTES) return false;
+  for (let i = 0; i < ADDRESS_BYTES; i++) {
+    const high = HEX[address.charCodeAt(2 + 2 * i) & 0x7f] as number;
+    const low = HEX[address.charCodeAt(3 + 2 * i) & 0x7f] as number;
+    if (high < 0 || low < 0) return false;
+    into[at + i] = (high << 4) | low;
+  }
+  return true;
+}
+
+/** The last 4 bytes: of a hash, as all EVM addresses are, every part is as good as another. Vanity addresses spend theirs in front. */
+const hashOf = (bytes: Uint8Array, at: number): number =>
+  (((bytes[at + 16] as number) << 24) |
+    ((bytes[at + 17] as number) << 16) |
+    ((bytes[at + 18] as number) << 8) |
+    (bytes[at + 19] as number)) >>>
+  0;
+
+function equal(a: Uint8Array, atA: number, b: Uint8Array, atB: number): boolean {
+  for (let i = ADDRESS_BYTES - 1; i >= 0; i--) if (a[atA + i] !== b[atB + i]) return false;
+  return true;
+}
+
+/** The table of one chain: slots hold 1 + the number of a distinct address, whose wallets are a chain of links. */
+class ChainTable {
+  #count = 0;
+  #addresses = new Uint8Array(1_024 * ADDRESS_BYTES);
+  #slots = new Uint32Array(4_096);
+  /** Distinct address → its last wallet; wallet → the one before it, all plus 1, 0 for none. */
+  #last = new Uint32Array(1_024);
+  #before = new Uint32Array(1_024);
+  /** Ids are 26 characters, accounts repeat: kept as texts of the store, the accounts shared. */
+  readonly #wallets: string[] = [];
+  readonly #accounts: string[] = [];
+  readonly #probe = new Uint8Array(ADDRESS_BYTES);
+
+  add(address: string, watcher: Watcher): void {
+    if (!writeAddress(address, this.#probe, 0)) return;
+    const found = this.#find();
+    const wallet = this.#wallets.push(watcher.walletId);
+    this.#accounts.push(watcher.accountId);
+    if (wallet > this.#before.length) this.#before = grown(this.#before);
+    const number = found === 0 ? this.#insert() : found;
+    this.#before[wallet - 1] = this.#last[number - 1] as number;
+    this.#last[number - 1] = wallet;
+  }
+
+  watchers(address: string): readonly Watcher[] {
+    if (!writeAddress(address, this.#probe, 0)) return NOBODY;
+    const number = this.#find();
+    if (number === 0) return NOBODY;
+    const found: Watcher[] = [];
+    for (
+      let wallet = this.#last[number - 1] as number;
+      wallet !== 0;
+      wallet = this.#before[wallet - 1] as number
+    )
+      found.push({
+        accountId: this.#accounts[wallet - 1] as string,
+        walletId: this.#wallets[wallet - 1] as string,
+      });
+    return found.reverse();
+  }
+
+  /** Number of the address in the probe, from 1; 0 where it is not there. */
+  #find(): number {
+    const mask = this.#slots.length - 1;
+    for (let slot = hashOf(this.#probe, 0) & mask; ; slot = (slot + 1) & mask) {
+      const number = this.#slots[slot] as number;
+      if (number === 0 || equal(this.#addresses, (number - 1) * ADDRESS_BYTES, this.#probe, 0)) return number;
+    }
+  }
+
+  #insert(): number {
+    const number = ++this.#count;
+    if (number * ADDRESS_BYTES > this.#addresses.length) {
+      const more = new Uint8Array(this.#addresses.length * 2);
+      more.set(this.#addresses);
+      this.#addresses = more;
+    }
+    if (number > this.#last.length) this.#last = grown(this.#last);
+    this.#addresses.set(this.#probe, (number - 1) * ADDRESS_BYTES);
+    // At most half full: probes stay short whatever the addresses.
+    if (number * 2 > this.#slots.length) {
+      this.#slots = new Uint32Array(this.#slots.length * 2);
+      for (let one = 1; one < number; one++) this.#place(one);
+    }
+    this.#place(number);
+    return number;
+  }
+
+  #place(number: number): void {
+    const mask = this.#slots.length - 1;
+    let slot = hashOf(this.#addresses, (number - 1) * ADDRESS_BYTES) & mask;
+    while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+    this.#slots[slot] = number;
+  }
+}
+
+function grown(array: Uint32Array): Uint32Array<ArrayBuffer> {
+  const more = new Uint32Array(array.length * 2);
+  more.set(array);
+  return more;
+}
+
+export function buildWatchTable(watched: Iterable<WatchedAddress>): WatchTable {
+  const tables = new Map<MonitoringChain, ChainTable>();
+  const accounts = new Map<string, string>();
+  let size = 0;
+  for (const { chain, walletAddress, accountId, walletId } of watched) {
+    let table = tables.get(chain);
+    if (table === undefined) {
+      table = new ChainTable();
+      tables.set(chain, table);
+    }
+    // One copy of an account's id, however many wallets it has.
+    const shared = accounts.get(accountId) ?? accountId;
+    accounts.set(shared, shared);
+    table.add(walletAddress, { accountId: shared, walletId });
+    size++;
+  }
+  return {
+    size,
+    chains: new Set(tables.keys()),
+    watchers: (chain, address) => tables.get(chain)?.watchers(address) ?? NOBODY,
+  };
+}
