@@ -1,0 +1,126 @@
+/** Blocks of a UTXO chain into both stores: outputs with their spends first, then the transfers that follow from them. */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Block } from '../../chains/block.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import type { Transfer } from '../../chains/transfer.ts';
+import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
+import type { TransferStore } from '../store.ts';
+import type { OutputsStore, UtxoBlock } from './outputs-store.ts';
+import { projectTransaction } from './project.ts';
+
+/** Fills in what transfers were worth at their time (chains/prices). */
+export type PriceTransfers = (transfers: Iterable<Transfer>) => Iterable<Transfer> | AsyncIterable<Transfer>;
+
+export interface UtxoIngestDeps {
+  readonly outputs: Pick<OutputsStore, 'put' | 'flushed'>;
+  readonly transfers: Pick<TransferStore, 'ingest'>;
+  /** Without it no transfer has a value: unknown. */
+  readonly price?: PriceTransfers;
+}
+
+export interface LiveUtxoDeps extends UtxoIngestDeps {
+  readonly outputs: Pick<OutputsStore, 'put' | 'takeBack' | 'flushed'>;
+  readonly transfers: Pick<TransferStore, 'ingest' | 'appendBlock' | 'revertBlock' | 'blocks'>;
+}
+
+export interface UtxoIngestCounts {
+  readonly blocks: number;
+  /** Transactions that were new. */
+  readonly transactions: number;
+  /** Transactions that the store knew. */
+  readonly known: number;
+  /** Transactions with an input that nobody knows: kept, and without transfers until it is known. */
+  readonly unresolved: number;
+  /** Transfers that were new. */
+  readonly stored: number;
+  /** Transfers that the store knew. */
+  readonly duplicates: number;
+}
+
+function* transfersOf(transactions: readonly UtxoTransaction[]): Generator<Transfer> {
+  for (const transaction of transactions) yield* projectTransaction(transaction).transfers;
+}
+
+const pricedTransfers = (
+  transactions: readonly UtxoTransaction[],
+  { price }: UtxoIngestDeps,
+): Iterable<Transfer> | AsyncIterable<Transfer> => {
+  const transfers = transfersOf(transactions);
+  return price ? price(transfers) : transfers;
+};
+
+/**
+ * Stores blocks in batches. A crash between the two stores loses nothing: blocks read again are divided into transfers again, and
+ * those that are stored count once. Throws as OutputsStore.put and TransferStore.ingest do.
+ */
+export async function ingestUtxoBlocks(
+  chain: ChainId,
+  blocks: AsyncIterable<UtxoBlock> | Iterable<UtxoBlock>,
+  deps: UtxoIngestDeps,
+): Promise<UtxoIngestCounts> {
+  const counts = { blocks: 0, transactions: 0, known: 0, unresolved: 0, stored: 0, duplicates: 0 };
+  let batch: UtxoBlock[] = [];
+  let outputs = 0;
+
+  const write = async (): Promise<void> => {
+    const put = deps.outputs.put(chain, batch);
+    // What is on disk of the transfers must not be ahead of the outputs they follow from.
+    await deps.outputs.flushed();
+    const { stored, duplicates } = await deps.transfers.ingest(pricedTransfers(put.resolved, deps));
+    counts.blocks += batch.length;
+    counts.transactions += put.stored;
+    counts.known += put.duplicates;
+    counts.unresolved += put.unresolved;
+    counts.stored += stored;
+    counts.duplicates += duplicates;
+    batch = [];
+    outputs = 0;
+  };
+
+  for await (const block of blocks) {
+    batch.push(block);
+    for (const transaction of block.transactions)
+      outputs += transaction.outputs.length + transaction.inputs.length;
+    if (outputs >= LIMITS.utxoBatchOutputs) await write();
+  }
+  if (batch.length > 0) await write();
+  return counts;
+}
+
+/**
+ * Stores a live block as an adapter delivers it. Inputs whose value it does not say are looked up. Throws as OutputsStore.put and
+ * TransferStore.appendBlock do; whatever was cut off is made good when the block is delivered again.
+ */
+export async function ingestUtxoBlock(block: Block, deps: LiveUtxoDeps): Promise<UtxoIngestCounts> {
+  const { chain, height, hash, parentHash, timestampMs, transactions = [] } = block;
+  const put = deps.outputs.put(chain, [{ height, hash, parentHash, timestampMs, transactions }]);
+  await deps.outputs.flushed();
+  const own = put.resolved.filter(({ blockNumber }) => blockNumber === height);
+  const earlier = put.resolved.filter(({ blockNumber }) => blockNumber !== height);
+  const transfers: Transfer[] = [];
+  for await (const transfer of pricedTransfers(own, deps)) transfers.push(transfer);
+  const appended = await deps.transfers.appendBlock({ ...block, transfers });
+  // Blocks below that waited for an output of this one: they are no part of it, and stay when it goes.
+  const waited = await deps.transfers.ingest(pricedTransfers(earlier, deps));
+  return {
+    blocks: 1,
+    transactions: put.stored,
+    known: put.duplicates,
+    unresolved: put.unresolved,
+    stored: appended.stored + waited.stored,
+    duplicates: appended.duplicates + waited.duplicates,
+  };
+}
+
+/**
+ * Takes the newest live block back from both stores; one that was cut off in the middle is finished. Returns how many transfers
+ * went. Throws NOT_FOUND for a block that did not arrive live or is too old, INVALID_REQUEST where newer ones build on it.
+ */
+export async function revertUtxoBlock(chain: ChainId, height: number, deps: LiveUtxoDeps): Promise<number> {
+  if (!deps.transfers.blocks(chain).some((block) => block.height === height))
+    throw new AssayError('NOT_FOUND', `Block ${height} of ${chain} is not one that can be taken back.`);
+  deps.outputs.takeBack(chain, height);
+  await deps.outputs.flushed();
+  return deps.transfers.revertBlock(chain, height);
+}

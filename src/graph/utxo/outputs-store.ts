@@ -1,0 +1,645 @@
+/**
+ * The store of outputs: one LMDB environment a UTXO chain, with every transaction, its outputs, and which transaction spends each.
+ * Written block by block, whole or absent; a block read again changes nothing, and the newest can be taken back.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isoTime } from '../../base/clock.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { type Database, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
+import type { AddressKey } from '../../chains/address/address.ts';
+import { formatAddressKey, parseAddress } from '../../chains/address/parse.ts';
+import { type ChainId, chainOf } from '../../chains/registry.ts';
+import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
+import {
+  decodeTransaction,
+  encodeTransaction,
+  type OutputDraft,
+  type TransactionDraft,
+  txidOfRecord,
+} from './output-records.ts';
+import type { SpendGraph, SpendTransaction, TxNumber } from './spend-graph.ts';
+import type { OutputRef } from './taint.ts';
+
+/** Changes when bytes of any database below mean something else. Never reused. */
+const FORMAT = { name: 'assay-outputs', version: 1 } as const;
+
+/** A block, or those of its transactions that a file has. */
+export interface UtxoBlock {
+  readonly height: number;
+  /** Null where the source does not say. */
+  readonly hash: string | null;
+  readonly parentHash: string | null;
+  readonly timestampMs: number;
+  readonly transactions: readonly UtxoTransaction[];
+}
+
+export interface StoredBlock {
+  readonly height: number;
+  readonly hash: string | null;
+  readonly parentHash: string | null;
+  readonly timestampMs: number;
+}
+
+export interface PutBlocks {
+  /** Transactions that were new. */
+  readonly stored: number;
+  readonly duplicates: number;
+  /** Whose inputs are all known now: those of the blocks, and earlier ones that waited for them. In the order of the chain. */
+  readonly resolved: readonly UtxoTransaction[];
+  /** Transactions of the blocks with an input that nobody knows. */
+  readonly unresolved: number;
+}
+
+export interface OutputsCoverage {
+  readonly transactions: number;
+  readonly firstBlock: number | null;
+  readonly lastBlock: number | null;
+  /** Time of the newest block, ISO 8601. */
+  readonly asOf: string | null;
+}
+
+export interface OutputsReader {
+  /** A view for kernels: valid until the thread yields, with a memory of its own. Null where the chain was never written. */
+  graph(chain: ChainId): SpendGraph | null;
+  /** Number of an address; null for one no output is known of. */
+  addressNumber(chain: ChainId, key: AddressKey): number | null;
+  /** Outputs that an address was paid, newest block first. `limit` is capped by `addressOutputsMax`. */
+  outputsOf(chain: ChainId, key: AddressKey, limit: number): readonly OutputRef[];
+  /** Height, hash and time of a block; null where none is stored at that height. */
+  block(chain: ChainId, height: number): StoredBlock | null;
+  coverage(chain: ChainId): OutputsCoverage;
+  close(): Promise<void>;
+}
+
+export interface OutputsStore extends OutputsReader {
+  /**
+   * Stores blocks in one transaction. Throws INVALID_FILE where they contradict what is stored: another block at a height, an output
+   * spent twice, another network. Throws INVALID_ADDRESS for an address that is none.
+   */
+  put(chain: ChainId, blocks: readonly UtxoBlock[]): PutBlocks;
+  /**
+   * Takes a block back and returns its transactions with what they spent. Nothing happens for a height that is not stored. Throws
+   * INVALID_REQUEST where a later transaction spends one of its outputs: newer blocks go first.
+   */
+  takeBack(chain: ChainId, height: number): readonly UtxoTransaction[];
+  /** Notes the network that files are of, or throws INVALID_FILE where it is another than before. */
+  setNetwork(chain: ChainId, network: string): void;
+  /** Resolves when all that was written is on disk. */
+  flushed(): Promise<void>;
+}
+
+export interface OutputsStoreOptions {
+  /** Folder; one file a chain. */
+  readonly path: string;
+  readonly readOnly: boolean;
+}
+
+interface State {
+  nextTransaction: number;
+  nextAddress: number;
+  transactions: number;
+  firstBlock: number | null;
+  lastBlock: number | null;
+  newestMs: number | null;
+}
+
+type BlockRecord = readonly [
+  hash: string | null,
+  parentHash: string | null,
+  timestampMs: number,
+  numbers: readonly TxNumber[],
+];
+
+interface ChainOutputs {
+  readonly chain: ChainId;
+  readonly root: RootDatabase;
+  readonly meta: Database<unknown, string>;
+  /** First 8 bytes of a transaction id → the numbers, u32 each, of all that begin so: mostly one. */
+  readonly numbers: Database<Buffer, Uint8Array>;
+  readonly transactions: Database<Buffer, number>;
+  readonly addressNumbers: Database<Buffer, Uint8Array>;
+  readonly addresses: Database<Buffer, number>;
+  /** (address, block, transaction, output): what an address was paid, in the order of the chain. */
+  readonly addressOutputs: Database<Buffer, Uint8Array>;
+  readonly blocks: Database<BlockRecord, number>;
+}
+
+const PREFIX_HEX = 16;
+const U32_MAX = 0xffff_ffff;
+const NOTHING = Buffer.alloc(0);
+
+const isTxid = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
+
+/** Outputs of transactions that are not known stand before block 0. */
+function addressOutputKey(address: number, block: number, tx: TxNumber, n: number): Buffer {
+  const key = Buffer.allocUnsafe(16);
+  key.writeUInt32BE(address, 0);
+  key.writeUInt32BE(block + 1, 4);
+  key.writeUInt32BE(tx, 8);
+  key.writeUInt32BE(n, 12);
+  return key;
+}
+
+function openChain(path: string, chain: ChainId, readOnly: boolean): ChainOutputs {
+  const root = openEnvironment(path, { maxDbs: 8, readOnly, noSubdir: true });
+  const db = <V, K extends number | string | Uint8Array>(
+    name: string,
+    encoding: 'binary' | 'msgpack',
+    keyEncoding: 'binary' | 'ordered-binary' | 'uint32',
+  ): Database<V, K> => root.openDB<V, K>({ name, encoding, keyEncoding });
+  const meta = db<unknown, string>('meta', 'msgpack', 'ordered-binary');
+  const format = meta.get('format') as { name?: unknown; version?: unknown } | undefined;
+  if (format === undefined && !readOnly && meta.getCount() === 0)
+    meta.putSync('format', { ...FORMAT, chain });
+  else if (format?.name !== FORMAT.name || format.version !== FORMAT.version) {
+    void root.close();
+    throw new AssayError(
+      'STORE_VERSION',
+      `The outputs store ${path} has the format ${JSON.stringify(format ?? null)}, and this program knows ` +
+        `${FORMAT.name} version ${FORMAT.version}. It is left as it is.`,
+    );
+  }
+  return {
+    chain,
+    root,
+    meta,
+    numbers: db('numbers', 'binary', 'binary'),
+    transactions: db('transactions', 'binary', 'uint32'),
+    addressNumbers: db('address-numbers', 'binary', 'binary'),
+    addresses: db('addresses', 'binary', 'uint32'),
+    addressOutputs: db('address-outputs', 'binary', 'binary'),
+    blocks: db('blocks', 'msgpack', 'uint32'),
+  };
+}
+
+const readState = (store: ChainOutputs): State =>
+  (store.meta.get('state') as State | undefined) ?? {
+    nextTransaction: 1,
+    nextAddress: 1,
+    transactions: 0,
+    firstBlock: null,
+    lastBlock: null,
+    newestMs: null,
+  };
+
+function readTransaction(store: ChainOutputs, number: TxNumber): TransactionDraft {
+  const bytes = store.transactions.getBinaryFast(number);
+  if (!bytes)
+    throw new AssayError('STORE_CORRUPT', `The outputs store of ${store.chain} lost transaction ${number}.`);
+  return decodeTransaction(number, bytes);
+}
+
+function findNumber(store: ChainOutputs, txid: string): TxNumber | null {
+  const listed = store.numbers.getBinary(Buffer.from(txid.slice(0, PREFIX_HEX), 'hex'));
+  if (!listed) return null;
+  for (let at = 0; at < listed.length; at += 4) {
+    const number = listed.readUInt32LE(at);
+    const bytes = store.transactions.getBinaryFast(number);
+    if (bytes && txidOfRecord(bytes) === txid) return number;
+  }
+  return null;
+}
+
+function readAddress(store: ChainOutputs, address: number): AddressKey {
+  const key = store.addresses.getBinary(address);
+  if (!key)
+    throw new AssayError('STORE_CORRUPT', `The outputs store of ${store.chain} lost address ${address}.`);
+  return key;
+}
+
+const contradiction = (what: string): AssayError => new AssayError('INVALID_FILE', what);
+
+/** What one call of `put` or `takeBack` changes: read once, changed in memory, written at the end of its LMDB transaction. */
+class Change {
+  readonly #store: ChainOutputs;
+  readonly #state: State;
+  readonly #drafts = new Map<TxNumber, TransactionDraft>();
+  readonly #changed = new Set<TxNumber>();
+  readonly #numbers = new Map<string, TxNumber>();
+  readonly #addressNumbers = new Map<string, number>();
+  readonly #texts = new Map<number, string>();
+  readonly #toResolve = new Set<TxNumber>();
+  stored = 0;
+  duplicates = 0;
+
+  constructor(store: ChainOutputs) {
+    this.#store = store;
+    this.#state = readState(store);
+  }
+
+  putBlock(block: UtxoBlock): void {
+    const { height } = block;
+    const known = this.#store.blocks.get(height);
+    if (known?.[0] && block.hash && known[0] !== block.hash)
+      throw contradiction(
+        `Block ${height} is ${block.hash} here and ${known[0]} in the store of ${this.#store.chain}: ` +
+          'take the stored one back first.',
+      );
+    const numbers = new Set(known?.[3] ?? []);
+    for (const transaction of block.transactions) {
+      const number = this.#putTransaction(transaction);
+      if (number !== null) numbers.add(number);
+    }
+    this.#store.blocks.putSync(height, [
+      block.hash ?? known?.[0] ?? null,
+      block.parentHash ?? known?.[1] ?? null,
+      block.timestampMs,
+      [...numbers],
+    ]);
+    const state = this.#state;
+    state.firstBlock = Math.min(state.firstBlock ?? height, height);
+    state.lastBlock = Math.max(state.lastBlock ?? height, height);
+    state.newestMs = Math.max(state.newestMs ?? block.timestampMs, block.timestampMs);
+  }
+
+  /** Null for a coinbase that an earlier block has already: Bitcoin's blocks 91842 and 91880 repeat one (BIP 30). */
+  #putTransaction(transaction: UtxoTransaction): TxNumber | null {
+    const { txid, blockNumber } = transaction;
+    const draft = this.#draftOf(txid);
+    if (draft.isKnown && draft.block !== blockNumber) {
+      this.duplicates++;
+      if (transaction.isCoinbase) return null;
+      throw contradiction(
+        `Transaction ${txid} is in block ${blockNumber} here, and in ${draft.block} already.`,
+      );
+    }
+    if (draft.isKnown) this.duplicates++;
+    else this.#fill(draft, transaction);
+    for (const [at, input] of transaction.inputs.entries()) {
+      const parent = this.#draftOf(input.txid);
+      const output = this.#outputOf(parent, input.vout);
+      if (output.spentBy !== null && output.spentBy !== draft.number)
+        throw contradiction(
+          `Input ${at} of ${txid} spends output ${input.vout} of ${input.txid}, and ` +
+            `${this.#draft(output.spentBy).txid} does so already.`,
+        );
+      if (output.spentBy === null) {
+        output.spentBy = draft.number;
+        this.#changed.add(parent.number);
+      }
+      if (output.value !== null || input.value === null) continue;
+      output.value = input.value;
+      output.address = this.#addressNumber(input.address);
+      this.#index(parent, output);
+      this.#changed.add(parent.number);
+    }
+    this.#toResolve.add(draft.number);
+    return draft.number;
+  }
+
+  /** Makes a transaction known. What its spenders said of its outputs gives way to what it says itself. */
+  #fill(draft: TransactionDraft, transaction: UtxoTransaction): void {
+    const spenders = new Map<number, TxNumber>();
+    for (const output of draft.outputs) {
+      if (output.spentBy !== null) {
+        spenders.set(output.n, output.spentBy);
+        this.#toResolve.add(output.spentBy);
+      }
+      if (output.address > 0)
+        this.#store.addressOutputs.removeSync(
+          addressOutputKey(output.address, draft.block, draft.number, output.n),
+        );
+    }
+    const { shielded } = transaction;
+    draft.isKnown = true;
+    draft.isCoinbase = transaction.isCoinbase;
+    draft.block = transaction.blockNumber;
+    draft.indexInBlock = transaction.indexInBlock;
+    draft.timestampMs = transaction.timestampMs;
+    draft.shieldedIn = shielded?.in ?? 0n;
+    draft.shieldedOut = shielded?.out ?? 0n;
+    draft.inputs = transaction.inputs.map(({ txid, vout }) => ({ tx: this.#draftOf(txid).number, n: vout }));
+    draft.outputs = transaction.outputs.map(({ n, value, script, address }) => {
+      const spentBy = spenders.get(n) ?? null;
+      spenders.delete(n);
+      return { n, value, script, address: this.#addressNumber(address), spentBy };
+    });
+    for (const [n, spender] of spenders)
+      throw contradiction(
+        `${this.#draft(spender).txid} spends output ${n} of ${draft.txid}, which has no such output.`,
+      );
+    for (const output of draft.outputs) this.#index(draft, output);
+    this.#changed.add(draft.number);
+    this.#state.transactions++;
+    this.stored++;
+  }
+
+  #index(draft: TransactionDraft, { address, n }: OutputDraft): void {
+    if (address === 0) return;
+    const key = addressOutputKey(address, draft.block, draft.number, n);
+    this.#store.addressOutputs.putSync(key, NOTHING);
+  }
+
+  #outputOf(draft: TransactionDraft, n: number): OutputDraft {
+    const direct = draft.outputs[n];
+    if (direct?.n === n) return direct;
+    const found = draft.outputs.find((output) => output.n === n);
+    if (found) return found;
+    if (draft.isKnown) throw contradiction(`Output ${n} of ${draft.txid} is spent, and there is none.`);
+    const output: OutputDraft = { n, value: null, script: 'other', address: 0, spentBy: null };
+    draft.outputs.push(output);
+    draft.outputs.sort((a, b) => a.n - b.n);
+    return output;
+  }
+
+  #draft(number: TxNumber): TransactionDraft {
+    const known = this.#drafts.get(number);
+    if (known) return known;
+    const draft = readTransaction(this.#store, number);
+    this.#drafts.set(number, draft);
+    return draft;
+  }
+
+  /** The transaction of an id, made where nothing is known of it. */
+  #draftOf(txid: string): TransactionDraft {
+    const noted = this.#numbers.get(txid);
+    if (noted !== undefined) return this.#draft(noted);
+    if (!isTxid(txid)) throw contradiction(`'${txid.slice(0, 80)}' is no transaction id of 64 hex digits.`);
+    const number = findNumber(this.#store, txid) ?? this.#newTransaction(txid);
+    this.#numbers.set(txid, number);
+    return this.#draft(number);
+  }
+
+  #newTransaction(txid: string): TxNumber {
+    const number = this.#state.nextTransaction++;
+    if (number > U32_MAX)
+      throw new AssayError('INTERNAL', `The outputs store of ${this.#store.chain} has no number left.`);
+    const prefix = Buffer.from(txid.slice(0, PREFIX_HEX), 'hex');
+    const listed = this.#store.numbers.getBinary(prefix) ?? NOTHING;
+    const added = Buffer.alloc(listed.length + 4);
+    listed.copy(added);
+    added.writeUInt32LE(number, listed.length);
+    this.#store.numbers.putSync(prefix, added);
+    this.#drafts.set(number, {
+      number,
+      txid,
+      isKnown: false,
+      isCoinbase: false,
+      block: -1,
+      indexInBlock: 0,
+      timestampMs: 0,
+      inputs: [],
+      outputs: [],
+      shieldedIn: 0n,
+      shieldedOut: 0n,
+    });
+    this.#changed.add(number);
+    return number;
+  }
+
+  #addressNumber(text: string | null): number {
+    if (text === null) return 0;
+    const known = this.#addressNumbers.get(text);
+    if (known !== undefined) return known;
+    const { addressNumbers, addresses, chain } = this.#store;
+    const { key, canonical } = parseAddress(chain, text);
+    let number = addressNumbers.getBinary(key)?.readUInt32LE(0);
+    if (number === undefined) {
+      number = this.#state.nextAddress++;
+      const value = Buffer.alloc(4);
+      value.writeUInt32LE(number);
+      addressNumbers.putSync(key, value);
+      addresses.putSync(number, Buffer.from(key));
+    }
+    this.#addressNumbers.set(text, number);
+    this.#texts.set(number, canonical);
+    return number;
+  }
+
+  #textOf(address: number): string | null {
+    if (address === 0) return null;
+    const known = this.#texts.get(address);
+    if (known !== undefined) return known;
+    const text = formatAddressKey(readAddress(this.#store, address), this.#store.chain);
+    this.#texts.set(address, text);
+    return text;
+  }
+
+  /** The transaction as it would be delivered with all its inputs looked up. */
+  #resolve(draft: TransactionDraft): UtxoTransaction {
+    return {
+      chain: this.#store.chain,
+      txid: draft.txid,
+      blockNumber: draft.block,
+      indexInBlock: draft.indexInBlock,
+      timestampMs: draft.timestampMs,
+      isCoinbase: draft.isCoinbase,
+      inputs: draft.inputs.map(({ tx, n }) => {
+        const parent = this.#draft(tx);
+        const { value, address } = this.#outputOf(parent, n);
+        return { txid: parent.txid, vout: n, address: this.#textOf(address), value };
+      }),
+      outputs: draft.outputs.map(({ n, value, script, address }) => ({
+        n,
+        value: value ?? 0n,
+        script,
+        address: this.#textOf(address),
+      })),
+      ...(draft.shieldedIn > 0n || draft.shieldedOut > 0n
+        ? { shielded: { in: draft.shieldedIn, out: draft.shieldedOut } }
+        : {}),
+    };
+  }
+
+  resolved(): { readonly resolved: UtxoTransaction[]; readonly unresolved: number } {
+    const resolved: UtxoTransaction[] = [];
+    let unresolved = 0;
+    for (const number of this.#toResolve) {
+      const draft = this.#draft(number);
+      const isComplete = draft.inputs.every(({ tx, n }) => this.#outputOf(this.#draft(tx), n).value !== null);
+      if (isComplete) resolved.push(this.#resolve(draft));
+      else unresolved++;
+    }
+    resolved.sort((a, b) => a.blockNumber - b.blockNumber || a.indexInBlock - b.indexInBlock);
+    return { resolved, unresolved };
+  }
+
+  takeBack(height: number): UtxoTransaction[] {
+    const block = this.#store.blocks.get(height);
+    if (!block) return [];
+    const drafts = block[3].map((number) => this.#draft(number));
+    const own = new Set(block[3]);
+    for (const { txid, outputs } of drafts)
+      for (const { n, spentBy } of outputs)
+        if (spentBy !== null && !own.has(spentBy))
+          throw new AssayError(
+            'INVALID_REQUEST',
+            `Block ${height} cannot be taken back: ${this.#draft(spentBy).txid} of a newer block spends output ${n} ` +
+              `of ${txid}.`,
+          );
+    const transactions = drafts.map((draft) => this.#resolve(draft));
+    for (const draft of drafts) this.#forget(draft, own);
+    this.#store.blocks.removeSync(height);
+    const state = this.#state;
+    if (state.lastBlock === height) {
+      const [below] = [...this.#store.blocks.getRange({ reverse: true, limit: 1 })];
+      state.lastBlock = below?.key ?? null;
+      state.newestMs = below?.value[2] ?? null;
+      if (!below) state.firstBlock = null;
+    }
+    return transactions;
+  }
+
+  /** What is left is what nobody knew before: no trace where nothing spends it. Its number is never given again. */
+  #forget(draft: TransactionDraft, own: ReadonlySet<TxNumber>): void {
+    const { transactions, numbers, addressOutputs } = this.#store;
+    for (const { tx, n } of draft.inputs) {
+      if (own.has(tx)) continue;
+      const output = this.#outputOf(this.#draft(tx), n);
+      output.spentBy = null;
+      this.#changed.add(tx);
+    }
+    for (const { address, n } of draft.outputs)
+      if (address > 0) addressOutputs.removeSync(addressOutputKey(address, draft.block, draft.number, n));
+    transactions.removeSync(draft.number);
+    const prefix = Buffer.from(draft.txid.slice(0, PREFIX_HEX), 'hex');
+    const listed = numbers.getBinary(prefix) ?? NOTHING;
+    const left: Buffer[] = [];
+    for (let at = 0; at < listed.length; at += 4)
+      if (listed.readUInt32LE(at) !== draft.number) left.push(listed.subarray(at, at + 4));
+    if (left.length > 0) numbers.putSync(prefix, Buffer.concat(left));
+    else numbers.removeSync(prefix);
+    this.#changed.delete(draft.number);
+    this.#state.transactions--;
+  }
+
+  write(): void {
+    const { transactions, meta } = this.#store;
+    for (const number of [...this.#changed].sort((a, b) => a - b))
+      transactions.putSync(number, encodeTransaction(this.#draft(number)));
+    meta.putSync('state', this.#state);
+  }
+}
+
+/** Transactions a view remembers; it starts afresh beyond. About 1 KB each. */
+const VIEW_TRANSACTIONS_MAX = 50_000;
+
+function viewOf(store: ChainOutputs): SpendGraph {
+  const known = new Map<TxNumber, SpendTransaction>();
+  return {
+    numberOf: (txid) => (isTxid(txid) ? findNumber(store, txid) : null),
+    transaction(number) {
+      const remembered = known.get(number);
+      if (remembered) return remembered;
+      if (known.size >= VIEW_TRANSACTIONS_MAX) known.clear();
+      const transaction = readTransaction(store, number);
+      known.set(number, transaction);
+      return transaction;
+    },
+    keyOf: (address) => readAddress(store, address),
+  };
+}
+
+/**
+ * Opens the folder of outputs stores. Environments of chains are opened at their first use; a read-only store of a chain that was
+ * never written answers as an empty one. Throws STORE_VERSION for a format it does not know.
+ */
+export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
+  const open = new Map<ChainId, ChainOutputs>();
+
+  const storeOf = (chain: ChainId): ChainOutputs | null => {
+    const known = open.get(chain);
+    if (known) return known;
+    if (chainOf(chain).family !== 'utxo') return null;
+    const path = join(options.path, `${chain.toLowerCase()}-outputs.mdb`);
+    if (options.readOnly && !existsSync(path)) return null;
+    const store = openChain(path, chain, options.readOnly);
+    open.set(chain, store);
+    return store;
+  };
+
+  const writable = (chain: ChainId): ChainOutputs => {
+    const store = options.readOnly ? null : storeOf(chain);
+    if (store) return store;
+    throw new AssayError('INVALID_REQUEST', `chain: ${chain} has no outputs store that can be written.`);
+  };
+
+  const addressNumber = (chain: ChainId, key: AddressKey): number | null =>
+    storeOf(chain)?.addressNumbers.getBinary(key)?.readUInt32LE(0) ?? null;
+
+  return {
+    graph(chain) {
+      const store = storeOf(chain);
+      return store && viewOf(store);
+    },
+
+    addressNumber,
+
+    outputsOf(chain, key, limit) {
+      const store = storeOf(chain);
+      const address = addressNumber(chain, key);
+      if (!store || address === null) return [];
+      const refs: OutputRef[] = [];
+      const range = store.addressOutputs.getKeys({
+        start: addressOutputKey(address, U32_MAX - 1, U32_MAX, U32_MAX),
+        end: addressOutputKey(address, -1, 0, 0),
+        reverse: true,
+        limit: Math.min(Math.max(0, limit), LIMITS.addressOutputsMax),
+      });
+      for (const key of range) {
+        const bytes = Buffer.from(key);
+        refs.push({ tx: bytes.readUInt32BE(8), n: bytes.readUInt32BE(12) });
+      }
+      return refs;
+    },
+
+    block(chain, height) {
+      const record = storeOf(chain)?.blocks.get(height);
+      return record ? { height, hash: record[0], parentHash: record[1], timestampMs: record[2] } : null;
+    },
+
+    coverage(chain) {
+      const store = storeOf(chain);
+      const state = store ? readState(store) : null;
+      return {
+        transactions: state?.transactions ?? 0,
+        firstBlock: state?.firstBlock ?? null,
+        lastBlock: state?.lastBlock ?? null,
+        asOf: state?.newestMs == null ? null : isoTime(state.newestMs),
+      };
+    },
+
+    put(chain, blocks) {
+      const store = writable(chain);
+      return store.root.transactionSync(() => {
+        const change = new Change(store);
+        for (const block of blocks) change.putBlock(block);
+        const { resolved, unresolved } = change.resolved();
+        change.write();
+        return { stored: change.stored, duplicates: change.duplicates, resolved, unresolved };
+      });
+    },
+
+    takeBack(chain, height) {
+      const store = writable(chain);
+      return store.root.transactionSync(() => {
+        const change = new Change(store);
+        const transactions = change.takeBack(height);
+        change.write();
+        return transactions;
+      });
+    },
+
+    setNetwork(chain, network) {
+      const { meta } = writable(chain);
+      const known = meta.get('network');
+      if (known === undefined) meta.putSync('network', network);
+      else if (known !== network)
+        throw contradiction(
+          `The file is of the network '${network}', and the store of ${chain} holds '${String(known)}': ` +
+            'networks do not mix.',
+        );
+    },
+
+    async flushed() {
+      for (const store of open.values()) await store.root.flushed;
+    },
+
+    async close() {
+      for (const store of open.values()) await store.root.close();
+      open.clear();
+    },
+  };
+}

@@ -1,0 +1,167 @@
+/**
+ * A UTXO transaction as movements between addresses: what its outputs pay is divided among its inputs in proportion, change is kept
+ * out, the fee goes to nobody. Pure; the sums are exact.
+ */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { chainOf } from '../../chains/registry.ts';
+import type { Transfer } from '../../chains/transfer.ts';
+import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
+import { type ChangeOutput, recogniseChange } from '../cluster/change.ts';
+import { type CoinJoin, detectCoinJoin } from '../cluster/coinjoin.ts';
+
+/** A guess at change hides a payment where it is wrong: no single heuristic reaches this, two that agree do. */
+export const CHANGE_CONFIDENCE_MIN = 0.85;
+
+export interface Projection {
+  readonly transfers: readonly Transfer[];
+  /** Outputs that came back to an address that paid. */
+  readonly returned: readonly number[];
+  /** The output that heuristics take for change, and that is therefore no transfer. */
+  readonly change: ChangeOutput | null;
+  /** Set where the transaction mixes payers: it has no change, and who paid whom is only a proportion. */
+  readonly coinJoin: CoinJoin | null;
+  /** True where there are too many pairs to say who paid whom: each side is a transfer with nobody. */
+  readonly isUnpaired: boolean;
+}
+
+/** Divides an amount in proportion of weights; what is left by rounding down goes to the greatest remainders, first ones first. */
+export function apportion(amount: bigint, weights: readonly bigint[]): bigint[] {
+  let total = 0n;
+  for (const weight of weights) total += weight;
+  if (total === 0n) return weights.map(() => 0n);
+  const shares: bigint[] = [];
+  const remainders: { readonly at: number; readonly rest: bigint }[] = [];
+  let left = amount;
+  for (const [at, weight] of weights.entries()) {
+    const product = amount * weight;
+    const share = product / total;
+    shares.push(share);
+    left -= share;
+    const rest = product - share * total;
+    if (rest > 0n) remainders.push({ at, rest });
+  }
+  if (left === 0n) return shares;
+  remainders.sort((a, b) => (a.rest === b.rest ? a.at - b.at : a.rest > b.rest ? -1 : 1));
+  for (const { at } of remainders) {
+    if (left === 0n) break;
+    shares[at] = (shares[at] as bigint) + 1n;
+    left--;
+  }
+  return shares;
+}
+
+interface Sender {
+  readonly address: string | null;
+  value: bigint;
+}
+
+/** Inputs by address, in the order in which each first appears; what came out of a shielded pool is nobody's. */
+function sendersOf(tx: UtxoTransaction): Sender[] {
+  const senders = new Map<string | null, Sender>();
+  const add = (address: string | null, value: bigint): void => {
+    const sender = senders.get(address);
+    if (sender) sender.value += value;
+    else senders.set(address, { address, value });
+  };
+  for (const { txid, vout, address, value } of tx.inputs) {
+    if (value === null)
+      throw new AssayError(
+        'INTERNAL',
+        `${tx.txid} spends output ${vout} of ${txid}, whose value is not known.`,
+      );
+    add(address, value);
+  }
+  if (tx.shielded && tx.shielded.in > 0n) add(null, tx.shielded.in);
+  return [...senders.values()];
+}
+
+interface Payment {
+  /** `out:3`, `fee`, `shielded`. */
+  readonly name: string;
+  readonly to: string | null;
+  readonly value: bigint;
+}
+
+/** What leaves, but for change. Throws INVALID_FILE for a transaction that pays more than it takes. */
+function paymentsOf(tx: UtxoTransaction, taken: bigint, isKept: (n: number) => boolean): Payment[] {
+  const shieldedOut = tx.shielded?.out ?? 0n;
+  let fee = taken - shieldedOut;
+  const payments: Payment[] = [];
+  for (const { n, address, value } of tx.outputs) {
+    fee -= value;
+    if (!isKept(n)) payments.push({ name: `out:${n}`, to: address, value });
+  }
+  payments.push({ name: 'shielded', to: null, value: shieldedOut });
+  if (tx.isCoinbase) return payments;
+  if (fee < 0n)
+    throw new AssayError('INVALID_FILE', `Transaction ${tx.txid} pays ${-fee} satoshi more than it takes.`);
+  payments.push({ name: 'fee', to: null, value: fee });
+  return payments;
+}
+
+const NO_CHANGE = { returned: [], change: null, coinJoin: null, isUnpaired: false } as const;
+
+/**
+ * Divides a transaction whose inputs are all known into transfers. Every output that is no change is paid by every input address in
+ * proportion of what the address put in (greatest remainders, so that the parts are the output exactly), and so is the fee. An output
+ * to an address of the inputs is change always, but for a CoinJoin; another only where heuristics are sure enough. Positions are
+ * `out:<n>`, `fee` and `shielded`, with `:<sender>` behind where several addresses pay; a coinbase has no sender. Throws INVALID_FILE
+ * where outputs exceed inputs.
+ */
+export function projectTransaction(tx: UtxoTransaction): Projection {
+  const { symbol, decimals } = chainOf(tx.chain);
+  const transfer = (position: string, from: string | null, to: string | null, amount: bigint): Transfer => ({
+    chain: tx.chain,
+    txHash: tx.txid,
+    position,
+    blockNumber: tx.blockNumber,
+    timestampMs: tx.timestampMs,
+    from,
+    to,
+    asset: symbol,
+    amount,
+    decimals,
+    valueUsd: null,
+  });
+  const transfers: Transfer[] = [];
+  const add = (position: string, from: string | null, to: string | null, amount: bigint): void => {
+    if (amount > 0n && (from !== null || to !== null)) transfers.push(transfer(position, from, to, amount));
+  };
+
+  if (tx.isCoinbase) {
+    for (const { name, to, value } of paymentsOf(tx, 0n, () => false)) add(name, null, to, value);
+    return { transfers, ...NO_CHANGE };
+  }
+
+  const senders = sendersOf(tx);
+  const taken = senders.reduce((sum, { value }) => sum + value, 0n);
+  const coinJoin = detectCoinJoin(tx);
+  const payers = new Set(senders.map(({ address }) => address));
+  const returned = coinJoin
+    ? []
+    : tx.outputs.filter(({ address }) => address !== null && payers.has(address)).map(({ n }) => n);
+  const guess = coinJoin || returned.length > 0 ? null : recogniseChange(tx);
+  const change = guess && guess.confidence >= CHANGE_CONFIDENCE_MIN ? guess : null;
+  const payments = paymentsOf(tx, taken, (n) => n === change?.n || returned.includes(n));
+
+  const isUnpaired = senders.length * payments.length > LIMITS.utxoPairsMax;
+  if (isUnpaired) {
+    const paid = payments.reduce((sum, { value }) => sum + value, 0n);
+    const parts = apportion(
+      paid,
+      senders.map(({ value }) => value),
+    );
+    for (const [k, { address }] of senders.entries()) add(`in:${k}`, address, null, parts[k] as bigint);
+    for (const { name, to, value } of payments) add(name, null, to, value);
+    return { transfers, returned, change, coinJoin, isUnpaired };
+  }
+
+  const weights = senders.map(({ value }) => value);
+  for (const { name, to, value } of payments) {
+    const parts = apportion(value, weights);
+    for (const [k, { address }] of senders.entries())
+      add(senders.length === 1 ? name : `${name}:${k}`, address, to, parts[k] as bigint);
+  }
+  return { transfers, returned, change, coinJoin, isUnpaired };
+}
