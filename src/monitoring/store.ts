@@ -237,7 +237,8 @@ export function openMonitoringStore(
 
   /** Runs a write, then tells what it changed. A write that throws changes nothing and tells nothing. */
   async function commit<T>(work: () => T): Promise<T> {
-    const { value, told } = await root.transaction(() => {
+    // A child transaction, because a plain one keeps what was written before a throw.
+    const { value, told } = await root.childTransaction(() => {
       pending = [];
       const value = work();
       return { value, told: pending };
