@@ -95,6 +95,8 @@ async function serve(settings: BenchServerSettings): Promise<void> {
           .answerBytes,
         bulk: (body) => pool.run('bulk-labels', body),
         screening: (request) => pool.run('screening', request),
+      kyt: (request) => pool.run('kyt', request),
+      trace: (request) => pool.run('trace', request),
         names: {
           screen: (requests) => pool.run('names', requests),
           cleared: () => {

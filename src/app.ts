@@ -12,6 +12,7 @@ import { createMailer } from './base/mail.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemRandom } from './base/random.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
+import { type Bridges, loadBridges } from './chains/bridges.ts';
 import type { Parts, Served } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
@@ -43,12 +44,16 @@ import { createNameScreening } from './names/screen-names.ts';
 import { createExchangeStatuses, type ExchangeStatuses } from './registers/exchange-status.ts';
 import { openRegisterStore } from './registers/store.ts';
 import { loadPolicy } from './risk/policy.ts';
-import { createAssessor } from './screening/assess.ts';
+import { type Assessor, createAssessor } from './screening/assess.ts';
+import { type BalanceSource, withBalances } from './screening/balances.ts';
 import type { ScreeningDeps } from './screening/deps.ts';
+import { type NameResolver, resolveNames } from './screening/ens-names.ts';
+import { createKyt } from './screening/kyt.ts';
 import { createLabelSet, createLabelSetWriter } from './screening/label-set.ts';
 import { createOracleWriter } from './screening/oracle.ts';
 import { createSanctionsCheckWriter } from './screening/sanctions-check.ts';
 import { createScreening } from './screening/screen.ts';
+import { createTrace } from './screening/trace.ts';
 
 /** How often a server looks for a snapshot that another process published. One `stat` a look. */
 const SNAPSHOT_LOOK_MS = 1_000;
@@ -132,6 +137,15 @@ export function openParts(config: Config, version: string): Parts {
     () => openClusters({ folder: clustersFolderOf(dataDir) }),
     (part) => part.close(),
   );
+  const bridges = once<Bridges>(
+    () => loadBridges(),
+    () => {},
+  );
+  /** Who reads chains live; null where nobody does. */
+  const live: { readonly balances: BalanceSource | null; readonly names: NameResolver | null } = {
+    balances: null,
+    names: null,
+  };
   const screeningDeps = (): ScreeningDeps => ({
     labels: snapshots(),
     freshness,
@@ -139,7 +153,12 @@ export function openParts(config: Config, version: string): Parts {
     clock,
     transfers: transferStores.read(),
     clusters: clusters(),
+    bridges: bridges(),
   });
+  const assessor = once<Assessor>(
+    () => createAssessor(screeningDeps()),
+    () => {},
+  );
 
   const registers = openRegisterStore({ dataDir });
   const exchanges = once<ExchangeStatuses>(
@@ -189,7 +208,12 @@ export function openParts(config: Config, version: string): Parts {
       oracle: createOracleWriter(deps),
       exchangeStatus: (name, jurisdiction) => exchanges().answerBytes(name, jurisdiction),
       bulk: (body) => pool.run('bulk-labels', body),
-      screening: (request) => pool.run('screening', request),
+      screening: async (request) => pool.run('screening', await withBalances(request, live.balances, log)),
+      async kyt(asked) {
+        const { request, resolved } = await resolveNames(asked, live.names);
+        return pool.run('kyt', { ...request, resolved });
+      },
+      trace: (request) => pool.run('trace', request),
       names: { screen: (requests) => pool.run('names', requests), cleared },
     };
   }
@@ -317,10 +341,9 @@ export function openParts(config: Config, version: string): Parts {
     snapshots,
     transfers: (mode) => transferStores[mode](),
     labelSet: () => createLabelSet(screeningDeps()),
-    screening: () => {
-      const deps = screeningDeps();
-      return createScreening(deps, createAssessor(deps));
-    },
+    screening: () => createScreening(screeningDeps(), assessor()),
+    kyt: () => createKyt(screeningDeps(), assessor()),
+    trace: () => createTrace(screeningDeps(), assessor()),
     prepare,
     serve,
     async close() {

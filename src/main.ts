@@ -9,6 +9,7 @@ import { addAccountsCommand, addAuditCommand, addPlanCommand } from './cli/accou
 import { addBulkCommand } from './cli/bulk.ts';
 import type { Terminal } from './cli/context.ts';
 import { addCreditsCommand } from './cli/credits.ts';
+import { addKytCommand, addTraceCommand } from './cli/graph-questions.ts';
 import { addImportCommand } from './cli/import.ts';
 import { addIndexCommand } from './cli/index-command.ts';
 import { addIngestCommand } from './cli/ingest.ts';
@@ -51,6 +52,8 @@ process.exitCode = await runProgram(
     addIndexCommand,
     addLookupCommand,
     addScreenCommand,
+    addKytCommand,
+    addTraceCommand,
     addBulkCommand,
     addIngestCommand,
     addNamesCommand,

@@ -12,8 +12,10 @@ import type { NameImportReport, NameImportRequest } from '../names/lists-import.
 import type { NameScreening } from '../names/screen-names.ts';
 import type { RegisterStore } from '../registers/store.ts';
 import type { BulkFileDeps } from '../screening/bulk-file.ts';
+import type { KytQuery } from '../screening/kyt.ts';
 import type { LabelSetQuery } from '../screening/label-set.ts';
 import type { ScreeningQuery } from '../screening/screen.ts';
+import type { TraceQuery } from '../screening/trace.ts';
 
 export interface Served {
   readonly url: string;
@@ -54,6 +56,8 @@ export interface Parts extends ImportDeps {
   transfers(mode: 'read' | 'write'): TransferStore;
   labelSet(): LabelSetQuery;
   screening(): ScreeningQuery;
+  kyt(): KytQuery;
+  trace(): TraceQuery;
   /** Imports what ships with the product and builds the index where either is missing. */
   prepare(): Promise<void>;
   /** Starts the server. Throws LISTEN_FAILED where the port is taken. */

@@ -13,6 +13,7 @@ import {
   verifyEmailWork,
 } from './handlers/auth.ts';
 import { createKeyWork, listKeysWork, revokeKeyWork, toggleKeyWork } from './handlers/keys.ts';
+import { kytWork } from './handlers/kyt.ts';
 import {
   entityWork,
   labelsWork,
@@ -26,6 +27,7 @@ import { stripeWork } from './handlers/payments.ts';
 import { exchangeStatusWork } from './handlers/registers.ts';
 import { screeningWork } from './handlers/screening.ts';
 import { documentWork, healthWork, metricsWork, readyWork } from './handlers/service.ts';
+import { traceWork } from './handlers/trace.ts';
 import { usageWork } from './handlers/usage.ts';
 import { createHttpMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
@@ -81,6 +83,8 @@ export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
     oracle: oracleWork(deps),
     exchangeStatus: exchangeStatusWork(deps),
     screening: screeningWork(deps),
+    kyt: kytWork(deps),
+    trace: traceWork(deps),
     names: namesWork(deps),
     clear: clearWork(deps),
     clearedList: clearedListWork(deps),

@@ -5,10 +5,12 @@ import { API_BASE, type Parameter, permissionsOf, ROUTES, type Route } from './r
 import * as auth from './schemas/auth.ts';
 import * as common from './schemas/common.ts';
 import * as keys from './schemas/keys.ts';
+import * as kyt from './schemas/kyt.ts';
 import * as labels from './schemas/labels.ts';
 import * as registers from './schemas/registers.ts';
 import * as screening from './schemas/screening.ts';
 import * as service from './schemas/service.ts';
+import * as trace from './schemas/trace.ts';
 import * as usage from './schemas/usage.ts';
 
 type JsonObject = { [name: string]: unknown };
@@ -28,6 +30,10 @@ const COMPONENTS: Readonly<Record<string, TSchema>> = {
   BulkResult: labels.BulkResult,
   ScoreFactor: screening.ScoreFactor,
   ScreeningResult: screening.ScreeningResult,
+  KytResult: kyt.KytResult,
+  TraceNode: trace.TraceNode,
+  TraceEdge: trace.TraceEdge,
+  TraceResult: trace.TraceResult,
   ReadyData: service.ReadyData,
   ExchangeRegistration: registers.ExchangeRegistration,
   ExchangeStatusData: registers.ExchangeStatusData,

@@ -10,8 +10,10 @@ import type { ClearedStore } from '../names/cleared.ts';
 import type { NameRequest } from '../names/screen-names.ts';
 import type { AnswerWriter } from '../screening/answer-bytes.ts';
 import type { BulkAnswer } from '../screening/bulk.ts';
+import type { KytRequest } from '../screening/kyt.ts';
 import type { OracleWriter } from '../screening/oracle.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
+import type { TraceRequest, TraceResult } from '../screening/trace.ts';
 
 /** As much of the accounts as a request needs: who is this key, may it ask now, has its account any quota or credits left. */
 export type CallerAccess = Pick<
@@ -40,6 +42,9 @@ export interface UseCases {
   exchangeStatus(name: string, jurisdiction: string | undefined): Uint8Array;
   /** JSON text of `data`, UTF-8. */
   screening(request: ScreeningRequest): Promise<Uint8Array>;
+  /** JSON text of `data`; names in place of addresses are resolved on the way. Rejects with INVALID_REQUEST where they cannot be. */
+  kyt(request: KytRequest): Promise<Uint8Array>;
+  trace(request: TraceRequest): Promise<TraceResult>;
   readonly names: NameUseCases;
 }
 

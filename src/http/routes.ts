@@ -30,16 +30,21 @@ import {
   SanctionsCheck,
 } from './schemas/common.ts';
 import { KeyBody, KeyList, NewKey, OneKey, ToggleBody } from './schemas/keys.ts';
+import { KytBody, KytResult } from './schemas/kyt.ts';
 import { BulkBody, BulkResult, ScreenBody } from './schemas/labels.ts';
 import { ClearBody, ClearedAnswer, ClearedListAnswer, NamesBody, NamesResult } from './schemas/names.ts';
 import { PaymentOutcome, StripeEvent } from './schemas/payments.ts';
 import { ExchangeName, ExchangeStatusData, JurisdictionFilter } from './schemas/registers.ts';
 import { ScreeningBody, ScreeningResult } from './schemas/screening.ts';
 import { Health, NotReady, Ready } from './schemas/service.ts';
+import { TraceBody, TraceResult } from './schemas/trace.ts';
 import { UsageRecord } from './schemas/usage.ts';
 
 /** What stands before the version's paths. */
 export const API_BASE = '/api/v1';
+
+/** Specification: what a trace costs, and one in path mode, whatever its depth. */
+export const TRACE_CREDITS = { graph: 5, path: 10 } as const;
 
 export interface Parameter {
   readonly name: string;
@@ -63,6 +68,8 @@ export type HandlerName =
   | 'oracle'
   | 'exchangeStatus'
   | 'screening'
+  | 'kyt'
+  | 'trace'
   | 'names'
   | 'clear'
   | 'clearedList'
@@ -349,6 +356,35 @@ export const ROUTES: readonly Route[] = [
     summary: 'Screen an address',
     description:
       'Score with breakdown, sanctions, labels, counterparties, exposure and legal interpretation.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/kyt',
+    stands: 'api',
+    handler: 'kyt',
+    permission: ['kyt', 'screening'],
+    rateClass: 'kyt',
+    credits: 1,
+    body: KytBody,
+    answer: chargedEnvelope(KytResult),
+    summary: 'Check a transfer',
+    description:
+      'BLOCK, REVIEW or ALLOW for a sender and a receiver, or for one address, with the flags that say why. Names ending in .eth are resolved.',
+  },
+  {
+    ...open,
+    method: 'POST',
+    path: '/trace',
+    stands: 'api',
+    handler: 'trace',
+    permission: 'screening',
+    rateClass: 'trace',
+    credits: TRACE_CREDITS.graph,
+    body: TraceBody,
+    answer: chargedEnvelope(TraceResult),
+    summary: 'Trace funds',
+    description: `Where money came from and went, up to three hops; with targetAddress the paths to it, at ${TRACE_CREDITS.path} credits. Nothing is charged where no transfer of the address is known.`,
   },
   {
     ...open,

@@ -2,6 +2,7 @@
 import { systemClock } from '../base/clock.ts';
 import { createLogger, type LogLevel } from '../base/log.ts';
 import { type ScryptRequest, scryptHere } from '../base/scrypt.ts';
+import { loadBridges } from '../chains/bridges.ts';
 import { openClusters } from '../graph/cluster/store.ts';
 import { openTransferStore } from '../graph/store.ts';
 import { loadTaxonomy } from '../labels/categories.ts';
@@ -15,7 +16,9 @@ import { loadPolicy } from '../risk/policy.ts';
 import { createAssessor } from '../screening/assess.ts';
 import { type BulkAnswer, createBulk } from '../screening/bulk.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
+import { createKyt, type KytRequest } from '../screening/kyt.ts';
 import { createScreening, type ScreeningRequest } from '../screening/screen.ts';
+import { createTrace, type TraceRequest, type TraceResult } from '../screening/trace.ts';
 
 /** Where a worker finds its stores; sent once, at its start. */
 export interface WorkerSettings {
@@ -36,6 +39,8 @@ export interface WorkerSettings {
 export interface Tasks {
   readonly 'bulk-labels': { readonly message: Uint8Array; readonly result: BulkAnswer };
   readonly screening: { readonly message: ScreeningRequest; readonly result: Uint8Array };
+  readonly kyt: { readonly message: KytRequest; readonly result: Uint8Array };
+  readonly trace: { readonly message: TraceRequest; readonly result: TraceResult };
   readonly scrypt: { readonly message: ScryptRequest; readonly result: Uint8Array };
   readonly names: { readonly message: readonly NameRequest[]; readonly result: Uint8Array };
 }
@@ -46,14 +51,25 @@ export type TaskTable = {
   readonly [Name in TaskName]: (message: Tasks[Name]['message']) => Tasks[Name]['result'];
 };
 
+const encoder = new TextEncoder();
+const bytesOf = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
+
 /** The tasks over stores that are open. Runs in any thread. */
 export function createTasks(deps: ScreeningDeps, screenNames: NameScreening): TaskTable {
-  const screen = createScreening(deps, createAssessor(deps));
+  const assessor = createAssessor(deps);
+  const screen = createScreening(deps, assessor);
+  const kyt = createKyt(deps, assessor);
+  const trace = createTrace(deps, assessor);
   return {
     'bulk-labels': createBulk(deps),
-    screening: (request) => new TextEncoder().encode(JSON.stringify(screen(request))),
+    screening: (request) => bytesOf(screen(request)),
+    kyt: (request) => bytesOf(kyt(request)),
+    trace(request) {
+      const { answer, isKnown } = trace(request);
+      return { data: bytesOf(answer), isKnown };
+    },
     scrypt: scryptHere,
-    names: (requests) => new TextEncoder().encode(JSON.stringify(screenNames(requests))),
+    names: (requests) => bytesOf(screenNames(requests)),
   };
 }
 
@@ -85,6 +101,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
       clock: systemClock,
       transfers: openTransferStore({ path: settings.transfersFolder, readOnly: true }),
       clusters,
+      bridges: loadBridges(),
     },
     screenNames,
   );
@@ -104,6 +121,8 @@ export function openTasks(settings: WorkerSettings): TaskTable {
   return {
     'bulk-labels': current(tasks['bulk-labels']),
     screening: current(tasks.screening),
+    kyt: current(tasks.kyt),
+    trace: current(tasks.trace),
     scrypt: tasks.scrypt,
     names: tasks.names,
   };

@@ -99,7 +99,7 @@ const primaryOf = (labels: readonly Label[], asOf: string | null): Label | null 
 export function createAssessor(deps: ScreeningDeps): Assessor {
   const { policy, transfers } = deps;
   const contextNow = createLabelContext(deps);
-  const attributions = createAttributions({ policy });
+  const attributions = createAttributions(deps);
   const workspace = createKernelWorkspace();
   const readSide = createSideReader(policy, workspace);
   const levelOf = (points: number): Reason['severity'] =>

@@ -3,6 +3,8 @@
  * into what tracing, exposure and score need, and kept by node in a table of fixed size.
  */
 import { LIMITS } from '../base/limits.ts';
+import type { BridgeHit, Bridges } from '../chains/bridges.ts';
+import type { ChainId } from '../chains/registry.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
@@ -16,9 +18,11 @@ import { isDirectHit, isHistory } from './sanctions-detail.ts';
 export interface Attribution {
   /** Category and entity: exposures of equal ones are added up. Empty where unattributed. */
   readonly key: string;
-  /** The label that decides; its dates are of one of the addresses that share it. Null where unattributed. */
-  readonly label: Label | null;
+  /** Id of the entity; empty where unattributed. */
+  readonly entityId: string;
   readonly entity: EntitySummary | null;
+  /** ISO 3166-1 alpha-2; null where not known. */
+  readonly jurisdiction: string | null;
   readonly category: ExposureCategory;
   /** That the category is right, 0 to 1. */
   readonly confidence: number;
@@ -35,8 +39,9 @@ export interface Attribution {
 
 export const UNATTRIBUTED: Attribution = {
   key: '',
-  label: null,
+  entityId: '',
   entity: null,
+  jurisdiction: null,
   category: 'UNKNOWN',
   confidence: 1,
   sanctioned: false,
@@ -58,8 +63,9 @@ export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: st
   const points = score({ ...labelEvidence(labels, policy, asOf), exposures: [] }, policy).riskScore;
   return {
     key: `${category} ${label.entity.id}`,
-    label,
+    entityId: label.entity.id,
     entity: summaryOf(label),
+    jurisdiction: label.entity.jurisdiction,
     category,
     confidence: listed ? 1 : label.confidence,
     sanctioned: listed !== undefined,
@@ -70,98 +76,128 @@ export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: st
   };
 }
 
+/** The attribution of a contract that no label names, but that is known to be a bridge's. */
+function bridgeAttribution({ id, name }: BridgeHit, policy: RiskPolicy): Attribution {
+  const category = 'BRIDGE';
+  const points = Math.round(policy.weights[category]);
+  return {
+    key: `${category} ${id}`,
+    entityId: id,
+    entity: { name, category, threatLevel: policy.threats[category] },
+    jurisdiction: null,
+    category,
+    confidence: 1,
+    sanctioned: false,
+    isService: policy.services.has(category),
+    isRisky: points >= policy.riskyFrom,
+    points,
+    riskLevel: riskLevelOf(points, policy),
+  };
+}
+
 /** The attributions of one graph, snapshot and date. Valid until the next call of the function that gave it. */
 export interface Attributions {
   of(node: NodeId): Attribution;
 }
 
-/** Reads one address; what `attribute` makes of it is shared where it is the same. */
-function createInterning(policy: RiskPolicy): {
-  readonly codeOf: (labels: readonly Label[], asOf: string | null) => number;
-  readonly at: (code: number) => Attribution;
-  readonly isFull: () => boolean;
-} {
-  const known: Attribution[] = [UNATTRIBUTED];
-  const codes = new Map<string, number>();
-  return {
-    codeOf(labels, asOf) {
-      if (labels.length === 0) return 0;
-      const found = attribute(labels, policy, asOf);
-      if (found.label === null) return 0;
-      const { category, source, threatLevel } = found.label;
-      const name = `${found.key}\n${category}\n${found.confidence}\n${found.points}\n${source}\n${threatLevel}`;
-      const shared = codes.get(name);
-      if (shared !== undefined) return shared;
-      codes.set(name, known.length);
-      return known.push(found) - 1;
-    },
-    at: (code) => known[code] as Attribution,
-    isFull: () => known.length > LIMITS.attributionsKept,
-  };
+export interface AttributionDeps {
+  readonly policy: RiskPolicy;
+  readonly bridges: Pick<Bridges, 'of'>;
+}
+
+/** Attributions by number; those that are the same are one. */
+class Interned {
+  readonly #known: Attribution[] = [UNATTRIBUTED];
+  readonly #numbers = new Map<string, number>();
+
+  get isFull(): boolean {
+    return this.#known.length > LIMITS.attributionsKept;
+  }
+
+  at(number: number): Attribution {
+    return this.#known[number] as Attribution;
+  }
+
+  numberOf(found: Attribution): number {
+    if (found === UNATTRIBUTED) return 0;
+    const { key, confidence, points, jurisdiction, entity } = found;
+    const name = `${key}\n${confidence}\n${points}\n${jurisdiction}\n${entity?.threatLevel}`;
+    const shared = this.#numbers.get(name);
+    if (shared !== undefined) return shared;
+    const number = this.#known.push(found) - 1;
+    this.#numbers.set(name, number);
+    return number;
+  }
 }
 
 const SLOTS = LIMITS.attributedNodesKept;
+/** Bits of a slot that say which chain it is of; the number of the attribution stands above them. */
 const CHAIN_BITS = 8;
+const CHAIN_MASK = (1 << CHAIN_BITS) - 1;
+/** Odd, so that the small ids of two chains do not fight for the same slots. */
+const CHAIN_STEP = 0x9e3779b1;
 
 /**
  * Returns what gives the attributions of a graph by the labels of a snapshot. As of now they are kept for as long as the snapshot
  * stays: one slot a node, the last one that fell into it; as of a date they are kept for one request alone.
  */
-export function createAttributions(options: {
-  readonly policy: RiskPolicy;
-}): (graph: TransferGraph, reader: LabelReader, asOf: string | null) => Attributions {
-  const { policy } = options;
-  /** Number of the chain plus 1, above the code of the attribution; 0: empty. */
-  let nodes: Uint32Array | null = null;
-  let codes = new Uint32Array(0);
-  let interned = createInterning(policy);
+export function createAttributions({
+  policy,
+  bridges,
+}: AttributionDeps): (graph: TransferGraph, reader: LabelReader, asOf: string | null) => Attributions {
+  // Allocated by who needs them: a thread that never screens holds nothing.
+  let nodes = new Uint32Array(0);
+  let marks = new Uint32Array(0);
+  let interned = new Interned();
   let heldBy: LabelReader | null = null;
-  const chains = new Map<string, number>();
+  const chainNumbers = new Map<ChainId, number>();
 
   function startAnew(reader: LabelReader): void {
-    // Allocated by who needs it: a thread that never screens holds nothing.
-    nodes ??= new Uint32Array(SLOTS);
-    if (codes.length === 0) codes = new Uint32Array(SLOTS);
-    codes.fill(0);
-    interned = createInterning(policy);
+    if (nodes.length === 0) nodes = new Uint32Array(SLOTS);
+    if (marks.length === 0) marks = new Uint32Array(SLOTS);
+    else marks.fill(0);
+    interned = new Interned();
     heldBy = reader;
+  }
+
+  /** From 1: a slot of 0 is empty. */
+  function numberOfChain(chain: ChainId): number {
+    const known = chainNumbers.get(chain);
+    if (known !== undefined) return known;
+    chainNumbers.set(chain, chainNumbers.size + 1);
+    return chainNumbers.size;
   }
 
   return (graph, reader, asOf) => {
     const { chain } = graph;
+    const read = (node: NodeId): Attribution => {
+      const key = graph.keyOf(node);
+      const found = attribute(reader.lookup(key, chain), policy, asOf);
+      const bridge = found === UNATTRIBUTED ? bridges.of(chain, key) : null;
+      return bridge === null ? found : bridgeAttribution(bridge, policy);
+    };
     if (asOf !== null) {
       const own = new Map<NodeId, Attribution>();
       return {
         of(node) {
-          const known = own.get(node);
-          if (known) return known;
-          const found = attribute(reader.lookup(graph.keyOf(node), chain), policy, asOf);
-          own.set(node, found);
-          return found;
+          const known = own.get(node) ?? read(node);
+          own.set(node, known);
+          return known;
         },
       };
     }
-    if (heldBy !== reader || interned.isFull()) startAnew(reader);
-    let number = chains.get(chain);
-    if (number === undefined) {
-      number = chains.size + 1;
-      chains.set(chain, number);
-    }
-    const mark = number;
-    const heldNodes = nodes as Uint32Array;
-    const heldCodes = codes;
-    const { codeOf, at } = interned;
+    if (heldBy !== reader || interned.isFull) startAnew(reader);
+    const mark = numberOfChain(chain);
+    const shared = interned;
     return {
       of(node) {
-        // Chains lie apart by an odd step, so that the small ids of two of them do not fight for the same slots.
-        const slot = (node + mark * 0x9e3779b1) & (SLOTS - 1);
-        const held = heldCodes[slot] as number;
-        if (heldNodes[slot] === node && (held & ((1 << CHAIN_BITS) - 1)) === mark)
-          return at(held >>> CHAIN_BITS);
-        const code = codeOf(reader.lookup(graph.keyOf(node), chain), null);
-        heldNodes[slot] = node;
-        heldCodes[slot] = (code << CHAIN_BITS) | mark;
-        return at(code);
+        const slot = (node + mark * CHAIN_STEP) & (SLOTS - 1);
+        const held = marks[slot] as number;
+        if (nodes[slot] === node && (held & CHAIN_MASK) === mark) return shared.at(held >>> CHAIN_BITS);
+        const number = shared.numberOf(read(node));
+        nodes[slot] = node;
+        marks[slot] = (number << CHAIN_BITS) | mark;
+        return shared.at(number);
       },
     };
   };

@@ -8,7 +8,7 @@ import type { AddressTotals, Direction, Flow, TransferReader } from '../graph/tr
 import type { RiskPolicy } from '../risk/policy.ts';
 import { type ExposureEvidence, effectiveUsd, isUnsolicited } from '../risk/score.ts';
 import type { FlaggedTransaction, ScreeningAnswer, TopCounterparty } from './answers.ts';
-import type { Attribution, Attributions } from './attribution.ts';
+import { type Attribution, type Attributions, UNATTRIBUTED } from './attribution.ts';
 import { shownAsset, shownNode } from './subject.ts';
 
 /** A counterparty with what its labels make of it. */
@@ -111,7 +111,7 @@ export function createSideReader(
     for (let at = 0; at < read; at++) {
       values[at] = (valueUsd[at] as number) + (unpriced[at] as number) * policy.unpricedTransferUsd;
       const attribution = attributions.of(ids[at] as number);
-      if (attribution.label !== null) attributed.push(partyAt(at, attribution));
+      if (attribution !== UNATTRIBUTED) attributed.push(partyAt(at, attribution));
     }
     const top = greatest(values, read, LIMITS.screeningListMax);
     return {
@@ -186,7 +186,7 @@ export function topCounterparties(sides: readonly Side[], graph: TransferGraph):
       address: shownNode(graph, party.node),
       entity: party.attribution.entity,
       category: party.attribution.category,
-      threatLevel: party.attribution.label?.threatLevel ?? null,
+      threatLevel: party.attribution.entity?.threatLevel ?? null,
       sanctioned: party.attribution.sanctioned,
       direction: party.direction,
       txCount: party.transfers,
@@ -215,10 +215,10 @@ export function flaggedTransactions(
     .slice(0, LIMITS.screeningListMax);
   const flagged = risky.flatMap((party): FlaggedTransaction[] => {
     const { direction, node, attribution } = party;
-    const { label, entity, category, sanctioned } = attribution;
+    const { entity, category, sanctioned } = attribution;
     const other = graph.keyOf(node);
     const [from, to] = direction === 'in' ? [other, key] : [key, other];
-    const threat = label?.threatLevel ?? 'LOW';
+    const threat = entity?.threatLevel ?? 'LOW';
     const who = entity === null ? '' : ` (${entity.name})`;
     const counterparty = shownNode(graph, node);
     return transfers
@@ -275,7 +275,7 @@ const countOf = (parties: readonly Party[]): number =>
 /** Countries of the labelled counterparties, greatest value first; percentages are of all value that moved. */
 export function fundFlowJurisdictions(sides: readonly Side[]): ScreeningAnswer['fundFlowJurisdictions'] {
   const total = valueSum(sides);
-  const nameOf = ({ attribution }: Party): string | null => attribution.label?.entity.jurisdiction ?? null;
+  const nameOf = ({ attribution }: Party): string | null => attribution.jurisdiction;
   return [...groupParties(attributedOf(sides), nameOf)]
     .sort(([nameA, a], [nameB, b]) => valueSum(b) - valueSum(a) || (nameA < nameB ? -1 : 1))
     .map(([jurisdiction, parties]) => ({
@@ -292,14 +292,14 @@ export function historicalServices(sides: readonly Side[]): ScreeningAnswer['his
     attribution.isService ? attribution.key : null;
   return [...groupParties(attributedOf(sides), serviceOf).values()]
     .flatMap((parties) => {
-      const label = parties[0]?.attribution.label;
-      if (!label) return [];
+      const entity = parties[0]?.attribution.entity;
+      if (!entity) return [];
       const firstSeenMs = Math.min(...parties.map((party) => party.firstSeenMs));
       const lastSeenMs = Math.max(...parties.map((party) => party.lastSeenMs));
       return [
         {
-          name: label.entity.name,
-          category: label.category,
+          name: entity.name,
+          category: entity.category,
           firstSeen: isoTime(firstSeenMs),
           lastSeen: isoTime(lastSeenMs),
           txCount: countOf(parties),

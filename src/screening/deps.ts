@@ -1,5 +1,6 @@
 /** What every use case of screening is given. */
 import type { Clock } from '../base/clock.ts';
+import type { Bridges } from '../chains/bridges.ts';
 import type { ClusterReader } from '../graph/cluster/store.ts';
 import type { TransferReader } from '../graph/transfers.ts';
 import type { ListFreshness } from '../labels/freshness.ts';
@@ -18,4 +19,5 @@ export interface LabelDeps {
 export interface ScreeningDeps extends LabelDeps {
   readonly transfers: TransferReader;
   readonly clusters: Pick<ClusterReader, 'clusterOf'>;
+  readonly bridges: Pick<Bridges, 'of' | 'ofEntity'>;
 }

@@ -7,7 +7,7 @@ import type { Direction, Flow } from '../graph/transfers.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { type ExposureEvidence, effectiveUsd } from '../risk/score.ts';
 import type { Exposure, ExposureCategory, ScreeningAnswer, StoppedFlow } from './answers.ts';
-import type { Attribution, Attributions } from './attribution.ts';
+import { type Attribution, type Attributions, UNATTRIBUTED } from './attribution.ts';
 import { percent, twoDecimals } from './counterparties.ts';
 import { shownNode } from './subject.ts';
 
@@ -59,7 +59,7 @@ export function follow(
         workspace,
         attribution: (other) => {
           const found = attributions.of(other);
-          return found.label === null ? null : found;
+          return found === UNATTRIBUTED ? null : found;
         },
       },
     );

@@ -5,6 +5,7 @@ import { labelToJson } from '../labels/label-json.ts';
 import type { ScreeningAnswer } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
 import { summaryOf } from './attribution.ts';
+import { type BalanceReport, balanceCoverage, balanceSections } from './balances.ts';
 import {
   bridgeActivity,
   flaggedTransactions,
@@ -35,6 +36,8 @@ export interface ScreeningRequest {
   readonly asOf?: string;
   /** 1 to 5, default 3: how far money is followed through addresses nobody knows. */
   readonly maxHops?: number;
+  /** Read before (balances.ts). */
+  readonly balances?: BalanceReport;
 }
 
 export type ScreeningQuery = (request: ScreeningRequest) => ScreeningAnswer;
@@ -143,8 +146,7 @@ export function createScreening(deps: ScreeningDeps, { assess }: Assessor): Scre
       policyVersion: judged.policyVersion,
       assessed,
       reasons: assessment.reasons,
-      balance: null,
-      balanceUsd: null,
+      ...balanceSections(subject.chain, request.balances),
       totalTransactions: totals?.transactions ?? null,
       sanctionsCheck,
       sanctioned,
@@ -160,7 +162,6 @@ export function createScreening(deps: ScreeningDeps, { assess }: Assessor): Scre
         score: null,
       },
       fundFlowJurisdictions: flows,
-      crossChainBalances: {},
       addressValidation: {
         valid: true,
         canonical: subject.canonical,
@@ -174,7 +175,7 @@ export function createScreening(deps: ScreeningDeps, { assess }: Assessor): Scre
         isStale: assessment.staleReason !== null,
         assessed,
       }),
-      coverage: assessment.coverage,
+      coverage: { ...assessment.coverage, balances: balanceCoverage(request.balances) },
       dataVersion: reader.meta.dataVersion,
       screenedAt: isoTime(deps.clock.now()),
     };

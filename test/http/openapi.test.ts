@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LOCAL_ACCOUNT } from '../../src/accounts/keys.ts';
 import { openApiDocument } from '../../src/http/openapi.ts';
 import { patternsOf, ROUTES, routesMarkdown } from '../../src/http/routes.ts';
 import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from './world.ts';
@@ -75,7 +76,10 @@ describe.each(['uws', 'node'] as const)('answers on %s are what the document say
   let ajv: Ajv2020;
   beforeAll(async () => {
     world = await openWorld({ backend });
-    key = await world.key();
+    key = await world.key({ rateLimits: { trace: 100 } });
+    await world.access
+      .ledger()
+      .book({ accountId: LOCAL_ACCOUNT, type: 'GRANT', amount: 1_000, reference: null });
     const response = await fetch(`${world.url}/openapi.json`);
     document = closed(await response.json()) as Document;
     ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -140,6 +144,10 @@ describe.each(['uws', 'node'] as const)('answers on %s are what the document say
       const body = { address, chain: 'ETH', more: 1 };
       await check('post', '/screen', `${api}/screen`, { body });
       await check('post', '/screening', `${api}/screening`, { body });
+      await check('post', '/kyt', `${api}/kyt`, { body });
+      await check('post', '/kyt', `${api}/kyt`, { body: { chain: 'ETH', from: address, to: EXCHANGE } });
+      for (const more of [{}, { targetAddress: EXCHANGE }, { crossChain: true }])
+        await check('post', '/trace', `${api}/trace`, { body: { ...body, ...more } });
       await check('post', '/screen/bulk', `${api}/screen/bulk`, { body: { addresses: [address, body] } });
       await check('post', '/screen', `${api}/screen`, { body: {}, accept: 'application/problem+json' });
       await check('get', '/entity/{address}', `${api}/entity/${address}`, { key: slow });

@@ -14,11 +14,16 @@ import { BulkBody } from '../../src/http/schemas/labels.ts';
 import type { SanctionsEntry } from '../../src/labels/label.ts';
 import type { ExchangeStatus } from '../../src/registers/exchange-status.ts';
 import type {
+  BridgeCrossing,
   Coverage,
   EntityLabelSet,
+  KytAnswer,
+  KytFlag,
   OracleAnswer,
   SanctionsCheckAnswer,
   ScreeningAnswer,
+  TraceAnswer,
+  TraceNode,
 } from '../../src/screening/answers.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { worldNames } from './world-names.ts';
@@ -188,6 +193,90 @@ const screeningAnswer = (subject: Subject, jurisdiction: string): ScreeningAnswe
   screenedAt: READ.asOf,
 });
 
+const sanctionedFlag: KytFlag = {
+  code: 'SANCTIONED',
+  severity: 'CRITICAL',
+  party: 'address',
+  category: 'SANCTIONED_ENTITY',
+  riskType: 'OWNERSHIP',
+  direction: 'both',
+  entity: { name: 'LAZARUS GROUP', category: 'SANCTIONED_ENTITY', threatLevel: 'CRITICAL' },
+  percentage: 100,
+  valueUsd: null,
+  hops: 0,
+  message: 'Listed in force by OFAC_SDN.',
+};
+
+const binance = { name: 'Binance', category: 'EXCHANGE', threatLevel: 'SAFE' } as const;
+
+/** One transfer to the exchange, where anything is known. */
+function traceAnswer(
+  { chain, address }: Subject,
+  direction: 'in' | 'out' | 'both',
+  isKnown: boolean,
+  target: string | undefined,
+  crossChain: boolean | undefined,
+): TraceAnswer {
+  const node = { label: null, category: 'UNKNOWN', riskLevel: 'LOW', sanctioned: false } as const;
+  const nodes: readonly TraceNode[] = [
+    { ...node, address, entity: null, threatLevel: null, depth: 0 },
+    {
+      ...node,
+      address: EXCHANGE,
+      label: 'Binance',
+      category: 'EXCHANGE',
+      entity: binance,
+      threatLevel: 'SAFE',
+      depth: 1,
+    },
+  ];
+  const edge = {
+    from: address,
+    to: EXCHANGE,
+    asset: 'ETH',
+    value: '1.5',
+    decimals: 18,
+    valueUsd: 3_000,
+    txCount: 1,
+    firstSeen: READ.asOf,
+    lastSeen: READ.asOf,
+  } as const;
+  const edges = isKnown ? [edge] : [];
+  const graph = {
+    nodes: isKnown ? nodes : [],
+    edges,
+    stats: { totalNodes: isKnown ? 2 : 0, totalEdges: edges.length, maxDepthReached: edges.length },
+    stoppedAt: isKnown ? [{ address: EXCHANGE, reason: 'SERVICE' } as const] : [],
+  };
+  const path = { addresses: [address, EXCHANGE], edges, hops: 1, bottleneckUsd: 3_000 };
+  const paths = { found: isKnown, target: target ?? '', paths: isKnown ? [path] : [], truncated: false };
+  const crossing: BridgeCrossing = {
+    bridge: { name: 'Some Bridge', category: 'BRIDGE', threatLevel: 'LOW' },
+    bridgeAddress: EXCHANGE,
+    address,
+    direction: 'out',
+    valueUsd: null,
+    txCount: 1,
+    fromChain: chain,
+    toChain: 'BASE',
+    matchedBy: 'SAME_ADDRESS',
+    explanation: 'Some Bridge leads to BASE.',
+    graph,
+  };
+  return {
+    address,
+    chain,
+    direction,
+    ...graph,
+    ...(target === undefined ? {} : paths),
+    ...(crossChain === true ? { crossChain: [crossing] } : {}),
+    coverage,
+    assessed: isKnown,
+    dataVersion: DATA_VERSION,
+    tracedAt: READ.asOf,
+  };
+}
+
 /** As a writer writes: into the buffer if it fits. */
 function written(value: unknown, out: Buffer, offset: number): number {
   const bytes = Buffer.from(JSON.stringify(value));
@@ -256,6 +345,45 @@ function worldUseCases(): UseCases {
     },
     async screening({ chain, address, jurisdiction = 'CH' }) {
       return bytesOf(screeningAnswer(subjectOf(chain, address), jurisdiction));
+    },
+    async kyt({ chain, address, from, to, direction = 'both', resolved = {} }) {
+      const party = (text: string) => {
+        const subject = subjectOf(chain, text);
+        return { address: subject.address, entity: null, sanctioned: subject.address === SANCTIONED };
+      };
+      const [first = '', second] = address === undefined ? [from, to] : [address];
+      const sanctioned = [first, second ?? ''].some((text) => text.toLowerCase() === SANCTIONED);
+      const judged = {
+        chain: subjectOf(chain, first).chain,
+        riskScore: sanctioned ? 100 : 0,
+        riskLevel: sanctioned ? 'CRITICAL' : 'LOW',
+        decision: sanctioned ? 'BLOCK' : 'ALLOW',
+      } as const;
+      const parties: Partial<KytAnswer> =
+        second === undefined
+          ? { address: party(first), direction: direction as 'both' }
+          : { from: party(first), to: party(second), link: { riskScore: 0, sent: noFlow, returned: null } };
+      const answer: KytAnswer = {
+        ...judged,
+        ...parties,
+        flags: sanctioned ? [sanctionedFlag] : [],
+        reasons: [],
+        resolved,
+        assessed: true,
+        coverage,
+        dataVersion: DATA_VERSION,
+        policyVersion: 'p1',
+        checkedAt: READ.asOf,
+      };
+      return bytesOf(answer);
+    },
+    async trace({ chain, address, direction = 'both', targetAddress, crossChain }) {
+      const subject = subjectOf(chain, address);
+      const isKnown = subject.address !== UNKNOWN;
+      return {
+        isKnown,
+        data: bytesOf(traceAnswer(subject, direction as 'both', isKnown, targetAddress, crossChain)),
+      };
     },
     names: worldNames(),
   };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
+import { loadBridges } from '../../src/chains/bridges.ts';
 import type { ChainId } from '../../src/chains/registry.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
@@ -104,7 +105,7 @@ const LABELS: readonly (readonly [address: string, label: LabelTemplate, chain?:
 
 const hash = (index: number): string => `0x${index.toString(16).padStart(64, '0')}`;
 
-const sent = (index: number, from: string, to: string, fields: Partial<Transfer> = {}): Transfer => ({
+export const sent = (index: number, from: string, to: string, fields: Partial<Transfer> = {}): Transfer => ({
   chain: 'ETH',
   txHash: hash(index),
   position: 'value',
@@ -150,7 +151,8 @@ export interface World {
   close(): Promise<void>;
 }
 
-export async function createWorld(): Promise<World> {
+/** `more` transfers are stored beside those that every world has. */
+export async function createWorld(more: readonly Transfer[] = []): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-screening-'));
   const clock = { at: NOW };
   const testClock: Clock = { now: () => clock.at, monotonic: () => clock.at };
@@ -180,7 +182,7 @@ export async function createWorld(): Promise<World> {
   );
   const labels = openSnapshotSet(join(folder, 'index'), { log: silentLogger });
   const transfers = openTransferStore({ path: join(folder, 'graph'), readOnly: false });
-  await transfers.ingest(TRANSFERS);
+  await transfers.ingest([...TRANSFERS, ...more]);
 
   let checks = allFresh;
   return {
@@ -191,6 +193,7 @@ export async function createWorld(): Promise<World> {
       clock: testClock,
       transfers,
       clusters: { clusterOf: () => null },
+      bridges: loadBridges(),
     },
     transfers,
     clock,

@@ -1,0 +1,29 @@
+/** POST /trace: a small message to the use case, the bytes of `data` back; what found nothing costs nothing. */
+import type { TraceRequest } from '../../screening/trace.ts';
+import type { Work } from '../pipeline.ts';
+import type { HttpDeps } from '../ports.ts';
+import { TRACE_CREDITS } from '../routes.ts';
+
+export function traceWork({ useCases }: Pick<HttpDeps, 'useCases'>): Work {
+  return {
+    kind: 'task',
+    cost: (body) =>
+      (body as TraceRequest).targetAddress === undefined ? TRACE_CREDITS.graph : TRACE_CREDITS.path,
+    async answer(call, body) {
+      const { chain, address, direction, hops, targetAddress, maxDepth, timeRespecting, crossChain } =
+        body as TraceRequest;
+      const { data, isKnown } = await useCases.trace({
+        chain,
+        address,
+        ...(direction === undefined ? {} : { direction }),
+        ...(hops === undefined ? {} : { hops }),
+        ...(targetAddress === undefined ? {} : { targetAddress }),
+        ...(maxDepth === undefined ? {} : { maxDepth }),
+        ...(timeRespecting === undefined ? {} : { timeRespecting }),
+        ...(crossChain === undefined ? {} : { crossChain }),
+      });
+      if (!isKnown) call.credits = 0;
+      return data;
+    },
+  };
+}

@@ -1,0 +1,131 @@
+/** Schemas of POST /trace. */
+import { Type } from 'typebox';
+import {
+  AddressText,
+  ChainIdSchema,
+  ChainText,
+  Coverage,
+  count,
+  DataVersion,
+  ExposureCategorySchema,
+  flag,
+  listOf,
+  nullable,
+  oneOf,
+  RiskLevelSchema,
+  ThreatLevelSchema,
+  text,
+} from './common.ts';
+import { EntitySummary, money } from './screening.ts';
+
+export const TraceBody = Type.Object({
+  address: AddressText,
+  chain: ChainText,
+  direction: Type.Optional(
+    Type.Enum(['in', 'out', 'both'], {
+      default: 'both',
+      description: 'Where the money came from (in), where it went (out), or both.',
+    }),
+  ),
+  hops: Type.Optional(Type.Integer({ minimum: 1, maximum: 3, default: 1 })),
+  targetAddress: Type.Optional(AddressText),
+  maxDepth: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 7,
+      default: 3,
+      description: 'Path mode: the most hops between the two addresses.',
+    }),
+  ),
+  timeRespecting: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Path mode: only ways that money can have taken in the order of time.',
+    }),
+  ),
+  crossChain: Type.Optional(
+    Type.Boolean({ default: false, description: 'Follow deposits to bridges on the chain they lead to.' }),
+  ),
+});
+
+export const TraceNode = Type.Object({
+  address: text(),
+  label: nullable(Type.String(), 'Name of the entity; null where nobody knows the address.'),
+  category: ExposureCategorySchema,
+  riskLevel: RiskLevelSchema,
+  entity: nullable(EntitySummary),
+  threatLevel: nullable(ThreatLevelSchema),
+  depth: count('Hops from the start.'),
+  sanctioned: flag(),
+});
+
+export const TraceEdge = Type.Object(
+  {
+    from: text(),
+    to: text(),
+    asset: text(),
+    value: text('Native units, decimal; the smallest unit where `decimals` is null.'),
+    decimals: nullable(Type.Integer()),
+    valueUsd: money(),
+    txCount: count(),
+    firstSeen: text(),
+    lastSeen: text(),
+  },
+  { description: 'What moved of one asset from one address to another.' },
+);
+
+const graphFields = {
+  nodes: listOf(TraceNode),
+  edges: listOf(TraceEdge),
+  stats: Type.Object({ totalNodes: count(), totalEdges: count(), maxDepthReached: count() }),
+  stoppedAt: listOf(
+    Type.Object({ address: text(), reason: oneOf(['SERVICE', 'MAX_DEGREE', 'BUDGET', 'DEPTH']) }),
+    'Where the trace did not go on, and why.',
+  ),
+};
+
+const Path = Type.Object({
+  addresses: listOf(Type.String()),
+  edges: listOf(TraceEdge),
+  hops: count(),
+  bottleneckUsd: money('USD of the thinnest step; null where a step is unpriced.'),
+});
+
+const Crossing = Type.Object(
+  {
+    bridge: EntitySummary,
+    bridgeAddress: text(),
+    address: text('Who used the bridge.'),
+    direction: oneOf(['in', 'out']),
+    valueUsd: money(),
+    txCount: count(),
+    fromChain: ChainIdSchema,
+    toChain: nullable(ChainIdSchema),
+    matchedBy: nullable(oneOf(['SAME_ADDRESS', 'SAME_ADDRESS_AND_BRIDGE'])),
+    explanation: text(),
+    graph: nullable(Type.Object(graphFields)),
+  },
+  {
+    description:
+      'A bridge that was met, and the trace on the chain it leads to where the holder is known there.',
+  },
+);
+
+export const TraceResult = Type.Object(
+  {
+    address: text(),
+    chain: ChainIdSchema,
+    direction: oneOf(['in', 'out', 'both']),
+    ...graphFields,
+    found: Type.Optional(flag('Path mode: the target was reached.')),
+    target: Type.Optional(text()),
+    paths: Type.Optional(listOf(Path, 'Path mode: fewest hops first, then the greatest bottleneck.')),
+    truncated: Type.Optional(flag('Path mode: a budget ran out, there may be more paths.')),
+    crossChain: Type.Optional(listOf(Crossing)),
+    coverage: Coverage,
+    assessed: flag('False: no transfer of the start is known; nothing is charged then.'),
+    dataVersion: DataVersion,
+    tracedAt: text(),
+  },
+  { description: 'Where money came from and went.' },
+);

@@ -1,0 +1,189 @@
+/** What a trace finds at bridges: whose money went in or came out, and what the same holder did on the chain the bridge leads to. */
+import { LIMITS } from '../base/limits.ts';
+import { type ChainId, isEvm } from '../chains/registry.ts';
+import type { NodeId } from '../graph/graph.ts';
+import type { WalkDirection } from '../graph/kernels/stops.ts';
+import type { Traversal } from '../graph/kernels/traverse.ts';
+import type { Direction } from '../graph/transfers.ts';
+import type { BridgeCrossing, EntitySummary } from './answers.ts';
+import type { Assessor, Place, Reading } from './assess.ts';
+import type { Attribution } from './attribution.ts';
+import { twoDecimals } from './counterparties.ts';
+import type { ScreeningDeps } from './deps.ts';
+import { shownNode } from './subject.ts';
+import { GraphAnswer, walk } from './trace-graph.ts';
+
+interface Walked {
+  readonly reading: Reading;
+  readonly place: Place;
+  readonly walked: Traversal;
+  readonly direction: WalkDirection;
+  readonly hops: number;
+}
+
+/** One use of a bridge that the trace met. */
+interface BridgeUse {
+  readonly holder: NodeId;
+  readonly bridge: NodeId;
+  readonly attribution: Attribution;
+  readonly entity: EntitySummary;
+  /** `out`: into the bridge. */
+  readonly direction: Direction;
+  readonly holderDepth: number;
+  readonly valueUsd: number;
+  readonly transfers: number;
+  readonly unpriced: number;
+}
+
+const OTHER_WAY: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
+
+/** Uses of bridges among the edges of a walk, greatest known USD first, at most `crossingsMax`. */
+function bridgeUses({ place, walked, direction }: Walked): BridgeUse[] {
+  const { nodes, depths, edges } = walked;
+  const depthOf = new Map<NodeId, number>();
+  for (let at = 0; at < nodes.length; at++) depthOf.set(nodes[at] as number, depths[at] as number);
+  const uses: BridgeUse[] = [];
+  const add = (at: number, way: Direction): void => {
+    const from = edges.from[at] as number;
+    const to = edges.to[at] as number;
+    const [holder, bridge] = way === 'out' ? [from, to] : [to, from];
+    const attribution = place.attributions.of(bridge);
+    const { category, entity } = attribution;
+    if (category !== 'BRIDGE' || entity === null) return;
+    // Between contracts of bridges money only changes its till.
+    if (place.attributions.of(holder).category === 'BRIDGE') return;
+    uses.push({
+      holder,
+      bridge,
+      attribution,
+      entity,
+      direction: way,
+      holderDepth: depthOf.get(holder) ?? 0,
+      valueUsd: edges.valueUsd[at] as number,
+      transfers: edges.transfers[at] as number,
+      unpriced: edges.unpriced[at] as number,
+    });
+  };
+  for (let at = 0; at < edges.count; at++) {
+    if (direction !== 'in') add(at, 'out');
+    if (direction !== 'out') add(at, 'in');
+  }
+  return uses
+    .sort(
+      (a, b) =>
+        b.valueUsd - a.valueUsd || b.unpriced - a.unpriced || a.holder - b.holder || a.bridge - b.bridge,
+    )
+    .slice(0, LIMITS.crossingsMax);
+}
+
+/** Where a bridge leads, as far as that is known of it. */
+interface Destinations {
+  /** Chains on which the holder's own address can exist. */
+  readonly chains: readonly ChainId[];
+  /** In words, for the explanation. */
+  readonly led: string;
+}
+
+function destinationsOf(use: BridgeUse, { place, reading }: Walked, deps: ScreeningDeps): Destinations {
+  const here = reading.subject.chain;
+  const key = place.graph.keyOf(use.bridge);
+  const hit = deps.bridges.of(here, key) ?? deps.bridges.ofEntity(here, use.attribution.entityId);
+  if (hit === null) return { chains: [], led: `Where ${use.entity.name} leads is not known` };
+  const all = [...hit.counterparts, ...hit.elsewhere];
+  const stated = hit.recipient === 'STATED' ? ', to whomever the deposit names' : '';
+  return { chains: hit.sameAddress, led: `${hit.name} leads to ${all.join(', ')}${stated}` };
+}
+
+/** The holder on another chain; null where no transfer of it is known there. */
+function placeOn(
+  chain: ChainId,
+  use: BridgeUse,
+  { place, reading }: Walked,
+  deps: ScreeningDeps,
+  assessor: Assessor,
+): Place | null {
+  const graph = deps.transfers.graph(chain);
+  const node = graph?.idOf(place.graph.keyOf(use.holder)) ?? null;
+  if (graph === null || node === null) return null;
+  return { graph, node, attributions: assessor.attributions(graph, reading.reader, null) };
+}
+
+/** Whether the same bridge traded with the holder on the other side, the other way round. */
+function meetsBridge({ graph, node, attributions }: Place, use: BridgeUse, assessor: Assessor): boolean {
+  const way = OTHER_WAY[use.direction];
+  const columns = assessor.workspace.neighbours(way, LIMITS.counterpartiesMax);
+  const count = graph.neighbours(node, way, LIMITS.counterpartiesMax, columns);
+  const { name } = use.entity;
+  for (let at = 0; at < count; at++) {
+    const { category, entity } = attributions.of(columns.ids[at] as number);
+    if (category === 'BRIDGE' && entity?.name === name) return true;
+  }
+  return false;
+}
+
+type CrossingStart = Pick<
+  BridgeCrossing,
+  'bridge' | 'bridgeAddress' | 'address' | 'direction' | 'valueUsd' | 'txCount' | 'fromChain'
+>;
+
+/** What both sides of a use have in common. */
+function startOf(use: BridgeUse, { place, reading }: Walked): CrossingStart {
+  const { entity, direction, valueUsd, unpriced, transfers, holder, bridge } = use;
+  return {
+    bridge: entity,
+    bridgeAddress: shownNode(place.graph, bridge),
+    address: shownNode(place.graph, holder),
+    direction,
+    valueUsd: valueUsd === 0 && unpriced > 0 ? null : twoDecimals(valueUsd),
+    txCount: transfers,
+    fromChain: reading.subject.chain,
+  };
+}
+
+/**
+ * The uses of bridges that a walk met. Of each, the chains that the bridge leads to are looked at for the same address: the one
+ * match that needs nothing of the deposit itself. Where the same bridge trades with it there too, the match is the surer.
+ */
+export function crossingsOf(options: Walked, deps: ScreeningDeps, assessor: Assessor): BridgeCrossing[] {
+  const { reading, hops } = options;
+
+  function crossing(use: BridgeUse, chain: ChainId, led: string, other: Place): BridgeCrossing {
+    const isMet = meetsBridge(other, use, assessor);
+    const walked = walk(
+      {
+        ...other,
+        start: other.node,
+        direction: use.direction,
+        hops: Math.max(1, hops - use.holderDepth - 1),
+        nodesMax: LIMITS.crossingNodesMax,
+        edgesMax: 2 * LIMITS.crossingNodesMax,
+      },
+      assessor.workspace,
+    );
+    const graph = new GraphAnswer(other.graph, other.attributions);
+    graph.addWalk(walked);
+    const met = `, where ${use.entity.name} ${use.direction === 'out' ? 'paid it' : 'was paid by it'}`;
+    return {
+      ...startOf(use, options),
+      toChain: chain,
+      matchedBy: isMet ? 'SAME_ADDRESS_AND_BRIDGE' : 'SAME_ADDRESS',
+      explanation: `${led}; the same address is known on ${chain}${isMet ? met : ''}. What it moved there need not be the same money.`,
+      graph: graph.render(),
+    };
+  }
+
+  return bridgeUses(options).flatMap((use): BridgeCrossing[] => {
+    const { chains, led } = destinationsOf(use, options, deps);
+    const crossings = chains.flatMap((chain) => {
+      const other = placeOn(chain, use, options, deps, assessor);
+      return other === null ? [] : [crossing(use, chain, led, other)];
+    });
+    if (crossings.length > 0) return crossings;
+    const here = reading.subject.chain;
+    const explanation =
+      isEvm(here) || chains.length > 0
+        ? `${led}; no transfer of the same address is known there.`
+        : `${led}; an address of ${here} does not exist on other chains, so nothing could be matched.`;
+    return [{ ...startOf(use, options), toChain: null, matchedBy: null, explanation, graph: null }];
+  });
+}

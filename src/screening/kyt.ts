@@ -1,0 +1,222 @@
+/** POST /kyt: the risk of a transfer, by what its parties are, whom they dealt with, and what lies between them. */
+import { isoTime } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { findPaths } from '../graph/kernels/path.ts';
+import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
+import type { Direction } from '../graph/transfers.ts';
+import { decide, type Flag, type FlagParty, flagsOf, linkScore } from '../risk/kyt.ts';
+import { riskLevelOf } from '../risk/policy.ts';
+import type { ExposureEvidence } from '../risk/score.ts';
+import type { FlowTotal, KytAnswer, KytFlag, KytParty, Reason } from './answers.ts';
+import type { Assessment, Assessor } from './assess.ts';
+import { summaryOf } from './attribution.ts';
+import type { ScreeningDeps } from './deps.ts';
+import { flowTotal } from './flow-totals.ts';
+import { readWord } from './options.ts';
+import { isDirectHit, isInForce } from './sanctions-detail.ts';
+import { EXPOSURE_HOPS } from './screen.ts';
+import { parseSubject } from './subject.ts';
+
+export interface KytRequest {
+  readonly chain: string;
+  /** Either this … */
+  readonly address?: string;
+  /** … or both of these. */
+  readonly from?: string;
+  readonly to?: string;
+  /** `in`, `out` or `both` (default): of the single address. */
+  readonly direction?: string;
+  /** Names that were resolved before. */
+  readonly resolved?: Readonly<Record<string, string>>;
+}
+
+export type KytQuery = (request: KytRequest) => KytAnswer;
+
+const BOTH: readonly Direction[] = ['in', 'out'];
+const DIRECTIONS: Readonly<Record<'in' | 'out' | 'both', readonly Direction[]>> = {
+  in: ['in'],
+  out: ['out'],
+  both: BOTH,
+};
+
+type Parties =
+  | { readonly kind: 'single'; readonly address: string }
+  | { readonly kind: 'pair'; readonly from: string; readonly to: string };
+
+/** Throws INVALID_REQUEST where the request names neither one address nor a pair. */
+function partiesOf({ address, from, to }: KytRequest): Parties {
+  const refuse = (field: string, sentence: string): AssayError =>
+    new AssayError('INVALID_REQUEST', `${field}: ${sentence}`, { field });
+  if (address !== undefined) {
+    if (from !== undefined || to !== undefined)
+      throw refuse('address', 'give either address, or from and to, not both.');
+    return { kind: 'single', address };
+  }
+  if (from === undefined && to === undefined)
+    throw refuse('address', 'is missing; give address, or from and to.');
+  if (from === undefined) throw refuse('from', 'is missing beside to.');
+  if (to === undefined) throw refuse('to', 'is missing beside from.');
+  return { kind: 'pair', from, to };
+}
+
+const partyOf = ({ subject, primary, sanctionsCheck }: Assessment): KytParty => ({
+  address: subject.shown,
+  entity: summaryOf(primary),
+  sanctioned: sanctionsCheck.isSanctioned,
+});
+
+function flagsOfParty(party: FlagParty, assessment: Assessment, deps: ScreeningDeps): Flag[] {
+  const { lists } = assessment.sanctionsCheck;
+  const words = (entries: typeof lists): string[] => entries.map((one) => `${one.list}: ${one.entityName}`);
+  return flagsOf(
+    {
+      party,
+      entity: summaryOf(assessment.primary),
+      evidence: assessment.evidence,
+      clusterSanctions: words(lists.filter((one) => isInForce(one) && !isDirectHit(one))),
+      delisted: words(lists.filter((one) => !isInForce(one))),
+    },
+    deps.policy,
+  );
+}
+
+/** What is known to have moved from one party to the other; null where nothing is. */
+function flowBetween(from: Assessment, to: Assessment): FlowTotal | null {
+  if (from.place === null || to.place === null) return null;
+  const edges = from.place.graph.edge(from.place.node, to.place.node);
+  if (edges.length === 0) return null;
+  const sum = (of: (edge: (typeof edges)[number]) => number): number =>
+    edges.reduce((total, edge) => total + of(edge), 0);
+  const priced = edges.filter((edge) => edge.valueUsd !== null);
+  return flowTotal(
+    {
+      transfers: sum((edge) => edge.transfers),
+      unpricedTransfers: sum((edge) => edge.unpricedTransfers),
+      valueUsd: priced.length === 0 ? null : Math.round(100 * sum((edge) => edge.valueUsd ?? 0)) / 100,
+      byAsset: edges.slice(0, LIMITS.assetsListedMax),
+    },
+    from.subject.chain,
+  );
+}
+
+/** Risky parties on the shortest known ways from the sender to the receiver, as the receiver is exposed to them. */
+function riskyBetween(
+  from: Assessment,
+  to: Assessment,
+  { policy }: ScreeningDeps,
+  workspace: KernelWorkspace,
+): ExposureEvidence[] {
+  if (from.place === null || to.place === null || from.place.node === to.place.node) return [];
+  const { graph, node, attributions } = from.place;
+  const { paths } = findPaths(
+    {
+      start: node,
+      target: to.place.node,
+      direction: 'out',
+      maxDepth: EXPOSURE_HOPS.standard,
+      pathsMax: LIMITS.kytPathsMax,
+      degreeMax: LIMITS.counterpartiesMax,
+      nodesMax: LIMITS.traceNodesMax,
+      stepsMax: LIMITS.pathStepsMax,
+      timeRespecting: true,
+      unpricedUsd: policy.unpricedTransferUsd,
+    },
+    // A risky service between the two is what is looked for: none ends the search.
+    { graph, workspace, isService: () => false },
+  );
+  const found = new Map<number, ExposureEvidence>();
+  for (const { nodes, bottleneckUsd } of paths) {
+    for (const [at, between] of nodes.slice(1, -1).entries()) {
+      const { isRisky, category, confidence, entity } = attributions.of(between);
+      if (!isRisky || found.has(between)) continue;
+      found.set(between, {
+        category,
+        direction: 'in',
+        hops: nodes.length - 2 - at,
+        valueUsd: bottleneckUsd,
+        unpricedTransfers: bottleneckUsd === null ? 1 : 0,
+        confidence,
+        entity: entity?.name ?? null,
+      });
+    }
+  }
+  return [...found.values()];
+}
+
+/** Reasons of both parties, each once. */
+function reasonsOf(assessments: readonly Assessment[]): Reason[] {
+  const seen = new Map<string, Reason>();
+  for (const reason of assessments.flatMap((one) => one.reasons)) seen.set(JSON.stringify(reason), reason);
+  // What qualifies the whole answer stands at its end.
+  const stale = [...seen.values()].filter(({ code }) => code === 'STALE_OR_MISSING_DATA');
+  return [...[...seen.values()].filter(({ code }) => code !== 'STALE_OR_MISSING_DATA'), ...stale];
+}
+
+/**
+ * Checks one address or a pair. Synchronous; bounded as screening is. Throws UNKNOWN_CHAIN, INVALID_ADDRESS, or INVALID_REQUEST
+ * naming the field.
+ */
+export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor): KytQuery {
+  const { policy, clock } = deps;
+
+  const assessed = (chain: string, address: string, field: FlagParty, directions: readonly Direction[]) =>
+    assess({
+      subject: parseSubject(chain, address, field),
+      asOf: null,
+      maxHops: EXPOSURE_HOPS.standard,
+      directions,
+    });
+
+  type Rest = Pick<KytAnswer, 'from' | 'to' | 'link' | 'address' | 'direction'>;
+
+  function answer(
+    assessments: readonly [Assessment, ...Assessment[]],
+    points: number,
+    flags: readonly KytFlag[],
+    request: KytRequest,
+    rest: Rest,
+  ): KytAnswer {
+    const [first] = assessments;
+    const sanctioned = assessments.some((one) => one.sanctionsCheck.isSanctioned);
+    const stale = first.staleReason !== null;
+    return {
+      chain: first.subject.chain,
+      riskScore: points,
+      riskLevel: riskLevelOf(points, policy),
+      decision: decide({ sanctioned, score: points, flags, stale }, policy),
+      ...rest,
+      flags: flags.slice(0, LIMITS.screeningListMax),
+      reasons: reasonsOf(assessments),
+      resolved: request.resolved ?? {},
+      assessed: assessments.some((one) => one.assessed),
+      coverage: first.coverage,
+      dataVersion: first.reader.meta.dataVersion,
+      policyVersion: policy.version,
+      checkedAt: isoTime(clock.now()),
+    };
+  }
+
+  return (request) => {
+    const parties = partiesOf(request);
+    const direction = readWord('direction', request.direction, ['in', 'out', 'both'], 'both');
+    if (parties.kind === 'single') {
+      const one = assessed(request.chain, parties.address, 'address', DIRECTIONS[direction]);
+      const flags = flagsOfParty('address', one, deps);
+      return answer([one], one.judged.riskScore, flags, request, { address: partyOf(one), direction });
+    }
+    const from = assessed(request.chain, parties.from, 'from', BOTH);
+    const to = assessed(request.chain, parties.to, 'to', BOTH);
+    const link = linkScore(
+      { from: from.evidence, to: to.evidence, between: riskyBetween(from, to, deps, workspace) },
+      policy,
+    );
+    const points = Math.max(from.judged.riskScore, to.judged.riskScore, link.riskScore);
+    const flags = [...flagsOfParty('from', from, deps), ...flagsOfParty('to', to, deps)];
+    return answer([from, to], points, flags, request, {
+      from: partyOf(from),
+      to: partyOf(to),
+      link: { riskScore: link.riskScore, sent: flowBetween(from, to), returned: flowBetween(to, from) },
+    });
+  };
+}

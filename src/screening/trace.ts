@@ -1,0 +1,171 @@
+/** POST /trace: where money came from and went, by whom it passed, and the ways between two addresses. */
+import { isoTime } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { NodeId } from '../graph/graph.ts';
+import { type FoundPath, findPaths } from '../graph/kernels/path.ts';
+import type { WalkDirection } from '../graph/kernels/stops.ts';
+import type { TraceAnswer, TracePath } from './answers.ts';
+import type { Assessor, Place, Reading } from './assess.ts';
+import { crossingsOf } from './crossings.ts';
+import type { ScreeningDeps } from './deps.ts';
+import { readWhole, readWord } from './options.ts';
+import { parseSubject, type Subject } from './subject.ts';
+import { GraphAnswer, walk } from './trace-graph.ts';
+
+export interface TraceRequest {
+  readonly chain: string;
+  readonly address: string;
+  /** `in`, `out` or `both` (default). */
+  readonly direction?: string;
+  /** 1 to 3, default 1. */
+  readonly hops?: number;
+  /** Path mode: the other end. */
+  readonly targetAddress?: string;
+  /** 1 to 7, default 3: the most hops of a path. */
+  readonly maxDepth?: number;
+  /** Path mode: only ways that money can have taken in the order of time. */
+  readonly timeRespecting?: boolean;
+  /** Follow deposits to bridges on the chains they lead to. */
+  readonly crossChain?: boolean;
+}
+
+export interface TraceReport {
+  readonly answer: TraceAnswer;
+  /** Whether a transfer of the start is known; where not, the trace is worth nothing. */
+  readonly isKnown: boolean;
+}
+
+/** The same with the JSON text of the answer, as it crosses threads. */
+export interface TraceResult {
+  readonly data: Uint8Array;
+  readonly isKnown: boolean;
+}
+
+export type TraceQuery = (request: TraceRequest) => TraceReport;
+
+/** Specification and decisions: bounds and defaults of `hops` and `maxDepth`. */
+export const TRACE_HOPS = { min: 1, max: 3, standard: 1 } as const;
+export const PATH_DEPTH = { min: 1, max: 7, standard: 3 } as const;
+
+const WALK_DIRECTIONS: readonly WalkDirection[] = ['in', 'out', 'both'];
+
+type PathFields = Pick<TraceAnswer, 'found' | 'target' | 'paths' | 'truncated'>;
+
+/** A path as answered; its addresses and edges become part of the graph. */
+function shownPath({ nodes, edges, bottleneckUsd }: FoundPath, graph: GraphAnswer): TracePath {
+  for (const [depth, node] of nodes.entries()) graph.addNode(node, depth);
+  return {
+    addresses: nodes.map((node) => graph.addressOf(node)),
+    edges: edges.flatMap(({ from, to }) => graph.addPair(from, to)),
+    hops: edges.length,
+    bottleneckUsd,
+  };
+}
+
+/**
+ * Traces. Synchronous; sees at most `traceNodesMax` addresses, in path mode `pathNodesMax` besides. The same request, labels and
+ * transfers give the same bytes but for `tracedAt`. Throws UNKNOWN_CHAIN, INVALID_ADDRESS, or INVALID_REQUEST naming the field.
+ */
+export function createTrace(deps: ScreeningDeps, assessor: Assessor): TraceQuery {
+  const { clock, policy } = deps;
+  const { workspace } = assessor;
+
+  function pathsTo(
+    target: Subject,
+    place: Place,
+    graph: GraphAnswer,
+    options: {
+      readonly direction: WalkDirection;
+      readonly maxDepth: number;
+      readonly timeRespecting: boolean;
+    },
+  ): PathFields {
+    const end: NodeId | null = place.graph.idOf(target.key);
+    if (end === null) return { found: false, target: target.shown, paths: [], truncated: false };
+    const search = findPaths(
+      {
+        ...options,
+        start: place.node,
+        target: end,
+        pathsMax: LIMITS.pathsListed,
+        degreeMax: LIMITS.counterpartiesMax,
+        nodesMax: LIMITS.pathNodesMax,
+        stepsMax: LIMITS.pathStepsMax,
+        unpricedUsd: policy.unpricedTransferUsd,
+      },
+      { graph: place.graph, workspace, isService: (node) => place.attributions.of(node).isService },
+    );
+    const paths = search.paths.map((path) => shownPath(path, graph));
+    for (const { node, reason } of search.stops) if (graph.holds(node)) graph.addStop(node, reason);
+    return { found: paths.length > 0, target: target.shown, paths, truncated: search.truncated };
+  }
+
+  const answerOf = (reading: Reading, direction: WalkDirection) =>
+    ({
+      address: reading.subject.shown,
+      chain: reading.subject.chain,
+      direction,
+      coverage: reading.coverage,
+      assessed: reading.labels.length > 0 || reading.place !== null,
+      dataVersion: reading.reader.meta.dataVersion,
+      tracedAt: isoTime(clock.now()),
+    }) as const;
+
+  return (request) => {
+    const subject = parseSubject(request.chain, request.address);
+    const { targetAddress } = request;
+    const target =
+      targetAddress === undefined ? null : parseSubject(request.chain, targetAddress, 'targetAddress');
+    if (target?.canonical === subject.canonical)
+      throw new AssayError('INVALID_REQUEST', 'targetAddress: is the start itself.', {
+        field: 'targetAddress',
+      });
+    const direction = readWord('direction', request.direction, WALK_DIRECTIONS, 'both');
+    const hops = readWhole('hops', request.hops, TRACE_HOPS);
+    const maxDepth = readWhole('maxDepth', request.maxDepth, PATH_DEPTH);
+    const reading = assessor.read(subject, null);
+    const { place } = reading;
+    const rest = answerOf(reading, direction);
+    if (place === null) {
+      const nothing = { found: false, target: target?.shown ?? '', paths: [], truncated: false };
+      return {
+        isKnown: false,
+        answer: {
+          ...rest,
+          nodes: [],
+          edges: [],
+          stats: { totalNodes: 0, totalEdges: 0, maxDepthReached: 0 },
+          stoppedAt: [],
+          ...(target === null ? {} : nothing),
+          ...(request.crossChain === true ? { crossChain: [] } : {}),
+        },
+      };
+    }
+    const graph = new GraphAnswer(place.graph, place.attributions);
+    const walked = walk(
+      {
+        ...place,
+        start: place.node,
+        direction,
+        hops,
+        nodesMax: LIMITS.traceNodesMax,
+        edgesMax: LIMITS.traceEdgesMax,
+      },
+      workspace,
+    );
+    graph.addWalk(walked);
+    // The walk's columns are its own; the next kernel may have the workspace.
+    const crossChain =
+      request.crossChain === true
+        ? crossingsOf({ reading, place, walked, direction, hops }, deps, assessor)
+        : null;
+    const { timeRespecting = false } = request;
+    const paths =
+      target === null ? {} : pathsTo(target, place, graph, { direction, maxDepth, timeRespecting });
+    return {
+      isKnown: true,
+      answer: { ...rest, ...graph.render(), ...paths, ...(crossChain === null ? {} : { crossChain }) },
+    };
+  };
+}

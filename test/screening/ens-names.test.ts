@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { type NameResolver, resolveNames } from '../../src/screening/ens-names.ts';
+
+const VITALIK = '0xd8da6bf26964af9d7eed9e03e53415d37aa96045';
+const asked: string[] = [];
+const resolver: NameResolver = {
+  async resolve(name) {
+    asked.push(name);
+    return name === 'vitalik.eth' ? VITALIK : null;
+  },
+};
+
+describe('names in place of addresses', () => {
+  it('are resolved, each once, and told as they were written', async () => {
+    asked.length = 0;
+    const { request, resolved } = await resolveNames(
+      { chain: 'eth', from: 'Vitalik.ETH', to: 'Vitalik.ETH', direction: 'in' },
+      resolver,
+    );
+    expect(request).toEqual({ chain: 'eth', from: VITALIK, to: VITALIK, direction: 'in' });
+    expect(resolved).toEqual({ 'Vitalik.ETH': VITALIK });
+    expect(asked).toEqual(['vitalik.eth']);
+  });
+
+  it('leave addresses as they are, and ask nobody', async () => {
+    const request = { chain: 'BTC', address: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa' };
+    expect(await resolveNames(request, null)).toEqual({ request, resolved: {} });
+  });
+
+  it.each([
+    ['nobody could be asked', { chain: 'ETH', address: 'vitalik.eth' }, null, 'address', /no node/],
+    ['it has no address', { chain: 'ETH', from: 'nobody.eth' }, resolver, 'from', /does not resolve/],
+    ['the chain has no such names', { chain: 'BTC', to: 'vitalik.eth' }, resolver, 'to', /not of its family/],
+    ['it is no name at all', { chain: 'ETH', to: `${'x'.repeat(300)}.eth` }, resolver, 'to', /253/],
+  ])('are refused where %s', async (_, request, resolving, field, message) => {
+    await expect(resolveNames(request, resolving)).rejects.toMatchObject({
+      field,
+      status: 400,
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('are refused on an unknown chain', async () => {
+    await expect(resolveNames({ chain: 'NOPE', address: 'vitalik.eth' }, resolver)).rejects.toMatchObject({
+      code: 'UNKNOWN_CHAIN',
+    });
+  });
+});
