@@ -25,6 +25,17 @@ export const ERRORS = {
   SOURCE_UNAVAILABLE: 500,
   LISTEN_FAILED: 500,
   IMPLAUSIBLE_LIST: 400,
+  /** No endpoint of a chain answered. */
+  CHAIN_UNREACHABLE: 500,
+  /** The time that a question to a chain was given ended before an answer came. */
+  CHAIN_TIMEOUT: 500,
+  /** An endpoint answered something that no honest one does. */
+  CHAIN_BAD_ANSWER: 500,
+  /** An endpoint serves another chain than the one it was named for. */
+  CHAIN_MISMATCH: 500,
+  /** An endpoint is well, and does not answer this question (a method it lacks, a block it has pruned). */
+  CHAIN_REFUSED: 500,
+  CHAIN_REORG_TOO_DEEP: 500,
   NOT_READY: 503,
 } as const satisfies Record<string, number>;
 

@@ -115,8 +115,13 @@ export function createOutboundAgent(options: {
   readonly timeouts: OutboundTimeouts;
   /** Default: the system's resolver. */
   readonly resolveName?: ResolveName;
+  /** Connections to one host at once. Default: what a publisher of lists is asked over. */
+  readonly connections?: number;
+  /** Bytes of one WebSocket message. Default: undici's. */
+  readonly messageBytesMax?: number;
 }): Agent {
   const { policy, timeouts, resolveName = systemLookup } = options;
+  const { connections = LIMITS.outboundConnectionsMax, messageBytesMax } = options;
   const connect = buildConnector({
     lookup: guardedLookup(policy, resolveName),
     timeout: timeouts.connectMs,
@@ -133,6 +138,7 @@ export function createOutboundAgent(options: {
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.stallMs,
     maxHeaderSize: LIMITS.outboundHeaderBytesMax,
-    connections: LIMITS.outboundConnectionsMax,
+    connections,
+    ...(messageBytesMax === undefined ? {} : { webSocket: { maxPayloadSize: messageBytesMax } }),
   });
 }

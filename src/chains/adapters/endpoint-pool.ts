@@ -1,0 +1,564 @@
+/**
+ * The endpoints of one chain and role as one: who is asked, in which order, how often, and who is left alone. Time-outs,
+ * repetitions, rate limits, circuit breakers and fail-over of every adapter live here; what an answer means does not.
+ */
+import { request as httpRequest } from 'undici';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
+import type { ChainId } from '../registry.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
+import type { EndpointSpec } from './endpoints.ts';
+import { type Json, parseExactJson } from './exact-json.ts';
+import { type JsonRpcSocket, openJsonRpcSocket } from './json-rpc-socket.ts';
+import type { AdapterDeps, Call, EndpointHealth } from './port.ts';
+
+/** What an endpoint sent: status, and the body as text. */
+export interface EndpointAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** The body as JSON with no digit lost. Throws CHAIN_BAD_ANSWER. */
+  json(): Json;
+}
+
+export interface EndpointRequest<T> {
+  /** Default GET, or POST where there is a body. */
+  readonly method?: 'GET' | 'POST';
+  /** Default: the endpoint's own URL. See `endpointUrl`. */
+  readonly url?: (endpoint: EndpointSpec) => string;
+  /** Over a WebSocket: the JSON-RPC message; its `id` must be `rpcId`. */
+  readonly body?: string;
+  readonly rpcId?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether asking twice does no harm; true for everything that only reads. Default true. */
+  readonly repeatable?: boolean;
+  /** Statuses besides 200 that `read` understands. */
+  readonly statuses?: readonly number[];
+  /** Only endpoints of these layouts are asked. Default: all. */
+  readonly layouts?: readonly string[];
+  /**
+   * Makes the answer a value. Throws CHAIN_BAD_ANSWER for what no honest endpoint sends (counts against it, others are asked), and
+   * CHAIN_REFUSED where a sound endpoint does not answer this (others are asked).
+   */
+  readonly read: (answer: EndpointAnswer, endpoint: EndpointSpec) => T;
+}
+
+export interface Answered<T> {
+  readonly value: T;
+  readonly endpoint: EndpointSpec;
+}
+
+export interface EndpointPool {
+  readonly endpoints: readonly EndpointSpec[];
+  /** Asks the best endpoint, then the others. Throws what `ChainAdapter` lists, and CHAIN_REFUSED where all refused. */
+  ask<T>(request: EndpointRequest<T>, call: Call): Promise<Answered<T>>;
+  /** Asks until `count` endpoints gave the same value. Throws CHAIN_BAD_ANSWER where they do not agree. */
+  askAgreeing<T>(count: number, request: EndpointRequest<T>, call: Call): Promise<Answered<T>>;
+  /** Whether anybody would be asked: an endpoint of these layouts that is not down. */
+  reachable(layouts?: readonly string[]): boolean;
+  health(): readonly EndpointHealth[];
+  /**
+   * Calls back for each notification of a JSON-RPC subscription over the first WebSocket endpoint, subscribing again after a cut;
+   * returns the way to end it. Nothing happens where there is no WebSocket endpoint.
+   */
+  listen(
+    options: { readonly subscribe: string; readonly params: readonly Json[] },
+    onNotice: (params: Json) => void,
+  ): () => void;
+  close(): Promise<void>;
+}
+
+export interface EndpointPoolOptions {
+  readonly chain: ChainId;
+  readonly endpoints: readonly EndpointSpec[];
+  /** Asked of an endpoint before anything else, and after each outage: throws CHAIN_MISMATCH where it serves another chain. */
+  readonly verify: EndpointRequest<void> | null;
+}
+
+interface Endpoint {
+  readonly spec: EndpointSpec;
+  readonly isSocket: boolean;
+  socket: JsonRpcSocket | null;
+  state: EndpointHealth['state'];
+  verified: Promise<void> | null;
+  /** Trying again after an outage, in the background. */
+  probing: Promise<void> | null;
+  hasAnswered: boolean;
+  failures: number;
+  /** Times it went down since it last answered. */
+  outages: number;
+  latencyMs: number | null;
+  /** Not asked before this (monotonic). */
+  restUntilMs: number;
+  lastError: string | null;
+  tokens: number;
+  tokensAtMs: number;
+  active: number;
+  readonly waiting: (() => void)[];
+}
+
+/** Faults of an endpoint: after one of these the next endpoint is asked. Anything else is a fault of the program. */
+const ENDPOINT_FAULTS: ReadonlySet<string> = new Set([
+  'CHAIN_UNREACHABLE',
+  'CHAIN_TIMEOUT',
+  'CHAIN_BAD_ANSWER',
+  'CHAIN_MISMATCH',
+  'CHAIN_REFUSED',
+]);
+
+/** An endpoint that is untried is thought this slow: tried before a slower one, not before a faster one. */
+const UNTRIED_LATENCY_MS = 300;
+const PROBE_BUDGET_MS = LIMITS.endpointAttemptMs;
+
+export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDeps): EndpointPool {
+  const { chain, verify } = options;
+  const { clock, log, jitter } = deps;
+  if (options.endpoints.length > LIMITS.endpointsPerChainMax)
+    throw new AssayError(
+      'INVALID_CONFIG',
+      `${chain} has ${options.endpoints.length} endpoints, more than ${LIMITS.endpointsPerChainMax}.`,
+    );
+  const policy: OutboundPolicy = {
+    trustedHosts: new Set(
+      options.endpoints.filter((spec) => spec.own).map((spec) => new URL(spec.url).hostname),
+    ),
+  };
+  const agent = createOutboundAgent({
+    policy,
+    timeouts: {
+      connectMs: LIMITS.endpointConnectMs,
+      headersMs: LIMITS.endpointAttemptMs,
+      stallMs: LIMITS.endpointAttemptMs,
+    },
+    connections: LIMITS.endpointConcurrency,
+    messageBytesMax: LIMITS.endpointAnswerBytesMax,
+  });
+  const closing = new AbortController();
+  const endpoints: readonly Endpoint[] = options.endpoints.map((spec) => ({
+    spec,
+    isSocket: spec.url.startsWith('ws'),
+    socket: null,
+    state: 'UNTRIED',
+    verified: null,
+    probing: null,
+    hasAnswered: false,
+    failures: 0,
+    outages: 0,
+    latencyMs: null,
+    restUntilMs: 0,
+    lastError: null,
+    tokens: spec.requestsPerSecond,
+    tokensAtMs: clock.monotonic(),
+    active: 0,
+    waiting: [],
+  }));
+
+  const isResting = (endpoint: Endpoint): boolean => clock.monotonic() < endpoint.restUntilMs;
+  const isOut = (endpoint: Endpoint): boolean => endpoint.state === 'DOWN' || endpoint.state === 'REFUSED';
+  const fits = (endpoint: Endpoint, layouts: readonly string[] | undefined): boolean =>
+    layouts === undefined || layouts.includes(endpoint.spec.layout);
+
+  /** Powers of two of the latency: endpoints about as fast keep the order they were named in. */
+  const slowness = (endpoint: Endpoint): number =>
+    Math.floor(Math.log2((endpoint.latencyMs ?? UNTRIED_LATENCY_MS) + 16)) + endpoint.failures * 4;
+
+  function socketOf(endpoint: Endpoint): JsonRpcSocket {
+    endpoint.socket ??= openJsonRpcSocket(
+      { url: endpoint.spec.url, authorization: endpoint.spec.authorization, policy },
+      { agent, log },
+    );
+    return endpoint.socket;
+  }
+
+  async function exchange<T>(
+    endpoint: Endpoint,
+    request: EndpointRequest<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const { spec } = endpoint;
+    if (endpoint.isSocket) {
+      const text = await socketOf(endpoint).exchange(request.rpcId ?? 0, request.body ?? '', signal);
+      return request.read({ status: 200, text, json: () => parseExactJson(text) }, spec);
+    }
+    const url = new URL(request.url === undefined ? spec.url : request.url(spec));
+    if (new URL(spec.url).host !== url.host)
+      throw new Error(`A request for ${spec.source} was built for ${url.host}.`);
+    checkOutboundUrl(url, policy);
+    const response = await httpRequest(url, {
+      dispatcher: agent,
+      method: request.method ?? (request.body === undefined ? 'GET' : 'POST'),
+      headers: {
+        accept: 'application/json',
+        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(spec.authorization === null ? {} : { authorization: spec.authorization }),
+        ...request.headers,
+      },
+      body: request.body ?? null,
+      signal,
+    });
+    const { statusCode: status, headers, body } = response;
+    const isExpected = status === 200 || request.statuses?.includes(status) === true;
+    if (!isExpected) {
+      await body.dump({ limit: 64 * 1024 });
+      throw statusFault(endpoint, status, headers['retry-after']);
+    }
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > LIMITS.endpointAnswerBytesMax) {
+        body.destroy();
+        throw new AssayError(
+          'CHAIN_BAD_ANSWER',
+          `${spec.source} answered more than ${LIMITS.endpointAnswerBytesMax} bytes.`,
+        );
+      }
+      chunks.push(chunk);
+    }
+    const encoding = headers['content-encoding'];
+    if (encoding !== undefined && encoding !== 'identity')
+      throw new AssayError('CHAIN_BAD_ANSWER', `${spec.source} answered in an encoding nobody asked for.`);
+    const text = Buffer.concat(chunks).toString('utf8');
+    if (/^\s*</.test(text))
+      throw new AssayError(
+        'CHAIN_BAD_ANSWER',
+        `${spec.source} answered a web page where JSON was asked for.`,
+      );
+    return request.read({ status, text, json: () => parseExactJson(text) }, spec);
+  }
+
+  /** What a status says that the question did not foresee. */
+  function statusFault(
+    endpoint: Endpoint,
+    status: number,
+    retryAfter: string | string[] | undefined,
+  ): AssayError {
+    const { source } = endpoint.spec;
+    if (status === 429 || (status === 503 && retryAfter !== undefined)) {
+      const restMs = retryAfterMs(String(retryAfter ?? ''));
+      endpoint.restUntilMs = Math.max(endpoint.restUntilMs, clock.monotonic() + restMs);
+      return new AssayError(
+        'CHAIN_UNREACHABLE',
+        `${source} asks to be left alone for ${Math.ceil(restMs / 1000)} s.`,
+        {
+          retryAfterSeconds: Math.ceil(restMs / 1000),
+        },
+      );
+    }
+    if (status === 401 || status === 403)
+      return new AssayError(
+        'CHAIN_UNREACHABLE',
+        `${source} answered ${status}: it asks for credentials or bars this client.`,
+      );
+    if (status >= 500 || status < 400)
+      return new AssayError('CHAIN_UNREACHABLE', `${source} answered the status ${status}.`);
+    return new AssayError('CHAIN_REFUSED', `${source} answered the status ${status}.`);
+  }
+
+  /** Seconds or an HTTP date (RFC 9110, 10.2.3); 1 s where it says neither. */
+  function retryAfterMs(text: string): number {
+    const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - clock.now();
+    return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LIMITS.endpointRetryAfterMsMax) : 1000;
+  }
+
+  /** A turn at the endpoint: bounded concurrency, then the token bucket of its rate. Throws CHAIN_UNREACHABLE where it is too busy. */
+  async function withTurn<T>(endpoint: Endpoint, deadline: Deadline, work: () => Promise<T>): Promise<T> {
+    if (endpoint.active >= LIMITS.endpointConcurrency) {
+      if (endpoint.waiting.length >= LIMITS.endpointQueueMax)
+        throw new AssayError('CHAIN_UNREACHABLE', `${endpoint.spec.source} has too many questions waiting.`);
+      let turn: () => void = () => {};
+      try {
+        await deadline.within(
+          Number.POSITIVE_INFINITY,
+          () =>
+            new Promise<void>((resolve) => {
+              turn = resolve;
+              endpoint.waiting.push(resolve);
+            }),
+        );
+      } catch (error) {
+        const place = endpoint.waiting.indexOf(turn);
+        if (place >= 0) endpoint.waiting.splice(place, 1);
+        // The turn came in the moment that the wait ended: hand it on.
+        else endpoint.waiting.shift()?.();
+        throw error;
+      }
+    }
+    endpoint.active++;
+    try {
+      await deadline.sleep(takeToken(endpoint));
+      deadline.check();
+      return await work();
+    } finally {
+      endpoint.active--;
+      endpoint.waiting.shift()?.();
+    }
+  }
+
+  /** Takes one request of the endpoint's rate and says how long to wait for it. The bucket holds one second. */
+  function takeToken(endpoint: Endpoint): number {
+    const { requestsPerSecond: rate } = endpoint.spec;
+    const now = clock.monotonic();
+    endpoint.tokens = Math.min(rate, endpoint.tokens + ((now - endpoint.tokensAtMs) / 1000) * rate) - 1;
+    endpoint.tokensAtMs = now;
+    return endpoint.tokens >= 0 ? 0 : (-endpoint.tokens / rate) * 1000;
+  }
+
+  /** One attempt. Faults of the endpoint are recorded on it and thrown as AssayError. */
+  async function attempt<T>(
+    endpoint: Endpoint,
+    request: EndpointRequest<T>,
+    deadline: Deadline,
+    ms: number,
+  ): Promise<T> {
+    const startedAt = clock.monotonic();
+    try {
+      const value = await withTurn(endpoint, deadline, () =>
+        deadline.within(Math.min(ms, LIMITS.endpointAttemptMs), (signal) =>
+          exchange(endpoint, request, signal),
+        ),
+      );
+      succeeded(endpoint, clock.monotonic() - startedAt);
+      return value;
+    } catch (error) {
+      const fault = faultOf(endpoint, error);
+      if (fault === null) throw error;
+      failed(endpoint, fault, clock.monotonic() - startedAt);
+      throw fault;
+    }
+  }
+
+  /** The fault as AssayError; null for what is none of the endpoint's: the caller's abort, a fault of the program. */
+  function faultOf(endpoint: Endpoint, error: unknown): AssayError | null {
+    if (error instanceof AssayError) {
+      if (error.code === 'SOURCE_UNAVAILABLE') return new AssayError('CHAIN_UNREACHABLE', error.message);
+      return ENDPOINT_FAULTS.has(error.code) ? error : null;
+    }
+    const code = (error as { code?: unknown } | null)?.code;
+    // undici's and the system's faults of connections all carry a code; those of the program do not.
+    if (!(error instanceof Error) || typeof code !== 'string' || error.name === 'AbortError') return null;
+    const cut = /UND_ERR_RES_CONTENT|HPE_|UND_ERR_HEADERS_OVERFLOW/.test(code);
+    return new AssayError(
+      cut ? 'CHAIN_BAD_ANSWER' : 'CHAIN_UNREACHABLE',
+      `${endpoint.spec.source}: ${messageOf(error) || code}.`,
+      { cause: error },
+    );
+  }
+
+  function succeeded(endpoint: Endpoint, tookMs: number): void {
+    if (endpoint.outages > 0) log.info({ chain, endpoint: endpoint.spec.source }, 'endpoint answers again');
+    endpoint.latencyMs = endpoint.latencyMs === null ? tookMs : endpoint.latencyMs * 0.8 + tookMs * 0.2;
+    endpoint.state = 'UP';
+    endpoint.hasAnswered = true;
+    endpoint.failures = 0;
+    endpoint.outages = 0;
+    endpoint.lastError = null;
+  }
+
+  function failed(endpoint: Endpoint, fault: AssayError, tookMs: number): void {
+    if (fault.code === 'CHAIN_REFUSED') {
+      if (endpoint.state === 'UNTRIED') endpoint.state = 'UP';
+      return;
+    }
+    if (fault.retryAfterSeconds !== undefined) {
+      endpoint.lastError = fault.message;
+      return;
+    }
+    if (fault.code === 'CHAIN_TIMEOUT' && tookMs < LIMITS.endpointFaultFromMs) return;
+    endpoint.lastError = fault.message;
+    endpoint.failures++;
+    if (fault.code === 'CHAIN_MISMATCH') {
+      endpoint.state = 'REFUSED';
+      endpoint.verified = null;
+      endpoint.restUntilMs = clock.monotonic() + LIMITS.endpointMismatchMs;
+      log.error(
+        { chain, endpoint: endpoint.spec.source, error: fault.message },
+        'endpoint serves another chain',
+      );
+      return;
+    }
+    const isBeyondDoubt = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT/.test(
+      codeOf(fault.cause),
+    );
+    if (endpoint.hasAnswered && !isBeyondDoubt && endpoint.failures < LIMITS.endpointFailuresMax) return;
+    const restMs = Math.min(
+      LIMITS.endpointDownMsMax,
+      LIMITS.endpointDownMsMin * 2 ** Math.min(endpoint.outages, 20),
+    );
+    if (endpoint.outages === 0)
+      log.warn({ chain, endpoint: endpoint.spec.source, error: fault.message }, 'endpoint is down');
+    endpoint.outages++;
+    endpoint.state = 'DOWN';
+    endpoint.verified = null;
+    endpoint.restUntilMs = clock.monotonic() + restMs * (0.5 + jitter() / 2);
+  }
+
+  const codeOf = (cause: unknown): string =>
+    String((cause as { code?: unknown } | null | undefined)?.code ?? '');
+
+  /** Makes sure, once between two outages, that the endpoint serves this chain. */
+  function ensureVerified(endpoint: Endpoint, deadline: Deadline, ms: number): Promise<void> {
+    if (verify === null || !fits(endpoint, verify.layouts)) return Promise.resolve();
+    if (endpoint.verified === null) {
+      const verifying = attempt(endpoint, verify, deadline, ms).catch((error: unknown) => {
+        endpoint.verified = null;
+        throw error;
+      });
+      endpoint.verified = verifying;
+    }
+    return endpoint.verified;
+  }
+
+  /** Tries an endpoint again that was out, without anybody's question waiting for its whole time. Never rejects. */
+  function probe(endpoint: Endpoint): Promise<void> {
+    endpoint.probing ??= (async () => {
+      const deadline = startDeadline({ signal: closing.signal, budgetMs: PROBE_BUDGET_MS }, clock);
+      try {
+        if (verify !== null && fits(endpoint, verify.layouts))
+          await ensureVerified(endpoint, deadline, PROBE_BUDGET_MS);
+        else endpoint.state = 'UNTRIED';
+      } catch (error) {
+        if (!(error instanceof AssayError) && !closing.signal.aborted) throw error;
+      } finally {
+        endpoint.probing = null;
+      }
+    })();
+    return endpoint.probing;
+  }
+
+  /** Those to ask now, best first. Endpoints that were out long enough are tried again beside. */
+  async function candidates(layouts: readonly string[] | undefined, deadline: Deadline): Promise<Endpoint[]> {
+    const fitting = endpoints.filter((endpoint) => fits(endpoint, layouts));
+    const again = fitting.filter((endpoint) => isOut(endpoint) && !isResting(endpoint));
+    const probes = again.map((endpoint) => probe(endpoint));
+    const ready = (): Endpoint[] =>
+      fitting
+        .filter((endpoint) => !isOut(endpoint) && !isResting(endpoint))
+        .sort((a, b) => slowness(a) - slowness(b));
+    const pending = fitting.flatMap((endpoint) => endpoint.probing ?? []);
+    if (ready().length === 0 && pending.length + probes.length > 0)
+      await Promise.race([...pending, ...probes, deadline.sleep(LIMITS.endpointProbeWaitMs)]);
+    return ready();
+  }
+
+  /** Why nobody is asked, in a sentence. */
+  function nobody(layouts: readonly string[] | undefined): AssayError {
+    const fitting = endpoints.filter((endpoint) => fits(endpoint, layouts));
+    const mismatched = fitting.length > 0 && fitting.every((endpoint) => endpoint.state === 'REFUSED');
+    const restMs = Math.min(...fitting.map((endpoint) => endpoint.restUntilMs - clock.monotonic()));
+    const seconds = Number.isFinite(restMs) ? Math.max(1, Math.ceil(restMs / 1000)) : null;
+    const told = fitting.flatMap(({ spec, lastError }) =>
+      lastError === null ? [] : [lastError || spec.source],
+    );
+    return new AssayError(
+      mismatched ? 'CHAIN_MISMATCH' : 'CHAIN_UNREACHABLE',
+      fitting.length === 0
+        ? `No endpoint of ${chain} is configured for this.`
+        : `No endpoint of ${chain} is reachable: ${told.join(' ') || 'all are being tried'}`,
+      seconds === null ? {} : { retryAfterSeconds: seconds },
+    );
+  }
+
+  async function ask<T>(
+    request: EndpointRequest<T>,
+    call: Call,
+    isWanted: (endpoint: Endpoint) => boolean = () => true,
+  ): Promise<Answered<T>> {
+    const deadline = startDeadline(call, clock);
+    let last: AssayError | null = null;
+    for (let round = 0; round < LIMITS.endpointRoundsMax; round++) {
+      if (round > 0) await deadline.sleep(LIMITS.endpointRoundMs * 2 ** (round - 1) * (0.5 + jitter()));
+      const order = (await candidates(request.layouts, deadline)).filter(isWanted);
+      if (order.length === 0) break;
+      let refusals = 0;
+      for (const [place, endpoint] of order.entries()) {
+        deadline.check();
+        // Others must get their chance: whoever is not the last may take half of what is left.
+        const ms = place < order.length - 1 ? deadline.leftMs() / 2 : deadline.leftMs();
+        try {
+          await ensureVerified(endpoint, deadline, ms);
+          return { value: await attempt(endpoint, request, deadline, ms), endpoint: endpoint.spec };
+        } catch (error) {
+          call.signal.throwIfAborted();
+          if (!(error instanceof AssayError) || !ENDPOINT_FAULTS.has(error.code)) throw error;
+          if (deadline.leftMs() <= 0) throw error.code === 'CHAIN_TIMEOUT' ? error : (last ?? error);
+          last = error;
+          if (error.code === 'CHAIN_REFUSED') refusals++;
+          else if (request.repeatable === false) throw error;
+        }
+      }
+      if (refusals === order.length) break;
+    }
+    throw last ?? nobody(request.layouts);
+  }
+
+  async function askAgreeing<T>(
+    count: number,
+    request: EndpointRequest<T>,
+    call: Call,
+  ): Promise<Answered<T>> {
+    if (count <= 1) return ask(request, call);
+    const deadline = startDeadline(call, clock);
+    const order = await candidates(request.layouts, deadline);
+    const votes = new Map<string, { answered: Answered<T>; sources: string[] }>();
+    let last: AssayError | null = null;
+    const answers = order.map((endpoint) =>
+      ask(request, deadline.rest(), (other) => other === endpoint).catch((error: unknown) => {
+        if (!(error instanceof AssayError)) throw error;
+        last = error;
+        return null;
+      }),
+    );
+    for (const answered of await Promise.all(answers)) {
+      if (answered === null) continue;
+      const ballot = canonical(answered.value);
+      const vote = votes.get(ballot) ?? { answered, sources: [] };
+      vote.sources.push(answered.endpoint.source);
+      votes.set(ballot, vote);
+    }
+    const agreed = [...votes.values()].find((vote) => vote.sources.length >= count);
+    if (agreed)
+      return {
+        value: agreed.answered.value,
+        endpoint: { ...agreed.answered.endpoint, source: agreed.sources.join(', ') },
+      };
+    call.signal.throwIfAborted();
+    if (votes.size === 0) throw last ?? nobody(request.layouts);
+    throw new AssayError(
+      votes.size > 1 ? 'CHAIN_BAD_ANSWER' : 'CHAIN_UNREACHABLE',
+      `${count} endpoints of ${chain} must agree, and ${[...votes.values()].map((vote) => vote.sources.length).join(' and ')} did.`,
+    );
+  }
+
+  return {
+    endpoints: options.endpoints,
+    ask: (request, call) => ask(request, call),
+    askAgreeing,
+    reachable: (layouts) => endpoints.some((endpoint) => fits(endpoint, layouts) && !isOut(endpoint)),
+    health: () =>
+      endpoints.map(({ spec, state, latencyMs, failures, lastError }) => ({
+        source: spec.source,
+        state,
+        latencyMs,
+        failures,
+        lastError,
+      })),
+    listen(subscription, onNotice) {
+      const endpoint = endpoints.find(({ isSocket }) => isSocket);
+      return endpoint === undefined ? () => {} : socketOf(endpoint).listen(subscription, onNotice);
+    },
+    async close() {
+      closing.abort(new AssayError('CHAIN_UNREACHABLE', `The adapter of ${chain} is closed.`));
+      for (const endpoint of endpoints) endpoint.socket?.close();
+      await agent.destroy();
+    },
+  };
+}
+
+/** A text that is the same for equal values, whatever the order of their fields. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part === 'bigint') return `${part}n`;
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
+  }) ?? 'undefined';

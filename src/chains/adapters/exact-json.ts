@@ -1,0 +1,138 @@
+/**
+ * JSON as it came over the wire, with no digit lost: numbers that a double does not hold exactly arrive as their text. And readers
+ * that turn fields of such answers into the types of the domain, or say what is wrong with them.
+ */
+import { AssayError } from '../../base/errors.ts';
+
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+/** Finds texts in which some number may have a fraction, an exponent or more than 15 digits. May also hit inside a string. */
+const MAY_LOSE_DIGITS = /[\d](?:[.eE]|\d{15})/;
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** Reads JSON; a number literal that is no safe integer becomes a string of its own digits. Throws CHAIN_BAD_ANSWER. */
+export function parseExactJson(text: string): Json {
+  const exact = MAY_LOSE_DIGITS.test(text)
+    ? text.replace(STRING_OR_NUMBER, (token) =>
+        token.startsWith('"') || (/^-?\d+$/.test(token) && Number.isSafeInteger(Number(token)))
+          ? token
+          : `"${token}"`,
+      )
+    : text;
+  try {
+    return JSON.parse(exact) as Json;
+  } catch (cause) {
+    throw new AssayError('CHAIN_BAD_ANSWER', `The answer is no JSON${startOf(text)}.`, { cause });
+  }
+}
+
+/** The beginning of a text for a message, without line breaks. */
+const startOf = (text: string): string => {
+  const start = text.slice(0, 60).replace(/\s+/g, ' ').trim();
+  return start === '' ? ': it is empty' : `: it begins with '${start}'`;
+};
+
+export function badAnswer(field: string, expected: string): AssayError {
+  return new AssayError('CHAIN_BAD_ANSWER', `The answer's ${field} is not ${expected}.`, { field });
+}
+
+export function asObject(value: Json | undefined, field: string): JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badAnswer(field, 'an object');
+  return value as JsonObject;
+}
+
+export function asArray(
+  value: Json | undefined,
+  field: string,
+  max = Number.POSITIVE_INFINITY,
+): readonly Json[] {
+  if (!Array.isArray(value)) throw badAnswer(field, 'a list');
+  if (value.length > max) throw badAnswer(field, `a list of at most ${max}`);
+  return value as readonly Json[];
+}
+
+export function asText(value: Json | undefined, field: string, maxChars = 4_096): string {
+  if (typeof value !== 'string' || value.length > maxChars)
+    throw badAnswer(field, `a text of at most ${maxChars} characters`);
+  return value;
+}
+
+/** A whole number, 0 or more, as a number or as decimal digits; at most 2^53 - 1. */
+export function asCount(value: Json | undefined, field: string): number {
+  const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0)
+    throw badAnswer(field, 'a whole number, 0 or more');
+  return number;
+}
+
+/** Amounts of any chain fit 256 bits: 78 decimal digits. */
+const AMOUNT_MAX = 1n << 256n;
+
+/** A whole amount, 0 or more, as a number or as decimal digits; below 2^256. */
+export function asAmount(value: Json | undefined, field: string): bigint {
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text === 'string' && /^\d{1,78}$/.test(text)) {
+    const amount = BigInt(text);
+    if (amount < AMOUNT_MAX) return amount;
+  }
+  throw badAnswer(field, 'a whole amount from 0 to 2^256 - 1');
+}
+
+/** A decimal text or number such as `0.00012345` or `1e-8` in units of 10^-decimals. Further digits must be zero. */
+export function asDecimalAmount(value: Json | undefined, decimals: number, field: string): bigint {
+  const text = typeof value === 'number' ? String(value) : value;
+  const parts =
+    typeof text === 'string' && text.length <= 100
+      ? /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text)
+      : null;
+  if (parts) {
+    const [, whole = '', fraction = '', exponent = '0'] = parts;
+    const digits = whole + fraction;
+    const shift = decimals - fraction.length + Number(exponent);
+    const kept = shift >= 0 ? digits : digits.slice(0, shift);
+    const cut = shift >= 0 ? '' : digits.slice(shift);
+    if (shift <= 100 && /^0*$/.test(cut)) {
+      const amount = BigInt(kept === '' ? '0' : kept) * (shift > 0 ? 10n ** BigInt(shift) : 1n);
+      if (amount < AMOUNT_MAX) return amount;
+    }
+  }
+  throw badAnswer(field, `an amount with at most ${decimals} decimals`);
+}
+
+/** 0x and hex digits, as Ethereum writes quantities; below 2^256. */
+export function asHexAmount(value: Json | undefined, field: string): bigint {
+  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value))
+    throw badAnswer(field, 'a hex quantity');
+  return BigInt(value);
+}
+
+/** A hex quantity that fits a double exactly. */
+export function asHexCount(value: Json | undefined, field: string): number {
+  const amount = asHexAmount(value, field);
+  if (amount > BigInt(Number.MAX_SAFE_INTEGER)) throw badAnswer(field, 'below 2^53');
+  return Number(amount);
+}
+
+/** The first and last moment that a block of any chain can have: 2009 and a day ahead of 2100. */
+const EARLIEST_MS = Date.UTC(2009, 0, 1);
+const LATEST_MS = Date.UTC(2100, 0, 1);
+
+/** Seconds since the epoch as milliseconds. Zero, the time of some first blocks, is taken as given. */
+export function asSecondsMs(value: Json | undefined, field: string): number {
+  return asTimeMs(asCount(value, field) * 1000, field);
+}
+
+/** An ISO 8601 time with its zone, as milliseconds. */
+export function asIsoMs(value: Json | undefined, field: string): number {
+  const text = asText(value, field, 40);
+  if (!/(?:Z|[+-]\d{2}:?\d{2})$/.test(text)) throw badAnswer(field, 'a time with its zone');
+  return asTimeMs(Date.parse(text), field);
+}
+
+/** Milliseconds since the epoch that a block can have. */
+export function asTimeMs(ms: number, field: string): number {
+  if (ms === 0 || (Number.isFinite(ms) && ms >= EARLIEST_MS && ms <= LATEST_MS)) return Math.trunc(ms);
+  throw badAnswer(field, 'a time from 2009 to 2100');
+}
