@@ -1,69 +1,9 @@
 /**
- * The legal interpretation as far as it is the same everywhere: the FATF Recommendations, which bind no business by themselves.
- * No country's own rules are known here, and the answer says so.
+ * What the law of a jurisdiction asks in view of what was found: the duties of its statutes, by what the answer says. A country
+ * without a row gets the FATF Recommendations, which bind no business by themselves, and the answer says so.
  */
+import type { Duty, FactSource, Jurisdiction, Jurisdictions, Statute } from '../risk/jurisdictions.ts';
 import type { LegalInterpretation } from './answers.ts';
-
-/** FATF Recommendations ("The FATF Recommendations", 2012, as amended), by number and title. */
-const FRAMEWORK: readonly string[] = [
-  'FATF Recommendation 6: Targeted financial sanctions related to terrorism and terrorist financing',
-  'FATF Recommendation 7: Targeted financial sanctions related to proliferation',
-  'FATF Recommendation 10: Customer due diligence',
-  'FATF Recommendation 15: New technologies (virtual assets and their service providers)',
-  'FATF Recommendation 20: Reporting of suspicious transactions',
-];
-
-const DISCLAIMER =
-  'General information from the FATF standards, not legal advice. The law of the jurisdiction decides and was not consulted.';
-
-interface Assessment {
-  readonly assessment: string;
-  readonly recommendedAction: string;
-  readonly obligations: readonly string[];
-}
-
-const SANCTIONED: Assessment = {
-  assessment: 'A sanctions list in force names this address.',
-  recommendedAction:
-    'Do not transact. Escalate to compliance, and find out whether assets have to be frozen and reported.',
-  obligations: [
-    'Freeze without delay the assets of designated persons, where the law of the jurisdiction so provides (Recommendations 6 and 7).',
-    'Report to the competent authority what was frozen or refused.',
-  ],
-};
-
-const CRITICAL_OR_HIGH: Assessment = {
-  assessment: 'The address, or its direct counterparties, are tied to serious risk.',
-  recommendedAction: 'Hold the transaction and investigate before going on.',
-  obligations: [
-    'Apply enhanced customer due diligence (Recommendation 10).',
-    'Report a suspicion that funds stem from crime to the financial intelligence unit (Recommendation 20).',
-  ],
-};
-
-const MEDIUM: Assessment = {
-  assessment: 'The address shows traits of elevated risk.',
-  recommendedAction: 'Review the purpose of the transaction and the origin of the funds.',
-  obligations: ['Apply customer due diligence in proportion to the risk (Recommendation 10).'],
-};
-
-const NOTHING_FOUND: Assessment = {
-  assessment: 'Nothing known of this address calls for more than the usual care.',
-  recommendedAction: 'Go on with the usual customer due diligence.',
-  obligations: ['Apply customer due diligence (Recommendation 10).'],
-};
-
-const MISSING_DATA: Assessment = {
-  assessment: 'Sanctions lists are missing or too old, so nothing can be called clean.',
-  recommendedAction: 'Refresh the lists and screen again before relying on this answer.',
-  obligations: ['Apply customer due diligence (Recommendation 10).'],
-};
-
-const NOT_ASSESSED: Assessment = {
-  assessment: 'Nothing is known of this address; that it shows no risk means only that.',
-  recommendedAction: 'Ask for the origin of the funds where the amount matters.',
-  obligations: ['Apply customer due diligence (Recommendation 10).'],
-};
 
 export interface LegalFacts {
   readonly jurisdiction: string;
@@ -74,22 +14,211 @@ export interface LegalFacts {
   readonly assessed: boolean;
 }
 
-function assess({ sanctioned, riskLevel, isStale, assessed }: LegalFacts): Assessment {
-  if (sanctioned) return SANCTIONED;
-  if (riskLevel === 'CRITICAL' || riskLevel === 'HIGH') return CRITICAL_OR_HIGH;
-  if (riskLevel === 'MEDIUM') return MEDIUM;
-  if (isStale) return MISSING_DATA;
-  return assessed ? NOTHING_FOUND : NOT_ASSESSED;
+/** What an answer amounts to in law: a listing before any score, missing data before a clean answer. */
+const FINDINGS = [
+  'SANCTIONED',
+  'CRITICAL',
+  'HIGH',
+  'MEDIUM',
+  'MISSING_DATA',
+  'NOT_ASSESSED',
+  'NOTHING_FOUND',
+] as const;
+
+type Finding = (typeof FINDINGS)[number];
+
+function findingOf({ sanctioned, riskLevel, isStale, assessed }: LegalFacts): Finding {
+  if (sanctioned) return 'SANCTIONED';
+  if (riskLevel !== 'LOW') return riskLevel;
+  if (isStale) return 'MISSING_DATA';
+  return assessed ? 'NOTHING_FOUND' : 'NOT_ASSESSED';
 }
 
-/** Pure. Regulator and reporting office are null: they are the jurisdiction's own, and no such data is loaded. */
-export function interpretLaw(facts: LegalFacts): LegalInterpretation {
+/** What can be asked of a business; each in words of its own below. */
+type Demand = Exclude<Duty, 'AUTHORISATION'> | 'STOP' | 'REPORT_SUSPICION' | 'SILENCE' | 'TRAVEL_RULE';
+
+interface Reading {
+  readonly assessment: string;
+  readonly recommendedAction: string;
+  readonly demands: readonly Demand[];
+}
+
+const READINGS: Readonly<Record<Finding, Reading>> = {
+  SANCTIONED: {
+    assessment: 'A sanctions list in force names this address.',
+    recommendedAction:
+      'Do not transact. Escalate to compliance, and find out whether the list binds here and what has to be frozen and reported.',
+    demands: ['SANCTIONS', 'REPORTING', 'SILENCE'],
+  },
+  CRITICAL: {
+    assessment: 'The address, or those it dealt with, are tied to crime or sanctions.',
+    recommendedAction: 'Stop the transaction, investigate, and report before anything moves.',
+    demands: ['STOP', 'ENHANCED_DUE_DILIGENCE', 'REPORTING', 'SILENCE'],
+  },
+  HIGH: {
+    assessment: 'The address, or those it dealt with, are tied to serious risk.',
+    recommendedAction: 'Hold the transaction and investigate before going on.',
+    demands: ['ENHANCED_DUE_DILIGENCE', 'REPORT_SUSPICION', 'TRAVEL_RULE'],
+  },
+  MEDIUM: {
+    assessment: 'The address shows traits of elevated risk.',
+    recommendedAction: 'Review the purpose of the transaction and the origin of the funds.',
+    demands: ['DUE_DILIGENCE', 'ENHANCED_DUE_DILIGENCE', 'TRAVEL_RULE'],
+  },
+  MISSING_DATA: {
+    assessment: 'Sanctions lists are missing or too old, so nothing can be called clean.',
+    recommendedAction: 'Refresh the lists and screen again before relying on this answer.',
+    demands: ['DUE_DILIGENCE', 'SANCTIONS', 'TRAVEL_RULE'],
+  },
+  NOT_ASSESSED: {
+    assessment: 'Nothing is known of this address; that it shows no risk means only that.',
+    recommendedAction: 'Ask for the origin of the funds where the amount matters.',
+    demands: ['DUE_DILIGENCE', 'TRAVEL_RULE'],
+  },
+  NOTHING_FOUND: {
+    assessment: 'Nothing known of this address calls for more than the usual care.',
+    recommendedAction: 'Go on with the usual customer due diligence.',
+    demands: ['DUE_DILIGENCE', 'TRAVEL_RULE'],
+  },
+};
+
+const citation = ({ law, article }: Pick<Statute, 'law' | 'article'>): string =>
+  article === null ? law : `${law}, ${article}`;
+
+/** The laws of the first duty that has any, in brackets; nothing where there is none. */
+function cited(jurisdiction: Jurisdiction, ...duties: Duty[]): string {
+  for (const duty of duties) {
+    const found = jurisdiction.statutes.filter((statute) => statute.duty === duty);
+    if (found.length > 0) return ` (${found.map(citation).join('; ')})`;
+  }
+  return '';
+}
+
+function travelRuleText({ travelRule }: Jurisdiction): string | null {
+  if (travelRule === null) return null;
+  const { threshold, currency, note } = travelRule;
+  const from =
+    threshold === null
+      ? 'Whatever the amount, particulars of sender and receiver accompany a transfer'
+      : `From ${currency} ${threshold.toLocaleString('en-US')}, particulars of sender and receiver accompany a transfer`;
+  return `${from} (${citation(travelRule)}).${note === null ? '' : ` ${note}`}`;
+}
+
+/** The words of each demand under national law; null where that law says nothing known of it. */
+const NATIONAL: Readonly<Record<Demand, (jurisdiction: Jurisdiction) => string | null>> = {
+  STOP: ({ reportingTo }) =>
+    `Carry out nothing that a report to ${reportingTo.name} could still stop, until it has been made.`,
+  DUE_DILIGENCE: (jurisdiction) =>
+    `Identify the customer and the beneficial owner, and know the purpose of the business${cited(jurisdiction, 'DUE_DILIGENCE')}.`,
+  ENHANCED_DUE_DILIGENCE: (jurisdiction) =>
+    `Apply enhanced due diligence: clarify background, purpose and origin of the funds, and record it${cited(jurisdiction, 'ENHANCED_DUE_DILIGENCE', 'DUE_DILIGENCE')}.`,
+  REPORTING: (jurisdiction) =>
+    `Report to ${jurisdiction.reportingTo.name} without delay${cited(jurisdiction, 'REPORTING')}.`,
+  REPORT_SUSPICION: (jurisdiction) =>
+    `Where the suspicion that funds stem from crime is not dispelled, report it to ${jurisdiction.reportingTo.name}${cited(jurisdiction, 'REPORTING')}.`,
+  SANCTIONS: (jurisdiction) =>
+    `Freeze and make nothing available where the list binds here, and notify ${jurisdiction.sanctionsAuthority.name}${cited(jurisdiction, 'SANCTIONS')}.`,
+  SILENCE: () => 'Do not tell the customer or third parties of a report.',
+  TRAVEL_RULE: travelRuleText,
+};
+
+/** The same under the FATF Recommendations alone. */
+const FATF: Readonly<Record<Demand, string>> = {
+  STOP: 'Carry out nothing before a suspicion has been reported (Recommendation 20).',
+  DUE_DILIGENCE: 'Apply customer due diligence (Recommendation 10).',
+  ENHANCED_DUE_DILIGENCE:
+    'Apply enhanced customer due diligence in proportion to the risk (Recommendation 10).',
+  REPORTING: 'Report to the financial intelligence unit (Recommendation 20).',
+  REPORT_SUSPICION:
+    'Report a suspicion that funds stem from crime to the financial intelligence unit (Recommendation 20).',
+  SANCTIONS:
+    'Freeze without delay the assets of designated persons, where the law of the jurisdiction so provides, and report it to the competent authority (Recommendations 6 and 7).',
+  SILENCE: 'Do not disclose that a report was made (Recommendation 21).',
+  TRAVEL_RULE:
+    'Send particulars of originator and beneficiary with a transfer, in full from USD or EUR 1,000 (Recommendations 15 and 16).',
+};
+
+/** FATF Recommendations ("The FATF Recommendations", 2012, as amended), by number and title. */
+const FATF_FRAMEWORK: readonly string[] = [
+  'FATF Recommendation 6: Targeted financial sanctions related to terrorism and terrorist financing',
+  'FATF Recommendation 7: Targeted financial sanctions related to proliferation',
+  'FATF Recommendation 10: Customer due diligence',
+  'FATF Recommendation 15: New technologies (virtual assets and their service providers)',
+  'FATF Recommendation 20: Reporting of suspicious transactions',
+];
+
+const FATF_SOURCE = {
+  fact: 'The FATF Recommendations, adopted on 16 February 2012 and amended since',
+  sourceUrl: 'https://www.fatf-gafi.org/en/publications/Fatfrecommendations/Fatf-recommendations.html',
+  date: '2012-02-16',
+  verified: false,
+} as const;
+
+const FATF_DISCLAIMER =
+  'General information from the FATF standards, not legal advice. The law of the jurisdiction decides and was not consulted: no row of it is known here.';
+
+const nationalDisclaimer = (jurisdiction: Jurisdiction, version: string): string =>
+  `General information on the law of ${jurisdiction.name} as written down in version ${version} of the jurisdictions file, not legal advice. Sources with verified false were not compared with the publisher's text.`;
+
+function sourcesOf(jurisdiction: Jurisdiction): LegalInterpretation['sources'] {
+  const source = (fact: string, { sourceUrl, date, verified }: FactSource) => ({
+    fact,
+    sourceUrl,
+    date,
+    verified,
+  });
+  const { regulator, reportingTo, sanctionsAuthority, travelRule, statutes } = jurisdiction;
+  return [
+    source(`Regulator: ${regulator.name}`, regulator),
+    source(`Reports go to: ${reportingTo.name}`, reportingTo),
+    source(`Sanctions: ${sanctionsAuthority.name}`, sanctionsAuthority),
+    ...(travelRule ? [source(`Travel rule: ${citation(travelRule)}`, travelRule)] : []),
+    ...statutes.map((statute) => source(citation(statute), statute)),
+  ];
+}
+
+function byStandard(reading: Reading, code: string): LegalInterpretation {
   return {
-    jurisdiction: facts.jurisdiction,
+    jurisdiction: code,
+    standard: 'FATF',
     regulator: null,
-    framework: FRAMEWORK,
-    ...assess(facts),
+    framework: FATF_FRAMEWORK,
+    assessment: reading.assessment,
+    recommendedAction: reading.recommendedAction,
+    obligations: reading.demands.map((demand) => FATF[demand]),
     reportingTo: null,
-    disclaimer: DISCLAIMER,
+    sanctionsAuthority: null,
+    travelRule: null,
+    sources: [FATF_SOURCE],
+    version: null,
+    disclaimer: FATF_DISCLAIMER,
+  };
+}
+
+/** Pure. Reads what was found under the law of the jurisdiction, or under the FATF Recommendations where it has no row. */
+export function interpretLaw(facts: LegalFacts, jurisdictions: Jurisdictions): LegalInterpretation {
+  const reading = READINGS[findingOf(facts)];
+  const jurisdiction = jurisdictions.of(facts.jurisdiction);
+  if (jurisdiction === null) return byStandard(reading, facts.jurisdiction);
+  const { travelRule, statutes } = jurisdiction;
+  return {
+    jurisdiction: jurisdiction.code,
+    standard: 'NATIONAL',
+    regulator: jurisdiction.regulator.name,
+    framework: [...new Set([...statutes, ...(travelRule ? [travelRule] : [])].map(citation))],
+    assessment: reading.assessment,
+    recommendedAction: reading.recommendedAction,
+    obligations: reading.demands.flatMap((demand) => NATIONAL[demand](jurisdiction) ?? []),
+    reportingTo: jurisdiction.reportingTo.name,
+    sanctionsAuthority: jurisdiction.sanctionsAuthority.name,
+    travelRule: travelRule && {
+      threshold: travelRule.threshold,
+      currency: travelRule.currency,
+      law: citation(travelRule),
+      note: travelRule.note,
+    },
+    sources: sourcesOf(jurisdiction),
+    version: jurisdictions.version,
+    disclaimer: nationalDisclaimer(jurisdiction, jurisdictions.version),
   };
 }

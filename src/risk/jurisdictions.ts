@@ -1,0 +1,227 @@
+/** What the law of each jurisdiction asks (data/jurisdictions.json): read whole and checked, so that a wrong row stops the start. */
+import { readFileSync } from 'node:fs';
+import countries from 'i18n-iso-countries/index.js';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { shippedData } from '../base/paths.ts';
+
+/** Where a fact stands. */
+export interface FactSource {
+  readonly sourceUrl: string;
+  /** The day the source was made or, of pages without one, the day the row was written. */
+  readonly date: string;
+  /** True only where the words were compared with the publisher's own text. */
+  readonly verified: boolean;
+}
+
+export interface NamedAuthority extends FactSource {
+  readonly name: string;
+}
+
+export const DUTIES = [
+  'AUTHORISATION',
+  'DUE_DILIGENCE',
+  'ENHANCED_DUE_DILIGENCE',
+  'REPORTING',
+  'SANCTIONS',
+] as const;
+
+/** What a statute is about. */
+export type Duty = (typeof DUTIES)[number];
+
+export interface Statute extends FactSource {
+  readonly duty: Duty;
+  readonly law: string;
+  /** Null where the law is known by name only. */
+  readonly article: string | null;
+}
+
+export interface TravelRule extends FactSource {
+  /** Amount from which particulars of both sides accompany a transfer; null: from the first unit. */
+  readonly threshold: number | null;
+  /** ISO 4217. */
+  readonly currency: string;
+  readonly law: string;
+  readonly article: string | null;
+  readonly note: string | null;
+}
+
+export interface Jurisdiction {
+  /** ISO 3166-1 alpha-2. */
+  readonly code: string;
+  /** English name of the country. */
+  readonly name: string;
+  /** The union whose law holds beside the national one; its statutes and travel rule are already in this row. */
+  readonly union: string | null;
+  readonly regulator: NamedAuthority;
+  /** The financial intelligence unit. */
+  readonly reportingTo: NamedAuthority;
+  readonly sanctionsAuthority: NamedAuthority;
+  /** Null where none is known here. */
+  readonly travelRule: TravelRule | null;
+  /** National ones first. */
+  readonly statutes: readonly Statute[];
+}
+
+export interface Jurisdictions {
+  readonly version: string;
+  /** Null for a country without a row. */
+  of(code: string): Jurisdiction | null;
+  readonly all: readonly Jurisdiction[];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Reads fields of one JSON document, and names file and field where one is wrong. */
+export function documentFields(file: string) {
+  const wrong = (field: string, expected: string): AssayError =>
+    new AssayError('INVALID_FILE', `${file}: ${field} must be ${expected}.`, { field });
+  const object = (value: unknown, field: string): Json => {
+    if (isObject(value)) return value;
+    throw wrong(field, 'an object');
+  };
+  const list = (value: unknown, field: string): readonly unknown[] => {
+    if (Array.isArray(value)) return value;
+    throw wrong(field, 'a list');
+  };
+  const text = (value: unknown, field: string): string => {
+    if (typeof value === 'string' && value.trim() !== '') return value;
+    throw wrong(field, 'a text');
+  };
+  const source = (row: Json, field: string): FactSource => {
+    const sourceUrl = text(row.sourceUrl, `${field}.sourceUrl`);
+    if (!/^https?:\/\/[^\s]+$/.test(sourceUrl)) throw wrong(`${field}.sourceUrl`, 'an http URL');
+    const date = text(row.date, `${field}.date`);
+    const time = /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(date) : Number.NaN;
+    if (Number.isNaN(time)) throw wrong(`${field}.date`, 'an ISO date such as 2026-06-19');
+    if (typeof row.verified !== 'boolean') throw wrong(`${field}.verified`, 'true or false');
+    return { sourceUrl, date, verified: row.verified };
+  };
+  const country = (value: unknown, field: string): string => {
+    const code = text(value, field);
+    if (isCountryCode(code)) return code;
+    throw wrong(field, 'a country code of ISO 3166-1 alpha-2 in upper case');
+  };
+  return { wrong, object, list, text, source, country };
+}
+
+type Fields = ReturnType<typeof documentFields>;
+
+const COUNTRY_NAMES = new Intl.DisplayNames(['en'], { type: 'region' });
+
+/** Whether a text is an assigned country code of ISO 3166-1 alpha-2, in upper case. */
+export const isCountryCode = (code: string): boolean => /^[A-Z]{2}$/.test(code) && countries.isValid(code);
+
+function authority(value: unknown, field: string, { object, text, source }: Fields): NamedAuthority {
+  const row = object(value, field);
+  return { name: text(row.name, `${field}.name`), ...source(row, field) };
+}
+
+function articleIn(row: Json, field: string, { text }: Fields): string | null {
+  return row.article === null ? null : text(row.article, `${field}.article`);
+}
+
+function statute(value: unknown, field: string, fields: Fields): Statute {
+  const row = fields.object(value, field);
+  const duty = DUTIES.find((known) => known === row.duty);
+  if (duty === undefined) throw fields.wrong(`${field}.duty`, `one of ${DUTIES.join(', ')}`);
+  return {
+    duty,
+    law: fields.text(row.law, `${field}.law`),
+    article: articleIn(row, field, fields),
+    ...fields.source(row, field),
+  };
+}
+
+function travelRule(value: unknown, field: string, fields: Fields): TravelRule | null {
+  if (value === null) return null;
+  const row = fields.object(value, field);
+  const { threshold } = row;
+  if (threshold !== null && !(typeof threshold === 'number' && threshold > 0 && Number.isFinite(threshold)))
+    throw fields.wrong(`${field}.threshold`, 'a number above 0, or null for none');
+  const currency = fields.text(row.currency, `${field}.currency`);
+  if (!/^[A-Z]{3}$/.test(currency)) throw fields.wrong(`${field}.currency`, 'a currency code such as CHF');
+  return {
+    threshold,
+    currency,
+    law: fields.text(row.law, `${field}.law`),
+    article: articleIn(row, field, fields),
+    note: row.note === null ? null : fields.text(row.note, `${field}.note`),
+    ...fields.source(row, field),
+  };
+}
+
+interface Union {
+  readonly statutes: readonly Statute[];
+  readonly travelRule: TravelRule | null;
+}
+
+/** Duties that every row must name a law for. */
+const REQUIRED: readonly Duty[] = ['DUE_DILIGENCE', 'REPORTING', 'SANCTIONS'];
+
+function jurisdiction(value: unknown, field: string, unions: ReadonlyMap<string, Union>, fields: Fields) {
+  const row = fields.object(value, field);
+  const code = fields.country(row.code, `${field}.code`);
+  const at = `${field} (${code})`;
+  const unionId = row.union === null ? null : fields.text(row.union, `${at}.union`);
+  const union = unionId === null ? null : unions.get(unionId);
+  if (union === undefined) throw fields.wrong(`${at}.union`, 'the id of a row of unions, or null');
+  const own = fields
+    .list(row.statutes, `${at}.statutes`)
+    .map((item, index) => statute(item, `${at}.statutes[${index}]`, fields));
+  const statutes = [...own, ...(union?.statutes ?? [])];
+  for (const duty of REQUIRED) {
+    if (!statutes.some((known) => known.duty === duty))
+      throw fields.wrong(`${at}.statutes`, `a list with one of duty ${duty}`);
+  }
+  return {
+    code,
+    name: COUNTRY_NAMES.of(code) ?? code,
+    union: unionId,
+    regulator: authority(row.regulator, `${at}.regulator`, fields),
+    reportingTo: authority(row.reportingTo, `${at}.reportingTo`, fields),
+    sanctionsAuthority: authority(row.sanctionsAuthority, `${at}.sanctionsAuthority`, fields),
+    travelRule: travelRule(row.travelRule, `${at}.travelRule`, fields) ?? union?.travelRule ?? null,
+    statutes,
+  };
+}
+
+/** Reads a document of jurisdictions. Throws INVALID_FILE naming the field. */
+export function parseJurisdictions(document: unknown): Jurisdictions {
+  const fields = documentFields('jurisdictions.json');
+  const top = fields.object(document, 'the document');
+  const version = fields.text(top.version, 'version');
+  const unions = new Map<string, Union>();
+  for (const [index, value] of fields.list(top.unions, 'unions').entries()) {
+    const field = `unions[${index}]`;
+    const row = fields.object(value, field);
+    unions.set(fields.text(row.id, `${field}.id`), {
+      statutes: fields
+        .list(row.statutes, `${field}.statutes`)
+        .map((item, place) => statute(item, `${field}.statutes[${place}]`, fields)),
+      travelRule: travelRule(row.travelRule, `${field}.travelRule`, fields),
+    });
+  }
+  const byCode = new Map<string, Jurisdiction>();
+  for (const [index, value] of fields.list(top.jurisdictions, 'jurisdictions').entries()) {
+    const row = jurisdiction(value, `jurisdictions[${index}]`, unions, fields);
+    if (byCode.has(row.code)) throw fields.wrong(`jurisdictions[${index}].code`, 'named once');
+    byCode.set(row.code, row);
+  }
+  return { version, of: (code) => byCode.get(code) ?? null, all: [...byCode.values()] };
+}
+
+/** Parses one of the JSON files that ship. Throws INVALID_FILE naming the path. */
+export function readDocument(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new AssayError('INVALID_FILE', `${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Reads data/jurisdictions.json. Throws INVALID_FILE naming the field. */
+export const loadJurisdictions = (path: string = shippedData('jurisdictions.json')): Jurisdictions =>
+  parseJurisdictions(readDocument(path));
