@@ -12,7 +12,7 @@ import { createMailer } from './base/mail.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemRandom } from './base/random.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
-import { type Bridges, loadBridges } from './chains/bridges.ts';
+import { loadBridges } from './chains/bridges.ts';
 import type { Parts, Served } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
@@ -43,6 +43,8 @@ import { ensurePepSeed, importNameFiles, importOfficialNames } from './names/lis
 import { createNameScreening } from './names/screen-names.ts';
 import { createExchangeStatuses, type ExchangeStatuses } from './registers/exchange-status.ts';
 import { openRegisterStore } from './registers/store.ts';
+import { loadCountryLists } from './risk/geography.ts';
+import { loadJurisdictions } from './risk/jurisdictions.ts';
 import { loadPolicy } from './risk/policy.ts';
 import { type Assessor, createAssessor } from './screening/assess.ts';
 import { type BalanceSource, withBalances } from './screening/balances.ts';
@@ -137,8 +139,12 @@ export function openParts(config: Config, version: string): Parts {
     () => openClusters({ folder: clustersFolderOf(dataDir) }),
     (part) => part.close(),
   );
-  const bridges = once<Bridges>(
-    () => loadBridges(),
+  const facts = once<Pick<ScreeningDeps, 'bridges' | 'jurisdictions' | 'countryLists'>>(
+    () => ({
+      bridges: loadBridges(),
+      jurisdictions: loadJurisdictions(),
+      countryLists: loadCountryLists(),
+    }),
     () => {},
   );
   /** Who reads chains live; null where nobody does. */
@@ -153,7 +159,7 @@ export function openParts(config: Config, version: string): Parts {
     clock,
     transfers: transferStores.read(),
     clusters: clusters(),
-    bridges: bridges(),
+    ...facts(),
   });
   const assessor = once<Assessor>(
     () => createAssessor(screeningDeps()),

@@ -12,6 +12,8 @@ import { openNamesSet } from '../names/build-names.ts';
 import { openNameIndex } from '../names/index/open.ts';
 import { openNameStore } from '../names/lists.ts';
 import { createNameScreening, type NameRequest, type NameScreening } from '../names/screen-names.ts';
+import { loadCountryLists } from '../risk/geography.ts';
+import { loadJurisdictions } from '../risk/jurisdictions.ts';
 import { loadPolicy } from '../risk/policy.ts';
 import { createAssessor } from '../screening/assess.ts';
 import { type BulkAnswer, createBulk } from '../screening/bulk.ts';
@@ -102,6 +104,8 @@ export function openTasks(settings: WorkerSettings): TaskTable {
       transfers: openTransferStore({ path: settings.transfersFolder, readOnly: true }),
       clusters,
       bridges: loadBridges(),
+      jurisdictions: loadJurisdictions(),
+      countryLists: loadCountryLists(),
     },
     screenNames,
   );

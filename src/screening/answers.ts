@@ -3,6 +3,7 @@ import type { ChainId } from '../chains/registry.ts';
 import type { SanctionsEntry } from '../labels/label.ts';
 import type { LabelJson } from '../labels/label-json.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
+import type { GeographicRisk } from '../risk/geography.ts';
 import type { RiskLevel, ScoreFactor } from '../risk/score.ts';
 import type { SanctionsList } from '../sources/records.ts';
 
@@ -197,15 +198,39 @@ export interface DailyTotal {
   readonly outTxCount: number;
 }
 
+/** Where a fact stands. */
+export interface CitedFact {
+  readonly fact: string;
+  readonly sourceUrl: string;
+  /** ISO date of the source. */
+  readonly date: string;
+  /** True only where the words were compared with the publisher's own text. */
+  readonly verified: boolean;
+}
+
 export interface LegalInterpretation {
   /** ISO 3166-1 alpha-2. */
   readonly jurisdiction: string;
+  /** FATF: no law of the country is known here, the standard stands in its place. */
+  readonly standard: 'NATIONAL' | 'FATF';
   readonly regulator: string | null;
   readonly framework: readonly string[];
   readonly assessment: string;
   readonly recommendedAction: string;
   readonly obligations: readonly string[];
   readonly reportingTo: string | null;
+  readonly sanctionsAuthority: string | null;
+  readonly travelRule: {
+    /** Amount from which particulars of both sides accompany a transfer; null: from the first unit. */
+    readonly threshold: number | null;
+    /** ISO 4217. */
+    readonly currency: string;
+    readonly law: string;
+    readonly note: string | null;
+  } | null;
+  readonly sources: readonly CitedFact[];
+  /** Of the file that the law was read from; null where it was not. */
+  readonly version: string | null;
   readonly disclaimer: string;
 }
 
@@ -252,11 +277,7 @@ export interface ScreeningAnswer {
     /** Whether `daily` reaches back to the first transfer known. */
     readonly dailyIsComplete: boolean;
   };
-  readonly geographicRisk: {
-    readonly jurisdictions: readonly string[];
-    readonly highRisk: readonly string[];
-    readonly score: number | null;
-  };
+  readonly geographicRisk: GeographicRisk;
   readonly fundFlowJurisdictions: readonly {
     readonly jurisdiction: string;
     readonly inUsd: number | null;

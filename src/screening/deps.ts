@@ -5,6 +5,8 @@ import type { ClusterReader } from '../graph/cluster/store.ts';
 import type { TransferReader } from '../graph/transfers.ts';
 import type { ListFreshness } from '../labels/freshness.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
+import type { CountryLists } from '../risk/geography.ts';
+import type { Jurisdictions } from '../risk/jurisdictions.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 
 /** Enough for what reads labels alone: entity, raw labels, sanctions check, oracle. */
@@ -20,4 +22,6 @@ export interface ScreeningDeps extends LabelDeps {
   readonly transfers: TransferReader;
   readonly clusters: Pick<ClusterReader, 'clusterOf'>;
   readonly bridges: Pick<Bridges, 'of' | 'ofEntity'>;
+  readonly jurisdictions: Jurisdictions;
+  readonly countryLists: CountryLists;
 }

@@ -2,6 +2,7 @@
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import { labelToJson } from '../labels/label-json.ts';
+import { geographicRisk } from '../risk/geography.ts';
 import type { ScreeningAnswer } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
 import { summaryOf } from './attribution.ts';
@@ -154,13 +155,7 @@ export function createScreening(deps: ScreeningDeps, { assess }: Assessor): Scre
       entityLabels: labels.map(labelToJson),
       ...transferSections(assessment, deps),
       clusterAnalysis: clusterAnalysis(assessment, deps),
-      geographicRisk: {
-        jurisdictions: [
-          ...new Set([...(home === null ? [] : [home]), ...flows.map((flow) => flow.jurisdiction)]),
-        ],
-        highRisk: [],
-        score: null,
-      },
+      geographicRisk: geographicRisk({ home, shares: flows }, deps.countryLists),
       fundFlowJurisdictions: flows,
       addressValidation: {
         valid: true,
@@ -168,13 +163,16 @@ export function createScreening(deps: ScreeningDeps, { assess }: Assessor): Scre
         kind: subject.kind,
         checksum: hasChecksum(subject, request.address),
       },
-      legalInterpretation: interpretLaw({
-        jurisdiction,
-        sanctioned,
-        riskLevel: judged.riskLevel,
-        isStale: assessment.staleReason !== null,
-        assessed,
-      }),
+      legalInterpretation: interpretLaw(
+        {
+          jurisdiction,
+          sanctioned,
+          riskLevel: judged.riskLevel,
+          isStale: assessment.staleReason !== null,
+          assessed,
+        },
+        deps.jurisdictions,
+      ),
       coverage: { ...assessment.coverage, balances: balanceCoverage(request.balances) },
       dataVersion: reader.meta.dataVersion,
       screenedAt: isoTime(deps.clock.now()),

@@ -253,8 +253,18 @@ describe('screening', () => {
   });
 
   it('takes a jurisdiction in any letter case', () => {
-    expect(screen(WALLETS.payer, { jurisdiction: 'de' }).legalInterpretation).toMatchObject({
-      jurisdiction: 'DE',
+    const german = screen(WALLETS.payer, { jurisdiction: 'de' }).legalInterpretation;
+    expect(german).toMatchObject({ jurisdiction: 'DE', standard: 'NATIONAL', regulator: expect.any(String) });
+    expect(german.sources[0]).toMatchObject({
+      sourceUrl: expect.stringMatching(/^https?:/),
+      date: expect.any(String),
+    });
+  });
+
+  it('gives a country without a row the standard, and says so', () => {
+    expect(screen(WALLETS.payer, { jurisdiction: 'TV' }).legalInterpretation).toMatchObject({
+      jurisdiction: 'TV',
+      standard: 'FATF',
       regulator: null,
     });
   });

@@ -19,6 +19,8 @@ import type { LabelTemplate, SanctionsEntry } from '../../src/labels/label.ts';
 import { primaryOrder } from '../../src/labels/primary.ts';
 import { loadSourceTable } from '../../src/labels/source-table.ts';
 import type { Category } from '../../src/labels/taxonomy.ts';
+import { loadCountryLists } from '../../src/risk/geography.ts';
+import { loadJurisdictions } from '../../src/risk/jurisdictions.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import type { ScreeningDeps } from '../../src/screening/deps.ts';
 import type { SanctionsList } from '../../src/sources/records.ts';
@@ -194,6 +196,8 @@ export async function createWorld(more: readonly Transfer[] = []): Promise<World
       transfers,
       clusters: { clusterOf: () => null },
       bridges: loadBridges(),
+      jurisdictions: loadJurisdictions(),
+      countryLists: loadCountryLists(),
     },
     transfers,
     clock,

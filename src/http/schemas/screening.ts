@@ -146,15 +146,54 @@ const StoppedFlow = Type.Object({
   percentage: number('Of the value of the direction.'),
 });
 
+const factSource = {
+  sourceUrl: text(),
+  date: text('ISO date of the source.'),
+  verified: flag('Compared with the publisher’s own text.'),
+};
+
 const LegalInterpretation = Type.Object({
   jurisdiction: text(),
+  standard: oneOf(['NATIONAL', 'FATF'], 'FATF: no law of the country is known here.'),
   regulator: nullable(Type.String()),
   framework: listOf(Type.String()),
   assessment: text(),
   recommendedAction: text(),
   obligations: listOf(Type.String()),
   reportingTo: nullable(Type.String()),
+  sanctionsAuthority: nullable(Type.String()),
+  travelRule: nullable(
+    Type.Object({
+      threshold: nullable(Type.Number(), 'Null: from the first unit.'),
+      currency: text(),
+      law: text(),
+      note: nullable(Type.String()),
+    }),
+  ),
+  sources: listOf(Type.Object({ fact: text(), ...factSource })),
+  version: nullable(Type.String()),
   disclaimer: text(),
+});
+
+const countryList = oneOf(['FATF_BLACK', 'FATF_GREY', 'SANCTIONED']);
+
+const GeographicRisk = Type.Object({
+  jurisdictions: listOf(Type.String(), 'The own country first, then by value.'),
+  highRisk: listOf(Type.String(), 'Those on a list of countries.'),
+  listed: listOf(
+    Type.Object({
+      jurisdiction: text(),
+      list: countryList,
+      listName: text(),
+      percentage: number(),
+      ...factSource,
+    }),
+  ),
+  territories: listOf(
+    Type.Object({ name: text(), within: text(), list: countryList, ...factSource }),
+    'Listed parts of these countries.',
+  ),
+  score: nullable(Type.Integer(), '0 to 100.'),
 });
 
 const percentages = Type.Record(Type.String(), Type.Number(), {
@@ -199,11 +238,7 @@ export const ScreeningResult = Type.Object(
       daily: listOf(DailyTotal, 'Newest first; days without a transfer are left out.'),
       dailyIsComplete: flag('Whether `daily` reaches back to the first transfer known.'),
     }),
-    geographicRisk: Type.Object({
-      jurisdictions: listOf(Type.String()),
-      highRisk: listOf(Type.String()),
-      score: nullable(Type.Number()),
-    }),
+    geographicRisk: GeographicRisk,
     fundFlowJurisdictions: listOf(
       Type.Object({ jurisdiction: text(), inUsd: money(), outUsd: money(), percentage: number() }),
     ),

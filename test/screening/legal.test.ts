@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { loadJurisdictions } from '../../src/risk/jurisdictions.ts';
+import { interpretLaw, type LegalFacts } from '../../src/screening/legal.ts';
+
+const jurisdictions = loadJurisdictions();
+const clean: LegalFacts = {
+  jurisdiction: 'CH',
+  sanctioned: false,
+  riskLevel: 'LOW',
+  isStale: false,
+  assessed: true,
+};
+const read = (change: Partial<LegalFacts>) => interpretLaw({ ...clean, ...change }, jurisdictions);
+
+/** What can be found, from the gravest down. */
+const FINDINGS: readonly Partial<LegalFacts>[] = [
+  { sanctioned: true, riskLevel: 'CRITICAL' },
+  { riskLevel: 'CRITICAL' },
+  { riskLevel: 'HIGH' },
+  { riskLevel: 'MEDIUM' },
+  { isStale: true },
+  { assessed: false },
+  {},
+];
+
+describe('the legal interpretation', () => {
+  it('reads a sanctioned address under Swiss law', () => {
+    expect(read({ sanctioned: true, riskLevel: 'CRITICAL' })).toMatchObject({
+      jurisdiction: 'CH',
+      standard: 'NATIONAL',
+      regulator: 'Swiss Financial Market Supervisory Authority (FINMA)',
+      reportingTo: 'Money Laundering Reporting Office Switzerland (MROS)',
+      sanctionsAuthority: 'State Secretariat for Economic Affairs (SECO)',
+      assessment: 'A sanctions list in force names this address.',
+      obligations: [
+        'Freeze and make nothing available where the list binds here, and notify State Secretariat for Economic Affairs (SECO) (Embargo Act (EmbA, SR 946.231), Art. 1 and 9).',
+        'Report to Money Laundering Reporting Office Switzerland (MROS) without delay (Anti-Money Laundering Act (AMLA, SR 955.0), Art. 9 to 10a).',
+        'Do not tell the customer or third parties of a report.',
+      ],
+    });
+  });
+
+  it('names the travel rule with its amount, or that there is none', () => {
+    const of = (jurisdiction: string) => read({ jurisdiction }).obligations.at(-1);
+    expect(of('US')).toMatch(/^From USD 3,000, particulars .*1010\.410\(f\)/);
+    expect(of('FR')).toMatch(/^Whatever the amount, .*Regulation \(EU\) 2023\/1113, Art\. 14/);
+    expect(read({ jurisdiction: 'BR' })).toMatchObject({ travelRule: null });
+    expect(of('BR')).toContain('Identify the customer');
+  });
+
+  it('falls back on general due diligence where a law of its own on more of it is not known', () => {
+    const [, enhanced] = read({ jurisdiction: 'BR', riskLevel: 'MEDIUM' }).obligations;
+    expect(enhanced).toContain('enhanced due diligence');
+    expect(enhanced).toContain('Law No. 9.613 of 1998, Art. 10');
+  });
+
+  it('gives a country without a row the FATF standard, and says so', () => {
+    const answer = read({ jurisdiction: 'TV', riskLevel: 'HIGH' });
+    expect(answer).toMatchObject({
+      jurisdiction: 'TV',
+      standard: 'FATF',
+      regulator: null,
+      reportingTo: null,
+      sanctionsAuthority: null,
+      travelRule: null,
+      version: null,
+    });
+    expect(answer.disclaimer).toContain('no row of it is known');
+    expect(answer.framework[0]).toContain('FATF Recommendation 6');
+    expect(answer.sources).toHaveLength(1);
+  });
+
+  it('carries a source and a date for everything it cites', () => {
+    for (const { code } of jurisdictions.all) {
+      const { sources, framework, disclaimer } = read({ jurisdiction: code });
+      expect(sources.every(({ sourceUrl, date }) => sourceUrl !== '' && date !== '')).toBe(true);
+      for (const law of framework)
+        expect(
+          sources.some(({ fact }) => fact.includes(law)),
+          `${code} ${law}`,
+        ).toBe(true);
+      expect(disclaimer).toContain('not legal advice');
+    }
+  });
+
+  it('differs by what was found, everywhere', () => {
+    for (const code of [...jurisdictions.all.map((row) => row.code), 'TV']) {
+      const texts = FINDINGS.map((finding) => {
+        const { assessment, recommendedAction, obligations } = read({ jurisdiction: code, ...finding });
+        expect(obligations.length, code).toBeGreaterThan(0);
+        return JSON.stringify([assessment, recommendedAction, obligations]);
+      });
+      expect(new Set(texts).size, code).toBe(FINDINGS.length);
+    }
+  });
+
+  it('differs by jurisdiction, whatever was found', () => {
+    for (const finding of FINDINGS) {
+      const texts = jurisdictions.all.map(({ code }) => {
+        const { obligations, regulator, framework } = read({ jurisdiction: code, ...finding });
+        return JSON.stringify([obligations, regulator, framework]);
+      });
+      expect(new Set(texts).size).toBe(jurisdictions.all.length);
+    }
+  });
+
+  it('puts a listing before any score, and missing data before a clean answer', () => {
+    expect(read({ sanctioned: true, riskLevel: 'LOW', isStale: true }).assessment).toContain('in force');
+    expect(read({ riskLevel: 'HIGH', isStale: true }).assessment).toContain('serious risk');
+    expect(read({ isStale: true, assessed: false }).assessment).toContain('missing or too old');
+  });
+});
