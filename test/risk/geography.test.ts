@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type CountryLists,
+  geographicRisk,
+  loadCountryLists,
+  parseCountryLists,
+} from '../../src/risk/geography.ts';
+
+const lists = loadCountryLists();
+const risk = (home: string | null, shares: Record<string, number> = {}) =>
+  geographicRisk(
+    {
+      home,
+      shares: Object.entries(shares).map(([jurisdiction, percentage]) => ({ jurisdiction, percentage })),
+    },
+    lists,
+  );
+
+describe('geographic risk', () => {
+  it('is unknown where no country is known', () => {
+    expect(risk(null)).toEqual({ jurisdictions: [], highRisk: [], listed: [], territories: [], score: null });
+  });
+
+  it('is nothing among countries that no list names', () => {
+    expect(risk('CH', { DE: 60, US: 10 })).toMatchObject({
+      jurisdictions: ['CH', 'DE', 'US'],
+      highRisk: [],
+      score: 0,
+    });
+  });
+
+  it('is the whole score of the list that names the home', () => {
+    expect(risk('IR').score).toBe(100);
+    expect(risk('VN').score).toBe(50);
+  });
+
+  it('counts trade by the root of its share, the gravest list first', () => {
+    expect(risk(null, { KP: 1 }).score).toBe(10);
+    expect(risk(null, { KP: 25, CH: 75 }).score).toBe(50);
+    expect(risk(null, { VN: 25 }).score).toBe(25);
+    // 100 · √0.25 + 50 · (√1 − √0.25)
+    expect(risk(null, { KP: 25, VN: 75 }).score).toBe(75);
+  });
+
+  it('names every list a country stands on, with its source and date', () => {
+    const { listed, highRisk } = risk('CH', { IR: 12.5 });
+    expect(highRisk).toEqual(['IR']);
+    expect(listed.map(({ list, percentage }) => [list, percentage])).toEqual([
+      ['FATF_BLACK', 12.5],
+      ['SANCTIONED', 12.5],
+    ]);
+    expect(
+      listed.every(({ sourceUrl, date }) => sourceUrl.startsWith('https://') && date <= '2026-11-21'),
+    ).toBe(true);
+  });
+
+  it('tells of parts of a country that are listed without the rest', () => {
+    const { highRisk, territories } = risk('UA');
+    expect(highRisk).toEqual([]);
+    expect(territories.map(({ name }) => name)).toContain('Crimea');
+  });
+
+  it('stays between 0 and 100, and never falls when more value is tied to a listed country, or a graver one', () => {
+    const code = fc.constantFrom('CH', 'DE', 'VN', 'KE', 'IR', 'KP', 'CU');
+    const shares = fc.array(
+      fc.record({ jurisdiction: code, percentage: fc.double({ min: 0, max: 40, noNaN: true }) }),
+      {
+        maxLength: 4,
+      },
+    );
+    fc.assert(
+      fc.property(
+        fc.option(code, { nil: null }),
+        shares,
+        fc.constantFrom('VN', 'IR'),
+        fc.double({ min: 0, max: 40, noNaN: true }),
+        (home, known, jurisdiction, percentage) => {
+          const before = geographicRisk({ home, shares: known }, lists).score ?? 0;
+          const more = { jurisdiction, percentage };
+          const after = geographicRisk({ home, shares: [...known, more] }, lists).score ?? 0;
+          const graver = geographicRisk({ home, shares: [...known, { ...more, jurisdiction: 'KP' }] }, lists);
+          expect(after).toBeGreaterThanOrEqual(before);
+          expect(graver.score).toBeGreaterThanOrEqual(after);
+          expect(graver.score).toBeLessThanOrEqual(100);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('the shipped lists of countries', () => {
+  it('are the black and the grey list of one plenary, and the comprehensively sanctioned', () => {
+    const of = (id: string) => lists.lists.find((list) => list.id === id);
+    expect(of('FATF_BLACK')?.jurisdictions).toEqual(['IR', 'KP', 'MM']);
+    expect(of('FATF_GREY')?.jurisdictions).toHaveLength(22);
+    expect(of('FATF_GREY')?.date).toBe(of('FATF_BLACK')?.date);
+    expect(of('SANCTIONED')?.jurisdictions).toContain('CU');
+  });
+
+  const list = {
+    id: 'FATF_GREY',
+    name: 'G',
+    score: 50,
+    jurisdictions: ['VN'],
+    sourceUrl: 'https://example.org',
+    date: '2026-01-01',
+    verified: false,
+  };
+  const document = (change: object): CountryLists =>
+    parseCountryLists({ version: '1', lists: [{ ...list, ...change }], territories: [] });
+
+  it.each([
+    [{ id: 'FATF_PINK' }, 'lists[0].id'],
+    [{ score: 101 }, 'lists[0].score'],
+    [{ jurisdictions: ['VN', 'ZZ'] }, 'lists[0].jurisdictions[1]'],
+    [{ date: 'June' }, 'lists[0].date'],
+  ])('refuse %j and name the field', (change, field) => {
+    expect(() => document(change)).toThrow(field);
+  });
+});

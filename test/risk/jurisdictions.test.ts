@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { shippedData } from '../../src/base/paths.ts';
+import {
+  DUTIES,
+  isCountryCode,
+  loadJurisdictions,
+  parseJurisdictions,
+} from '../../src/risk/jurisdictions.ts';
+
+const source = { sourceUrl: 'https://example.org/law', date: '2026-01-01', verified: false };
+const named = (name: string) => ({ name, ...source });
+const statute = (duty: string) => ({ duty, law: `Law on ${duty}`, article: 'Art. 1', ...source });
+const row = {
+  code: 'CH',
+  union: null,
+  regulator: named('R'),
+  reportingTo: named('F'),
+  sanctionsAuthority: named('S'),
+  travelRule: null,
+  statutes: ['DUE_DILIGENCE', 'REPORTING', 'SANCTIONS'].map(statute),
+};
+const rule = { threshold: 1000, currency: 'CHF', law: 'L', article: null, note: null, ...source };
+const documentOf = (change: object, unions: object[] = []) => ({
+  version: '1',
+  unions,
+  jurisdictions: [{ ...row, ...change }],
+});
+
+describe('the shipped jurisdictions', () => {
+  const { all, of, version } = loadJurisdictions();
+
+  it('are at least 44, each once, with a code of ISO 3166-1', () => {
+    expect(all.length).toBeGreaterThanOrEqual(44);
+    expect(new Set(all.map(({ code }) => code)).size).toBe(all.length);
+    expect(all.every(({ code, name }) => isCountryCode(code) && name !== code)).toBe(true);
+    expect(version).toMatch(/^\d{4}-\d{2}-\d{2}\.\d+$/);
+  });
+
+  it('carry a source, a date that is not in the future, and a mark on every fact', () => {
+    for (const { code, regulator, reportingTo, sanctionsAuthority, travelRule, statutes } of all) {
+      const facts = [
+        regulator,
+        reportingTo,
+        sanctionsAuthority,
+        ...(travelRule ? [travelRule] : []),
+        ...statutes,
+      ];
+      for (const fact of facts) {
+        expect(fact.sourceUrl, code).toMatch(/^https?:\/\//);
+        expect(fact.date <= '2026-11-21', `${code} ${fact.date}`).toBe(true);
+        expect(typeof fact.verified, code).toBe('boolean');
+      }
+      for (const duty of ['DUE_DILIGENCE', 'REPORTING', 'SANCTIONS'])
+        expect(
+          statutes.some((one) => one.duty === duty),
+          `${code} ${duty}`,
+        ).toBe(true);
+      expect(
+        statutes.some((one) => one.article !== null),
+        code,
+      ).toBe(true);
+    }
+  });
+
+  it('have no fact that the file itself does not name', () => {
+    const text = readFileSync(shippedData('jurisdictions.json'), 'utf8');
+    expect(all.every(({ regulator }) => text.includes(JSON.stringify(regulator.name)))).toBe(true);
+  });
+
+  it('give members of the Union its law beside their own, the own first', () => {
+    const members = all.filter(({ union }) => union === 'EU');
+    expect(members).toHaveLength(27);
+    for (const { travelRule, statutes } of members) {
+      expect(travelRule).toMatchObject({ threshold: null, currency: 'EUR', article: 'Art. 14' });
+      expect(statutes.at(-1)?.law).toContain('269/2014');
+    }
+    expect(of('DE')?.statutes[0]).toMatchObject({ law: 'Money Laundering Act (GwG)', article: 's. 10' });
+  });
+
+  it.each([
+    ['CH', null, 'CHF', 'MROS'],
+    ['US', 3000, 'USD', 'FinCEN'],
+    ['GB', 1000, 'EUR', 'NCA'],
+    ['SG', 1500, 'SGD', 'STRO'],
+    ['HK', 8000, 'HKD', 'JFIU'],
+    ['KR', 1_000_000, 'KRW', 'KoFIU'],
+    ['CA', 1000, 'CAD', 'FINTRAC'],
+    ['JP', null, 'JPY', 'JAFIC'],
+    ['AE', 3500, 'AED', 'goAML'],
+  ])('know the travel rule of %s and where reports go', (code, threshold, currency, office) => {
+    const found = of(code);
+    expect(found?.travelRule).toMatchObject({ threshold, currency });
+    expect(found?.reportingTo.name).toContain(office);
+  });
+
+  it('know no country that has no row', () => {
+    expect(of('TV')).toBeNull();
+  });
+});
+
+describe('reading jurisdictions', () => {
+  it('takes a row with every duty', () => {
+    expect(parseJurisdictions(documentOf({ travelRule: rule })).of('CH')).toMatchObject({
+      name: 'Switzerland',
+      travelRule: { threshold: 1000 },
+    });
+    expect(DUTIES).toContain('AUTHORISATION');
+  });
+
+  it('lets the rule of a row stand before that of its union', () => {
+    const union = { id: 'X', statutes: [], travelRule: { ...rule, threshold: null } };
+    const read = (change: object) =>
+      parseJurisdictions(documentOf({ union: 'X', ...change }, [union])).of('CH');
+    expect(read({ travelRule: rule })?.travelRule?.threshold).toBe(1000);
+    expect(read({})?.travelRule?.threshold).toBeNull();
+  });
+
+  it.each([
+    [{ code: 'XX' }, 'jurisdictions[0].code'],
+    [{ code: 'ch' }, 'jurisdictions[0].code'],
+    [{ union: 'EU' }, 'jurisdictions[0] (CH).union'],
+    [{ regulator: { ...source } }, 'jurisdictions[0] (CH).regulator.name'],
+    [{ regulator: { ...named('R'), sourceUrl: 'a book' } }, '(CH).regulator.sourceUrl'],
+    [{ reportingTo: { ...named('R'), date: '2026-02-30x' } }, '(CH).reportingTo.date'],
+    [{ reportingTo: { ...named('R'), date: '2026-13-01' } }, '(CH).reportingTo.date'],
+    [{ sanctionsAuthority: { ...named('R'), verified: 'no' } }, '(CH).sanctionsAuthority.verified'],
+    [{ travelRule: { ...rule, threshold: 0 } }, '(CH).travelRule.threshold'],
+    [{ travelRule: { ...rule, currency: 'francs' } }, '(CH).travelRule.currency'],
+    [{ statutes: [statute('DUE_DILIGENCE'), statute('REPORTING')] }, 'duty SANCTIONS'],
+    [{ statutes: [...row.statutes, statute('TAX')] }, '(CH).statutes[3].duty'],
+    [{ statutes: [...row.statutes, { ...statute('REPORTING'), article: '' }] }, '(CH).statutes[3].article'],
+  ])('refuses %j and names the field', (change, field) => {
+    expect(() => parseJurisdictions(documentOf(change))).toThrow(field);
+  });
+
+  it('refuses a country that stands there twice', () => {
+    expect(() => parseJurisdictions({ version: '1', unions: [], jurisdictions: [row, row] })).toThrow(
+      'jurisdictions[1].code',
+    );
+  });
+});
