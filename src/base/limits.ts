@@ -104,6 +104,14 @@ export const LIMITS = {
   hubDeltaFromCounterparties: 2_000,
   /** Addresses whose ids a writer remembers: about 150 bytes each, 30 MB; an export repeats its hubs. */
   transferIdsCached: 200_000,
+  /** Files of transfers from which on a bulk load is worth its sorting: about 150,000 rows. */
+  bulkLoadFromBytes: 32 * 1024 * 1024,
+  /** Transfers of one sorted run of a bulk load, 280 MB while they are in memory; also what a crash makes it read again. */
+  bulkRunTransfers: 1_000_000,
+  /** Addresses that a bulk load remembers between its runs: about 40 bytes each, 0.5 GB with growth. */
+  bulkAddressesKept: 8_000_000,
+  /** Transfers of one address that are merged at once where it has more: 250 bytes each while they are. */
+  bulkGroupTransfers: 500_000,
   /** Blocks that can be taken back: Ethereum is final after 64 to 96, Bitcoin counts 6, the deepest reorganisation of Polygon had 157. */
   reorgBlocksKept: 192,
   /** Newest transfers kept of each pair and asset: what a person reads; the sums hold the rest. */
@@ -359,4 +367,6 @@ export const LIMITS = {
   walletsPageMax: 1_000,
   /** Alerts or transactions of one answer, as the specification says. */
   monitoringPageMax: 100,
+  /** A request of a listener to a node: nobody waits for it, and a slow node is better than none. */
+  listenerBudgetMs: 30_000,
 } as const;

@@ -63,6 +63,9 @@ export interface KnownCounterparty {
   readonly ruleId: RuleId | null;
 }
 
+/** Where a page of counterparties ended. */
+export type CounterpartyPlace = [walletId: string, direction: string, address: string];
+
 /** What an alert is raised with; the store adds its id, its number and its history. */
 export type AlertDraft = Pick<
   Alert,
@@ -137,10 +140,15 @@ export interface MonitoringStore {
     height: number,
     onTransaction: (transaction: MonitoredTransaction, writer: BlockWriter) => void,
   ): Promise<void>;
+  /** Forgets how far a chain was read. Transactions and alerts stay. */
+  forgetBlocks(chain: MonitoringChain): Promise<void>;
   /** Writes without a block: what a changed list brings. */
   write(work: (writer: BlockWriter) => void): Promise<void>;
-  /** Counterparties seen since `sinceMs`, of all wallets. */
-  counterparties(sinceMs: number): Iterable<KnownCounterparty>;
+  /** Counterparties of all wallets, a page after the other; `next` is null behind the last one. */
+  counterparties(page: { readonly after: CounterpartyPlace | null; readonly limit: number }): {
+    readonly counterparties: readonly KnownCounterparty[];
+    readonly next: CounterpartyPlace | null;
+  };
 
   /** Newest first. `upTo`: only alerts up to that sequence, so that pages do not shift while new ones come. */
   alerts(
@@ -212,9 +220,7 @@ export function openMonitoringStore(
   const transactionCounts = db<number, string>('transactionCounts', 'json');
   const blocks = db<string, [chain: string, height: number]>('blocks', 'string');
   const pasts = db<WalletPast, string>('pasts');
-  const counterparties = db<KnownCounterparty, [walletId: string, direction: string, address: string]>(
-    'counterparties',
-  );
+  const counterparties = db<KnownCounterparty, CounterpartyPlace>('counterparties');
   const causes = db<number, [walletId: string, cause: string]>('causes', 'json');
   /** Alerts that wait for their block to be deep enough: where they become final. */
   const unfinal = db<string, [chain: string, finalAtHeight: number, accountId: string, sequence: number]>(
@@ -522,10 +528,20 @@ export function openMonitoringStore(
           }
         }
       }),
+    forgetBlocks: (chain) =>
+      commit(() => {
+        for (const { height } of readBlocks(chain)) blocks.removeSync([chain, height]);
+      }),
     write: (work) => commit(() => work(writer)),
-    *counterparties(sinceMs) {
+    counterparties({ after, limit }) {
       root.resetReadTxn();
-      for (const { value } of counterparties.getRange()) if (value.lastSeenMs >= sinceMs) yield value;
+      const rows = [...counterparties.getRange({ start: after ?? ['', '', ''], limit: limit + 1 })];
+      const page = rows.filter(({ key }) => after === null || key.join() !== after.join()).slice(0, limit);
+      const last = page.at(-1);
+      return {
+        counterparties: page.map(({ value }) => value),
+        next: last === undefined || page.length < limit ? null : (last.key as CounterpartyPlace),
+      };
     },
 
     alerts(accountId, filter, page) {

@@ -1,0 +1,194 @@
+/**
+ * Follows every chain on which a wallet is watched, from where its checkpoint stands: what was missed while the program was stopped is
+ * read first. One chain's trouble is that chain's alone; a fault is waited out and the checkpoint decides where to go on.
+ */
+import type { Clock } from '../base/clock.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Logger } from '../base/log.ts';
+import type { ChainAdapter, ChainEvent } from '../chains/adapters/port.ts';
+import type { Block } from '../chains/block.ts';
+import type { ChainId } from '../chains/registry.ts';
+import type { Processor } from './processor.ts';
+import { MONITORING_CHAINS, type MonitoringChain } from './records.ts';
+import type { MonitoringStore } from './store.ts';
+import { buildWatchTable, type WatchTable } from './watch-table.ts';
+
+export interface ListenerDeps {
+  readonly store: MonitoringStore;
+  readonly processor: Processor;
+  /** The adapter of a chain; null where no node is configured. */
+  readonly adapter: (chain: ChainId) => ChainAdapter | null;
+  /** Takes a block's transfers into the graph, before the rules look at them; idempotent. */
+  readonly ingest: {
+    append(block: Block): Promise<void>;
+    revert(chain: ChainId, height: number): Promise<void>;
+  } | null;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface ChainState {
+  readonly chain: MonitoringChain;
+  /** FOLLOWING, WAITING after a fault, or UNREACHABLE: no node is configured for it. */
+  readonly state: 'FOLLOWING' | 'WAITING' | 'UNREACHABLE';
+  /** Of the last block that was processed; null before the first. */
+  readonly height: number | null;
+  /** When that was, in milliseconds since the epoch. */
+  readonly processedAtMs: number | null;
+  readonly lastError: string | null;
+}
+
+export interface Listener {
+  start(): void;
+  /** Wallets were added or changed: looks at once instead of at the next look. */
+  nudge(): void;
+  /** Chains that something is watched on. */
+  states(): readonly ChainState[];
+  stop(): Promise<void>;
+}
+
+/** How often it is looked whether another process changed the wallets. */
+const LOOK_MS = 1_000;
+const RETRY_MS_MIN = 500;
+const RETRY_MS_MAX = 30_000;
+
+interface Following {
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+  state: ChainState;
+}
+
+export function createListener(deps: ListenerDeps): Listener {
+  const { store, processor, ingest, clock, log } = deps;
+  const following = new Map<MonitoringChain, Following>();
+  /** Chains that are being left: they do not begin again before they have ended. */
+  const leaving = new Set<MonitoringChain>();
+  const stopped = new AbortController();
+  let table: WatchTable = buildWatchTable([]);
+  let generation = -1;
+  let timer: NodeJS.Timeout | null = null;
+
+  function refreshTable(): void {
+    const now = store.generation();
+    if (now === generation) return;
+    generation = now;
+    table = buildWatchTable(store.watched());
+  }
+
+  function wait(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const timeout = setTimeout(done, ms);
+      function done(): void {
+        clearTimeout(timeout);
+        signal.removeEventListener('abort', done);
+        resolve();
+      }
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+
+  async function take(chain: MonitoringChain, event: ChainEvent): Promise<number | null> {
+    if (event.type === 'reorg') {
+      const height = event.ancestor?.height ?? -1;
+      await ingest?.revert(chain, height);
+      await processor.takeBack(chain, height);
+      log.warn({ chain, blocks: event.dropped.length, height }, 'Blocks were taken back.');
+      return event.ancestor?.height ?? null;
+    }
+    refreshTable();
+    await ingest?.append(event.block);
+    await processor.block(chain, event.block, table);
+    return event.block.height;
+  }
+
+  async function followOnce(
+    chain: MonitoringChain,
+    adapter: ChainAdapter,
+    of: Following,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const known = store.blocks(chain);
+    const last = known.at(-1) ?? null;
+    const from = { fromHeight: last === null ? null : last.height + 1, known };
+    for await (const event of adapter.subscribe(from, { signal, budgetMs: LIMITS.listenerBudgetMs })) {
+      const height = await take(chain, event);
+      of.state = { chain, state: 'FOLLOWING', height, processedAtMs: clock.now(), lastError: null };
+    }
+  }
+
+  async function follow(chain: MonitoringChain, of: Following, signal: AbortSignal): Promise<void> {
+    const adapter = deps.adapter(chain);
+    if (adapter === null) {
+      of.state = { ...of.state, state: 'UNREACHABLE', lastError: `No node is configured for ${chain}.` };
+      return;
+    }
+    for (let waitMs = RETRY_MS_MIN; !signal.aborted; waitMs = Math.min(waitMs * 2, RETRY_MS_MAX)) {
+      const before = of.state.height;
+      try {
+        await followOnce(chain, adapter, of, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
+        log.error({ chain, error: messageOf(error) }, 'Following a chain was interrupted.');
+        if (error instanceof AssayError && error.code === 'CHAIN_REORG_TOO_DEEP') {
+          // What was taken is not on the chain any more: all of it is marked, and following begins anew at the head.
+          await ingest?.revert(chain, -1);
+          await processor.takeBack(chain, -1);
+        }
+      }
+      if (of.state.height !== before) waitMs = RETRY_MS_MIN;
+      await wait(waitMs, signal);
+    }
+  }
+
+  /** Begins chains that are watched now, ends those that are not. */
+  function look(): void {
+    if (stopped.signal.aborted) return;
+    refreshTable();
+    for (const chain of MONITORING_CHAINS) {
+      const known = following.get(chain);
+      if (table.chains.has(chain) && known === undefined && !leaving.has(chain)) begin(chain);
+      if (!table.chains.has(chain) && known !== undefined) {
+        following.delete(chain);
+        known.stop.abort();
+        // Nobody watches: what comes meanwhile is nobody's, and whoever watches next begins at the head.
+        leaving.add(chain);
+        known.ended
+          .then(() => store.forgetBlocks(chain))
+          .catch((error: unknown) => {
+            log.error({ chain, error: messageOf(error) }, 'The checkpoint of a chain could not be removed.');
+          })
+          .finally(() => leaving.delete(chain));
+      }
+    }
+  }
+
+  function begin(chain: MonitoringChain): void {
+    const stop = new AbortController();
+    const height = store.blocks(chain).at(-1)?.height ?? null;
+    const state: ChainState = { chain, state: 'WAITING', height, processedAtMs: null, lastError: null };
+    const of: Following = { stop, state, ended: Promise.resolve() };
+    const ended = follow(chain, of, stop.signal).catch((error: unknown) => {
+      of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
+      log.error({ chain, error: messageOf(error) }, 'Following a chain has ended.');
+    });
+    following.set(chain, Object.assign(of, { ended }));
+  }
+
+  return {
+    start() {
+      look();
+      timer = setInterval(look, LOOK_MS);
+      timer.unref();
+    },
+    nudge: look,
+    states: () => [...following.values()].map(({ state }) => state),
+    async stop() {
+      stopped.abort();
+      if (timer !== null) clearInterval(timer);
+      for (const { stop } of following.values()) stop.abort();
+      await Promise.all([...following.values()].map(({ ended }) => ended));
+    },
+  };
+}

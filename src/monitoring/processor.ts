@@ -1,0 +1,340 @@
+/**
+ * What a block means for the wallets that are watched: their transfers, judged by the rules, written with the chain's checkpoint in
+ * one transaction. Nothing here waits for anybody: labels and graph are read where they lie.
+ */
+import { type Clock, isoTime } from '../base/clock.ts';
+import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
+import type { Block } from '../chains/block.ts';
+import type { Transfer } from '../chains/transfer.ts';
+import { createNeighbourColumns } from '../graph/graph.ts';
+import type { Direction, TransferReader } from '../graph/transfers.ts';
+import type { LabelReader } from '../labels/index/reader.ts';
+import type { RiskPolicy } from '../risk/policy.ts';
+import { effectiveUsd } from '../risk/score.ts';
+import { type Attribution, attribute, UNATTRIBUTED } from '../screening/attribution.ts';
+import { nativeUnits } from '../screening/trace-graph.ts';
+import type { MonitoringPolicy } from './policy.ts';
+import type { CounterpartyEntity, MonitoredTransaction, MonitoringChain, RuleId } from './records.ts';
+import { type Behind, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';
+import type { BlockWriter, CounterpartyPlace, KnownCounterparty, MonitoringStore } from './store.ts';
+import { addTransfer, dayOf, judgeVelocity, removeTransfer } from './velocity.ts';
+import type { Watcher, WatchTable } from './watch-table.ts';
+
+export interface ProcessorDeps {
+  readonly store: MonitoringStore;
+  readonly policy: MonitoringPolicy;
+  readonly riskPolicy: RiskPolicy;
+  /** The newest label snapshot, taken once a block; null before there is one. */
+  readonly labels: () => LabelReader | null;
+  /** What stands behind a counterparty that nobody knows; null where no transfers are kept. */
+  readonly transfers: TransferReader | null;
+  readonly clock: Clock;
+}
+
+export interface Processor {
+  /** Stores what a block brings. Durable when it resolves; a block that was read before changes nothing. */
+  block(chain: MonitoringChain, block: Block, table: WatchTable): Promise<BlockCounts>;
+  /** Takes back all blocks above `height`. */
+  takeBack(chain: MonitoringChain, height: number): Promise<void>;
+  /**
+   * Looks again at who the wallets dealt with in the last days, by labels that have changed. Raises alerts that say that a list
+   * changed. Returns how many counterparties were looked at, and how many alerts it raised.
+   */
+  recheck(signal: AbortSignal): Promise<{ readonly counterparties: number; readonly alerts: number }>;
+}
+
+export interface BlockCounts {
+  /** Transfers of watched wallets. */
+  readonly matched: number;
+  readonly alerts: number;
+}
+
+/** A transfer as one wallet sees it. */
+interface Match {
+  readonly watcher: Watcher;
+  readonly transfer: Transfer;
+  readonly direction: Direction;
+  readonly counterparty: string | null;
+}
+
+/** What the labels say of an address, and of the others of its cluster. */
+interface Party {
+  readonly attribution: Attribution;
+  readonly clusterSanctioned: boolean;
+  readonly behind: readonly Behind[];
+}
+
+const NOBODY: Party = { attribution: UNATTRIBUTED, clusterSanctioned: false, behind: [] };
+const DAY_MS = 24 * 3_600_000;
+/** Counterparties looked at again at a time: what they raise is one transaction, and the listeners write between two of them. */
+const RECHECK_PAGE = 500;
+
+const entityOf = ({ entity }: Attribution): CounterpartyEntity | null => entity;
+
+/** Transfers of watched wallets, in the order of the block. A transfer between two of them is one of each. */
+export function matchBlock(chain: MonitoringChain, block: Block, table: WatchTable): Match[] {
+  const matches: Match[] = [];
+  for (const transfer of block.transfers) {
+    const { from, to } = transfer;
+    if (from !== null)
+      for (const watcher of table.watchers(chain, from))
+        matches.push({ watcher, transfer, direction: 'out', counterparty: to });
+    // What an address sends to itself is one movement, seen as sent.
+    if (to !== null && to !== from)
+      for (const watcher of table.watchers(chain, to))
+        matches.push({ watcher, transfer, direction: 'in', counterparty: from });
+  }
+  return matches;
+}
+
+export function createProcessor(deps: ProcessorDeps): Processor {
+  const { store, policy, riskPolicy, transfers, clock } = deps;
+  const key = Buffer.alloc(maxKeyBytes);
+  const columns = createNeighbourColumns(policy.indirectRead);
+
+  function keyOf(chain: MonitoringChain, address: string): Uint8Array | null {
+    const length = writeAddressKeyFromText(chain, address, key, 0);
+    return length > 0 ? Uint8Array.prototype.slice.call(key, 0, length) : null;
+  }
+
+  /** Whom an unattributed counterparty dealt with itself: what it received, for value that came from it, else what it sent on. */
+  function behindOf(
+    chain: MonitoringChain,
+    own: Uint8Array,
+    direction: Direction,
+    reader: LabelReader,
+  ): Behind[] {
+    const graph = transfers?.graph(chain) ?? null;
+    const node = graph?.idOf(own) ?? null;
+    if (graph === null || node === null) return [];
+    const totals = transfers?.totals(chain, own);
+    const flow = totals?.[direction];
+    const whole = flow === undefined ? 0 : effectiveUsd(flow, riskPolicy);
+    if (!(whole > 0)) return [];
+    const count = graph.neighbours(node, direction, policy.indirectRead, columns);
+    const shares = new Map<string, { attribution: Attribution; share: number }>();
+    for (let i = 0; i < count; i++) {
+      const attribution = attribute(
+        reader.lookup(graph.keyOf(columns.ids[i] as number), chain),
+        riskPolicy,
+        null,
+      );
+      if (ruleFor(attribution, policy) === null) continue;
+      const value =
+        (columns.valueUsd[i] as number) + (columns.unpriced[i] as number) * riskPolicy.unpricedTransferUsd;
+      const known = shares.get(attribution.key);
+      const share = (known?.share ?? 0) + value / whole;
+      shares.set(attribution.key, { attribution, share });
+    }
+    return [...shares.values()];
+  }
+
+  function partyOf(
+    chain: MonitoringChain,
+    address: string | null,
+    direction: Direction,
+    reader: LabelReader | null,
+  ): Party {
+    const own = address === null || reader === null ? null : keyOf(chain, address);
+    if (own === null || reader === null) return NOBODY;
+    const labels = reader.lookup(own, chain);
+    const attribution = attribute(labels, riskPolicy, null);
+    return {
+      attribution,
+      clusterSanctioned:
+        !attribution.sanctioned &&
+        labels.some(({ sanctions }) =>
+          sanctions.some(({ matchType, delistedAt }) => matchType === 'CLUSTER' && delistedAt === null),
+        ),
+      behind: attribution.entity === null ? behindOf(chain, own, direction, reader) : [],
+    };
+  }
+
+  /** Inside the transaction of the block. Returns the alerts it raised. */
+  function record(
+    chain: MonitoringChain,
+    block: Block,
+    match: Match,
+    party: Party,
+    writer: BlockWriter,
+  ): number {
+    const { watcher, transfer, direction, counterparty } = match;
+    const wallet = writer.wallet(watcher.accountId, watcher.walletId);
+    if (wallet?.status !== 'ACTIVE') return 0;
+    if (wallet.watchFromHeight !== null && block.height <= wallet.watchFromHeight) return 0;
+    const { txHash, position, valueUsd, decimals } = transfer;
+    // A wallet that sends to itself in one transfer, or that two accounts watch, has one row of it each.
+    const known = writer.transaction(wallet.id, txHash, position);
+    if (known !== null && !known.reorged) return 0;
+    const { attribution } = party;
+    const entity = entityOf(attribution);
+    const facts = {
+      accountId: wallet.accountId,
+      walletId: wallet.id,
+      hash: txHash,
+      position,
+      blockNumber: block.height,
+      blockHash: block.hash,
+      timestampMs: block.timestampMs,
+      direction,
+      counterparty: { address: counterparty, entity },
+      asset: transfer.asset,
+      amount: nativeUnits(transfer.amount, decimals),
+      amountUsd: valueUsd,
+      riskScore: entity === null ? null : attribution.points,
+      riskLevel: entity === null ? null : attribution.riskLevel,
+    };
+    const stored: MonitoredTransaction =
+      known === null ? writer.addTransaction(facts) : { ...known, ...facts, reorged: false };
+
+    const before = writer.past(wallet.id) ?? { sinceDay: dayOf(wallet.createdAtMs), days: [] };
+    const past = addTransfer(before, { timestampMs: block.timestampMs, usd: valueUsd }, policy.velocity);
+    writer.setPast(wallet.id, past);
+    const evidence: Evidence = {
+      direction,
+      amountUsd: valueUsd,
+      counterparty: attribution,
+      behind: party.behind,
+      clusterSanctioned: party.clusterSanctioned,
+      velocity: judgeVelocity(past, block.timestampMs, policy.velocity),
+    };
+    const finalAtHeight = block.height + policy.confirmations[chain] - 1;
+    const alertIds = new Set(stored.alertIds);
+    let raised = 0;
+    for (const { ruleId, finding } of evaluate(evidence, wallet.enabledRules, policy)) {
+      const cause =
+        finding.riskType === 'BEHAVIOUR'
+          ? `${ruleId} day ${dayOf(block.timestampMs)}`
+          : `${ruleId} ${txHash} ${counterparty ?? ''}`;
+      const alert = writer.raise(
+        wallet,
+        {
+          ...finding,
+          ruleId,
+          ruleName: policy.ruleNames[ruleId],
+          transaction: {
+            hash: txHash,
+            blockNumber: block.height,
+            direction,
+            counterparty: facts.counterparty,
+            asset: facts.asset,
+            amount: facts.amount,
+            amountUsd: valueUsd,
+            timestampMs: block.timestampMs,
+          },
+          final: policy.confirmations[chain] <= 1,
+        },
+        cause,
+        finalAtHeight,
+      );
+      if (alert === null) continue;
+      alertIds.add(alert.id);
+      raised++;
+    }
+    writer.changeTransaction({ ...stored, alertIds: [...alertIds] });
+    if (counterparty !== null)
+      writer.noteCounterparty({
+        accountId: wallet.accountId,
+        walletId: wallet.id,
+        address: counterparty,
+        direction,
+        lastSeenMs: block.timestampMs,
+        ruleId: ruleFor(attribution, policy),
+      });
+    return raised;
+  }
+
+  /** A counterparty that falls under a rule now, and did not when it was last looked at. */
+  function reassess(
+    of: KnownCounterparty,
+    reader: LabelReader,
+  ): { readonly ruleId: RuleId; readonly finding: Finding } | null {
+    const chain = store.wallet(of.accountId, of.walletId)?.chain;
+    const own = chain === undefined ? null : keyOf(chain, of.address);
+    if (chain === undefined || own === null) return null;
+    const attribution = attribute(reader.lookup(own, chain), riskPolicy, null);
+    const ruleId = ruleFor(attribution, policy);
+    if (ruleId === null || ruleId === of.ruleId) return null;
+    const evidence: Evidence = {
+      direction: of.direction,
+      amountUsd: null,
+      counterparty: attribution,
+      behind: [],
+      clusterSanctioned: false,
+      velocity: null,
+    };
+    const finding = evaluate(evidence, [ruleId], policy)[0]?.finding;
+    if (finding === undefined) return null;
+    const who = attribution.entity?.name ?? of.address;
+    const until = isoTime(of.lastSeenMs).slice(0, 10);
+    return {
+      ruleId,
+      finding: {
+        ...finding,
+        title: `A list changed: ${who}`,
+        message:
+          `A list or a label has changed, not the wallet: ${who}, whom it dealt with until ${until}, was not known before. ` +
+          finding.message,
+        riskType: 'LIST_CHANGE',
+      },
+    };
+  }
+
+  return {
+    async block(chain, block, table) {
+      const matches = matchBlock(chain, block, table);
+      const reader = matches.length === 0 ? null : deps.labels();
+      const parties = new Map<string, Party>();
+      // Read before the transaction: what is read of the graph must not keep the writer.
+      const judged = matches.map((match) => {
+        const name = `${match.direction} ${match.counterparty ?? ''}`;
+        const party = parties.get(name) ?? partyOf(chain, match.counterparty, match.direction, reader);
+        parties.set(name, party);
+        return { match, party };
+      });
+      let alerts = 0;
+      await store.applyBlock(chain, { height: block.height, hash: block.hash }, (writer) => {
+        for (const { match, party } of judged) alerts += record(chain, block, match, party, writer);
+      });
+      return { matched: matches.length, alerts };
+    },
+    takeBack: (chain, height) =>
+      store.takeBack(chain, height, (transaction, writer) => {
+        const past = writer.past(transaction.walletId);
+        if (past === null) return;
+        const { timestampMs, amountUsd } = transaction;
+        writer.setPast(transaction.walletId, removeTransfer(past, { timestampMs, usd: amountUsd }));
+      }),
+    async recheck(signal) {
+      const reader = deps.labels();
+      if (reader === null) return { counterparties: 0, alerts: 0 };
+      const sinceMs = clock.now() - policy.recheckDays * DAY_MS;
+      let looked = 0;
+      let alerts = 0;
+      for (let after: CounterpartyPlace | null = null; ; ) {
+        signal.throwIfAborted();
+        const page = store.counterparties({ after, limit: RECHECK_PAGE });
+        const recent = page.counterparties.filter(({ lastSeenMs }) => lastSeenMs >= sinceMs);
+        looked += recent.length;
+        const changed = recent.flatMap((of) => {
+          const found = reassess(of, reader);
+          return found === null ? [] : [{ of, ...found }];
+        });
+        if (changed.length > 0)
+          await store.write((writer) => {
+            for (const { of, ruleId, finding } of changed) {
+              writer.noteCounterparty({ ...of, ruleId });
+              const wallet = writer.wallet(of.accountId, of.walletId);
+              if (wallet?.status !== 'ACTIVE' || !wallet.enabledRules.includes(ruleId)) continue;
+              const ruleName = policy.ruleNames[ruleId];
+              const cause = `list ${ruleId} ${of.direction} ${of.address} ${reader.meta.dataVersion}`;
+              const draft = { ...finding, ruleId, ruleName, transaction: null, final: true };
+              if (writer.raise(wallet, draft, cause, null) !== null) alerts++;
+            }
+          });
+        if (page.next === null) return { counterparties: looked, alerts };
+        after = page.next;
+      }
+    },
+  };
+}
