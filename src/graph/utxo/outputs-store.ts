@@ -63,6 +63,8 @@ export interface OutputsCoverage {
 export interface OutputsReader {
   /** A view for kernels: valid until the thread yields, with a memory of its own. Null where the chain was never written. */
   graph(chain: ChainId): SpendGraph | null;
+  /** Numbers of the transactions of a block, in no order; empty where no block is stored at that height. */
+  transactionsAt(chain: ChainId, height: number): readonly TxNumber[];
   /** Number of an address; null for one no output is known of. */
   addressNumber(chain: ChainId, key: AddressKey): number | null;
   /** Outputs that an address was paid, newest block first. `limit` is capped by `addressOutputsMax`. */
@@ -564,6 +566,8 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
       const store = storeOf(chain);
       return store && viewOf(store);
     },
+
+    transactionsAt: (chain, height) => storeOf(chain)?.blocks.get(height)?.[3] ?? [],
 
     addressNumber,
 
