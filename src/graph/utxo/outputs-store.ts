@@ -71,6 +71,8 @@ export interface OutputsReader {
   outputsOf(chain: ChainId, key: AddressKey, limit: number): readonly OutputRef[];
   /** Height, hash and time of a block; null where none is stored at that height. */
   block(chain: ChainId, height: number): StoredBlock | null;
+  /** The stored block of a hash; null where none is. */
+  blockOf(chain: ChainId, hash: string): StoredBlock | null;
   coverage(chain: ChainId): OutputsCoverage;
   close(): Promise<void>;
 }
@@ -126,6 +128,8 @@ interface ChainOutputs {
   /** (address, block, transaction, output): what an address was paid, in the order of the chain. */
   readonly addressOutputs: Database<Buffer, Uint8Array>;
   readonly blocks: Database<BlockRecord, number>;
+  /** Hash of a block → its height. */
+  readonly heights: Database<number, string>;
 }
 
 const PREFIX_HEX = 16;
@@ -173,6 +177,7 @@ function openChain(path: string, chain: ChainId, readOnly: boolean): ChainOutput
     addresses: db('addresses', 'binary', 'uint32'),
     addressOutputs: db('address-outputs', 'binary', 'binary'),
     blocks: db('blocks', 'msgpack', 'uint32'),
+    heights: db('heights', 'msgpack', 'ordered-binary'),
   };
 }
 
@@ -239,6 +244,12 @@ class Change {
         `Block ${height} is ${block.hash} here and ${known[0]} in the store of ${this.#store.chain}: ` +
           'take the stored one back first.',
       );
+    const below = height > 0 ? this.#store.blocks.get(height - 1)?.[0] : undefined;
+    if (below && block.parentHash && below !== block.parentHash)
+      throw contradiction(
+        `Block ${height} builds on ${block.parentHash}, and block ${height - 1} of ${this.#store.chain} is ${below}: ` +
+          'take the stored one back first.',
+      );
     const numbers = new Set(known?.[3] ?? []);
     for (const transaction of block.transactions) {
       const number = this.#putTransaction(transaction);
@@ -250,6 +261,7 @@ class Change {
       block.timestampMs,
       [...numbers],
     ]);
+    if (block.hash) this.#store.heights.putSync(block.hash, height);
     const state = this.#state;
     state.firstBlock = Math.min(state.firstBlock ?? height, height);
     state.lastBlock = Math.max(state.lastBlock ?? height, height);
@@ -303,6 +315,14 @@ class Change {
         this.#store.addressOutputs.removeSync(
           addressOutputKey(output.address, draft.block, draft.number, output.n),
         );
+    }
+    let previous = -1;
+    for (const { n, value } of transaction.outputs) {
+      if (!Number.isSafeInteger(n) || n <= previous || value < 0n)
+        throw contradiction(
+          `Output ${n} of ${draft.txid} stands after output ${previous}, or has no value of 0 or more.`,
+        );
+      previous = n;
     }
     const { shielded } = transaction;
     draft.isKnown = true;
@@ -474,6 +494,7 @@ class Change {
     const transactions = drafts.map((draft) => this.#resolve(draft));
     for (const draft of drafts) this.#forget(draft, own);
     this.#store.blocks.removeSync(height);
+    if (block[0] !== null) this.#store.heights.removeSync(block[0]);
     const state = this.#state;
     if (state.lastBlock === height) {
       const [below] = [...this.#store.blocks.getRange({ reverse: true, limit: 1 })];
@@ -561,6 +582,11 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
   const addressNumber = (chain: ChainId, key: AddressKey): number | null =>
     storeOf(chain)?.addressNumbers.getBinary(key)?.readUInt32LE(0) ?? null;
 
+  const blockAt = (chain: ChainId, height: number): StoredBlock | null => {
+    const record = storeOf(chain)?.blocks.get(height);
+    return record ? { height, hash: record[0], parentHash: record[1], timestampMs: record[2] } : null;
+  };
+
   return {
     graph(chain) {
       const store = storeOf(chain);
@@ -589,9 +615,11 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
       return refs;
     },
 
-    block(chain, height) {
-      const record = storeOf(chain)?.blocks.get(height);
-      return record ? { height, hash: record[0], parentHash: record[1], timestampMs: record[2] } : null;
+    block: blockAt,
+
+    blockOf(chain, hash) {
+      const height = storeOf(chain)?.heights.get(hash);
+      return height === undefined ? null : blockAt(chain, height);
     },
 
     coverage(chain) {

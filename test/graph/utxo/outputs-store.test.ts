@@ -78,6 +78,19 @@ const block = (height: number, transactions: readonly UtxoTransaction[], mark = 
   transactions,
 });
 
+const disorder = tx(
+  'disorder',
+  4,
+  [],
+  [
+    [A, 1n],
+    [A, 2n],
+  ],
+);
+const outOfOrder = block(4, [
+  { ...disorder, outputs: disorder.outputs.map((output) => ({ ...output, n: 0 })) },
+]);
+
 const chain = (): UtxoBlock[] => [
   block(1, [tx('reward', 1, [], [[A, 50n]])]),
   block(2, [
@@ -215,7 +228,8 @@ describe('the outputs store', () => {
     expect(spenderOf('on', 0)).toBeNull();
     expect(outputs.outputsOf('BTC', keyOf(B), 10)).toHaveLength(1);
     expect(outputs.coverage('BTC')).toMatchObject({ transactions: 3, lastBlock: 2 });
-    outputs.put('BTC', [block(3, [tx('other', 3, [{ of: 'on' }], [[A, 30n]])], 'b')]);
+    const other = block(3, [tx('other', 3, [{ of: 'on' }], [[A, 30n]])], 'b');
+    outputs.put('BTC', [{ ...other, parentHash: 'a2' }]);
     expect(spenderOf('on', 0)).toBe(txid('other'));
     expect(outputs.takeBack('BTC', 9)).toEqual([]);
   });
@@ -238,6 +252,8 @@ describe('the outputs store', () => {
 
   it.each([
     ['another block at a height', block(2, [], 'b'), /take the stored one back/],
+    ['a block on another', { ...block(4, []), parentHash: 'b3' }, /builds on b3/],
+    ['outputs out of order', outOfOrder, /stands after output 0/],
     ['an output spent twice', block(4, [tx('twice', 4, [{ of: 'on' }], [])]), /does so already/],
     ['an output that is none', block(4, [tx('none', 4, [{ of: 'on', n: 1 }], [])]), /there is none/],
     ['a transaction of another block', block(4, [tx('on', 4, [{ of: 'pay' }], [])]), /in block 4 here/],

@@ -1,0 +1,231 @@
+/** Files of UTXO chains into the outputs store and the transfer store: reads, rejects by line, groups into blocks, reports. */
+import { basename } from 'node:path';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import type { Reject } from '../../sources/records.ts';
+import { ingestUtxoBlocks, type UtxoIngestDeps } from '../utxo/ingest-utxo.ts';
+import type { OutputsStore, UtxoBlock } from '../utxo/outputs-store.ts';
+import { openBitcoinBlk } from './bitcoin-blk.ts';
+import { bitcoinEtlReader, type UtxoRow } from './bitcoin-etl.ts';
+import { resolvedInputsReader } from './resolved-inputs.ts';
+import { type RowFields, readRows } from './rows.ts';
+import { RowFault } from './transfer-fields.ts';
+
+export const UTXO_INGEST_FORMATS = ['bitcoin-blk', 'bitcoin-etl', 'bitcoin-resolved'] as const;
+export type UtxoIngestFormat = (typeof UTXO_INGEST_FORMATS)[number];
+
+export interface UtxoIngestOptions {
+  readonly format: UtxoIngestFormat;
+  readonly files: readonly string[];
+  readonly chain: ChainId;
+  /** Called at each block of a block file, and at most once in 1,000 rows of others. `rows` counts blocks, or rows. */
+  readonly onProgress?: (progress: {
+    readonly file: string;
+    readonly rows: number;
+    readonly rejected: number;
+  }) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface UtxoFilesDeps extends UtxoIngestDeps {
+  readonly outputs: Pick<OutputsStore, 'put' | 'flushed' | 'setNetwork' | 'blockOf'>;
+  /** Told of every rejected row, also of those the report does not list. */
+  readonly onReject?: (reject: Reject) => void;
+}
+
+export interface UtxoIngestReport {
+  /** Rows of text files, blocks of block files. */
+  readonly rows: number;
+  readonly blocks: number;
+  /** Transactions that were new, and those that the store knew. */
+  readonly transactions: number;
+  readonly known: number;
+  /** Transactions with an input that nobody knows: kept, and without transfers until it is known. */
+  readonly unresolved: number;
+  /** Transfers that were new, and those that the store knew. */
+  readonly stored: number;
+  readonly duplicates: number;
+  /** Rows that carry no transaction, and blocks beside the best chain. */
+  readonly ignored: number;
+  readonly rejected: number;
+  /** The first rejected rows (LIMITS.ingestRejectsListedMax). */
+  readonly rejects: readonly Reject[];
+  /** Block files that end inside a block. */
+  readonly cutShort: readonly string[];
+}
+
+const PROGRESS_ROWS = 1_000;
+/** What a reject repeats of a row, as for every source. */
+const REJECT_TEXT_CHARS = 500;
+
+type RowReader = {
+  read(fields: RowFields, emit: (row: UtxoRow) => void): void;
+  end(emit: (row: UtxoRow) => void): void;
+};
+
+const ROW_READERS: Readonly<Record<Exclude<UtxoIngestFormat, 'bitcoin-blk'>, (chain: ChainId) => RowReader>> =
+  {
+    'bitcoin-etl': (chain) => {
+      const read = bitcoinEtlReader(chain);
+      return {
+        read(fields, emit) {
+          const row = read(fields);
+          if (row) emit(row);
+        },
+        end: () => undefined,
+      };
+    },
+    'bitcoin-resolved': resolvedInputsReader,
+  };
+
+/** The reason in an error that a row is to blame for; anything else is thrown on. */
+function reasonOf(error: unknown): string {
+  if (error instanceof RowFault) return error.message;
+  if (error instanceof AssayError && (error.code === 'INVALID_ADDRESS' || error.code === 'INVALID_REQUEST'))
+    return error.message;
+  throw error;
+}
+
+/** Rows that were read, rejected and left. */
+class RowCounts {
+  rows = 0;
+  ignored = 0;
+  rejected = 0;
+  readonly rejects: Reject[] = [];
+  readonly #onReject: ((reject: Reject) => void) | undefined;
+
+  constructor(onReject: ((reject: Reject) => void) | undefined) {
+    this.#onReject = onReject;
+  }
+
+  reject(file: string, line: number, reason: string, text: string): void {
+    const row: Reject = {
+      type: 'reject',
+      reason,
+      text: text.slice(0, REJECT_TEXT_CHARS),
+      provenance: { file: basename(file), line },
+    };
+    this.rejected++;
+    if (this.rejects.length < LIMITS.ingestRejectsListedMax) this.rejects.push(row);
+    this.#onReject?.(row);
+  }
+}
+
+/** Transactions of one block that stand together; a block that comes in pieces is stored in pieces. */
+class BlockGroup {
+  #rows: UtxoRow[] = [];
+
+  /** The block that was open, where the row begins another. */
+  add(row: UtxoRow): UtxoBlock | null {
+    const first = this.#rows[0];
+    const isSame =
+      first?.transaction.blockNumber === row.transaction.blockNumber &&
+      this.#rows.length < LIMITS.utxoBatchOutputs;
+    const done = isSame ? null : this.take();
+    this.#rows.push(row);
+    return done;
+  }
+
+  take(): UtxoBlock | null {
+    const rows = this.#rows;
+    this.#rows = [];
+    const first = rows[0];
+    if (!first) return null;
+    return {
+      height: first.transaction.blockNumber,
+      hash: first.blockHash,
+      parentHash: null,
+      timestampMs: first.transaction.timestampMs,
+      transactions: rows.map(({ transaction }) => transaction),
+    };
+  }
+}
+
+async function* blocksOfRows(
+  options: UtxoIngestOptions,
+  reader: RowReader,
+  counts: RowCounts,
+): AsyncGenerator<UtxoBlock> {
+  const group = new BlockGroup();
+  const ready: UtxoBlock[] = [];
+  let emitted = 0;
+  const emit = (row: UtxoRow): void => {
+    emitted++;
+    const block = group.add(row);
+    if (block) ready.push(block);
+  };
+  for (const file of options.files) {
+    for await (const row of readRows(file, options.signal)) {
+      options.signal?.throwIfAborted();
+      counts.rows++;
+      const { rows, rejected } = counts;
+      if (rows % PROGRESS_ROWS === 0) options.onProgress?.({ file, rows, rejected });
+      if (!row.ok) {
+        counts.reject(file, row.line, row.reason, row.text);
+        continue;
+      }
+      const before = emitted;
+      try {
+        reader.read(row.fields, emit);
+        if (emitted === before && options.format === 'bitcoin-etl') counts.ignored++;
+      } catch (error) {
+        counts.reject(file, row.line, reasonOf(error), row.text);
+      }
+      yield* ready.splice(0);
+    }
+    // A transaction does not go on in another file.
+    reader.end(emit);
+    options.onProgress?.({ file, rows: counts.rows, rejected: counts.rejected });
+  }
+  yield* ready.splice(0);
+  const last = group.take();
+  if (last) yield last;
+}
+
+async function ingestRows(
+  options: UtxoIngestOptions,
+  reader: RowReader,
+  deps: UtxoFilesDeps,
+): Promise<UtxoIngestReport> {
+  const counts = new RowCounts(deps.onReject);
+  const stored = await ingestUtxoBlocks(options.chain, blocksOfRows(options, reader, counts), deps);
+  const { rows, ignored, rejected, rejects } = counts;
+  return { ...stored, rows, ignored, rejected, rejects, cutShort: [] };
+}
+
+async function ingestBlockFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps): Promise<UtxoIngestReport> {
+  const { chain, onProgress, signal } = options;
+  const files = await openBitcoinBlk(
+    { files: options.files, chain, ...(signal ? { signal } : {}) },
+    { stored: (hash) => deps.outputs.blockOf(chain, hash) },
+  );
+  const { network, blocks, orphans, cutShort } = files.report;
+  if (network !== null) deps.outputs.setNetwork(chain, network);
+  async function* counted(): AsyncGenerator<UtxoBlock> {
+    let rows = 0;
+    for await (const block of files.read()) {
+      onProgress?.({ file: `block ${block.height}`, rows: ++rows, rejected: 0 });
+      yield block;
+    }
+  }
+  const stored = await ingestUtxoBlocks(chain, counted(), deps);
+  return {
+    ...stored,
+    rows: blocks + orphans,
+    ignored: orphans,
+    rejected: 0,
+    rejects: [],
+    cutShort: cutShort.map((path) => basename(path)),
+  };
+}
+
+/**
+ * Ingests files of one UTXO chain. Rows that cannot be used are reported and left; what was stored before an abort or a broken file
+ * stays, and another run goes on from there. Throws INVALID_FILE naming the place where a file cannot be read on or contradicts
+ * what is stored, INVALID_REQUEST for a chain that the format is not of, and the signal's reason when aborted.
+ */
+export function ingestUtxoFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps): Promise<UtxoIngestReport> {
+  if (options.format === 'bitcoin-blk') return ingestBlockFiles(options, deps);
+  return ingestRows(options, ROW_READERS[options.format](options.chain), deps);
+}
