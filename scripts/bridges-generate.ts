@@ -257,7 +257,7 @@ const BRIDGES: readonly BridgeRow[] = [
   {
     id: 'hop',
     name: 'Hop Protocol',
-    entities: ['hop', 'hop-protocol'],
+    entities: ['hop', 'hop-protocol', 'hopprotocol'],
     recipient: 'STATED',
     elsewhere: ['Arbitrum Nova', 'Polygon zkEVM'],
     sourceUrl: 'https://hop.exchange',
@@ -275,7 +275,7 @@ const BRIDGES: readonly BridgeRow[] = [
   {
     id: 'ronin-bridge',
     name: 'Ronin Bridge',
-    entities: ['ronin-bridge'],
+    entities: ['ronin-bridge', 'roninnetwork'],
     recipient: 'STATED',
     elsewhere: ['Ronin'],
     sourceUrl: 'https://roninchain.com',
@@ -288,6 +288,99 @@ const CHAINS_WITHOUT_CONTRACT: Readonly<Record<string, readonly ChainId[]>> = {
   'polygon-pos-bridge': ['POLYGON'],
 };
 
+/**
+ * Bridges known by their labels alone: no package under a permissive licence names their contracts. The chains are general
+ * knowledge, written down on the day below and not checked.
+ */
+const BY_LABEL_ALONE: readonly (Omit<BridgeRow, 'contracts'> & { readonly chains: readonly ChainId[] })[] = [
+  {
+    id: 'across',
+    name: 'Across',
+    entities: ['across'],
+    recipient: 'STATED',
+    elsewhere: [],
+    chains: ['ETH', 'ARBITRUM', 'OPTIMISM', 'BASE', 'POLYGON', 'ZKSYNC', 'LINEA', 'SCROLL'],
+    sourceUrl: 'https://across.to',
+  },
+  {
+    id: 'stargate',
+    name: 'Stargate',
+    entities: ['stargatefinance'],
+    recipient: 'STATED',
+    elsewhere: [],
+    chains: [
+      'ETH',
+      'BSC',
+      'AVALANCHE',
+      'POLYGON',
+      'ARBITRUM',
+      'OPTIMISM',
+      'BASE',
+      'LINEA',
+      'MANTLE',
+      'SCROLL',
+    ],
+    sourceUrl: 'https://stargate.finance',
+  },
+  {
+    id: 'synapse',
+    name: 'Synapse Protocol',
+    entities: ['synapse'],
+    recipient: 'STATED',
+    elsewhere: [],
+    chains: [
+      'ETH',
+      'BSC',
+      'POLYGON',
+      'ARBITRUM',
+      'OPTIMISM',
+      'BASE',
+      'AVALANCHE',
+      'FANTOM',
+      'CRONOS',
+      'MOONBEAM',
+    ],
+    sourceUrl: 'https://synapseprotocol.com',
+  },
+  {
+    id: 'cbridge',
+    name: 'Celer cBridge',
+    entities: ['celerbridge'],
+    recipient: 'SENDER',
+    elsewhere: [],
+    chains: ['ETH', 'BSC', 'POLYGON', 'ARBITRUM', 'OPTIMISM', 'AVALANCHE', 'FANTOM'],
+    sourceUrl: 'https://cbridge.celer.network',
+  },
+  {
+    id: 'debridge',
+    name: 'deBridge',
+    entities: ['debridge'],
+    recipient: 'STATED',
+    elsewhere: [],
+    chains: ['ETH', 'BSC', 'POLYGON', 'ARBITRUM', 'OPTIMISM', 'BASE', 'AVALANCHE', 'LINEA', 'SOL'],
+    sourceUrl: 'https://debridge.finance',
+  },
+  {
+    id: 'allbridge',
+    name: 'Allbridge',
+    entities: ['allbridge'],
+    recipient: 'STATED',
+    elsewhere: [],
+    chains: ['ETH', 'BSC', 'POLYGON', 'ARBITRUM', 'AVALANCHE', 'SOL', 'TRON'],
+    sourceUrl: 'https://allbridge.io',
+  },
+  {
+    id: 'gnosis-bridge',
+    name: 'Gnosis Chain bridges (xDai bridge, OmniBridge)',
+    entities: ['omnibridge'],
+    recipient: 'SENDER',
+    elsewhere: [],
+    chains: ['ETH', 'GNOSIS'],
+    sourceUrl: 'https://bridge.gnosischain.com',
+  },
+];
+const WRITTEN_DOWN = '2026-11-21';
+
 const newest = (rows: readonly { readonly date: string }[]): string =>
   rows
     .map(({ date }) => date)
@@ -296,7 +389,12 @@ const newest = (rows: readonly { readonly date: string }[]): string =>
 
 const work = mkdtempSync(join(tmpdir(), 'assay-bridges-'));
 try {
-  const bridges = [];
+  const bridges: (Omit<BridgeRow, 'contracts'> & {
+    readonly chains: readonly ChainId[];
+    readonly date: string;
+    readonly verified: boolean;
+    readonly contracts: readonly Contract[];
+  })[] = [];
   for (const { contracts: read, sourceUrl, ...row } of BRIDGES) {
     const unique = new Map<string, Contract>();
     for (const contract of await read(work)) {
@@ -313,14 +411,16 @@ try {
     bridges.push({ ...row, chains, sourceUrl, date, verified, contracts });
     process.stderr.write(`${row.id}: ${contracts.length} contracts on ${chains.join(', ')}\n`);
   }
+  for (const row of BY_LABEL_ALONE)
+    bridges.push({ ...row, date: WRITTEN_DOWN, verified: false, contracts: [] });
   const head = {
     version: newest(bridges),
     about:
-      'Contracts of bridges and the chains they join, made by scripts/bridges-generate.ts out of npm packages in which the projects publish their own addresses. Do not edit by hand.',
+      'Contracts of bridges and the chains they join, made by scripts/bridges-generate.ts out of npm packages in which the projects publish their own addresses, and of data/seed. Rows without contracts are general knowledge. Do not edit by hand.',
   };
   const rows = bridges.map(({ contracts, ...row }) => {
     const lines = contracts.map((contract) => `      ${JSON.stringify(contract)}`).join(',\n');
-    return `    ${JSON.stringify(row).slice(0, -1)},"contracts":[\n${lines}\n    ]}`;
+    return `    ${JSON.stringify(row).slice(0, -1)},"contracts":[${lines === '' ? '' : `\n${lines}\n    `}]}`;
   });
   writeFileSync(
     shippedData('bridges.json'),
