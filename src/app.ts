@@ -13,10 +13,19 @@ import { projectRoot } from './base/paths.ts';
 import { systemRandom } from './base/random.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
 import { loadBridges } from './chains/bridges.ts';
+import { type HttpPrices, openHttpPrices } from './chains/prices/http.ts';
+import { firstPriceOf, type PriceSource } from './chains/prices/price.ts';
+import {
+  loadCoinGeckoNames,
+  loadOwnPrices,
+  loadShippedPrices,
+  pricesFolderOf,
+} from './chains/prices/table.ts';
 import type { Parts, Served } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
 import { openTransferStore, type TransferStore } from './graph/store.ts';
+import { type OutputsStore, openOutputsStore } from './graph/utxo/outputs-store.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { Readiness, UseCases } from './http/ports.ts';
 import { createPool, type WorkerPool } from './jobs/pool.ts';
@@ -67,6 +76,7 @@ const OPERATOR: Actor = { who: 'operator', from: 'command line' };
 /** Where each store stands inside the folder of state. */
 const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
 export const transfersFolderOf = (dataDir: string): string => join(dataDir, 'transfers');
+export const outputsFolderOf = (dataDir: string): string => join(dataDir, 'outputs');
 
 /** Opens what commands need, as they need it. Throws INVALID_CONFIG and what the stores throw. */
 export function openParts(config: Config, version: string): Parts {
@@ -135,6 +145,44 @@ export function openParts(config: Config, version: string): Parts {
       (part) => part.close(),
     ),
   };
+  const outputsStores = {
+    read: once<OutputsStore>(
+      () => openOutputsStore({ path: outputsFolderOf(dataDir), readOnly: true }),
+      (part) => part.close(),
+    ),
+    write: once<OutputsStore>(
+      () => openOutputsStore({ path: outputsFolderOf(dataDir), readOnly: false }),
+      (part) => part.close(),
+    ),
+  };
+  const { priceServer } = config;
+  const httpPrices =
+    priceServer === null
+      ? null
+      : once<HttpPrices>(
+          () =>
+            openHttpPrices(
+              {
+                baseUrl: priceServer.url,
+                apiKey: priceServer.key,
+                ...(priceServer.url.includes('//pro-api.') ? { keyHeader: 'x-cg-pro-api-key' } : {}),
+                names: loadCoinGeckoNames(),
+                // Whoever runs the program named it: it may stand on a private address.
+                policy: { trustedHosts: new Set([new URL(priceServer.url).hostname]) },
+              },
+              { clock, log },
+            ),
+          (part) => part.close(),
+        );
+  const prices = once<PriceSource>(
+    () =>
+      firstPriceOf([
+        loadOwnPrices({ folder: pricesFolderOf(dataDir) }),
+        ...(httpPrices === null ? [] : [httpPrices()]),
+        loadShippedPrices(),
+      ]),
+    () => {},
+  );
   const clusters = once<ClusterReader>(
     () => openClusters({ folder: clustersFolderOf(dataDir) }),
     (part) => part.close(),
@@ -346,6 +394,9 @@ export function openParts(config: Config, version: string): Parts {
     audit: () => access().audit(),
     snapshots,
     transfers: (mode) => transferStores[mode](),
+    outputs: (mode) => outputsStores[mode](),
+    clusters,
+    prices,
     labelSet: () => createLabelSet(screeningDeps()),
     screening: () => createScreening(screeningDeps(), assessor()),
     kyt: () => createKyt(screeningDeps(), assessor()),

@@ -33,6 +33,8 @@ export interface Config {
   readonly syncFrom: string | null;
   /** Age in days, counted from the last successful check, past which a sanctions list is stale. */
   readonly listMaxAgeDays: number;
+  /** A price server in CoinGecko's layout and its key; null leaves prices to the tables. */
+  readonly priceServer: { readonly url: string; readonly key: string | null } | null;
   /** Whether /ready turns 503 when a list is stale. */
   readonly readyNeedsFreshLists: boolean;
 }
@@ -108,6 +110,13 @@ const mailAddress = (text: string, variable: string): string => {
 const optionalSecret = (text: string, variable: string): string | null => {
   if (text === '') return null;
   if (!/^whsec_[\x21-\x7e]{8,}$/.test(text)) throw wrong(variable, '…', 'a secret that begins with whsec_');
+  return text;
+};
+
+const optionalKey = (text: string, variable: string): string | null => {
+  if (text === '') return null;
+  // No error repeats a key.
+  if (!/^[\x21-\x7e]{1,256}$/.test(text)) throw wrong(variable, '…', 'a key of printable characters');
   return text;
 };
 
@@ -196,6 +205,13 @@ export const SETTINGS = {
     number(0.01, 3650, false),
     'Days since the last successful check after which a sanctions list is stale.',
   ),
+  priceUrl: setting(
+    'ASSAY_PRICE_URL',
+    '',
+    optionalUrl,
+    "Price server in CoinGecko's layout, as https://api.coingecko.com/api/v3; without it only tables give prices.",
+  ),
+  priceKey: setting('ASSAY_PRICE_KEY', '', optionalKey, 'Key of the price server.'),
   readyNeedsFreshLists: setting(
     'ASSAY_READY_NEEDS_FRESH_LISTS',
     'off',
@@ -262,6 +278,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   }
   const value = <T>(row: Setting<T>): T => row.read(environment[row.variable] ?? row.fallback, row.variable);
   const smtpUrl = value(SETTINGS.smtpUrl);
+  const priceUrl = value(SETTINGS.priceUrl);
   return Object.freeze({
     registration: value(SETTINGS.registration),
     mail: smtpUrl === null ? null : { url: smtpUrl, from: value(SETTINGS.mailFrom) },
@@ -279,6 +296,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     syncIntervalHours: value(SETTINGS.syncIntervalHours),
     syncFrom: value(SETTINGS.syncFrom),
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
+    priceServer: priceUrl === null ? null : { url: priceUrl, key: value(SETTINGS.priceKey) },
     readyNeedsFreshLists: value(SETTINGS.readyNeedsFreshLists),
   });
 }

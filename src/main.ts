@@ -7,6 +7,7 @@ import { systemClock } from './base/clock.ts';
 import { projectRoot } from './base/paths.ts';
 import { addAccountsCommand, addAuditCommand, addPlanCommand } from './cli/accounts.ts';
 import { addBulkCommand } from './cli/bulk.ts';
+import { addClusterCommand } from './cli/cluster.ts';
 import type { Terminal } from './cli/context.ts';
 import { addCreditsCommand } from './cli/credits.ts';
 import { addKytCommand, addTraceCommand } from './cli/graph-questions.ts';
@@ -17,6 +18,7 @@ import { addKeysCommand } from './cli/keys.ts';
 import { addLedgerCommand } from './cli/ledger.ts';
 import { addLookupCommand, addScreenCommand } from './cli/lookup.ts';
 import { addNamesCommand } from './cli/names.ts';
+import { addPricesCommand } from './cli/prices.ts';
 import { runProgram } from './cli/program.ts';
 import { addServeCommand } from './cli/serve.ts';
 import { addSyncCommand } from './cli/sync.ts';
@@ -56,6 +58,8 @@ process.exitCode = await runProgram(
     addTraceCommand,
     addBulkCommand,
     addIngestCommand,
+    addClusterCommand,
+    addPricesCommand,
     addNamesCommand,
     addKeysCommand,
     addAccountsCommand,

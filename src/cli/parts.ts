@@ -3,7 +3,10 @@ import type { AuditLog } from '../accounts/audit.ts';
 import type { KeyStore } from '../accounts/keys.ts';
 import type { Ledger } from '../accounts/ledger.ts';
 import type { People } from '../accounts/people.ts';
+import type { PriceSource } from '../chains/prices/price.ts';
+import type { ClusterReader } from '../graph/cluster/store.ts';
 import type { TransferStore } from '../graph/store.ts';
+import type { OutputsStore } from '../graph/utxo/outputs-store.ts';
 import type { ImportDeps } from '../labels/import.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
 import type { BuildNamesReport } from '../names/build-names.ts';
@@ -54,6 +57,11 @@ export interface Parts extends ImportDeps {
   snapshots(): SnapshotSet;
   /** The transfer store; only ingest opens it for writing. */
   transfers(mode: 'read' | 'write'): TransferStore;
+  /** Outputs of UTXO chains with their spends; only ingest opens it for writing. */
+  outputs(mode: 'read' | 'write'): OutputsStore;
+  clusters(): ClusterReader;
+  /** What assets were worth: own tables, then the price server where one is set, then the table that ships. */
+  prices(): PriceSource;
   labelSet(): LabelSetQuery;
   screening(): ScreeningQuery;
   kyt(): KytQuery;

@@ -1,0 +1,109 @@
+/** `assay cluster <chain>`: clusters the stored transactions of a UTXO chain, and says of members what is known of others. */
+import type { Command } from 'commander';
+import { AssayError } from '../base/errors.ts';
+import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
+import { buildClusters, type ClusterBuild, clustersFolderOf } from '../graph/cluster/store.ts';
+import { isWholeHistory, storedTransactions } from '../graph/cluster/stored-transactions.ts';
+import { importClusterLabels, type SpreadReport } from '../screening/cluster-labels.ts';
+import { answer, type Terminal } from './context.ts';
+import type { Parts } from './parts.ts';
+import { createProgress } from './progress.ts';
+
+interface ClusterAnswer {
+  /** Null where only labels were asked for. */
+  readonly build: ClusterBuild | null;
+  /** Null where labels were not wanted. */
+  readonly labels: SpreadReport | null;
+}
+
+function utxoChainFrom(text: string): ChainId {
+  const chain = parseChainId(text, 'chain');
+  if (chainOf(chain).family === 'utxo') return chain;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `chain: ${chain} keeps accounts, and only chains of outputs (BTC, LTC, …) have clusters.`,
+    { field: 'chain' },
+  );
+}
+
+function buildLines(build: ClusterBuild): readonly string[] {
+  const mixed = Object.entries(build.coinJoins).map(([kind, count]) => `${kind} ${count}`);
+  return [
+    `${build.transactions} transactions of blocks ${build.firstBlock ?? '-'} to ${build.lastBlock ?? '-'}: ` +
+      `${build.clusters} clusters of ${build.clustered} of ${build.addresses} addresses, the largest of ${build.largest}.`,
+    `CoinJoins left out: ${mixed.length === 0 ? 'none' : mixed.join(', ')}. Change merged: ${build.changeMerged}.`,
+    ...(build.completeHistory
+      ? []
+      : ['The store does not begin with the chain: whether an address is new could not be told.']),
+  ];
+}
+
+function labelLines(report: SpreadReport): readonly string[] {
+  return [
+    `${report.labels} labels for the members of ${report.spread} clusters; ${report.conflicts} clusters name several owners, ` +
+      `${report.superClusters} are too large to be believed.`,
+    ...report.conflictsListed.map(
+      ({ clusterId, size, entities }) => `  ${clusterId} (${size} addresses): ${entities.join(', ')}`,
+    ),
+    report.dataset.status === 'unchanged'
+      ? 'The store held all of these labels already.'
+      : 'Run `assay index build` to publish them.',
+  ];
+}
+
+export function addClusterCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  program
+    .command('cluster')
+    .description('cluster the addresses of a UTXO chain and label members by what is known of others')
+    .argument('<chain>', 'BTC, LTC, DOGE, DASH, ZEC, BCH or BSV')
+    .option('--labels-only', 'keep the clusters as they are, and only label their members again')
+    .option('--no-labels', 'build the clusters, and label nobody')
+    .option('--json', 'answer as JSON')
+    .action(async (chainText: string, options: { labelsOnly?: boolean; labels: boolean; json?: boolean }) => {
+      const chain = utxoChainFrom(chainText);
+      const { signal } = terminal;
+      if (options.labelsOnly && !options.labels)
+        throw new AssayError('INVALID_REQUEST', '--labels-only and --no-labels leave nothing to do.');
+      const progress = createProgress(terminal);
+      try {
+        const opened = parts();
+        let build: ClusterBuild | null = null;
+        if (!options.labelsOnly) {
+          const outputs = opened.outputs('read');
+          if (outputs.coverage(chain).transactions === 0)
+            throw new AssayError(
+              'NOT_READY',
+              `No transaction of ${chain} is stored. Read some with \`assay ingest\` first.`,
+            );
+          build = await buildClusters(
+            {
+              chain,
+              folder: clustersFolderOf(opened.dataDir),
+              completeHistory: isWholeHistory(chain, outputs),
+              signal,
+              onProgress: (transactions) => progress.update('cluster', transactions, null, 'transactions'),
+            },
+            { transactions: storedTransactions(chain, outputs), clock: terminal.clock },
+          );
+        }
+        let labels: SpreadReport | null = null;
+        if (options.labels) {
+          const clusters = opened.clusters();
+          if (clusters.build(chain) === null)
+            throw new AssayError(
+              'NOT_READY',
+              `${chain} has no clusters yet. Run \`assay cluster ${chain}\`.`,
+            );
+          const deps = { clusters, labels: opened.snapshots().current, importing: opened };
+          labels = await importClusterLabels({ chain, signal }, deps);
+        }
+        progress.end();
+        answer(terminal, options.json ?? false, { build, labels } satisfies ClusterAnswer, () => [
+          ...(build ? buildLines(build) : []),
+          ...(labels ? labelLines(labels) : []),
+        ]);
+      } finally {
+        progress.end();
+      }
+    });
+}
