@@ -272,6 +272,7 @@ function amountsOf(
 }
 
 function exposureFactors(trade: Trade, policy: RiskPolicy): ScoreFactor[] {
+  if (trade.risky.length === 0) return [];
   const gross = pointsByGroup(trade, (item) => item.severity, policy);
   const total = wholePoints(gross);
   const handed = apportion(gross, total);
@@ -328,11 +329,12 @@ function unsolicitedDiscount(trade: Trade, total: number, policy: RiskPolicy): S
  */
 export function score(evidence: RiskEvidence, policy: RiskPolicy): RiskScore {
   const own = ownershipFactor(evidence, policy);
-  const scoreBreakdown = [
-    ...(own ? [own] : []),
-    ...exposureFactors(tradeOf('in', evidence, policy), policy),
-    ...exposureFactors(tradeOf('out', evidence, policy), policy),
-  ];
+  const scoreBreakdown = own ? [own] : [];
+  // The oracle asks by labels alone, in microseconds.
+  if (evidence.exposures.length > 0) {
+    for (const direction of ['in', 'out'] as const)
+      scoreBreakdown.push(...exposureFactors(tradeOf(direction, evidence, policy), policy));
+  }
   const riskScore = Math.min(100, sumOf(scoreBreakdown.map((factor) => factor.points)));
   return {
     riskScore,

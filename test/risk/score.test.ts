@@ -301,6 +301,29 @@ describe('score', () => {
     ]);
   });
 
+  it('counts as docs/decisions/score.md does in its worked example', () => {
+    const result = score(
+      {
+        ...nothing,
+        labels: [label({ category: 'GAMBLING', confidence: 0.8, entity: 'Dice' })],
+        exposures: [
+          exposure({ category: 'MIXER', valueUsd: 1600, entity: 'Blender' }),
+          exposure({ category: 'MIXER', valueUsd: 400, entity: 'Tornado Cash', unsolicited: true }),
+          exposure({ category: 'SCAM', hops: 2, valueUsd: 3000, confidence: 0.8, entity: 'Fake shop' }),
+          exposure({ category: 'EXCHANGE', valueUsd: 15_000, entity: 'Kraken' }),
+        ],
+      },
+      policy,
+    );
+    expect(result).toMatchObject({ riskScore: 53, riskLevel: 'MEDIUM' });
+    expect(result.scoreBreakdown.map(({ factor, category, points }) => [factor, category, points])).toEqual([
+      ['OWN_LABEL', 'GAMBLING', 24],
+      ['DIRECT_EXPOSURE', 'MIXER', 27],
+      ['INDIRECT_EXPOSURE', 'SCAM', 4],
+      ['UNSOLICITED_INBOUND', 'MIXER', -2],
+    ]);
+  });
+
   it('lets nothing off what an address sent', () => {
     const sent = exposure({ category: 'MIXER', direction: 'out', valueUsd: 300, unsolicited: true });
     expect(scoreOf({ ...nothing, exposures: [sent] })).toBe(56);
