@@ -120,6 +120,8 @@ export const LIMITS = {
   recentTransfersPerAddress: 64,
   /** Transactions that taint is followed through: about 10 µs each from a warm store, so a second. */
   taintTransactionsMax: 100_000,
+  /** Transactions that the origin of an address's money is looked for in: about 50 ms from a warm store. */
+  provenanceTransactionsMax: 2_000,
   /** Pieces of taint remembered at once: about 200 bytes each, 200 MB. */
   taintPiecesMax: 1_000_000,
   /** Tainted outputs that an answer lists, most tainted first; the sums hold the rest. */

@@ -32,6 +32,8 @@ export interface TaintOptions {
   readonly stopAt?: (address: number) => boolean;
   /** Transactions that are walked through; all where absent. */
   readonly isInside?: (tx: TxNumber) => boolean;
+  /** Told of every output that taint comes to lie on, the seeds among them, also where it moves on. */
+  readonly onTainted?: (output: OutputRef, tainted: bigint) => void;
 }
 
 export type TaintEnd =
@@ -228,6 +230,7 @@ class Walk<Taint> {
   #hold(tx: TxNumber, n: number, taint: Taint, spentBy: TxNumber | null): void {
     this.#held.set(nameOf(tx, n), { taint, tx, n });
     this.#pieces += this.#rule.pieces(taint);
+    this.#options.onTainted?.({ tx, n }, this.#rule.amount(taint));
     if (spentBy === null) return;
     const { block } = this.#graph.transaction(spentBy);
     if (block >= 0 && block <= this.#until) this.#waiting.add(block, spentBy);
@@ -283,9 +286,10 @@ class Walk<Taint> {
       if (taint === null) continue;
       const { n, address, spentBy } = output;
       if (this.#seeds.has(nameOf(transaction.number, n))) this.#intoSeeds += this.#rule.amount(taint);
-      else if (address > 0 && this.#options.stopAt?.(address))
+      else if (address > 0 && this.#options.stopAt?.(address)) {
         this.#stopped.set(nameOf(transaction.number, n), { taint, tx: transaction.number, n });
-      else this.#hold(transaction.number, n, taint, spentBy);
+        this.#options.onTainted?.({ tx: transaction.number, n }, this.#rule.amount(taint));
+      } else this.#hold(transaction.number, n, taint, spentBy);
     }
     const [pool, fee] = shares.slice(-2);
     this.#shielded += pool ? this.#rule.amount(pool) : 0n;

@@ -1,0 +1,173 @@
+/** What is asked of taint, by transaction ids and addresses: over the outputs store, with everything in texts and sums. */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { AddressKey } from '../../chains/address/address.ts';
+import { formatAddressKey } from '../../chains/address/parse.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import type { OutputsReader } from './outputs-store.ts';
+import { type Provenance, provenanceOf } from './provenance.ts';
+import { outputOf, type SpendGraph } from './spend-graph.ts';
+import { type OutputRef, type TaintAnswer, type TaintBudget, type TaintedOutput, taintOf } from './taint.ts';
+import { TAINT_METHODS, type TaintMethod } from './taint-rules.ts';
+
+/** An output as people name it. */
+export interface OutputName {
+  /** As shown: 64 hex digits. */
+  readonly txid: string;
+  readonly n: number;
+}
+
+export interface NamedTaintedOutput extends Omit<TaintedOutput, 'tx' | 'address'> {
+  /** Canonical text; null where the script has none. */
+  readonly address: string | null;
+}
+
+export interface NamedTaintAnswer extends Omit<TaintAnswer, 'outputs'> {
+  readonly outputs: readonly NamedTaintedOutput[];
+}
+
+export interface TaintQuery {
+  /** Height of the last block whose spends are followed; the newest known where absent. */
+  readonly until?: number;
+  readonly budget?: TaintBudget;
+  /** Whether taint that arrives at an address ends there. */
+  readonly stopAt?: (key: AddressKey) => boolean;
+}
+
+export interface ProvenanceQuery<Category extends string> {
+  readonly method: TaintMethod;
+  /** Category of a labelled address; null where nobody knows it. Asked once for each address of an answer. */
+  readonly originOf: (key: AddressKey) => Category | null;
+  /** Newest outputs of the address that are looked at; `addressOutputsMax` at most and by default. */
+  readonly outputs?: number;
+  readonly transactions?: number;
+  readonly maxHops?: number;
+}
+
+export interface AddressProvenance<Category extends string> extends Provenance<Category> {
+  /** True where as many outputs were looked at as were asked for: the address may have more. */
+  readonly hasMoreOutputs: boolean;
+}
+
+export interface TaintReader {
+  /** Follows outputs forwards. Throws NOT_FOUND naming an output that is not stored. */
+  taintOf(
+    chain: ChainId,
+    seeds: readonly OutputName[],
+    method: TaintMethod,
+    query?: TaintQuery,
+  ): NamedTaintAnswer;
+  /** The five rules side by side, in the order of TAINT_METHODS. */
+  taintByAll(chain: ChainId, seeds: readonly OutputName[], query?: TaintQuery): readonly NamedTaintAnswer[];
+  /**
+   * Outputs of an address that were there, and not spent yet, after a block: what it held at a time. All of the newest
+   * `addressOutputsMax` where no height is given, spent or not.
+   */
+  outputsOf(chain: ChainId, key: AddressKey, atHeight?: number): readonly OutputName[];
+  /** Where the money of an address came from; null for an address no output is known of. */
+  provenanceOf<Category extends string>(
+    chain: ChainId,
+    key: AddressKey,
+    query: ProvenanceQuery<Category>,
+  ): AddressProvenance<Category> | null;
+}
+
+export function createTaintReader(deps: {
+  readonly outputs: Pick<OutputsReader, 'graph' | 'outputsOf' | 'addressNumber'>;
+}): TaintReader {
+  const { outputs } = deps;
+
+  const graphOf = (chain: ChainId): SpendGraph => {
+    const graph = outputs.graph(chain);
+    if (graph) return graph;
+    throw new AssayError('NOT_FOUND', `chain: no outputs of ${chain} are stored.`, { field: 'chain' });
+  };
+
+  const refOf = (graph: SpendGraph, { txid, n }: OutputName): OutputRef => {
+    const tx = graph.numberOf(txid);
+    if (tx !== null && outputOf(graph.transaction(tx), n)) return { tx, n };
+    throw new AssayError('NOT_FOUND', `Output ${n} of ${txid} is not stored.`, { field: 'outputs' });
+  };
+
+  /** Asks a question about an address once, however often its number comes up. */
+  const remembered = <T>(graph: SpendGraph, ask: (key: AddressKey) => T): ((address: number) => T) => {
+    const known = new Map<number, T>();
+    return (address) => {
+      const answer = known.get(address);
+      if (answer !== undefined) return answer;
+      const asked = ask(graph.keyOf(address));
+      known.set(address, asked);
+      return asked;
+    };
+  };
+
+  const follow = (
+    chain: ChainId,
+    seeds: readonly OutputName[],
+    method: TaintMethod,
+    query: TaintQuery,
+  ): NamedTaintAnswer => {
+    const graph = graphOf(chain);
+    const { until, budget, stopAt } = query;
+    const answer = taintOf(
+      graph,
+      seeds.map((seed) => refOf(graph, seed)),
+      {
+        method,
+        ...(until === undefined ? {} : { until }),
+        ...(budget ? { budget } : {}),
+        ...(stopAt ? { stopAt: remembered(graph, stopAt) } : {}),
+      },
+    );
+    return {
+      ...answer,
+      outputs: answer.outputs.map(({ txid, n, address, value, tainted, end }) => ({
+        txid,
+        n,
+        address: address > 0 ? formatAddressKey(graph.keyOf(address), chain) : null,
+        value,
+        tainted,
+        end,
+      })),
+    };
+  };
+
+  return {
+    taintOf: (chain, seeds, method, query = {}) => follow(chain, seeds, method, query),
+    taintByAll: (chain, seeds, query = {}) =>
+      TAINT_METHODS.map((method) => follow(chain, seeds, method, query)),
+
+    outputsOf(chain, key, atHeight) {
+      const graph = outputs.graph(chain);
+      if (!graph) return [];
+      const names: OutputName[] = [];
+      for (const { tx, n } of outputs.outputsOf(chain, key, LIMITS.addressOutputsMax)) {
+        const transaction = graph.transaction(tx);
+        const spentBy = outputOf(transaction, n)?.spentBy ?? null;
+        const isHeld =
+          atHeight === undefined ||
+          (transaction.block <= atHeight &&
+            (spentBy === null || graph.transaction(spentBy).block > atHeight));
+        if (isHeld) names.push({ txid: transaction.txid, n });
+      }
+      return names;
+    },
+
+    provenanceOf(chain, key, query) {
+      const graph = outputs.graph(chain);
+      const subject = outputs.addressNumber(chain, key);
+      if (!graph || subject === null) return null;
+      const limit = Math.min(query.outputs ?? LIMITS.addressOutputsMax, LIMITS.addressOutputsMax);
+      const refs = outputs.outputsOf(chain, key, limit);
+      const { method, transactions, maxHops } = query;
+      const provenance = provenanceOf(graph, refs, {
+        method,
+        subject,
+        originOf: remembered(graph, query.originOf),
+        ...(transactions === undefined ? {} : { transactions }),
+        ...(maxHops === undefined ? {} : { maxHops }),
+      });
+      return { ...provenance, hasMoreOutputs: refs.length === limit };
+    },
+  };
+}
