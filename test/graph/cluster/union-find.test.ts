@@ -17,8 +17,10 @@ describe('union–find', () => {
           for (const [id, label] of labels.entries()) if (label === from) labels[id] = to as number;
         }
         for (let a = 0; a <= 60; a++) {
-          expect(sets.sizeOf(a)).toBe(labels.filter((label) => label === labels[a]).length);
-          for (let b = 0; b < a; b++) expect(sets.find(a) === sets.find(b)).toBe(labels[a] === labels[b]);
+          if (sets.sizeOf(a) !== labels.filter((label) => label === labels[a]).length)
+            expect.fail(`size of ${a}`);
+          for (let b = 0; b < a; b++)
+            if ((sets.find(a) === sets.find(b)) !== (labels[a] === labels[b])) expect.fail(`${a} and ${b}`);
         }
       }),
       { numRuns: 200 },
@@ -42,15 +44,14 @@ describe('table of addresses', () => {
     for (let number = 0; number < 60_000; number++) {
       const key = Buffer.alloc(number % 3 === 0 ? 34 : 22);
       key.writeUInt32BE((number * 2_654_435_761) >>> 0, 4);
-      expect(table.find(key, key.length)).toBe(-1);
+      if (table.find(key, key.length) !== -1) expect.fail(`${number} was there`);
       keys.set(key.toString('hex'), table.idOf(key, key.length));
     }
     let id = 0;
     for (const [hex, given] of keys) {
       const key = Buffer.from(hex, 'hex');
-      expect(given).toBe(id++);
-      expect(table.idOf(key, key.length)).toBe(given);
-      expect(Buffer.from(table.keyOf(given)).equals(key)).toBe(true);
+      if (given !== id++ || table.idOf(key, key.length) !== given || !key.equals(table.keyOf(given)))
+        expect.fail(`id ${given} of ${hex}`);
     }
     expect(table.count).toBe(60_000);
   });

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openParts, outputsFolderOf } from '../../../src/app.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { addClusterCommand } from '../../../src/cli/cluster.ts';
+import { addImportCommand } from '../../../src/cli/import.ts';
+import { addIndexCommand } from '../../../src/cli/index-command.ts';
+import { addLookupCommand } from '../../../src/cli/lookup.ts';
+import { addPricesCommand } from '../../../src/cli/prices.ts';
+import { runProgram } from '../../../src/cli/program.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { openOutputsStore } from '../../../src/graph/utxo/outputs-store.ts';
+import { bech32Address as a } from './addresses.ts';
+
+class Text extends Writable {
+  text = '';
+  override _write(chunk: Buffer, _: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
+describe('assay cluster', () => {
+  let folder = '';
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'assay-cluster-command-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+    const out = new Text();
+    const err = new Text();
+    const terminal = { out, err, clock: systemClock, signal: new AbortController().signal };
+    const config = loadConfig({ ASSAY_DATA_DIR: join(folder, 'state'), ASSAY_LOG_LEVEL: 'silent' });
+    const commands = [
+      addClusterCommand,
+      addImportCommand,
+      addIndexCommand,
+      addLookupCommand,
+      addPricesCommand,
+    ];
+    const code = await runProgram(commands, args, terminal, () => openParts(config, '0.0.0'), '0.0.0');
+    return { code, out: out.text, err: err.text };
+  }
+
+  it('goes from stored transactions to a label that a look-up shows', async () => {
+    expect(await run('cluster', 'BTC')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('No transaction of BTC is stored'),
+    });
+    const outputs = openOutputsStore({ path: outputsFolderOf(join(folder, 'state')), readOnly: false });
+    const id = (number: number): string => number.toString(16).padStart(64, '0');
+    const base = { chain: 'BTC', timestampMs: 1_700_000_000_000 } as const;
+    const pay = (number: number, n: number) => ({
+      n,
+      address: a(number),
+      value: 50n,
+      script: 'p2wpkh' as const,
+    });
+    outputs.put('BTC', [
+      {
+        height: 1,
+        hash: null,
+        parentHash: null,
+        timestampMs: base.timestampMs,
+        transactions: [
+          {
+            ...base,
+            txid: id(1),
+            blockNumber: 1,
+            indexInBlock: 0,
+            isCoinbase: true,
+            inputs: [],
+            outputs: [pay(1, 0), pay(2, 1)],
+          },
+          {
+            ...base,
+            txid: id(2),
+            blockNumber: 1,
+            indexInBlock: 1,
+            isCoinbase: false,
+            inputs: [0, 1].map((vout) => ({ txid: id(1), vout, address: null, value: null })),
+            outputs: [pay(3, 0)],
+          },
+        ],
+      },
+    ]);
+    await outputs.close();
+    const labels = join(folder, 'own.csv');
+    writeFileSync(labels, `address,chain,entity,category,confidence\n${a(1)},BTC,Kraken,EXCHANGE,0.9\n`);
+    expect((await run('import', 'own', labels)).code).toBe(0);
+    expect((await run('index', 'build')).code).toBe(0);
+
+    const clustered = JSON.parse((await run('cluster', 'btc', '--json')).out);
+    expect(clustered.build).toMatchObject({ chain: 'BTC', clusters: 1, clustered: 2, transactions: 2 });
+    expect(clustered.labels).toMatchObject({ labels: 1, spread: 1, conflicts: 0 });
+    expect((await run('index', 'build')).code).toBe(0);
+    const shown = JSON.parse((await run('lookup', 'BTC', a(2), '--json')).out);
+    expect(JSON.stringify(shown)).toContain('"source":"cluster"');
+    const again = JSON.parse((await run('cluster', 'BTC', '--labels-only', '--json')).out);
+    expect(again).toMatchObject({ build: null, labels: { labels: 1, dataset: { status: 'unchanged' } } });
+  });
+
+  it('refuses chains without outputs, and asks that leave nothing to do', async () => {
+    expect((await run('cluster', 'ETH')).err).toContain('ETH keeps accounts');
+    expect((await run('cluster', 'BTC', '--no-labels', '--labels-only')).err).toContain('nothing to do');
+  });
+
+  it('shows what an asset was worth, an own table first', async () => {
+    const before = JSON.parse(
+      (await run('prices', 'show', 'BTC', 'btc', '--at', '2022-01-15', '--json')).out,
+    );
+    expect(before).toMatchObject({ usd: 46306.45, source: 'shipped' });
+    const table = join(folder, 'desk.csv');
+    writeFileSync(table, 'chain,asset,date,usd\nBTC,BTC,2022-01-15,43100\n');
+    expect((await run('prices', 'import', table)).out).toContain(
+      "1 prices of 1 assets, 2022-01-15 to 2022-01-15, in the table 'desk'",
+    );
+    const after = JSON.parse((await run('prices', 'show', 'BTC', 'BTC', '--at', '2022-01-15', '--json')).out);
+    expect(after).toMatchObject({ usd: 43100, source: 'own' });
+    const unknown = JSON.parse(
+      (await run('prices', 'show', 'XMR', 'XMR', '--at', '2022-01-15', '--json')).out,
+    );
+    expect(unknown).toMatchObject({ usd: null, source: null });
+    expect(await run('prices', 'import', join(folder, 'none.csv'))).toMatchObject({ code: 1 });
+  });
+});
