@@ -64,6 +64,7 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
   const stops: Stop[] = [];
   let isStartPartial = false;
   let isSpent = false;
+  let expanded = 0;
 
   seen.clear();
   edges.clear();
@@ -96,8 +97,10 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
   /** False where the budget ended it. */
   const expand = (number: number): boolean => {
     const node = seen.nodeAt(number);
-    const outCount = out === null ? 0 : graph.neighbours(node, 'out', degreeMax, out);
-    const inCount = into === null ? 0 : graph.neighbours(node, 'in', degreeMax, into);
+    // Who has more neighbours than this spends the budget before the last: at most `expanded` of them bring a known edge.
+    const room = Math.min(degreeMax, nodesMax, edgesMax - edges.count + expanded + 1);
+    const outCount = out === null ? 0 : graph.neighbours(node, 'out', room, out);
+    const inCount = into === null ? 0 : graph.neighbours(node, 'in', room, into);
     let outAt = 0;
     let inAt = 0;
     while (outAt < outCount || inAt < inCount) {
@@ -126,6 +129,7 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
     if (number === 0) isStartPartial = isReadInPart(node);
     else if (isSuperNode(graph, node, degreeMax)) return 'MAX_DEGREE';
     isExpanded[number] = 1;
+    expanded++;
     isSpent = !expand(number);
     if (isSpent) return 'BUDGET';
     return number === 0 && isStartPartial ? 'MAX_DEGREE' : null;
