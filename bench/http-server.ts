@@ -19,10 +19,12 @@ import { createSanctionsCheckWriter } from '../src/screening/sanctions-check.ts'
 
 export interface BenchServerSettings {
   readonly snapshots: string;
-  /** Empty folder for keys, quotas and transfers. */
+  /** Folder for keys and quotas; its `transfers` are read where they are. */
   readonly state: string;
   readonly keys: number;
   readonly threads: number;
+  /** Credits granted to each account; none where absent. */
+  readonly credits?: number;
 }
 
 export interface BenchServerReady {
@@ -44,12 +46,21 @@ async function serve(settings: BenchServerSettings): Promise<void> {
   const parts = { clock: systemClock, random: systemRandom, log };
   const access = createAccess({ folder: settings.state }, parts);
   const accounts = Array.from({ length: settings.keys }, (_, index) => `account-${index}`);
-  const rateLimits = { oracle: REQUESTS_A_MINUTE, intel: REQUESTS_A_MINUTE };
+  const rateLimits = {
+    oracle: REQUESTS_A_MINUTE,
+    intel: REQUESTS_A_MINUTE,
+    screening: REQUESTS_A_MINUTE,
+  };
   const created = await Promise.all(
     accounts.map((accountId) =>
       access.keys.create({ name: accountId, accountId, plan: 'BUSINESS', rateLimits }),
     ),
   );
+  const { credits } = settings;
+  if (credits !== undefined) {
+    for (const accountId of accounts)
+      await access.ledger().book({ accountId, type: 'GRANT', amount: credits, reference: null });
+  }
   const labels = openSnapshotSet(settings.snapshots, { log });
   const freshness = openFreshness({ labelsFolder: settings.state });
   const transfersFolder = join(settings.state, 'transfers');
@@ -95,13 +106,16 @@ async function serve(settings: BenchServerSettings): Promise<void> {
           .answerBytes,
         bulk: (body) => pool.run('bulk-labels', body),
         screening: (request) => pool.run('screening', request),
-      kyt: (request) => pool.run('kyt', request),
-      trace: (request) => pool.run('trace', request),
+        kyt: (request) => pool.run('kyt', request),
+        trace: (request) => pool.run('trace', request),
         names: {
           screen: (requests) => pool.run('names', requests),
           cleared: () => {
             throw new Error('Names are not part of this benchmark.');
           },
+        },
+        monitoring: () => {
+          throw new Error('Monitoring is not part of this benchmark.');
         },
       },
       readiness: () => ({ ready: true, reasons: [], snapshot: null, lists: [] }),

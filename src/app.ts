@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { type Access, createAccess } from './accounts/access.ts';
 import { type Actor, auditBookings, auditKeys } from './accounts/audit.ts';
+import { readPlans } from './accounts/plans.ts';
 import { isoTime, systemClock } from './base/clock.ts';
 import { ensureDataFolder } from './base/data-folder.ts';
 import { createLogger } from './base/log.ts';
@@ -37,6 +38,7 @@ import { openSnapshotSet } from './labels/index/snapshot-set.ts';
 import { loadRulebook } from './labels/map.ts';
 import { startRefreshing } from './labels/refresh.ts';
 import { labelsFolderOf, openLabelStore } from './labels/store.ts';
+import { hasMonitoring, type Monitoring, openMonitoring } from './monitoring/open.ts';
 import {
   type BuildNamesReport,
   buildNames,
@@ -102,6 +104,7 @@ export function openParts(config: Config, version: string): Parts {
 
   const store = openLabelStore({ dataDir });
   const rules = loadRulebook();
+  const plans = once(readPlans, () => {});
   const policy = once(
     () => loadPolicy(rules.taxonomy.rows),
     () => {},
@@ -253,6 +256,31 @@ export function openParts(config: Config, version: string): Parts {
     await buildNameLists();
   }
 
+  let watching: Monitoring | null = null;
+  /** Opened by the first operation that needs it, or by a start over wallets that are there. */
+  function monitoring(pool: WorkerPool): Monitoring {
+    if (watching !== null) return watching;
+    const opened = openMonitoring(
+      { dataDir, receivers: { trustedHosts: new Set(config.webhookTrustedHosts) } },
+      {
+        clock,
+        random: systemRandom,
+        log,
+        mailer: config.mail === null ? null : createMailer(config.mail),
+        riskPolicy: policy(),
+        labels: () => snapshots().current,
+        transfers: transferStores.read(),
+        adapter: async () => null,
+        ingest: null,
+        screen: (request) => pool.run('screening', request),
+        walletsMax: (accountId) => plans()[access().keys.planOf(accountId) ?? 'FREE'].walletsMax,
+      },
+    );
+    opened.start();
+    watching = opened;
+    return opened;
+  }
+
   function useCases(pool: WorkerPool): UseCases {
     const deps = screeningDeps();
     return {
@@ -269,6 +297,7 @@ export function openParts(config: Config, version: string): Parts {
       },
       trace: (request) => pool.run('trace', request),
       names: { screen: (requests) => pool.run('names', requests), cleared },
+      monitoring: () => monitoring(pool).service,
     };
   }
 
@@ -344,6 +373,7 @@ export function openParts(config: Config, version: string): Parts {
       void exchanges().refresh();
     }, SNAPSHOT_LOOK_MS);
     look.unref();
+    if (hasMonitoring(dataDir)) monitoring(pool);
     const refreshing = config.syncEnabled
       ? startRefreshing(
           {
@@ -364,6 +394,7 @@ export function openParts(config: Config, version: string): Parts {
       async stop() {
         clearInterval(look);
         await Promise.all([refreshing?.stop(), app.close()]);
+        await watching?.close();
         await pool.close();
         log.info('stopped');
       },

@@ -12,6 +12,8 @@ export interface Config {
   /** Mail server and sender; null sends no mail. */
   readonly mail: { readonly url: string; readonly from: string } | null;
   /** What Stripe signs its events with; null takes no payments. */
+  /** Hosts that may be private, and may be sent alerts over plain http. */
+  readonly webhookTrustedHosts: readonly string[];
   readonly stripeSecret: string | null;
   readonly host: string;
   /** 0 picks a free port. */
@@ -78,6 +80,13 @@ const hostName = (text: string, variable: string): string => {
 
 const optionalHost = (text: string, variable: string): string | null =>
   text === '' ? null : hostName(text, variable);
+
+const hostNames = (text: string, variable: string): readonly string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => hostName(part, variable));
 
 const optionalUrl = (text: string, variable: string): string | null => {
   if (text === '') return null;
@@ -231,6 +240,12 @@ export const SETTINGS = {
     'Mail server, smtp://user:password@host:port or smtps://…; without it no mail is sent.',
   ),
   mailFrom: setting('ASSAY_MAIL_FROM', 'assay@localhost', mailAddress, 'Sender of mails.'),
+  webhookTrustedHosts: setting(
+    'ASSAY_WEBHOOK_TRUSTED_HOSTS',
+    '',
+    hostNames,
+    'Hosts of your own that alerts may be sent to though they are private, with commas between them; plain http is allowed there.',
+  ),
   stripeSecret: setting(
     'ASSAY_STRIPE_SECRET',
     '',
@@ -282,6 +297,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   return Object.freeze({
     registration: value(SETTINGS.registration),
     mail: smtpUrl === null ? null : { url: smtpUrl, from: value(SETTINGS.mailFrom) },
+    webhookTrustedHosts: value(SETTINGS.webhookTrustedHosts),
     stripeSecret: value(SETTINGS.stripeSecret),
     host: value(SETTINGS.host),
     port: value(SETTINGS.port),

@@ -371,4 +371,9 @@ export const LIMITS = {
   monitoringPageMax: 100,
   /** A request of a listener to a node: nobody waits for it, and a slow node is better than none. */
   listenerBudgetMs: 30_000,
+  /** A wallet's label and notes: lines for people. */
+  walletLabelCharsMax: 200,
+  walletNotesCharsMax: 4_000,
+  /** Addresses of one filter of alerts. */
+  alertAddressesMax: 50,
 } as const;

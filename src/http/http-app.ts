@@ -22,6 +22,23 @@ import {
   screenBulkWork,
   screenWork,
 } from './handlers/labels.ts';
+import {
+  addWalletWork,
+  changeWalletWork,
+  channelsWork,
+  deliveriesWork,
+  listAlertsWork,
+  listWalletsWork,
+  moveAlertWork,
+  oneWalletWork,
+  removeWalletWork,
+  replayDeliveryWork,
+  setChannelsWork,
+  testWalletWork,
+  walletAlertsWork,
+  walletTransactionsWork,
+  webhookSecretWork,
+} from './handlers/monitoring.ts';
 import { clearedListWork, clearWork, namesWork, unclearWork } from './handlers/names.ts';
 import { stripeWork } from './handlers/payments.ts';
 import { exchangeStatusWork } from './handlers/registers.ts';
@@ -103,6 +120,21 @@ export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
     toggleKey: toggleKeyWork(deps),
     revokeKey: revokeKeyWork(deps),
     stripeEvent: stripeWork(deps),
+    addWallet: addWalletWork(deps),
+    listWallets: listWalletsWork(deps),
+    oneWallet: oneWalletWork(deps),
+    changeWallet: changeWalletWork(deps),
+    removeWallet: removeWalletWork(deps),
+    walletAlerts: walletAlertsWork(deps),
+    walletTransactions: walletTransactionsWork(deps),
+    testWallet: testWalletWork(deps),
+    listAlerts: listAlertsWork(deps),
+    moveAlert: moveAlertWork(deps),
+    channels: channelsWork(deps),
+    setChannels: setChannelsWork(deps),
+    webhookSecret: webhookSecretWork(deps),
+    deliveries: deliveriesWork(deps),
+    replayDelivery: replayDeliveryWork(deps),
   };
   const router = createRouter<Handler>(
     ROUTES.flatMap((route, position) => {

@@ -6,6 +6,7 @@ import type { Access } from '../accounts/access.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import type { MonitoringService } from '../monitoring/service.ts';
 import type { ClearedStore } from '../names/cleared.ts';
 import type { NameRequest } from '../names/screen-names.ts';
 import type { AnswerWriter } from '../screening/answer-bytes.ts';
@@ -46,6 +47,8 @@ export interface UseCases {
   kyt(request: KytRequest): Promise<Uint8Array>;
   trace(request: TraceRequest): Promise<TraceResult>;
   readonly names: NameUseCases;
+  /** Opened when first asked for: an installation that watches nothing holds nothing. */
+  monitoring(): MonitoringService;
 }
 
 /** What the operations on names ask for. */

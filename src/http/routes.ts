@@ -32,6 +32,25 @@ import {
 import { KeyBody, KeyList, NewKey, OneKey, ToggleBody } from './schemas/keys.ts';
 import { KytBody, KytResult } from './schemas/kyt.ts';
 import { BulkBody, BulkResult, ScreenBody } from './schemas/labels.ts';
+import {
+  AlertList,
+  AlertPatch,
+  AlertStatusFilter,
+  ChannelsAnswer,
+  ChannelsBody,
+  DeliveryList,
+  OneAlert,
+  OneDelivery,
+  OneWallet,
+  SeverityFilter,
+  TestDeliveries,
+  TransactionList,
+  WalletBody,
+  WalletDetail,
+  WalletList,
+  WalletPatch,
+  WebhookSecret,
+} from './schemas/monitoring.ts';
 import { ClearBody, ClearedAnswer, ClearedListAnswer, NamesBody, NamesResult } from './schemas/names.ts';
 import { PaymentOutcome, StripeEvent } from './schemas/payments.ts';
 import { ExchangeName, ExchangeStatusData, JurisdictionFilter } from './schemas/registers.ts';
@@ -87,13 +106,28 @@ export type HandlerName =
   | 'createKey'
   | 'toggleKey'
   | 'revokeKey'
-  | 'stripeEvent';
+  | 'stripeEvent'
+  | 'addWallet'
+  | 'listWallets'
+  | 'oneWallet'
+  | 'changeWallet'
+  | 'removeWallet'
+  | 'walletAlerts'
+  | 'walletTransactions'
+  | 'testWallet'
+  | 'listAlerts'
+  | 'moveAlert'
+  | 'channels'
+  | 'setChannels'
+  | 'webhookSecret'
+  | 'deliveries'
+  | 'replayDelivery';
 
 /** Who comes to an operation that people use: the owner of a session, a key in its place, anyone, or who signs its body. */
 export type Visitor = 'session' | 'session or key' | 'anyone' | 'signature';
 
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to where it stands; `{name}` is a whole segment. */
   readonly path: string;
   /** Under the version (`api`), beside it (`root`), or at both places (probes: the specification and an orchestrator differ). */
@@ -161,6 +195,38 @@ const open = {
   body: null,
   otherAnswers: {},
 } as const;
+
+const walletIdInPath: Parameter = { ...keyIdInPath, about: 'Id of a wallet of the own account.' };
+const alertIdInPath: Parameter = { ...keyIdInPath, about: 'Id of an alert of the own account.' };
+const deliveryIdInPath: Parameter = { ...keyIdInPath, about: 'Id of a delivery of the own account.' };
+
+const inQuery = (name: string, schema: TSchema, about: string): Parameter => ({
+  name,
+  in: 'query',
+  required: false,
+  schema,
+  about,
+});
+
+/** Pages of alerts and transactions. */
+const paging = (limitMax: number, limitDefault: number): Parameter[] => [
+  inQuery('limit', Type.Integer({ minimum: 1, maximum: limitMax }), `Default ${limitDefault}.`),
+  inQuery('offset', Type.Integer({ minimum: 0 }), 'Default 0.'),
+];
+
+const alertFilters: Parameter[] = [
+  inQuery('status', AlertStatusFilter, 'Only alerts in this state.'),
+  inQuery('severity', SeverityFilter, 'Only alerts of this severity.'),
+  ...paging(LIMITS.monitoringPageMax, 50),
+  inQuery(
+    'upTo',
+    Type.Integer({ minimum: 0 }),
+    'Only alerts up to this sequence: `newest` of the first page.',
+  ),
+];
+
+/** What the operations of monitoring share. */
+const monitoring = { ...open, stands: 'api', permission: 'monitoring', rateClass: 'monitoring' } as const;
 
 export const ROUTES: readonly Route[] = [
   {
@@ -661,6 +727,179 @@ export const ROUTES: readonly Route[] = [
     summary: 'Payment webhook',
     description:
       'Events as Stripe signs them: a paid checkout books its package once, a refund or a dispute takes it back.',
+  },
+  {
+    ...monitoring,
+    method: 'POST',
+    path: '/monitoring/wallets',
+    handler: 'addWallet',
+    credits: 1,
+    chargeType: 'SCREENING',
+    body: WalletBody,
+    answer: chargedEnvelope(OneWallet),
+    summary: 'Watch a wallet',
+    description: 'Screens the address, and raises alerts for its transfers from the newest block on.',
+  },
+  {
+    ...monitoring,
+    method: 'GET',
+    path: '/monitoring/wallets',
+    handler: 'listWallets',
+    parameters: [
+      inQuery('includeDeleted', Type.Boolean(), 'Default false.'),
+      inQuery('chain', ChainText, 'Only wallets on this chain.'),
+      inQuery('status', Type.String(), 'ACTIVE, PAUSED or DELETED.'),
+      inQuery('search', Type.String(), 'Part of the label or of the address.'),
+      ...paging(LIMITS.walletsPageMax, LIMITS.walletsPageMax),
+    ],
+    answer: envelope(WalletList),
+    summary: 'Watched wallets',
+    description: 'The wallets of the account, oldest first.',
+  },
+  {
+    ...monitoring,
+    method: 'GET',
+    path: '/monitoring/wallets/{id}',
+    handler: 'oneWallet',
+    parameters: [walletIdInPath],
+    answer: envelope(WalletDetail),
+    summary: 'One watched wallet',
+    description: 'With the counts of its alerts and transactions.',
+  },
+  {
+    ...monitoring,
+    method: 'PATCH',
+    path: '/monitoring/wallets/{id}',
+    handler: 'changeWallet',
+    parameters: [walletIdInPath],
+    body: WalletPatch,
+    answer: bodyEnvelope(WalletDetail),
+    summary: 'Change, pause, resume or restore a wallet',
+    description:
+      'Pausing stops at once; what comes meanwhile is not made up for. Null removes a text or the URL.',
+  },
+  {
+    ...monitoring,
+    method: 'DELETE',
+    path: '/monitoring/wallets/{id}',
+    handler: 'removeWallet',
+    parameters: [walletIdInPath],
+    answer: envelope(WalletDetail),
+    summary: 'Delete a wallet softly',
+    description: 'Stops watching; alerts and transactions stay, and the wallet can be restored.',
+  },
+  {
+    ...monitoring,
+    method: 'GET',
+    path: '/monitoring/wallets/{id}/alerts',
+    handler: 'walletAlerts',
+    parameters: [walletIdInPath, ...alertFilters],
+    answer: envelope(AlertList),
+    summary: 'Alerts of a wallet',
+    description: 'Newest first.',
+  },
+  {
+    ...monitoring,
+    method: 'GET',
+    path: '/monitoring/wallets/{id}/transactions',
+    handler: 'walletTransactions',
+    parameters: [walletIdInPath, ...paging(LIMITS.monitoringPageMax, 50)],
+    answer: envelope(TransactionList),
+    summary: 'Monitored transactions of a wallet',
+    description: 'Newest first.',
+  },
+  {
+    ...monitoring,
+    method: 'POST',
+    path: '/monitoring/wallets/{id}/test',
+    handler: 'testWallet',
+    parameters: [walletIdInPath],
+    answer: envelope(TestDeliveries),
+    summary: 'Send a test message',
+    description: 'To the webhook of the wallet and every channel of the account.',
+  },
+  {
+    ...monitoring,
+    method: 'GET',
+    path: '/monitoring/alerts',
+    handler: 'listAlerts',
+    parameters: [
+      inQuery('walletId', Type.String(), 'Only alerts of this wallet.'),
+      inQuery(
+        'walletAddress',
+        Type.String(),
+        'Only alerts of wallets at this address, or at several with commas.',
+      ),
+      ...alertFilters,
+    ],
+    answer: envelope(AlertList),
+    summary: 'Alerts',
+    description: 'Of all wallets of the account, newest first.',
+  },
+  {
+    ...monitoring,
+    method: 'PATCH',
+    path: '/monitoring/alerts/{id}',
+    handler: 'moveAlert',
+    parameters: [alertIdInPath],
+    body: AlertPatch,
+    answer: bodyEnvelope(OneAlert),
+    summary: 'Set the status of an alert',
+    description: 'Between any two of the four states; every move is kept in its history.',
+  },
+  {
+    ...monitoring,
+    method: 'GET',
+    path: '/monitoring/channels',
+    handler: 'channels',
+    answer: envelope(ChannelsAnswer),
+    summary: 'Channels of the account',
+    description: 'Mail, Slack and Telegram, with their secrets masked.',
+  },
+  {
+    ...monitoring,
+    method: 'PUT',
+    path: '/monitoring/channels',
+    handler: 'setChannels',
+    body: ChannelsBody,
+    answer: bodyEnvelope(ChannelsAnswer),
+    summary: 'Set channels of the account',
+    description: 'Null removes a channel; what is left out stays.',
+  },
+  {
+    ...monitoring,
+    method: 'POST',
+    path: '/monitoring/webhook-secret',
+    handler: 'webhookSecret',
+    answer: envelope(WebhookSecret),
+    summary: 'Issue or rotate the webhook secret',
+    description: 'Webhooks are signed as Standard Webhooks says. The secret is shown once.',
+  },
+  {
+    ...monitoring,
+    method: 'GET',
+    path: '/monitoring/deliveries',
+    handler: 'deliveries',
+    parameters: [
+      inQuery('status', Type.String(), 'PENDING, DELIVERED, FAILED or CANCELLED.'),
+      inQuery('walletId', Type.String(), 'Only those of this wallet.'),
+      inQuery('alertId', Type.String(), 'Only those of this alert.'),
+      inQuery('limit', Type.Integer({ minimum: 1, maximum: LIMITS.deliveriesPageMax }), 'Default 50.'),
+      inQuery('cursor', Type.String(), 'Where the page before ended.'),
+    ],
+    answer: envelope(DeliveryList),
+    summary: 'Delivery log',
+    description: 'Every message and every attempt, newest first, kept for 30 days.',
+  },
+  {
+    ...monitoring,
+    method: 'POST',
+    path: '/monitoring/deliveries/{id}/replay',
+    handler: 'replayDelivery',
+    parameters: [deliveryIdInPath],
+    answer: envelope(OneDelivery),
+    summary: 'Send a message again',
+    description: 'The same message under the same webhook-id, from the first wait on.',
   },
 ];
 

@@ -18,7 +18,7 @@ export interface ListenerDeps {
   readonly store: MonitoringStore;
   readonly processor: Processor;
   /** The adapter of a chain; null where no node is configured. */
-  readonly adapter: (chain: ChainId) => ChainAdapter | null;
+  readonly adapter: (chain: ChainId) => Promise<ChainAdapter | null>;
   /** Takes a block's transfers into the graph, before the rules look at them; idempotent. */
   readonly ingest: {
     append(block: Block): Promise<void>;
@@ -118,7 +118,7 @@ export function createListener(deps: ListenerDeps): Listener {
   }
 
   async function follow(chain: MonitoringChain, of: Following, signal: AbortSignal): Promise<void> {
-    const adapter = deps.adapter(chain);
+    const adapter = await deps.adapter(chain);
     if (adapter === null) {
       of.state = { ...of.state, state: 'UNREACHABLE', lastError: `No node is configured for ${chain}.` };
       return;

@@ -106,6 +106,8 @@ export interface MonitoringStore {
     draft: Omit<MonitoredWallet, 'id' | 'createdAtMs' | 'updatedAtMs' | 'deletedAtMs' | 'status'>,
     walletsMax: number,
   ): Promise<MonitoredWallet>;
+  /** Throws INVALID_REQUEST where `addWallet` would reject. */
+  requireFree(accountId: string, chain: MonitoringChain, walletAddress: string, walletsMax: number): void;
   /** Null also for another account's. */
   wallet(accountId: string, walletId: string): MonitoredWallet | null;
   /** Oldest first. */
@@ -264,6 +266,16 @@ export function openMonitoringStore(
     return (ID_SHAPE.test(walletId) ? wallets.get([accountId, walletId]) : undefined) ?? null;
   }
 
+  function requireFree(accountId: string, chain: string, walletAddress: string, walletsMax: number): void {
+    const refuse = (reason: string): never => {
+      throw new AssayError('INVALID_REQUEST', `walletAddress: ${reason}`, { field: 'walletAddress' });
+    };
+    if (walletIds.get([accountId, chain, walletAddress]) !== undefined)
+      refuse('this account has this address on this chain already; a deleted wallet can be restored.');
+    if ((walletCounts.get(accountId) ?? 0) >= walletsMax)
+      refuse(`this account may have ${walletsMax} wallets, deleted ones included.`);
+  }
+
   /** Inside a transaction. */
   function putWallet(wallet: MonitoredWallet, isNew: boolean): void {
     wallets.putSync([wallet.accountId, wallet.id], wallet);
@@ -404,24 +416,14 @@ export function openMonitoringStore(
   return {
     channels,
     outbox,
+    requireFree(...place) {
+      root.resetReadTxn();
+      requireFree(...place);
+    },
     addWallet: (draft, walletsMax) =>
       commit(() => {
         const { accountId, chain, walletAddress } = draft;
-        if (walletIds.get([accountId, chain, walletAddress]) !== undefined)
-          throw new AssayError(
-            'INVALID_REQUEST',
-            'walletAddress: this account has this address on this chain already; a deleted wallet can be restored.',
-            { field: 'walletAddress' },
-          );
-        const count = walletCounts.get(accountId) ?? 0;
-        if (count >= walletsMax)
-          throw new AssayError(
-            'INVALID_REQUEST',
-            `walletAddress: this account may have ${walletsMax} wallets.`,
-            {
-              field: 'walletAddress',
-            },
-          );
+        requireFree(accountId, chain, walletAddress, walletsMax);
         const now = clock.now();
         const wallet: MonitoredWallet = {
           ...draft,
@@ -431,7 +433,7 @@ export function openMonitoringStore(
           updatedAtMs: now,
           deletedAtMs: null,
         };
-        walletCounts.putSync(accountId, count + 1);
+        walletCounts.putSync(accountId, (walletCounts.get(accountId) ?? 0) + 1);
         walletIds.putSync([accountId, chain, walletAddress], wallet.id);
         putWallet(wallet, true);
         return wallet;

@@ -313,6 +313,9 @@ const checkBulk = compileBodyCheck(BulkBody);
 
 function worldUseCases(): UseCases {
   return {
+    monitoring: () => {
+      throw new Error('This world watches nothing.');
+    },
     labelSet: (chain, address, out, offset) => written(labelSet(subjectOf(chain, address)), out, offset),
     labelSetVersion: () => DATA_VERSION,
     sanctionsCheck: (chain, address, out, offset) =>

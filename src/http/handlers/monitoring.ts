@@ -1,0 +1,323 @@
+/** The operations of monitoring. Every id is looked up together with the account of the key: another account's id is not found. */
+import type { KeyRecord } from '../../accounts/keys.ts';
+import { isoTime } from '../../base/clock.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { alertAnswer, deliveryAnswer, transactionAnswer, walletAnswer } from '../../monitoring/answers.ts';
+import { channelsAnswer } from '../../monitoring/channels.ts';
+import type { AccountChannels, AlertStatus, Delivery, MonitoredWallet } from '../../monitoring/records.ts';
+import { ALERT_STATUSES, SEVERITIES } from '../../monitoring/records.ts';
+import {
+  type AlertQuery,
+  type MonitoringService,
+  parseMonitoringChain,
+  type WalletChange,
+  type WalletDraft,
+} from '../../monitoring/service.ts';
+import type { Page } from '../../monitoring/store.ts';
+import type { Call } from '../call.ts';
+import type { Work } from '../pipeline.ts';
+import type { HttpDeps } from '../ports.ts';
+import { decodeParameter, queryValue } from '../query.ts';
+
+type Deps = Pick<HttpDeps, 'useCases'>;
+
+const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+function callerOf(call: Call): KeyRecord {
+  if (call.caller !== null) return call.caller;
+  throw new AssayError('INTERNAL', 'An operation of monitoring was reached without a key.');
+}
+const accountOf = (call: Call): string => callerOf(call).accountId;
+const idOf = (call: Call): string => decodeParameter(call.exchange.params[0] ?? '', 'id');
+
+const refuse = (field: string, message: string): AssayError =>
+  new AssayError('INVALID_REQUEST', `${field}: ${message}`, { field });
+
+/** A whole number of the query, or `fallback` where it is absent. */
+function wholeNumber(query: string, name: string, fallback: number, least: number, most: number): number {
+  const text = queryValue(query, name);
+  if (text === undefined) return fallback;
+  const value = Number(text);
+  if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value;
+  throw refuse(name, `must be a whole number from ${least} to ${most}.`);
+}
+
+const OFFSET_MAX = Number.MAX_SAFE_INTEGER;
+const LIMIT_DEFAULT = 50;
+const pageOf = (query: string): Page => ({
+  limit: wholeNumber(query, 'limit', LIMIT_DEFAULT, 1, LIMITS.monitoringPageMax),
+  offset: wholeNumber(query, 'offset', 0, 0, OFFSET_MAX),
+});
+
+function oneOf<T extends string>(query: string, name: string, values: readonly T[]): T | undefined {
+  const text = queryValue(query, name);
+  if (text === undefined) return undefined;
+  const found = values.find((value) => value === text);
+  if (found !== undefined) return found;
+  throw refuse(name, `must be one of ${values.join(', ')}.`);
+}
+
+function flag(query: string, name: string): boolean {
+  const text = queryValue(query, name);
+  if (text === undefined || text === 'false') return false;
+  if (text === 'true') return true;
+  throw refuse(name, 'must be true or false.');
+}
+
+/** Spreads into an object what is there. */
+const given = <K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> =>
+  value === undefined ? {} : ({ [key]: value } as Partial<Record<K, V>>);
+
+const serviceOf = (deps: Deps): MonitoringService => deps.useCases.monitoring();
+
+export function addWalletWork(deps: Deps): Work {
+  return {
+    kind: 'task',
+    answer: async (call, body) => {
+      const said = body as WalletDraft;
+      const wallet = await serviceOf(deps).register(accountOf(call), {
+        walletAddress: said.walletAddress,
+        chain: said.chain,
+        ...given('label', said.label),
+        ...given('alertThreshold', said.alertThreshold),
+        ...given('alertFrequency', said.alertFrequency),
+        ...given('enabledRules', said.enabledRules),
+        ...given('customWebhookUrl', said.customWebhookUrl),
+        ...given('notes', said.notes),
+      });
+      return jsonBytes({ wallet: walletAnswer(wallet) });
+    },
+  };
+}
+
+export function listWalletsWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const query = call.exchange.query();
+      const chain = queryValue(query, 'chain');
+      const page: Page = {
+        limit: wholeNumber(query, 'limit', LIMITS.walletsPageMax, 1, LIMITS.walletsPageMax),
+        offset: wholeNumber(query, 'offset', 0, 0, OFFSET_MAX),
+      };
+      const status = oneOf(query, 'status', ['ACTIVE', 'PAUSED', 'DELETED'] as const);
+      const filter = {
+        // Who asks for the deleted ones means to see them.
+        includeDeleted: flag(query, 'includeDeleted') || status === 'DELETED',
+        ...given('chain', chain === undefined ? undefined : parseMonitoringChain(chain)),
+        ...given('status', status),
+        ...given('search', queryValue(query, 'search')),
+      };
+      const { wallets, total } = serviceOf(deps).store.wallets(accountOf(call), filter, page);
+      return jsonBytes({ wallets: wallets.map(walletAnswer), total, ...page });
+    },
+  };
+}
+
+function detail(deps: Deps, wallet: MonitoredWallet): Uint8Array {
+  const counts = serviceOf(deps).store.counts(wallet.accountId, wallet.id);
+  return jsonBytes({ wallet: { ...walletAnswer(wallet), ...counts } });
+}
+
+export function oneWalletWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => detail(deps, serviceOf(deps).wallet(accountOf(call), idOf(call))),
+  };
+}
+
+export function changeWalletWork(deps: Deps): Work {
+  return {
+    kind: 'task',
+    answer: async (call, body) => {
+      const said = body as WalletChange;
+      const wallet = await serviceOf(deps).change(accountOf(call), idOf(call), {
+        ...given('label', said.label),
+        ...given('status', said.status),
+        ...given('action', said.action),
+        ...given('alertThreshold', said.alertThreshold),
+        ...given('alertFrequency', said.alertFrequency),
+        ...given('enabledRules', said.enabledRules),
+        ...given('customWebhookUrl', said.customWebhookUrl),
+        ...given('notes', said.notes),
+      });
+      return detail(deps, wallet);
+    },
+  };
+}
+
+export function removeWalletWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => detail(deps, await serviceOf(deps).remove(accountOf(call), idOf(call))),
+  };
+}
+
+function alertsAnswer(deps: Deps, call: Call, query: string, filter: AlertQuery): Uint8Array {
+  const page = pageOf(query);
+  const upTo = queryValue(query, 'upTo');
+  const { alerts, total, newest } = serviceOf(deps).alerts(
+    accountOf(call),
+    {
+      ...filter,
+      ...given('status', oneOf(query, 'status', ALERT_STATUSES)),
+      ...given('severity', oneOf(query, 'severity', SEVERITIES)),
+      ...given('upTo', upTo === undefined ? undefined : wholeNumber(query, 'upTo', 0, 0, OFFSET_MAX)),
+    },
+    page,
+  );
+  return jsonBytes({ alerts: alerts.map(alertAnswer), total, ...page, newest });
+}
+
+export function listAlertsWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const query = call.exchange.query();
+      const addresses = queryList(query, 'walletAddress');
+      return alertsAnswer(deps, call, query, {
+        ...given('walletId', queryValue(query, 'walletId')),
+        ...given('walletAddresses', addresses),
+      });
+    },
+  };
+}
+
+/** A list with commas between its parts. One value of the query is bounded by an address; a list of them is longer. */
+function queryList(query: string, name: string): readonly string[] | undefined {
+  const raw = query.split('&').find((pair) => pair.startsWith(`${name}=`));
+  if (raw === undefined) return undefined;
+  const parts = raw
+    .slice(name.length + 1)
+    .replaceAll(/%2c/gi, ',')
+    .split(',');
+  if (parts.length > LIMITS.alertAddressesMax)
+    throw refuse(name, `at most ${LIMITS.alertAddressesMax} addresses, ${parts.length} were given.`);
+  return parts.map((part) => decodeParameter(part, name).trim());
+}
+
+export function walletAlertsWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const query = call.exchange.query();
+      const { id } = serviceOf(deps).wallet(accountOf(call), idOf(call));
+      return alertsAnswer(deps, call, query, { walletId: id });
+    },
+  };
+}
+
+export function moveAlertWork(deps: Deps): Work {
+  return {
+    kind: 'task',
+    answer: async (call, body) => {
+      const { status } = body as { status: AlertStatus };
+      const alert = await serviceOf(deps).moveAlert(accountOf(call), idOf(call), status, callerOf(call).id);
+      return jsonBytes({ alert: alertAnswer(alert) });
+    },
+  };
+}
+
+export function walletTransactionsWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const page = pageOf(call.exchange.query());
+      const { store } = serviceOf(deps);
+      const wallet = serviceOf(deps).wallet(accountOf(call), idOf(call));
+      const head = store.blocks(wallet.chain).at(-1)?.height ?? null;
+      const { transactions, total } = store.transactions(wallet.accountId, wallet.id, page);
+      const shown = transactions.map((transaction) => transactionAnswer(transaction, head));
+      return jsonBytes({ transactions: shown, total, ...page });
+    },
+  };
+}
+
+export function channelsWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) =>
+      jsonBytes({ channels: channelsAnswer(serviceOf(deps).store.channels.channels(accountOf(call))) }),
+  };
+}
+
+export function setChannelsWork(deps: Deps): Work {
+  return {
+    kind: 'task',
+    answer: async (call, body) => {
+      const account = accountOf(call);
+      const before = serviceOf(deps).store.channels.channels(account);
+      const { email, slackWebhookUrl, telegram } = body as Partial<AccountChannels>;
+      // What is left out stays: a secret that is shown masked cannot be sent back.
+      const channels = await serviceOf(deps).setChannels(account, {
+        email: email === undefined ? before.email : email,
+        slackWebhookUrl: slackWebhookUrl === undefined ? before.slackWebhookUrl : slackWebhookUrl,
+        telegram: telegram === undefined ? before.telegram : telegram,
+      });
+      return jsonBytes({ channels: channelsAnswer(channels) });
+    },
+  };
+}
+
+export function webhookSecretWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const { secret, previousUntilMs } = await serviceOf(deps).store.channels.rotateSecret(accountOf(call));
+      call.lines += '\r\nCache-Control: no-store';
+      return jsonBytes({
+        secret,
+        previousUntil: previousUntilMs === null ? null : isoTime(previousUntilMs),
+      });
+    },
+  };
+}
+
+const DELIVERY_STATUSES = [
+  'PENDING',
+  'DELIVERED',
+  'FAILED',
+  'CANCELLED',
+] as const satisfies readonly Delivery['status'][];
+
+export function deliveriesWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const query = call.exchange.query();
+      const filter = {
+        ...given('status', oneOf(query, 'status', DELIVERY_STATUSES)),
+        ...given('walletId', queryValue(query, 'walletId')),
+        ...given('alertId', queryValue(query, 'alertId')),
+      };
+      const page = {
+        limit: wholeNumber(query, 'limit', LIMIT_DEFAULT, 1, LIMITS.deliveriesPageMax),
+        ...given('cursor', queryValue(query, 'cursor')),
+      };
+      const { deliveries, nextCursor } = serviceOf(deps).store.outbox.list(accountOf(call), filter, page);
+      return jsonBytes({ deliveries: deliveries.map(deliveryAnswer), nextCursor });
+    },
+  };
+}
+
+export function replayDeliveryWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const delivery = await serviceOf(deps).store.outbox.replay(accountOf(call), idOf(call));
+      return jsonBytes({ delivery: deliveryAnswer(delivery) });
+    },
+  };
+}
+
+export function testWalletWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const wallet = serviceOf(deps).wallet(accountOf(call), idOf(call));
+      const deliveries = await serviceOf(deps).store.outbox.test(wallet);
+      return jsonBytes({ deliveries: deliveries.map(deliveryAnswer) });
+    },
+  };
+}

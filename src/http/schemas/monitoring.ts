@@ -1,0 +1,245 @@
+/** Schemas of monitoring: wallets, alerts, transactions, channels, deliveries. */
+import { Type } from 'typebox';
+import { LIMITS } from '../../base/limits.ts';
+import {
+  ALERT_FREQUENCIES,
+  ALERT_STATUSES,
+  ALERT_THRESHOLDS,
+  MONITORING_CHAINS,
+  RULE_IDS,
+  SEVERITIES,
+} from '../../monitoring/records.ts';
+import {
+  AddressText,
+  CategorySchema,
+  ChainText,
+  count,
+  flag,
+  listOf,
+  nullable,
+  number,
+  oneOf,
+  RiskLevelSchema,
+  SeveritySchema,
+  text,
+} from './common.ts';
+
+const MonitoringChainSchema = oneOf(MONITORING_CHAINS);
+const RuleIdSchema = oneOf(RULE_IDS);
+const StatusSchema = oneOf(ALERT_STATUSES);
+const LabelText = Type.String({ minLength: 1, maxLength: LIMITS.walletLabelCharsMax });
+const NotesText = Type.String({ maxLength: LIMITS.walletNotesCharsMax });
+const UrlText = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.receiverUrlCharsMax,
+  description: 'https, to a public host.',
+});
+
+/** What both registration and change take. */
+const settings = {
+  alertThreshold: Type.Optional(oneOf(ALERT_THRESHOLDS, 'What is sent; every alert is stored. Default all.')),
+  alertFrequency: Type.Optional(
+    oneOf(ALERT_FREQUENCIES, 'daily: one digest a day (UTC) in place of each. Default realtime.'),
+  ),
+  enabledRules: Type.Optional(
+    Type.Array(RuleIdSchema, { maxItems: RULE_IDS.length * 2, description: 'Default: all rules.' }),
+  ),
+};
+
+export const WalletBody = Type.Object({
+  walletAddress: AddressText,
+  chain: ChainText,
+  label: Type.Optional(LabelText),
+  ...settings,
+  customWebhookUrl: Type.Optional(UrlText),
+  notes: Type.Optional(NotesText),
+});
+
+export const WalletPatch = Type.Object(
+  {
+    label: Type.Optional(nullable(LabelText)),
+    status: Type.Optional(oneOf(['ACTIVE', 'PAUSED'])),
+    action: Type.Optional(oneOf(['restore'], 'Brings a deleted wallet back, ACTIVE.')),
+    ...settings,
+    customWebhookUrl: Type.Optional(nullable(UrlText, 'Null removes it.')),
+    notes: Type.Optional(nullable(NotesText)),
+  },
+  { minProperties: 1 },
+);
+
+const wallet = {
+  id: text(),
+  walletAddress: text('In lower case.'),
+  chain: MonitoringChainSchema,
+  label: nullable(Type.String()),
+  status: oneOf(['ACTIVE', 'PAUSED', 'DELETED']),
+  riskScore: nullable(Type.Integer(), 'Of the initial screening.'),
+  riskLevel: nullable(RiskLevelSchema),
+  enabledRules: listOf(RuleIdSchema),
+  customWebhookUrl: nullable(Type.String()),
+  alertThreshold: oneOf(ALERT_THRESHOLDS),
+  alertFrequency: oneOf(ALERT_FREQUENCIES),
+  notes: nullable(Type.String()),
+  createdAt: text(),
+  updatedAt: text(),
+  deletedAt: nullable(Type.String()),
+};
+export const MonitoredWalletSchema = Type.Object(wallet, { description: 'A watched address.' });
+export const OneWallet = Type.Object({ wallet: MonitoredWalletSchema });
+export const WalletDetail = Type.Object({
+  wallet: Type.Object({ ...wallet, alertCount: count(), transactionCount: count() }),
+});
+export const WalletList = Type.Object({
+  wallets: listOf(MonitoredWalletSchema, 'Oldest first.'),
+  total: count('Of all pages.'),
+  limit: count(),
+  offset: count(),
+});
+
+const EntitySchema = nullable(
+  Type.Object({ name: text(), category: CategorySchema, threatLevel: text() }),
+  'Null where no label names it.',
+);
+
+export const AlertSchema = Type.Object(
+  {
+    id: text(),
+    sequence: count('Grows by one with every alert of the account.'),
+    walletId: text(),
+    wallet: Type.Object({
+      walletAddress: text(),
+      chain: MonitoringChainSchema,
+      label: nullable(Type.String()),
+    }),
+    status: StatusSchema,
+    severity: SeveritySchema,
+    ruleId: RuleIdSchema,
+    ruleName: text(),
+    title: text(),
+    message: text(),
+    category: nullable(CategorySchema),
+    riskType: oneOf(['COUNTERPARTY', 'INDIRECT', 'BEHAVIOUR', 'LIST_CHANGE']),
+    final: flag('The block is deep enough that no reorg is expected.'),
+    reorged: flag('The block left the chain.'),
+    transaction: nullable(
+      Type.Object({
+        hash: text(),
+        blockNumber: count(),
+        direction: oneOf(['in', 'out']),
+        counterparty: Type.Object({ address: nullable(Type.String()), entity: EntitySchema }),
+        asset: text(),
+        amount: text('Native units, decimal.'),
+        amountUsd: nullable(Type.Number()),
+        timestamp: text(),
+      }),
+      'Null where a list changed, and no transfer was made.',
+    ),
+    createdAt: text(),
+    updatedAt: text(),
+    resolvedAt: nullable(Type.String()),
+    history: listOf(
+      Type.Object({
+        at: text(),
+        kind: oneOf(['CREATED', 'STATUS', 'FINAL', 'REORGED']),
+        status: StatusSchema,
+        by: nullable(Type.String(), 'Id of the key that moved the status.'),
+      }),
+    ),
+  },
+  { description: 'What a rule found.' },
+);
+export const OneAlert = Type.Object({ alert: AlertSchema });
+export const AlertList = Type.Object({
+  alerts: listOf(AlertSchema, 'Newest first.'),
+  total: count(),
+  limit: count(),
+  offset: count(),
+  newest: count(
+    'Sequence that this page begins at or below; `upTo` with it keeps further pages from shifting.',
+  ),
+});
+export const AlertPatch = Type.Object({ status: StatusSchema });
+
+export const TransactionList = Type.Object({
+  transactions: listOf(
+    Type.Object({
+      id: text(),
+      walletId: text(),
+      hash: text(),
+      blockNumber: count(),
+      timestamp: text(),
+      direction: oneOf(['in', 'out']),
+      counterparty: Type.Object({
+        address: nullable(Type.String()),
+        entity: EntitySchema,
+        category: nullable(CategorySchema),
+      }),
+      asset: text(),
+      amount: text('Native units, decimal.'),
+      amountUsd: nullable(Type.Number()),
+      riskScore: nullable(Type.Integer(), 'Of the counterparty; null where nobody knows it.'),
+      riskLevel: nullable(RiskLevelSchema),
+      alertIds: listOf(Type.String()),
+      reorged: flag(),
+      confirmations: nullable(Type.Integer({ minimum: 0 })),
+    }),
+    'Newest first.',
+  ),
+  total: count(),
+  limit: count(),
+  offset: count(),
+});
+
+export const ChannelsBody = Type.Object({
+  email: Type.Optional(
+    nullable(Type.String({ maxLength: LIMITS.emailCharsMax, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$' })),
+  ),
+  slackWebhookUrl: Type.Optional(nullable(UrlText, 'An incoming webhook of Slack.')),
+  telegram: Type.Optional(
+    nullable(
+      Type.Object({
+        botToken: Type.String({ pattern: '^\\d{1,20}:[A-Za-z0-9_-]{1,100}$' }),
+        chatId: Type.String({ pattern: '^(-?\\d{1,20}|@[A-Za-z0-9_]{1,64})$' }),
+      }),
+    ),
+  ),
+});
+export const ChannelsAnswer = Type.Object({
+  channels: Type.Object({
+    email: nullable(Type.String()),
+    slackWebhookUrl: nullable(Type.String(), 'Masked.'),
+    telegram: nullable(Type.Object({ botToken: text('Masked.'), chatId: text() })),
+  }),
+});
+export const WebhookSecret = Type.Object({
+  secret: text('whsec_…, shown this once.'),
+  previousUntil: nullable(Type.String(), 'The secret before signs beside it until then.'),
+});
+
+const DeliverySchema = Type.Object({
+  id: text('The webhook-id of every attempt.'),
+  walletId: nullable(Type.String()),
+  alertId: nullable(Type.String()),
+  channel: oneOf(['webhook', 'email', 'slack', 'telegram']),
+  event: oneOf(['alert.created', 'alert.updated', 'digest', 'test']),
+  target: text(),
+  status: oneOf(['PENDING', 'DELIVERED', 'FAILED', 'CANCELLED']),
+  attempts: listOf(
+    Type.Object({
+      at: text(),
+      durationMs: number(),
+      responseStatus: nullable(Type.Integer()),
+      error: nullable(Type.String()),
+    }),
+  ),
+  createdAt: text(),
+  nextAttemptAt: nullable(Type.String()),
+});
+export const DeliveryList = Type.Object({
+  deliveries: listOf(DeliverySchema, 'Newest first.'),
+  nextCursor: nullable(Type.String(), 'Continues behind the last one.'),
+});
+export const OneDelivery = Type.Object({ delivery: DeliverySchema });
+export const TestDeliveries = Type.Object({ deliveries: listOf(DeliverySchema) });
+export const SeverityFilter = oneOf(SEVERITIES);
+export const AlertStatusFilter = StatusSchema;

@@ -1,0 +1,228 @@
+/** What people ask of monitoring: register, list, change and remove wallets; alerts, transactions, channels and deliveries of an account. */
+import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import type { OutboundPolicy } from '../base/outbound.ts';
+import { parseAddress } from '../chains/address/parse.ts';
+import { parseChainId } from '../chains/registry.ts';
+import type { RiskLevel } from '../risk/policy.ts';
+import type { ScreeningRequest } from '../screening/screen.ts';
+import type { AlertFilter } from './alert-index.ts';
+import { checkReceiverUrl } from './delivery/receiver-url.ts';
+import {
+  type AccountChannels,
+  type Alert,
+  type AlertFrequency,
+  type AlertStatus,
+  type AlertThreshold,
+  MONITORING_CHAINS,
+  type MonitoredWallet,
+  type MonitoringChain,
+  RULE_IDS,
+  type RuleId,
+} from './records.ts';
+import type { MonitoringStore, Page } from './store.ts';
+
+/** A wallet as a client registers it; types are checked, values are not. */
+export interface WalletDraft {
+  readonly walletAddress: string;
+  readonly chain: string;
+  readonly label?: string;
+  readonly alertThreshold?: AlertThreshold;
+  readonly alertFrequency?: AlertFrequency;
+  readonly enabledRules?: readonly RuleId[];
+  readonly customWebhookUrl?: string;
+  readonly notes?: string;
+}
+
+/** What a client changes of a wallet. Null removes. */
+export interface WalletChange {
+  readonly label?: string | null;
+  readonly status?: 'ACTIVE' | 'PAUSED';
+  readonly action?: 'restore';
+  readonly alertThreshold?: AlertThreshold;
+  readonly alertFrequency?: AlertFrequency;
+  readonly enabledRules?: readonly RuleId[];
+  readonly customWebhookUrl?: string | null;
+  readonly notes?: string | null;
+}
+
+export interface AlertQuery {
+  readonly status?: AlertFilter['status'];
+  readonly severity?: AlertFilter['severity'];
+  readonly walletId?: string;
+  /** Addresses, in any valid form. */
+  readonly walletAddresses?: readonly string[];
+  readonly upTo?: number;
+}
+
+export interface MonitoringService {
+  readonly store: MonitoringStore;
+  /** Screens an address and watches it from the newest block on. Rejects with UNKNOWN_CHAIN, INVALID_ADDRESS, INVALID_REQUEST. */
+  register(accountId: string, draft: WalletDraft): Promise<MonitoredWallet>;
+  /** Throws NOT_FOUND, also for another account's. */
+  wallet(accountId: string, walletId: string): MonitoredWallet;
+  /** Rejects with NOT_FOUND; with INVALID_REQUEST for a change that its state does not allow. */
+  change(accountId: string, walletId: string, change: WalletChange): Promise<MonitoredWallet>;
+  /** Soft delete; deleting twice is one deletion. */
+  remove(accountId: string, walletId: string): Promise<MonitoredWallet>;
+  alerts(accountId: string, query: AlertQuery, page: Page): ReturnType<MonitoringStore['alerts']>;
+  moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert>;
+  /** Checks every URL. Rejects with INVALID_REQUEST naming the field. */
+  setChannels(accountId: string, channels: AccountChannels): Promise<AccountChannels>;
+}
+
+export interface MonitoringServiceDeps {
+  readonly store: MonitoringStore;
+  /** The JSON of a screening's `data`. */
+  readonly screen: (request: ScreeningRequest) => Promise<Uint8Array>;
+  readonly walletsMax: (accountId: string) => number;
+  /** Whom webhooks and chats may be sent to. */
+  readonly policy: OutboundPolicy;
+  readonly clock: Clock;
+  /** Wallets have changed: whoever watches chains should look. */
+  readonly onWallets: () => void;
+}
+
+const refuse = (field: string, message: string): AssayError =>
+  new AssayError('INVALID_REQUEST', `${field}: ${message}`, { field });
+
+/** Throws UNKNOWN_CHAIN for a chain that is none, INVALID_REQUEST with the list for one that is not monitored. */
+export function parseMonitoringChain(text: string): MonitoringChain {
+  const chain = parseChainId(text);
+  const found = MONITORING_CHAINS.find((one) => one === chain);
+  if (found !== undefined) return found;
+  throw refuse(
+    'chain',
+    `${chain} is not monitored; wallets can be watched on ${MONITORING_CHAINS.join(', ')}.`,
+  );
+}
+
+/** Rules in the order of the table, each once. */
+const orderedRules = (rules: readonly RuleId[]): readonly RuleId[] =>
+  RULE_IDS.filter((id) => rules.includes(id));
+
+export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService {
+  const { store, screen, policy, clock, onWallets } = deps;
+
+  const webhookUrl = (url: string | null): string | null =>
+    url === null ? null : checkReceiverUrl(url, 'customWebhookUrl', policy);
+
+  /** Transfers up to here are not looked at: what happened before a wallet was watched is the screening's. */
+  const newestBlock = (chain: MonitoringChain): number | null => store.blocks(chain).at(-1)?.height ?? null;
+
+  function find(accountId: string, walletId: string): MonitoredWallet {
+    const wallet = store.wallet(accountId, walletId);
+    if (wallet !== null) return wallet;
+    throw new AssayError('NOT_FOUND', `id: there is no wallet '${walletId.slice(0, 64)}'.`, { field: 'id' });
+  }
+
+  function changed(wallet: MonitoredWallet, change: WalletChange): MonitoredWallet {
+    const { action, status, label, notes, customWebhookUrl, enabledRules } = change;
+    const isDeleted = wallet.status === 'DELETED';
+    if (action === 'restore' && !isDeleted) throw refuse('action', 'only a deleted wallet can be restored.');
+    if (isDeleted && action !== 'restore')
+      throw refuse('id', 'this wallet is deleted; restore it first with the action restore.');
+    const next = status ?? (action === 'restore' ? 'ACTIVE' : wallet.status);
+    const resumes = next === 'ACTIVE' && wallet.status !== 'ACTIVE';
+    return {
+      ...wallet,
+      status: next,
+      deletedAtMs: null,
+      // What was missed while nobody watched is not made up for.
+      watchFromHeight: resumes ? newestBlock(wallet.chain) : wallet.watchFromHeight,
+      label: label === undefined ? wallet.label : label,
+      notes: notes === undefined ? wallet.notes : notes,
+      alertThreshold: change.alertThreshold ?? wallet.alertThreshold,
+      alertFrequency: change.alertFrequency ?? wallet.alertFrequency,
+      enabledRules: enabledRules === undefined ? wallet.enabledRules : orderedRules(enabledRules),
+      customWebhookUrl:
+        customWebhookUrl === undefined ? wallet.customWebhookUrl : webhookUrl(customWebhookUrl),
+    };
+  }
+
+  /** Ids of the account's wallets at any of these addresses, on whichever chain. */
+  function walletsAt(accountId: string, addresses: readonly string[]): string[] {
+    const wanted = new Set(addresses.map((text) => parseAddress('ETH', text, 'walletAddress').canonical));
+    const all = store.wallets(
+      accountId,
+      { includeDeleted: true },
+      { limit: Number.MAX_SAFE_INTEGER, offset: 0 },
+    );
+    return all.wallets.filter(({ walletAddress }) => wanted.has(walletAddress)).map(({ id }) => id);
+  }
+
+  return {
+    store,
+    async register(accountId, draft) {
+      const chain = parseMonitoringChain(draft.chain);
+      const { canonical } = parseAddress(chain, draft.walletAddress, 'walletAddress');
+      const customWebhookUrl = webhookUrl(draft.customWebhookUrl ?? null);
+      // Asked again when it is stored; here so that nobody screens for nothing.
+      store.requireFree(accountId, chain, canonical, deps.walletsMax(accountId));
+      const answer = JSON.parse(Buffer.from(await screen({ chain, address: canonical })).toString()) as {
+        riskScore: number;
+        riskLevel: RiskLevel;
+      };
+      const wallet = await store.addWallet(
+        {
+          accountId,
+          chain,
+          walletAddress: canonical,
+          label: draft.label ?? null,
+          riskScore: answer.riskScore,
+          riskLevel: answer.riskLevel,
+          enabledRules: orderedRules(draft.enabledRules ?? RULE_IDS),
+          customWebhookUrl,
+          alertThreshold: draft.alertThreshold ?? 'all',
+          alertFrequency: draft.alertFrequency ?? 'realtime',
+          notes: draft.notes ?? null,
+          watchFromHeight: newestBlock(chain),
+        },
+        deps.walletsMax(accountId),
+      );
+      onWallets();
+      return wallet;
+    },
+    wallet: find,
+    async change(accountId, walletId, change) {
+      find(accountId, walletId);
+      const wallet = await store.changeWallet(accountId, walletId, (before) => changed(before, change));
+      onWallets();
+      return wallet;
+    },
+    async remove(accountId, walletId) {
+      find(accountId, walletId);
+      const wallet = await store.changeWallet(accountId, walletId, (before) =>
+        before.status === 'DELETED' ? before : { ...before, status: 'DELETED', deletedAtMs: clock.now() },
+      );
+      onWallets();
+      return wallet;
+    },
+    alerts(accountId, { status, severity, walletId, walletAddresses, upTo }, page) {
+      const byAddress = walletAddresses === undefined ? null : walletsAt(accountId, walletAddresses);
+      const own = walletId === undefined ? null : [walletId];
+      const walletIds =
+        own === null || byAddress === null ? (own ?? byAddress) : own.filter((id) => byAddress.includes(id));
+      return store.alerts(
+        accountId,
+        {
+          ...(status === undefined ? {} : { status }),
+          ...(severity === undefined ? {} : { severity }),
+          ...(walletIds === null ? {} : { walletIds }),
+        },
+        { ...page, ...(upTo === undefined ? {} : { upTo }) },
+      );
+    },
+    moveAlert: (accountId, alertId, status, by) => store.moveAlert(accountId, alertId, status, by),
+    async setChannels(accountId, { email, slackWebhookUrl, telegram }) {
+      const channels = {
+        email,
+        slackWebhookUrl:
+          slackWebhookUrl === null ? null : checkReceiverUrl(slackWebhookUrl, 'slackWebhookUrl', policy),
+        telegram,
+      };
+      await store.channels.setChannels(accountId, channels);
+      return channels;
+    },
+  };
+}
