@@ -52,7 +52,11 @@ const HUGE = '9'.repeat(90);
 const page = '<!DOCTYPE html><html><body><h1>We are down for maintenance</h1></body></html>';
 
 /** Starts a proxy before `target` (an http URL). */
-export async function startFaultProxy(target: string): Promise<FaultProxy> {
+export async function startFaultProxy(
+  target: string,
+  /** JSON-RPC methods that are answered with "method not found". */
+  options: { readonly refuse?: readonly string[] } = {},
+): Promise<FaultProxy> {
   const { hostname, port } = new URL(target);
   const proxy = { fault: 'none' as Fault, requests: 0, rewrite: null as FaultProxy['rewrite'] };
   const server: Server = createServer((incoming, outgoing) => {
@@ -113,8 +117,20 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
         response.on('error', () => outgoing.destroy());
       },
     );
-    onward.on('error', () => outgoing.destroy());
-    incoming.pipe(onward);
+    onward.on('error', () => outgoing.headersSent || options.refuse !== undefined || outgoing.destroy());
+    if (options.refuse === undefined) return void incoming.pipe(onward);
+    const asked: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => asked.push(chunk));
+    incoming.on('end', () => {
+      const body = Buffer.concat(asked).toString('utf8');
+      const { id, method } = JSON.parse(body) as { id: number; method: string };
+      if (options.refuse?.includes(method) !== true) return void onward.end(body);
+      onward.destroy();
+      answer(
+        200,
+        JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } }),
+      );
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return Object.assign(proxy, {

@@ -22,6 +22,8 @@ export interface FollowOptions {
   readonly pollMs: number;
   /** Registers a callback for "there may be a new block now" (a WebSocket's word); returns the way to end it. */
   readonly onNudge?: (nudge: () => void) => () => void;
+  /** Aborted when the adapter closes: ends following as the caller's signal does. */
+  readonly closed: AbortSignal;
 }
 
 /** Faults that time may heal: following goes on after a wait. */
@@ -40,11 +42,12 @@ export async function* follow(
   source: FollowSource,
   options: FollowOptions,
   from: FollowFrom,
-  call: Call,
+  caller: Call,
   deps: { readonly log: Logger; readonly jitter: () => number },
 ): AsyncGenerator<ChainEvent, void, undefined> {
   const { chain, pollMs, onNudge } = options;
-  const { signal } = call;
+  const signal = AbortSignal.any([caller.signal, options.closed]);
+  const call: Call = { signal, budgetMs: caller.budgetMs };
   const { log, jitter } = deps;
   /** The newest blocks that were delivered, oldest first. */
   const taken: BlockRef[] = from.known.slice(-LIMITS.reorgBlocksMax);

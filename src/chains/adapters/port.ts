@@ -46,7 +46,7 @@ export interface TransactionCountAnswer extends Provenance {
 export interface HistoryQuery {
   /** Where the page before ended; null for the newest page. Opaque, and only valid for the same address and range. */
   readonly cursor: string | null;
-  /** Transfers wanted at most. A page may be shorter, and longer only where one transaction holds more. */
+  /** Transfers wanted at most. A page may be shorter, and longer only where one block holds more. */
   readonly limit: number;
   /** Heights, both included; null for an open end. */
   readonly from: number | null;

@@ -1,0 +1,98 @@
+/** The adapter of the 18 EVM chains: nodes over JSON-RPC by HTTP and WebSocket, explorers for what an address did. */
+import { parseAddress } from '../../address/parse.ts';
+import { createEndpointPool } from '../endpoint-pool.ts';
+import { follow } from '../follow.ts';
+import type { AdapterDeps, AdapterOptions, Call, ChainAdapter, Provenance } from '../port.ts';
+import { createAccountApi } from './account-api.ts';
+import { createNames } from './names.ts';
+import { createEvmNode, verifyChainId } from './node.ts';
+
+/** How often the head is looked at where no WebSocket tells of it: an own node costs nothing, a public one counts requests. */
+const POLL_OWN_MS = 250;
+const POLL_PUBLIC_MS = 4_000;
+/** With a WebSocket that tells of new blocks, looking is only for the case that it fell silent. */
+const POLL_BESIDE_SOCKET_MS = 5_000;
+
+const nobody = (note: string): Provenance => ({ source: null, height: null, completeness: 'NONE', note });
+
+/** See `OpenAdapter`. Throws INVALID_CONFIG for endpoints of layouts that EVM chains do not have. */
+export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAdapter {
+  const { chain, quorum } = options;
+  const { clock, log, jitter } = deps;
+  const rpc = createEndpointPool({ chain, endpoints: options.rpc, verify: verifyChainId(chain) }, deps);
+  const explorers = createEndpointPool({ chain, endpoints: options.history, verify: null }, deps);
+  const node = createEvmNode(chain, rpc, { clock });
+  const accounts = createAccountApi(chain, explorers);
+  const names = createNames({ chain, quorum, offchainNames: options.offchainNames }, rpc);
+  const closing = new AbortController();
+  const hasSocket = options.rpc.some(({ url }) => url.startsWith('ws'));
+  const isOwn = options.rpc.every(({ own }) => own);
+
+  /** A quantity as of the head, or of the lowest head where several nodes must have it. */
+  async function quantity(
+    method: 'eth_getBalance' | 'eth_getTransactionCount',
+    address: string,
+    call: Call,
+  ): Promise<{ readonly value: bigint } & Provenance> {
+    const until = clock.monotonic() + call.budgetMs;
+    const { height } = await node.head(call);
+    const { value, endpoint } = await node.quantityAt(method, address, height, quorum, {
+      ...call,
+      budgetMs: until - clock.monotonic(),
+    });
+    return { value, source: endpoint.source, height, completeness: 'COMPLETE', note: null };
+  }
+
+  const noNode = `No node of ${chain} is configured.`;
+
+  return {
+    chain,
+    async balance(text, call) {
+      const address = parseAddress(chain, text).canonical;
+      if (options.rpc.length === 0) return { ...nobody(noNode), balance: null };
+      const { value: balance, ...provenance } = await quantity('eth_getBalance', address, call);
+      return { ...provenance, balance };
+    },
+    async transactionCount(text, call) {
+      const address = parseAddress(chain, text).canonical;
+      if (options.rpc.length === 0) return { ...nobody(noNode), count: null };
+      const { value, ...provenance } = await quantity('eth_getTransactionCount', address, call);
+      return { ...provenance, count: Number(value) };
+    },
+    async history(text, query, call) {
+      const address = parseAddress(chain, text).canonical;
+      if (options.history.length === 0)
+        return {
+          ...nobody(`No explorer of ${chain} is configured, and nodes do not know what an address did.`),
+          transfers: [],
+          nextCursor: null,
+        };
+      return accounts.page(address, query, call);
+    },
+    head: (call) => node.head(call),
+    block: (height, call) => node.block(height, call),
+    subscribe: (from, call) =>
+      follow(
+        node,
+        {
+          chain,
+          pollMs: hasSocket ? POLL_BESIDE_SOCKET_MS : isOwn ? POLL_OWN_MS : POLL_PUBLIC_MS,
+          onNudge: (nudge) => rpc.listen({ subscribe: 'eth_subscribe', params: ['newHeads'] }, nudge),
+          closed: closing.signal,
+        },
+        from,
+        call,
+        { log, jitter },
+      ),
+    // ENS stands on Ethereum; its names hold for the address on every EVM chain.
+    resolveName: chain === 'ETH' ? names : null,
+    health() {
+      const endpoints = [...rpc.health(), ...explorers.health()];
+      return { chain, reachable: rpc.reachable() || explorers.reachable(), endpoints };
+    },
+    async close() {
+      closing.abort();
+      await Promise.all([rpc.close(), explorers.close()]);
+    },
+  };
+}

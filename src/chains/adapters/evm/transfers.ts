@@ -1,0 +1,182 @@
+/** The transfers of EVM transactions, with the positions that every other reader of EVM chains gives them. */
+import { createHash } from 'node:crypto';
+import { AbiCoder } from 'ethers';
+import { LIMITS } from '../../../base/limits.ts';
+import { formatEvm } from '../../address/evm.ts';
+import { type ChainId, chainOf } from '../../registry.ts';
+import type { Transfer } from '../../transfer.ts';
+import type { InnerMove, WireBlock, WireLog, WireReceipt } from './wire.ts';
+
+/** keccak-256 of the events' signatures (EIP-20, EIP-721, EIP-1155). */
+export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+export const TRANSFER_SINGLE_TOPIC = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62';
+export const TRANSFER_BATCH_TOPIC = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb';
+
+/** Contracts that tell of the native coin's own moves in the form of a token's: those are the native transfers already. */
+const NATIVE_AS_TOKEN: Readonly<Partial<Record<ChainId, string>>> = {
+  // L2BaseToken of ZKsync's system contracts.
+  ZKSYNC: '0x000000000000000000000000000000000000800A',
+};
+
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+/** Kinds that one ERC-1155 event may move: far above what fits into a transaction's gas. */
+const BATCH_MAX = 10_000;
+
+/** One movement of a token as its log tells it. */
+export interface TokenMove {
+  /** `12`, or `12:3` for the fourth kind of a batch. */
+  readonly place: string;
+  readonly asset: string;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly amount: bigint;
+  /** Pieces (ERC-721, ERC-1155) have no decimals; null where the contract must be asked. */
+  readonly decimals: 0 | null;
+}
+
+const topicAddress = (topic: string): string => formatEvm(Buffer.from(topic.slice(26), 'hex'));
+/** Tokens are minted from and burnt to the zero address. */
+const party = (topic: string): string | null => {
+  const address = topicAddress(topic);
+  return address === ZERO_ADDRESS ? null : address;
+};
+
+/** What a log moved; empty for logs of other events, and for those that only look like transfers. */
+export function tokenMoves(log: WireLog, chain: ChainId): TokenMove[] {
+  const { address: asset, topics, data, logIndex } = log;
+  const [kind, first = '', second = '', third = ''] = topics;
+  if (asset === NATIVE_AS_TOKEN[chain]) return [];
+  if (kind === TRANSFER_TOPIC && topics.length === 3 && data.length === 66) {
+    const from = party(first);
+    const to = party(second);
+    if (from === null && to === null) return [];
+    return [{ place: String(logIndex), asset, from, to, amount: BigInt(data), decimals: null }];
+  }
+  if (kind === TRANSFER_TOPIC && topics.length === 4) {
+    const from = party(first);
+    const to = party(second);
+    if (from === null && to === null) return [];
+    return [{ place: String(logIndex), asset, from, to, amount: 1n, decimals: 0 }];
+  }
+  if ((kind !== TRANSFER_SINGLE_TOPIC && kind !== TRANSFER_BATCH_TOPIC) || topics.length !== 4) return [];
+  const from = party(second);
+  const to = party(third);
+  if (from === null && to === null) return [];
+  const amounts = kind === TRANSFER_SINGLE_TOPIC ? singleAmount(data) : batchAmounts(data);
+  return amounts.map((amount, index) => ({
+    place: kind === TRANSFER_SINGLE_TOPIC ? String(logIndex) : `${logIndex}:${index}`,
+    asset,
+    from,
+    to,
+    amount,
+    decimals: 0,
+  }));
+}
+
+const singleAmount = (data: string): readonly bigint[] =>
+  data.length === 130 ? [BigInt(`0x${data.slice(66)}`)] : [];
+
+/** A contract may log any bytes: what does not decode is no transfer. */
+function batchAmounts(data: string): readonly bigint[] {
+  try {
+    const [ids, amounts] = AbiCoder.defaultAbiCoder().decode(['uint256[]', 'uint256[]'], data) as unknown as [
+      bigint[],
+      bigint[],
+    ];
+    return ids.length === amounts.length && amounts.length <= BATCH_MAX ? [...amounts] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Deepest paths go past what a position may have: those are named by their hash. */
+export function tracePosition(path: string): string {
+  const position = `trace:${path}`;
+  if (position.length <= LIMITS.transferPositionTextMax) return position;
+  return `trace:${createHash('sha256').update(path).digest('hex').slice(0, 40)}`;
+}
+
+/** Tokens of the logs whose decimals are not known from the log itself. */
+export function assetsOf(receipts: readonly WireReceipt[], chain: ChainId): Set<string> {
+  const assets = new Set<string>();
+  for (const { logs } of receipts)
+    for (const log of logs)
+      for (const move of tokenMoves(log, chain)) if (move.decimals === null) assets.add(move.asset);
+  return assets;
+}
+
+const GWEI = 1_000_000_000n;
+
+/**
+ * All that a block moved. `receipts` are in the order of its transactions; `inner` is null where nobody traced. A failed
+ * transaction is kept with the amount 0, since it is a contact of two parties.
+ */
+export function blockTransfers(
+  chain: ChainId,
+  block: WireBlock,
+  receipts: readonly WireReceipt[],
+  inner: readonly InnerMove[] | null,
+  decimalsOf: (asset: string) => number | null,
+): Transfer[] {
+  const { symbol, decimals } = chainOf(chain);
+  const { height: blockNumber, timestampMs } = block;
+  const innerOf = new Map<number, InnerMove[]>();
+  for (const move of inner ?? []) {
+    const moves = innerOf.get(move.transactionIndex);
+    if (moves === undefined) innerOf.set(move.transactionIndex, [move]);
+    else moves.push(move);
+  }
+  const transfers: Transfer[] = [];
+  const add = (
+    txHash: string,
+    position: string,
+    from: string | null,
+    to: string | null,
+    amount: bigint,
+    asset: string = symbol,
+    assetDecimals: number | null = decimals,
+  ): void => {
+    transfers.push({
+      chain,
+      txHash,
+      position,
+      blockNumber,
+      timestampMs,
+      from,
+      to,
+      asset,
+      amount,
+      decimals: assetDecimals,
+      valueUsd: null,
+    });
+  };
+  for (const [index, transaction] of block.transactions.entries()) {
+    const receipt = receipts[index];
+    const failed = receipt?.succeeded === false;
+    const { hash, from } = transaction;
+    add(
+      hash,
+      'value',
+      from,
+      transaction.to ?? receipt?.contractAddress ?? null,
+      failed ? 0n : transaction.value,
+    );
+    if (failed) continue;
+    for (const log of receipt?.logs ?? [])
+      for (const { place, asset, from: sender, to, amount, decimals: own } of tokenMoves(log, chain))
+        add(hash, `log:${place}`, sender, to, amount, asset, own ?? decimalsOf(asset));
+    for (const { path, from: sender, to, value } of innerOf.get(index) ?? [])
+      add(hash, tracePosition(path), sender, to, value);
+  }
+  // Only Ethereum's are paid in its own coin (Gnosis pays another token). They belong to the block, whose number is their id.
+  if (chain === 'ETH')
+    for (const { index, address, amount } of block.withdrawals)
+      add(
+        `0x${blockNumber.toString(16).padStart(64, '0')}`,
+        `withdrawal:${index}`,
+        null,
+        address,
+        amount * GWEI,
+      );
+  return transfers;
+}

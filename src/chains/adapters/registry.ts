@@ -1,0 +1,120 @@
+/**
+ * Which module serves which chain, and the adapters that are open. A family's module, and with it its library, is imported when one
+ * of its chains is first asked.
+ */
+import { AssayError } from '../../base/errors.ts';
+import { CHAINS, type ChainFamily, type ChainId, chainOf } from '../registry.ts';
+import { type EndpointRole, type EndpointSpec, parseEndpoint, publicEndpoints } from './endpoints.ts';
+import type { AdapterDeps, ChainAdapter, OpenAdapter } from './port.ts';
+
+interface Family {
+  readonly load: () => Promise<OpenAdapter>;
+  /** What an endpoint speaks where its URL has no `layout+` prefix. */
+  readonly layout: Readonly<Record<EndpointRole, string>>;
+}
+
+const FAMILIES: Partial<Record<ChainFamily, Family>> = {
+  evm: {
+    load: async () => (await import('./evm/adapter.ts')).openAdapter,
+    layout: { rpc: 'json-rpc', history: 'blockscout' },
+  },
+};
+
+export interface ChainAdaptersOptions {
+  /** By chain, the texts of ASSAY_RPC_<CHAIN> and ASSAY_HISTORY_<CHAIN>: URLs with commas between them. */
+  readonly endpoints: Readonly<Record<EndpointRole, Readonly<Record<string, string>>>>;
+  /** Whether the public endpoints of data/endpoints.json are asked for roles that the operator named no endpoint for. */
+  readonly publicEndpoints: boolean;
+  readonly quorum: number;
+  readonly offchainNames: boolean;
+}
+
+export interface ChainAdapters {
+  /** Opens the adapter of a chain when first asked. Throws CHAIN_REFUSED where no module serves the chain. */
+  of(chain: ChainId): Promise<ChainAdapter>;
+  /** Whether any endpoint of the chain is configured. Loads nothing. */
+  isConfigured(chain: ChainId, role?: EndpointRole): boolean;
+  /** Adapters that are open. */
+  open(): readonly ChainAdapter[];
+  close(): Promise<void>;
+}
+
+const VARIABLE_PREFIX: Readonly<Record<EndpointRole, string>> = {
+  rpc: 'ASSAY_RPC_',
+  history: 'ASSAY_HISTORY_',
+};
+
+/** Throws INVALID_CONFIG naming the variable whose chain or URL is wrong. Opens and imports nothing. */
+export function createChainAdapters(options: ChainAdaptersOptions, deps: AdapterDeps): ChainAdapters {
+  const named = {
+    rpc: new Map<ChainId, readonly EndpointSpec[]>(),
+    history: new Map<ChainId, readonly EndpointSpec[]>(),
+  };
+  for (const role of ['rpc', 'history'] as const) {
+    for (const [id, text] of Object.entries(options.endpoints[role])) {
+      const field = `${VARIABLE_PREFIX[role]}${id}`;
+      const chain = CHAINS.find((row) => row.id === id);
+      if (chain === undefined)
+        throw new AssayError(
+          'INVALID_CONFIG',
+          `${field}: '${id.slice(0, 32)}' is not a chain. Chains: ${CHAINS.map((row) => row.id).join(', ')}.`,
+          { field },
+        );
+      const defaultLayout = FAMILIES[chain.family]?.layout[role] ?? role;
+      const texts = text.split(',').filter((part) => part.trim() !== '');
+      named[role].set(
+        chain.id,
+        texts.map((part) => parseEndpoint(part, { field, defaultLayout, own: true })),
+      );
+    }
+  }
+
+  /** Named endpoints stand in place of the public ones; a variable that is set to nothing switches both off. */
+  const endpointsOf = (chain: ChainId, role: EndpointRole): readonly EndpointSpec[] =>
+    named[role].get(chain) ?? (options.publicEndpoints ? publicEndpoints(chain, role) : []);
+
+  const opening = new Map<ChainId, Promise<ChainAdapter>>();
+  const opened: ChainAdapter[] = [];
+  let isClosed = false;
+
+  async function openChain(chain: ChainId): Promise<ChainAdapter> {
+    const family = FAMILIES[chainOf(chain).family];
+    if (family === undefined)
+      throw new AssayError('CHAIN_REFUSED', `${chain}: nothing reads this chain yet.`);
+    const openAdapter = await family.load();
+    const adapter = openAdapter(
+      {
+        chain,
+        rpc: endpointsOf(chain, 'rpc'),
+        history: endpointsOf(chain, 'history'),
+        quorum: options.quorum,
+        offchainNames: options.offchainNames,
+      },
+      deps,
+    );
+    opened.push(adapter);
+    if (isClosed) await adapter.close();
+    return adapter;
+  }
+
+  return {
+    of(chain) {
+      let adapter = opening.get(chain);
+      if (adapter === undefined) {
+        adapter = openChain(chain);
+        opening.set(chain, adapter);
+        adapter.catch(() => opening.delete(chain));
+      }
+      return adapter;
+    },
+    isConfigured: (chain, role) =>
+      (role === undefined ? (['rpc', 'history'] as const) : [role]).some(
+        (each) => endpointsOf(chain, each).length > 0,
+      ),
+    open: () => opened,
+    async close() {
+      isClosed = true;
+      await Promise.all(opened.map((adapter) => adapter.close()));
+    },
+  };
+}
