@@ -22,6 +22,7 @@ import { addPricesCommand } from './cli/prices.ts';
 import { runProgram } from './cli/program.ts';
 import { addServeCommand } from './cli/serve.ts';
 import { addSyncCommand } from './cli/sync.ts';
+import { addTaintCommand } from './cli/taint.ts';
 import { loadConfig } from './config.ts';
 
 const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
@@ -58,6 +59,7 @@ process.exitCode = await runProgram(
     addTraceCommand,
     addBulkCommand,
     addIngestCommand,
+    addTaintCommand,
     addClusterCommand,
     addPricesCommand,
     addNamesCommand,

@@ -1,29 +1,97 @@
 /** `assay ingest <format> <file…> --chain C`: reads transfers into the transfer store. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
-import { parseChainId } from '../chains/registry.ts';
+import { priced } from '../chains/prices/priced.ts';
+import { type ChainId, parseChainId } from '../chains/registry.ts';
 import { INGEST_FORMATS, type IngestFormat, ingestFiles } from '../graph/ingest/ingest-files.ts';
+import {
+  ingestUtxoFiles,
+  UTXO_INGEST_FORMATS,
+  type UtxoIngestFormat,
+  type UtxoIngestReport,
+} from '../graph/ingest/ingest-utxo-files.ts';
 import { answer, type Terminal } from './context.ts';
 import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
 
-function formatFrom(text: string): IngestFormat {
-  const format = INGEST_FORMATS.find((known) => known === text);
+const FORMATS = [...INGEST_FORMATS, ...UTXO_INGEST_FORMATS] as const;
+
+function formatFrom(text: string): IngestFormat | UtxoIngestFormat {
+  const format = FORMATS.find((known) => known === text);
   if (format) return format;
-  throw new AssayError('INVALID_REQUEST', `format: '${text}' is none of ${INGEST_FORMATS.join(', ')}.`);
+  throw new AssayError('INVALID_REQUEST', `format: '${text}' is none of ${FORMATS.join(', ')}.`);
+}
+
+const isUtxoFormat = (format: IngestFormat | UtxoIngestFormat): format is UtxoIngestFormat =>
+  UTXO_INGEST_FORMATS.some((known) => known === format);
+
+function* linesOfUtxo(report: UtxoIngestReport): Generator<string> {
+  yield `${report.blocks} blocks: ${report.transactions} transactions stored, ${report.known} known already; ` +
+    `${report.stored} transfers stored, ${report.duplicates} known already.`;
+  if (report.unresolved > 0)
+    yield `${report.unresolved} transactions spend outputs that are not known yet: their transfers come when those are read.`;
+  if (report.ignored + report.rejected > 0)
+    yield `${report.ignored} left (no transaction, or a block beside the chain), ${report.rejected} rows rejected.`;
+  for (const { provenance, reason } of report.rejects)
+    yield `  ${provenance.file}:${provenance.line}: ${reason}`;
+  for (const file of report.cutShort) yield `  ${file} ends inside a block, which is left until it is whole.`;
+}
+
+async function ingestUtxo(
+  options: {
+    readonly format: UtxoIngestFormat;
+    readonly files: readonly string[];
+    readonly chain: ChainId;
+    readonly json: boolean;
+  },
+  terminal: Terminal,
+  opened: Parts,
+): Promise<void> {
+  const { format, files, chain, json } = options;
+  const progress = createProgress(terminal);
+  const unit = format === 'bitcoin-blk' ? 'blocks' : 'rows';
+  try {
+    const report = await ingestUtxoFiles(
+      {
+        format,
+        files,
+        chain,
+        signal: terminal.signal,
+        onProgress: ({ file, rows }) => progress.update(file, rows, null, unit),
+      },
+      {
+        outputs: opened.outputs('write'),
+        transfers: opened.transfers('write'),
+        price: (transfers) => priced(transfers, opened.prices(), terminal.signal),
+      },
+    );
+    progress.end();
+    answer(terminal, json, report, () => [...linesOfUtxo(report)]);
+    if (report.rejected > 0 && report.rejected === report.rows)
+      throw new AssayError(
+        'INVALID_FILE',
+        `Nothing could be read as ${format}: all ${report.rows} rows were rejected.`,
+      );
+  } finally {
+    progress.end();
+  }
 }
 
 export function addIngestCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('ingest')
     .description('read transfers into the transfer store; a file read again changes nothing')
-    .argument('<format>', INGEST_FORMATS.join(', '))
+    .argument('<format>', FORMATS.join(', '))
     .argument('<file...>', 'files of that format')
     .requiredOption('--chain <chain>', 'the chain that the transfers are of')
     .option('--json', 'answer as JSON')
     .action(async (formatText: string, files: string[], options: { chain: string; json?: boolean }) => {
       const format = formatFrom(formatText);
       const chain = parseChainId(options.chain, '--chain');
+      if (isUtxoFormat(format)) {
+        await ingestUtxo({ format, files, chain, json: options.json ?? false }, terminal, parts());
+        return;
+      }
       const progress = createProgress(terminal);
       try {
         const report = await ingestFiles(

@@ -1,0 +1,109 @@
+/** `assay taint <output…> --chain C`: follows the value of outputs, or of an address, forwards under one rule or all five. */
+import type { Command } from 'commander';
+import { AssayError } from '../base/errors.ts';
+import { parseAddress } from '../chains/address/parse.ts';
+import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
+import {
+  createTaintReader,
+  type NamedTaintAnswer,
+  type OutputName,
+  type TaintReader,
+} from '../graph/utxo/taint-reader.ts';
+import { TAINT_METHODS, type TaintMethod } from '../graph/utxo/taint-rules.ts';
+import { answer, type Terminal, table, wholeNumber } from './context.ts';
+import type { Parts } from './parts.ts';
+
+const HEIGHT_MAX = 0xffff_fffe;
+const OUTPUT = /^([0-9a-fA-F]{64}):(\d{1,10})$/;
+/** Outputs that the text answer shows of each rule. */
+const SHOWN = 10;
+
+interface TaintArguments {
+  readonly chain: string;
+  readonly method: string;
+  readonly until?: string;
+  readonly at?: string;
+  readonly json?: boolean;
+}
+
+function methodsFrom(text: string): readonly TaintMethod[] {
+  if (text === 'all') return TAINT_METHODS;
+  const method = TAINT_METHODS.find((known) => known === text);
+  if (method) return [method];
+  throw new AssayError('INVALID_REQUEST', `--method: '${text}' is none of all, ${TAINT_METHODS.join(', ')}.`);
+}
+
+/** `txid:n`, or an address, which stands for what it was paid, or held after a block. */
+function seedsFrom(
+  reader: TaintReader,
+  chain: ChainId,
+  texts: readonly string[],
+  at: number | undefined,
+): OutputName[] {
+  return texts.flatMap((text) => {
+    const output = OUTPUT.exec(text);
+    if (output) return [{ txid: (output[1] as string).toLowerCase(), n: Number(output[2]) }];
+    const { key } = parseAddress(chain, text, 'output');
+    const seeds = reader.outputsOf(chain, key, at);
+    if (seeds.length === 0)
+      throw new AssayError('NOT_FOUND', `output: nothing is known that ${text} was paid.`);
+    return [...seeds];
+  });
+}
+
+/** Satoshi as a decimal number of coins. */
+function coins(chain: ChainId, amount: bigint): string {
+  const { decimals, symbol } = chainOf(chain);
+  const digits = amount.toString().padStart(decimals + 1, '0');
+  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)} ${symbol}`;
+}
+
+function* linesOf(chain: ChainId, taint: NamedTaintAnswer): Generator<string> {
+  yield `${taint.method}: ${coins(chain, taint.tainted)} on ${taint.outputCount} outputs ` +
+    `(${coins(chain, taint.unspent)} unspent), ${coins(chain, taint.fee)} in fees, of ` +
+    `${coins(chain, taint.seedValue)} in ${taint.seeds} outputs; ${taint.transactions} transactions read.`;
+  if (taint.shielded > 0n) yield `  ${coins(chain, taint.shielded)} left into a shielded pool.`;
+  if (taint.unresolved > 0)
+    yield `  ${taint.unresolved} transactions have inputs that nobody knows; they were taken as clean.`;
+  if (taint.truncated) yield `  The budget of ${taint.truncated.toLowerCase()} ran out: there is more.`;
+  const rows = taint.outputs
+    .slice(0, SHOWN)
+    .map(({ txid, n, address, tainted, end }) => [
+      `  ${txid}:${n}`,
+      coins(chain, tainted),
+      end.toLowerCase(),
+      address ?? 'no address',
+    ]);
+  yield* table(rows);
+}
+
+/** Amounts as decimal text: JSON has no integer of their size. */
+const asJson = (taint: NamedTaintAnswer): unknown =>
+  JSON.parse(JSON.stringify(taint, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)));
+
+export function addTaintCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  program
+    .command('taint')
+    .description('follow where the value of outputs of a UTXO chain went')
+    .argument('<output...>', 'outputs as txid:n, or addresses for all that they were paid')
+    .requiredOption('--chain <chain>', 'the chain of the outputs')
+    .option('--method <method>', `all, ${TAINT_METHODS.join(', ')}`, 'all')
+    .option('--until <height>', 'follow spends up to this block')
+    .option('--at <height>', 'of an address, take what it held after this block')
+    .option('--json', 'answer as JSON')
+    .action((texts: string[], options: TaintArguments) => {
+      const chain = parseChainId(options.chain, '--chain');
+      const methods = methodsFrom(options.method);
+      const height = (option: '--until' | '--at', text: string | undefined): number | undefined =>
+        text === undefined ? undefined : wholeNumber(option, text, 0, HEIGHT_MAX);
+      const until = height('--until', options.until);
+      const reader = createTaintReader({ outputs: parts().outputs('read') });
+      const seeds = seedsFrom(reader, chain, texts, height('--at', options.at));
+      const answers = methods.map((method) =>
+        reader.taintOf(chain, seeds, method, until === undefined ? {} : { until }),
+      );
+      answer(terminal, options.json ?? false, answers.map(asJson), () =>
+        answers.flatMap((taint) => [...linesOf(chain, taint)]),
+      );
+    });
+}
