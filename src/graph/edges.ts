@@ -289,6 +289,20 @@ interface Row {
   readonly end: number;
 }
 
+/** A transfer that is the only one of its edge. */
+export interface SingleTransfer {
+  asset: number;
+  /** Below zero where no price is known. */
+  cents: number;
+  timestampMs: number;
+  /** Below zero on the side that does not keep it. */
+  ordinal: number;
+  /** Words of 32 bits. */
+  amountLow: number;
+  amountMiddle: number;
+  amountHigh: number;
+}
+
 /** A chunk to be stored, under the first id it is responsible for. */
 export interface PackedChunk {
   readonly firstId: number;
@@ -320,6 +334,28 @@ export class ChunkBuilder {
       start,
       end: this.#fresh.length,
     });
+  }
+
+  /** Adds an edge of one transfer, whose amount is below 2^96, without making it an Edge first. */
+  addSingle(counterparty: number, transfer: SingleTransfer): void {
+    const { cents, amountLow, amountMiddle, amountHigh } = transfer;
+    const isUnpriced = cents < 0 && (amountLow !== 0 || amountMiddle !== 0 || amountHigh !== 0);
+    const unpriced = isUnpriced ? 1 : 0;
+    const out = this.#fresh;
+    const start = out.length;
+    // Its length stands in one byte: a single transfer needs below 64.
+    out.byte(0);
+    out.varint(1);
+    out.varint(unpriced);
+    out.time(transfer.timestampMs);
+    out.varint(0);
+    out.varint(transfer.ordinal < 0 ? 2 : 3);
+    out.varint(transfer.asset);
+    out.amountWords(amountLow, amountMiddle, amountHigh);
+    if (transfer.ordinal >= 0) out.varint(transfer.ordinal);
+    out.bytes[start] = out.length - start - 1;
+    const rank = valueRank(Math.max(cents, 0), unpriced);
+    this.#rows.push({ id: counterparty, rank, unpriced, source: null, start, end: out.length });
   }
 
   /** Adds the edge at `index` of a view, which must be the next one, as it is. The view's bytes must stay until `pack`. */

@@ -11,6 +11,7 @@ import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { checkTransfer } from './check-transfer.ts';
 import { Batch, IdCache, takeBack } from './store/batch.ts';
+import { BulkLoad, type LoadSource } from './store/bulk-load.ts';
 import {
   type ChainStore,
   joinCoverage,
@@ -47,6 +48,8 @@ export interface TransferStore extends TransferReader {
    * went. Throws NOT_FOUND where no block that can be taken back stands there.
    */
   revertBlock(chain: ChainId, height: number): Promise<number>;
+  /** Begins a bulk load of a file, or takes up the one that was interrupted. */
+  bulkLoad(chain: ChainId, source: LoadSource, runTransfers?: number): BulkLoad;
 }
 
 export interface TransferStoreOptions {
@@ -229,6 +232,13 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       });
       await flushed();
       return count;
+    },
+
+    bulkLoad(chain, source, runTransfers = LIMITS.bulkRunTransfers) {
+      const opened = chainOf(chain);
+      if (!opened || options.readOnly)
+        throw new AssayError('INTERNAL', `The transfer store of ${chain} was opened for reading only.`);
+      return new BulkLoad(opened.store, source, runTransfers);
     },
 
     counterparties: (chain, key, which) => readerOf(chain)?.counterparties(key, which) ?? [],

@@ -6,7 +6,9 @@ import type { ChainId } from '../../chains/registry.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import type { Reject } from '../../sources/records.ts';
 import { checkTransfer } from '../check-transfer.ts';
+import type { LoadProgress } from '../store/bulk-load.ts';
 import type { TransferStore } from '../store.ts';
+import { ingestBulkCsv, isBulkCsv, sourceOf } from './bulk-csv.ts';
 import { ethereumEtlReader, type TransferRowReader } from './ethereum-etl.ts';
 import { ndjsonReader } from './ndjson.ts';
 import { readRows } from './rows.ts';
@@ -20,6 +22,9 @@ export interface IngestProgress {
   /** Rows read so far, of all files. */
   readonly rows: number;
   readonly rejected: number;
+  /** While a large file that was read is put in order: which pass, and how far it is, from 0 to 1. */
+  readonly pass?: LoadProgress['pass'];
+  readonly done?: number;
 }
 
 export interface IngestOptions {
@@ -29,10 +34,12 @@ export interface IngestOptions {
   /** Called at most once in 1,000 rows, and at each file's end. */
   readonly onProgress?: (progress: IngestProgress) => void;
   readonly signal?: AbortSignal;
+  /** What is loaded in bulk, and in runs of how many transfers; as LIMITS have it where left out. */
+  readonly bulk?: { readonly fromBytes: number; readonly runTransfers: number };
 }
 
 export interface IngestDeps {
-  readonly store: Pick<TransferStore, 'ingest'>;
+  readonly store: Pick<TransferStore, 'ingest' | 'bulkLoad'>;
   /** Told of every rejected row, also of those the report does not list. */
   readonly onReject?: (reject: Reject) => void;
 }
@@ -92,7 +99,7 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
   };
 
   async function* transfers(): AsyncGenerator<Transfer> {
-    for (const file of options.files) {
+    for (const file of files) {
       for await (const row of readRows(file, options.signal)) {
         options.signal?.throwIfAborted();
         rows++;
@@ -116,6 +123,47 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
     }
   }
 
-  const { stored, duplicates } = await deps.store.ingest(transfers());
-  return { rows, stored, duplicates, ignored, rejected, rejects };
+  const { fromBytes, runTransfers } = options.bulk ?? {
+    fromBytes: LIMITS.bulkLoadFromBytes,
+    runTransfers: LIMITS.bulkRunTransfers,
+  };
+  const bulk = options.format === 'ndjson' ? options.files.filter((file) => isBulkCsv(file, fromBytes)) : [];
+  const files = options.files.filter((file) => !bulk.includes(file));
+  const counts = { stored: 0, duplicates: 0 };
+  for (const file of bulk) {
+    const before = { rows, rejected };
+    const source = sourceOf(file, options.format);
+    let load = deps.store.bulkLoad(options.chain, source, runTransfers);
+    const onPass = ({ pass, done }: LoadProgress): void =>
+      options.onProgress?.({ file, rows, rejected, pass, done });
+    if (load.place === null && !load.isOf(source)) {
+      await load.finish(onPass, options.signal);
+      load = deps.store.bulkLoad(options.chain, source, runTransfers);
+    }
+    const report = await ingestBulkCsv({
+      path: file,
+      chain: options.chain,
+      load,
+      read,
+      reject: (line, error, text) => reject(file, line, reasonOf(error), text),
+      onRows: (place) =>
+        options.onProgress?.({
+          file,
+          rows: before.rows + place.rows,
+          rejected: before.rejected + place.rejected,
+        }),
+      onPass,
+      signal: options.signal,
+    });
+    rows = before.rows + report.rows;
+    rejected = before.rejected + report.rejected;
+    counts.stored += report.stored;
+    counts.duplicates += report.duplicates;
+  }
+  if (files.length > 0) {
+    const { stored, duplicates } = await deps.store.ingest(transfers());
+    counts.stored += stored;
+    counts.duplicates += duplicates;
+  }
+  return { rows, ...counts, ignored, rejected, rejects };
 }

@@ -63,6 +63,23 @@ export class ByteWriter {
     this.length += length + 1;
   }
 
+  /** The same of an amount below 2^96, lowest word first. */
+  amountWords(low: number, middle: number, high: number): void {
+    this.reserve(13);
+    const { bytes } = this;
+    const from = this.length + 1;
+    let at = from;
+    for (let word = 2; word >= 0; word--) {
+      const value = word === 2 ? high : word === 1 ? middle : low;
+      for (let shift = 24; shift >= 0; shift -= 8) {
+        const byte = (value >>> shift) & 0xff;
+        if (at > from || byte !== 0) bytes[at++] = byte;
+      }
+    }
+    bytes[this.length] = at - from;
+    this.length = at;
+  }
+
   copy(from: Uint8Array, start: number, end: number): void {
     this.reserve(end - start);
     this.bytes.set(from.subarray(start, end), this.length);

@@ -1,0 +1,467 @@
+/**
+ * Bulk load of a file: its transfers go into sorted runs on disk, then in three passes in key order into the store: transactions
+ * (which tell duplicates), log, addresses with their edges. What is durable is told in the store, so that a load which was
+ * interrupted at any point goes on from there.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+
+import { AssayError } from '../../base/errors.ts';
+import type { Database } from '../../base/lmdb.ts';
+import {
+  DUPLICATE,
+  type LoadContext,
+  NEW_FOR_RECEIVER,
+  NEW_FOR_SENDER,
+  NodeGroup,
+  writeGroup,
+} from './bulk-node.ts';
+import { BulkRun, compareMarks, runFile } from './bulk-run.ts';
+import {
+  type ChainStore,
+  type Coverage,
+  joinCoverage,
+  NO_COVERAGE,
+  readState,
+  writeState,
+} from './chain-store.ts';
+import { FINGERPRINT_BYTES } from './fingerprint.ts';
+import { LOG_CHUNK_TRANSFERS, LogWriter } from './log.ts';
+import { HALF_INDEX, HALF_NODE, HALF_WORDS, MARK_WORDS, RunReader } from './runs.ts';
+import { packPositions, readPositions } from './transactions.ts';
+
+/** A file as a load knows it again. */
+export interface LoadSource {
+  readonly path: string;
+  readonly bytes: number;
+  readonly modifiedMs: number;
+  readonly format: string;
+}
+
+/** How far a file was read. */
+export interface LoadPlace {
+  /** Bytes of whole rows. */
+  readonly offset: number;
+  readonly line: number;
+  readonly rows: number;
+  readonly rejected: number;
+}
+
+export interface LoadProgress {
+  readonly pass: 'transactions' | 'log' | 'addresses';
+  /** From 0 to 1. */
+  readonly done: number;
+}
+
+type Pass = 'read' | LoadProgress['pass'];
+
+/** What the store remembers of a load that is not finished. */
+interface LoadState {
+  readonly source: LoadSource;
+  readonly place: LoadPlace;
+  /** Number of runs, and the transfers in them. */
+  readonly runs: number;
+  readonly transfers: number;
+  readonly coverage: Coverage;
+  readonly pass: Pass;
+  readonly firstOrdinal: number;
+  /** Where the pass goes on: a fingerprint as hex, a number in the load, or node * 2 + direction. */
+  readonly next: string | number;
+}
+
+const START: LoadPlace = { offset: 0, line: 1, rows: 0, rejected: 0 };
+const READ_BYTES = 32 << 20;
+/** Entries of one transaction of a pass. */
+const COMMIT_ENTRIES = 250_000;
+/** The same of the first pass, which writes the marks of all transfers with each. */
+const COMMIT_TRANSACTIONS = 1_000_000;
+
+const readLoad = ({ meta }: ChainStore): LoadState | null =>
+  (meta.get('load') as LoadState | undefined) ?? null;
+
+const sameSource = (a: LoadSource, b: LoadSource): boolean =>
+  a.path === b.path && a.bytes === b.bytes && a.modifiedMs === b.modifiedMs && a.format === b.format;
+
+/** The greatest key is below: what comes may be appended, which fills pages to the brim. */
+function isAppendable<K extends number | Uint8Array>(db: Database<Buffer, K>, first: K): boolean {
+  for (const key of db.getKeys({ reverse: true, limit: 1 }))
+    return typeof key === 'number'
+      ? key < (first as number)
+      : Buffer.compare(key as Uint8Array, first as Uint8Array) < 0;
+  return true;
+}
+
+export class BulkLoad {
+  readonly #store: ChainStore;
+  readonly #folder: string;
+  readonly run: BulkRun;
+  #state: LoadState;
+
+  /** Begins a load, or takes up the one of this file. What another file left unfinished is finished by `finish` with it. */
+  constructor(store: ChainStore, source: LoadSource, runTransfers: number) {
+    this.#store = store;
+    this.#folder = `${store.path}.load`;
+    this.run = new BulkRun(store, runTransfers);
+    const left = readLoad(store);
+    const isWhole = left !== null && this.#hasFiles(left);
+    if (left && !isWhole && left.pass !== 'read')
+      throw new AssayError(
+        'STORE_CORRUPT',
+        `The files of an unfinished load were removed from ${this.#folder}: the transfers of ${left.source.path} cannot be ` +
+          `told apart any more. Move ${store.path} away and ingest its files again.`,
+      );
+    if (left && isWhole && sameSource(left.source, source)) this.#state = left;
+    else if (left && isWhole && left.pass === 'read')
+      // Its runs hold transfers that are not stored yet: they stay, and this file's come behind them.
+      this.#state = { ...left, source, place: START };
+    else {
+      if (left === null || !isWhole) rmSync(this.#folder, { recursive: true, force: true });
+      this.#state = left && isWhole ? left : this.#fresh(source);
+    }
+    mkdirSync(this.#folder, { recursive: true });
+  }
+
+  /** Where to read on; null where the file was read to its end, and only `finish` is left. */
+  get place(): LoadPlace | null {
+    return this.#state.pass === 'read' ? this.#state.place : null;
+  }
+
+  /** Whether what is left to finish came from this file. */
+  isOf(source: LoadSource): boolean {
+    return sameSource(this.#state.source, source);
+  }
+
+  /** Writes what was collected, and remembers `place`: an interrupted load goes on from here. */
+  checkpoint(place: LoadPlace): void {
+    const state = this.#state;
+    const { count } = this.run;
+    const coverage = count > 0 ? this.run.spill(this.#folder, state.runs, state.transfers) : NO_COVERAGE;
+    this.#save({
+      ...state,
+      place,
+      runs: state.runs + (count > 0 ? 1 : 0),
+      transfers: state.transfers + count,
+      coverage: joinCoverage(state.coverage, coverage),
+    });
+  }
+
+  /** Merges the runs into the store. Throws the signal's reason between two transactions; another run goes on from there. */
+  async finish(
+    onProgress: (progress: LoadProgress) => void,
+    signal: AbortSignal | undefined,
+  ): Promise<{ stored: number; duplicates: number; place: LoadPlace }> {
+    const step = async (pass: LoadProgress['pass'], done: number): Promise<void> => {
+      onProgress({ pass, done });
+      await setImmediate();
+      signal?.throwIfAborted();
+    };
+    if (this.#state.pass === 'read') this.#begin('transactions', '');
+    const marks = this.#readMarks();
+    if (this.#state.pass === 'transactions') await this.#writeTransactions(marks, step);
+    if (this.#state.pass === 'log') await this.#writeLog(marks, step);
+    await this.#writeAddresses(marks, step);
+    return this.#end(marks);
+  }
+
+  #fresh(source: LoadSource): LoadState {
+    return {
+      source,
+      place: START,
+      runs: 0,
+      transfers: 0,
+      coverage: NO_COVERAGE,
+      pass: 'read',
+      firstOrdinal: 0,
+      next: 0,
+    };
+  }
+
+  /** Runs that somebody removed before any was merged took nothing with them that was counted: the file is read again. */
+  #hasFiles({ runs }: LoadState): boolean {
+    for (let run = 0; run < runs; run++)
+      for (const kind of ['halves', 'marks', 'log'] as const)
+        if (!existsSync(runFile(this.#folder, run, kind))) return false;
+    return true;
+  }
+
+  #save(state: LoadState): void {
+    this.#store.root.transactionSync(() => this.#put(state));
+  }
+
+  #put(state: LoadState): void {
+    this.#store.meta.putSync('load', state);
+    this.#state = state;
+  }
+
+  #begin(pass: Pass, next: string | number): void {
+    this.#save({ ...this.#state, pass, next });
+  }
+
+  get #marksPath(): string {
+    return `${this.#folder}/marks.seen`;
+  }
+
+  #readMarks(): Uint8Array {
+    const marks = new Uint8Array(this.#state.transfers);
+    if (existsSync(this.#marksPath)) marks.set(readFileSync(this.#marksPath).subarray(0, marks.length));
+    return marks;
+  }
+
+  #writeMarks(marks: Uint8Array): void {
+    const file = openSync(this.#marksPath, 'w');
+    writeSync(file, marks);
+    fsyncSync(file);
+    closeSync(file);
+  }
+
+  #readers(kind: 'halves' | 'marks', words: number): RunReader[] {
+    const { runs } = this.#state;
+    const bytes = Math.min(1 << 20, Math.floor(READ_BYTES / Math.max(1, runs)));
+    return Array.from(
+      { length: runs },
+      (_, run) => new RunReader(runFile(this.#folder, run, kind), words, bytes),
+    ).filter((reader) => {
+      if (reader.isAtEnd) reader.close();
+      return !reader.isAtEnd;
+    });
+  }
+
+  /** First pass: transactions in the order of their fingerprints. Marks tell the later passes what is new. */
+  async #writeTransactions(
+    marks: Uint8Array,
+    step: (pass: 'transactions', done: number) => Promise<void>,
+  ): Promise<void> {
+    const { transactions, root } = this.#store;
+    const readers = this.#readers('marks', MARK_WORDS);
+    const key = Buffer.alloc(FINGERPRINT_BYTES);
+    const from = Buffer.from(String(this.#state.next), 'hex');
+    const isDone = (): boolean => from.length > 0 && Buffer.compare(key, from) < 0;
+    let read = 0;
+    while (readers.length > 0) {
+      const next = root.transactionSync(() => {
+        const append = isAppendable(transactions, firstKey(readers, key));
+        for (let entries = 0; entries < COMMIT_TRANSACTIONS && readers.length > 0; entries++) {
+          const reader = least(readers);
+          writeKey(reader, key);
+          const isSkipped = isDone();
+          const positions = append || isSkipped ? [] : readPositions(transactions.getBinaryFast(key));
+          const before = positions.length;
+          for (let same: RunReader | null = reader; same; same = leastOf(readers, key)) {
+            if (!isSkipped) markPosition(same, positions, marks);
+            read++;
+            advance(readers, same);
+          }
+          if (positions.length === before) continue;
+          if (append) transactions.putSync(Buffer.from(key), packPositions(positions), { append });
+          else transactions.putSync(Buffer.from(key), packPositions(positions));
+        }
+        // Marks are durable before the entries that they speak of; doubled work after a crash gives the same marks.
+        this.#writeMarks(marks);
+        const following = readers.length > 0 ? firstKey(readers, key).toString('hex') : '';
+        if (readers.length > 0) this.#put({ ...this.#state, next: following });
+        else {
+          const state = readState(this.#store);
+          const firstOrdinal = Math.ceil(state.nextOrdinal / LOG_CHUNK_TRANSFERS) * LOG_CHUNK_TRANSFERS;
+          writeState(this.#store, { ...state, nextOrdinal: firstOrdinal + this.#state.transfers });
+          this.#put({ ...this.#state, pass: 'log', firstOrdinal, next: 0 });
+        }
+        return following;
+      });
+      await step('transactions', next === '' ? 1 : read / Math.max(1, this.#state.transfers));
+    }
+    // A load without transfers has nothing to turn a pass over.
+    if (this.#state.pass === 'transactions') this.#begin('log', 0);
+  }
+
+  /** Second pass: the log, in the order of the file. */
+  async #writeLog(marks: Uint8Array, step: (pass: 'log', done: number) => Promise<void>): Promise<void> {
+    const { root } = this.#store;
+    const { runs, transfers, firstOrdinal } = this.#state;
+    const records = logRecords(Array.from({ length: runs }, (_, run) => runFile(this.#folder, run, 'log')));
+    const from = Number(this.#state.next);
+    let index = 0;
+    for (; index < from; index++) records.next();
+    while (index < transfers) {
+      root.transactionSync(() => {
+        const log = new LogWriter(this.#store);
+        const end = Math.min(transfers, index + COMMIT_ENTRIES);
+        for (; index < end; index++) {
+          const record = records.next().value as Buffer;
+          if (!((marks[index] as number) & DUPLICATE)) log.add(firstOrdinal + index, record);
+        }
+        log.flush();
+        this.#put({ ...this.#state, next: index });
+      });
+      await step('log', index / transfers);
+    }
+    records.return(undefined);
+    this.#begin('addresses', 0);
+  }
+
+  /** Third pass: addresses in the order of their ids, each with the edges of both directions. */
+  async #writeAddresses(
+    marks: Uint8Array,
+    step: (pass: 'addresses', done: number) => Promise<void>,
+  ): Promise<void> {
+    const { root, nodes, edges } = this.#store;
+    const { firstOrdinal, transfers } = this.#state;
+    const from = Number(this.#state.next);
+    const readers = this.#readers('halves', HALF_WORDS);
+    const group = new NodeGroup();
+    let read = 0;
+    for (const reader of [...readers])
+      while (!reader.isAtEnd && (reader.words[reader.at + HALF_NODE] as number) < from) {
+        read++;
+        advance(readers, reader);
+      }
+    while (readers.length > 0) {
+      root.transactionSync(() => {
+        const first = Math.floor(leastNode(readers) / 2);
+        const key = Buffer.alloc(9);
+        key.writeUInt32BE(first, 0);
+        const append = isAppendable(nodes, first) && isAppendable(edges, key);
+        const context: LoadContext = { store: this.#store, firstOrdinal, marks, append };
+        for (let entries = 0; entries < COMMIT_ENTRIES && readers.length > 0; entries += group.count) {
+          const node = Math.floor(leastNode(readers) / 2);
+          group.count = 0;
+          for (const name of [node * 2, node * 2 + 1])
+            for (let at = 0; at < readers.length; at++) {
+              const reader = readers[at] as RunReader;
+              while (!reader.isAtEnd && reader.words[reader.at + HALF_NODE] === name) {
+                const index = reader.words[reader.at + HALF_INDEX] as number;
+                if (!((marks[index] as number) & DUPLICATE)) group.add(reader.words, reader.at);
+                read++;
+                reader.next();
+              }
+            }
+          for (const reader of readers.filter((one) => one.isAtEnd)) remove(readers, reader);
+          writeGroup(context, node, group);
+        }
+        const next = readers.length > 0 ? leastNode(readers) : Number.MAX_SAFE_INTEGER;
+        this.#put({ ...this.#state, next });
+      });
+      await step('addresses', Math.min(1, read / Math.max(1, transfers * 2)));
+    }
+  }
+
+  async #end(marks: Uint8Array): Promise<{ stored: number; duplicates: number; place: LoadPlace }> {
+    const { root, meta } = this.#store;
+    const { place, coverage } = this.#state;
+    let duplicates = 0;
+    for (const mark of marks) if (mark & DUPLICATE) duplicates++;
+    const stored = marks.length - duplicates;
+    root.transactionSync(() => {
+      const state = readState(this.#store);
+      const settled = stored > 0 ? joinCoverage(state.settled, coverage) : state.settled;
+      writeState(this.#store, { ...state, transfers: state.transfers + stored, settled });
+      meta.removeSync('load');
+    });
+    await root.flushed;
+    rmSync(this.#folder, { recursive: true, force: true });
+    return { stored, duplicates, place };
+  }
+}
+
+/** Sets the marks of one transfer whose transaction's known positions are given, and adds its own. */
+function markPosition(
+  { words, at }: RunReader,
+  positions: { mark: number; from: number; to: number }[],
+  marks: Uint8Array,
+): void {
+  const index = words[at + 3] as number;
+  const mark = (words[at + 4] as number) + (words[at + 5] as number) * 2 ** 32;
+  const from = words[at + 6] as number;
+  const to = words[at + 7] as number;
+  let found = NEW_FOR_SENDER | NEW_FOR_RECEIVER;
+  for (const known of positions) {
+    if (known.mark === mark) {
+      marks[index] = DUPLICATE;
+      return;
+    }
+    if (known.from === from || known.to === from) found &= ~NEW_FOR_SENDER;
+    if (known.from === to || known.to === to) found &= ~NEW_FOR_RECEIVER;
+  }
+  marks[index] = found;
+  positions.push({ mark, from, to });
+}
+
+function writeKey({ words, at }: RunReader, key: Buffer): void {
+  for (let word = 0; word < 3; word++) key.writeUInt32BE(words[at + word] as number, word * 4);
+}
+
+/** The reader whose mark comes first. */
+function least(readers: readonly RunReader[]): RunReader {
+  let best = readers[0] as RunReader;
+  for (const reader of readers)
+    if (compareMarks(reader.words, reader.at, best.words, best.at) < 0) best = reader;
+  return best;
+}
+
+/** The same where its transaction is the one of `key`; null where it is another. */
+function leastOf(readers: readonly RunReader[], key: Buffer): RunReader | null {
+  if (readers.length === 0) return null;
+  const reader = least(readers);
+  for (let word = 0; word < 3; word++)
+    if (key.readUInt32BE(word * 4) !== reader.words[reader.at + word]) return null;
+  return reader;
+}
+
+function firstKey(readers: readonly RunReader[], key: Buffer): Buffer {
+  writeKey(least(readers), key);
+  return key;
+}
+
+function leastNode(readers: readonly RunReader[]): number {
+  let best = Number.MAX_SAFE_INTEGER;
+  for (const { words, at } of readers) best = Math.min(best, words[at + HALF_NODE] as number);
+  return best;
+}
+
+function advance(readers: RunReader[], reader: RunReader): void {
+  reader.next();
+  if (reader.isAtEnd) remove(readers, reader);
+}
+
+function remove(readers: RunReader[], reader: RunReader): void {
+  reader.close();
+  readers.splice(readers.indexOf(reader), 1);
+}
+
+/** Records of the log, file after file. Each is valid until the next. */
+function* logRecords(paths: readonly string[]): Generator<Buffer, undefined> {
+  const buffer = Buffer.allocUnsafe(1 << 20);
+  for (const path of paths) {
+    const file = openSync(path, 'r');
+    try {
+      let filled = 0;
+      let at = 0;
+      for (;;) {
+        const end = filled - at >= 2 ? at + 2 + buffer.readUInt16LE(at) : Number.POSITIVE_INFINITY;
+        if (end <= filled) {
+          // A copy: the log's writer keeps eight of them.
+          yield Buffer.from(buffer.subarray(at, end));
+          at = end;
+          continue;
+        }
+        buffer.copy(buffer, 0, at, filled);
+        filled -= at;
+        at = 0;
+        const read = readSync(file, buffer, filled, buffer.length - filled, null);
+        if (read === 0) break;
+        filled += read;
+      }
+    } finally {
+      closeSync(file);
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/** Sorted runs of a bulk load on disk: fixed records of 32-bit words, written once, read once in order. */
+import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+
+/** Words of a half of a transfer: one side's view. The columns that follow name their places. */
+export const HALF_WORDS = 11;
+/** Node and direction: id * 2 + direction. */
+export const HALF_NODE = 0;
+export const HALF_COUNTERPARTY = 1;
+export const HALF_ASSET = 2;
+/** Number of the transfer in its load. */
+export const HALF_INDEX = 3;
+/** Milliseconds since the epoch: low word, then 16 bits; the flags stand above. */
+export const HALF_TIME = 4;
+/** Cents, low and high word. */
+export const HALF_CENTS = 6;
+/** Amount, lowest word first. */
+export const HALF_AMOUNT = 8;
+
+export const FLAG_PRICED = 1 << 16;
+/** The amount needs more than 96 bits, and stands in the log. */
+export const FLAG_LARGE = 1 << 17;
+
+/** Words of a transaction's position: fingerprint (3), number in the load, mark (2), from, to. */
+export const MARK_WORDS = 8;
+
+/** Writes the records whose places `order` names, in that order, and makes them durable. */
+export function writeRun(
+  path: string,
+  records: Uint32Array,
+  words: number,
+  order: Uint32Array,
+  count: number,
+): void {
+  const file = openSync(path, 'w');
+  const out = new Uint32Array(words * 16_384);
+  try {
+    let filled = 0;
+    for (let at = 0; at < count; at++) {
+      const from = (order[at] as number) * words;
+      for (let word = 0; word < words; word++) out[filled + word] = records[from + word] as number;
+      filled += words;
+      if (filled < out.length) continue;
+      writeSync(file, new Uint8Array(out.buffer, 0, filled * 4));
+      filled = 0;
+    }
+    if (filled > 0) writeSync(file, new Uint8Array(out.buffer, 0, filled * 4));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Order of records by one of their words, stable: least significant digits first, 11 bits a pass. Returns the array that holds
+ * the outcome, which is one of the two given.
+ */
+export function radixOrder(
+  records: Uint32Array,
+  words: number,
+  word: number,
+  count: number,
+  memory: { order: Uint32Array; spare: Uint32Array },
+): Uint32Array {
+  const keys = new Uint32Array(count);
+  let greatest = 0;
+  for (let at = 0; at < count; at++) {
+    const key = records[at * words + word] as number;
+    keys[at] = key;
+    if (key > greatest) greatest = key;
+  }
+  let { order, spare } = memory;
+  for (let at = 0; at < count; at++) order[at] = at;
+  const counts = new Uint32Array(2048);
+  for (let shift = 0; shift < 32 && greatest >= 2 ** shift; shift += 11) {
+    counts.fill(0);
+    for (let at = 0; at < count; at++) {
+      const digit = ((keys[at] as number) >>> shift) & 2047;
+      counts[digit] = (counts[digit] as number) + 1;
+    }
+    let sum = 0;
+    for (let digit = 0; digit < 2048; digit++) {
+      const own = counts[digit] as number;
+      counts[digit] = sum;
+      sum += own;
+    }
+    for (let at = 0; at < count; at++) {
+      const place = order[at] as number;
+      const digit = ((keys[place] as number) >>> shift) & 2047;
+      const to = counts[digit] as number;
+      counts[digit] = to + 1;
+      spare[to] = place;
+    }
+    [order, spare] = [spare, order];
+  }
+  return order;
+}
+
+/** Reads a run record by record. */
+export class RunReader {
+  readonly #file: number;
+  readonly #words: number;
+  readonly #buffer: Uint32Array;
+  #filled = 0;
+  /** Place of the current record in `words`. */
+  at = 0;
+  isAtEnd = false;
+
+  constructor(path: string, words: number, bufferBytes: number) {
+    this.#file = openSync(path, 'r');
+    this.#words = words;
+    this.#buffer = new Uint32Array(Math.max(64, Math.floor(bufferBytes / (words * 4))) * words);
+    this.#fill();
+  }
+
+  get words(): Uint32Array {
+    return this.#buffer;
+  }
+
+  next(): void {
+    this.at += this.#words;
+    if (this.at >= this.#filled) this.#fill();
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+
+  #fill(): void {
+    const bytes = new Uint8Array(this.#buffer.buffer);
+    let filled = 0;
+    while (filled < bytes.length) {
+      const read = readSync(this.#file, bytes, filled, bytes.length - filled, null);
+      if (read === 0) break;
+      filled += read;
+    }
+    this.#filled = filled / 4;
+    this.at = 0;
+    this.isAtEnd = filled === 0;
+  }
+}

@@ -1,0 +1,285 @@
+/** A large file that is loaded in bulk ends in what the same transfers end in one by one, whatever was stored before. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { projectRoot } from '../../src/base/paths.ts';
+import { seededUint32 } from '../../src/base/random.ts';
+import { parseAddress } from '../../src/chains/address/parse.ts';
+import type { Transfer } from '../../src/chains/transfer.ts';
+import type { Direction } from '../../src/graph/flow.ts';
+import { createNeighbourColumns } from '../../src/graph/graph.ts';
+import { type IngestReport, ingestFiles } from '../../src/graph/ingest/ingest-files.ts';
+import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
+
+let folder = '';
+const open: TransferStore[] = [];
+const storeAt = (name: string): TransferStore => {
+  const store = openTransferStore({ path: join(folder, name), readOnly: false });
+  open.push(store);
+  return store;
+};
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'assay-bulk-'));
+});
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+const address = (index: number): string => `0x${(index * 7919).toString(16).padStart(40, '0')}`;
+const hash = (index: number): string => `0x${(index * 104_729).toString(16).padStart(64, '0')}`;
+const token = (index: number): string => parseAddress('ETH', address(index)).canonical;
+const ADDRESSES = 150;
+
+/** Address 1 is a hub; amounts, prices and times of every kind; transactions of several transfers; transfers to oneself. */
+function randomTransfers(count: number, seed: number): Transfer[] {
+  const next = seededUint32(seed);
+  const party = (): string | null => {
+    const draw = next() % 20;
+    if (draw === 0) return null;
+    return address(draw < 8 ? 1 : 1 + (next() % ADDRESSES));
+  };
+  const amounts = [0n, 5n, 10n ** 18n, 2n ** 64n + 3n, 2n ** 95n + 1n, 2n ** 96n, 2n ** 255n + 12_345n];
+  return Array.from({ length: count }, (_, index) => {
+    const from = party();
+    const to = party() ?? (from === null ? address(2) : null);
+    const asset = ['ETH', token(1000), token(1001)][next() % 3] as string;
+    const amount = amounts[next() % amounts.length] as bigint;
+    const positions = [`log:${index}`, `out:${index}`, `trace:0_${index}`, `in:${index}`, `odd ${index}`];
+    return {
+      chain: 'ETH',
+      txHash: hash(Math.floor(index / 3)),
+      position: (index % 3 === 1 ? 'value' : positions[next() % 5]) as string,
+      blockNumber: 100 + Math.floor(index / 50),
+      timestampMs: 1_600_000_000_000 + (next() % 7 === 0 ? next() % 1e9 : Math.floor(index / 50) * 12_000),
+      from,
+      to,
+      asset,
+      amount: amount + BigInt(next() % 1000),
+      decimals: asset === 'ETH' ? 18 : null,
+      valueUsd: next() % 3 === 0 ? null : (next() % 100_000) / 100,
+    };
+  });
+}
+
+const HEADER = 'txHash,position,blockNumber,timestamp,from,to,asset,amount,valueUsd';
+const csvOf = (transfers: readonly Transfer[]): string =>
+  [
+    HEADER,
+    ...transfers.map((one) =>
+      [
+        one.txHash,
+        one.position,
+        one.blockNumber,
+        one.timestampMs,
+        one.from ?? '',
+        one.to ?? '',
+        one.asset,
+        one.amount,
+        one.valueUsd ?? '',
+      ].join(','),
+    ),
+  ].join('\n');
+
+function fileOf(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const BULK = { fromBytes: 0, runTransfers: 700 };
+const load = (store: TransferStore, path: string, signal?: AbortSignal): Promise<IngestReport> =>
+  ingestFiles(
+    { format: 'ndjson', files: [path], chain: 'ETH', bulk: BULK, ...(signal ? { signal } : {}) },
+    { store },
+  );
+
+/** All that a store says of the addresses of these tests. */
+function everything(store: TransferStore): unknown {
+  const columns = createNeighbourColumns(1000);
+  const graph = store.graph('ETH');
+  return Array.from({ length: ADDRESSES + 2 }, (_, index) => {
+    const { key } = parseAddress('ETH', address(index));
+    const id = graph?.idOf(key) ?? null;
+    const side = (direction: Direction) => {
+      const parties = store.counterparties('ETH', key, { direction, limit: 1000 });
+      const count = id === null || !graph ? 0 : graph.neighbours(id, direction, 7, columns);
+      return {
+        parties,
+        count: store.counterpartyCount('ETH', key, direction),
+        degree: id === null ? 0 : graph?.degree(id, direction),
+        neighbours: Array.from({ length: count }, (_, at) => [
+          columns.valueUsd[at],
+          columns.unpriced[at],
+          columns.transfers[at],
+          columns.firstSeenMs[at],
+          columns.lastSeenMs[at],
+        ]),
+        newest: parties
+          .slice(0, 5)
+          .map((one) => store.newest('ETH', key, one.key, 9).map(({ timestampMs }) => timestampMs)),
+      };
+    };
+    return {
+      totals: store.totals('ETH', key),
+      in: side('in'),
+      out: side('out'),
+      recent: store.recent('ETH', key, 64).map((one) => [one.timestampMs, one.direction]),
+    };
+  });
+}
+
+describe('a bulk load', () => {
+  it('ends in what the transfers end in one by one', async () => {
+    const transfers = randomTransfers(4_000, 1);
+    const slow = storeAt('slow');
+    await slow.ingest(transfers);
+    const fast = storeAt('fast');
+    const report = await load(fast, fileOf('all.csv', csvOf(transfers)));
+    expect(report).toMatchObject({ rows: 4_000, stored: 4_000, duplicates: 0, rejected: 0 });
+    expect(fast.coverage('ETH')).toEqual(slow.coverage('ETH'));
+    expect(everything(fast)).toEqual(everything(slow));
+  });
+
+  it('ends in the same over what is stored already, live or in bulk, with duplicates', async () => {
+    const transfers = randomTransfers(4_000, 2);
+    const slow = storeAt('slow');
+    await slow.ingest(transfers);
+    const mixed = storeAt('mixed');
+    await mixed.ingest(transfers.slice(0, 900));
+    await load(mixed, fileOf('first.csv', csvOf(transfers.slice(500, 2_500))));
+    await mixed.ingest(transfers.slice(2_400, 2_900));
+    const last = [...transfers.slice(2_000), ...transfers.slice(3_000, 3_500)];
+    const report = await load(mixed, fileOf('last.csv', csvOf(last)));
+    expect(report).toMatchObject({ rows: 2_500, stored: 1_100, duplicates: 1_400 });
+    expect(mixed.coverage('ETH')).toEqual(slow.coverage('ETH'));
+    expect(everything(mixed)).toEqual(everything(slow));
+    const before = everything(mixed);
+    expect(await load(mixed, fileOf('all.csv', csvOf(transfers)))).toMatchObject({
+      stored: 0,
+      duplicates: 4_000,
+    });
+    expect(everything(mixed)).toEqual(before);
+  });
+
+  it('explains odd rows as the reader of small files does', async () => {
+    const [one] = randomTransfers(1, 3) as [Transfer];
+    const good = csvOf([one]).split('\n')[1] as string;
+    const rows = [
+      good,
+      good.replace(one.txHash, '0x12'),
+      good.replace(one.txHash, hash(77)).replace(/,[^,]*$/, ',-1'),
+      `${good},`,
+      good.replace(one.txHash, `"${hash(78)}"`),
+      good.replace(one.txHash, hash(79)).replace(/,[^,]*$/, ',1.005'),
+      '',
+      'nonsense',
+    ];
+    const text = [HEADER, ...rows].join('\r\n');
+    const fast = await load(storeAt('fast'), fileOf('odd.csv', text));
+    const slow = await ingestFiles(
+      { format: 'ndjson', files: [fileOf('odd2.csv', text)], chain: 'ETH' },
+      { store: storeAt('slow') },
+    );
+    const shown = (report: IngestReport): unknown => ({
+      ...report,
+      rejects: report.rejects.map(({ reason, provenance }) => [provenance.line, reason]),
+    });
+    expect(shown(fast)).toEqual(shown(slow));
+    expect(fast.stored).toBe(3);
+  });
+
+  it('goes on where it was interrupted, whichever pass that was', async () => {
+    const transfers = randomTransfers(3_000, 4);
+    const path = fileOf('all.csv', csvOf(transfers));
+    const whole = storeAt('whole');
+    await load(whole, path);
+    for (const pass of ['read', 'transactions', 'log', 'addresses'] as const) {
+      const store = storeAt(pass);
+      const controller = new AbortController();
+      const run = ingestFiles(
+        {
+          format: 'ndjson',
+          files: [path],
+          chain: 'ETH',
+          bulk: BULK,
+          signal: controller.signal,
+          onProgress: (progress) => {
+            if (progress.pass === (pass === 'read' ? undefined : pass)) controller.abort(new Error(pass));
+          },
+        },
+        { store },
+      );
+      await expect(run).rejects.toThrow(pass);
+      const report = await load(store, path);
+      expect(report).toMatchObject({ rows: 3_000, stored: 3_000, duplicates: 0 });
+      expect(everything(store)).toEqual(everything(whole));
+    }
+  });
+
+  it('of another file finishes what was left of the first', async () => {
+    const transfers = randomTransfers(2_000, 5);
+    const first = fileOf('first.csv', csvOf(transfers.slice(0, 1_000)));
+    const store = storeAt('store');
+    const controller = new AbortController();
+    const run = ingestFiles(
+      {
+        format: 'ndjson',
+        files: [first],
+        chain: 'ETH',
+        bulk: BULK,
+        signal: controller.signal,
+        onProgress: ({ pass }) => pass === 'log' && controller.abort(new Error('stop')),
+      },
+      { store },
+    );
+    await expect(run).rejects.toThrow('stop');
+    await load(store, fileOf('second.csv', csvOf(transfers.slice(1_000))));
+    expect(store.coverage('ETH').transfers).toBe(2_000);
+    const whole = storeAt('whole');
+    await whole.ingest(transfers);
+    expect(everything(store)).toEqual(everything(whole));
+  });
+
+  it('that was killed at any moment goes on, and ends where none was ever killed', async () => {
+    const transfers = randomTransfers(12_000, 6);
+    const path = fileOf('all.csv', csvOf(transfers));
+    const url = (name: string): string =>
+      JSON.stringify(pathToFileURL(join(projectRoot, 'dist/src/graph', name)).href);
+    const script = `
+      import { openTransferStore } from ${url('store.js')};
+      import { ingestFiles } from ${url('ingest/ingest-files.js')};
+      const store = openTransferStore({ path: ${JSON.stringify(join(folder, 'killed'))}, readOnly: false });
+      await ingestFiles({ format: 'ndjson', files: [${JSON.stringify(path)}], chain: 'ETH',
+        bulk: { fromBytes: 0, runTransfers: 700 }, onProgress: ({ pass, rows }) => console.log(pass ?? 'read', rows) }, { store });
+      await store.close();
+      console.log('finished');
+    `;
+    let kills = 0;
+    for (let run = 0; run < 20; run++) {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const exited = once(child, 'exit');
+      let output = '';
+      child.stdout.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+        // A little later each time: every pass has its turn.
+        if (run < 6) setTimeout(() => child.kill('SIGKILL'), run * 12);
+      });
+      await exited;
+      if (output.includes('finished')) break;
+      kills++;
+    }
+    expect(kills).toBeGreaterThan(0);
+    const store = storeAt('killed');
+    expect(store.coverage('ETH').transfers).toBe(12_000);
+    const whole = storeAt('whole');
+    await whole.ingest(transfers);
+    expect(everything(store)).toEqual(everything(whole));
+  }, 60_000);
+});
