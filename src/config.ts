@@ -39,6 +39,20 @@ export interface Config {
   readonly priceServer: { readonly url: string; readonly key: string | null } | null;
   /** Whether /ready turns 503 when a list is stale. */
   readonly readyNeedsFreshLists: boolean;
+  readonly chains: {
+    /** By role and chain as the variable names it, the texts of ASSAY_RPC_<CHAIN> and ASSAY_HISTORY_<CHAIN>. */
+    readonly endpoints: {
+      readonly rpc: Readonly<Record<string, string>>;
+      readonly history: Readonly<Record<string, string>>;
+    };
+    readonly publicEndpoints: boolean;
+    /** Milliseconds that one screening waits for chains. */
+    readonly budgetMs: number;
+    /** Minutes after which what was fetched of an address is fetched again. */
+    readonly maxAgeMinutes: number;
+    readonly quorum: number;
+    readonly offchainNames: boolean;
+  };
 }
 
 /** One setting: its variable, what stands in its place, how it is read, and the README's words for it. */
@@ -252,7 +266,63 @@ export const SETTINGS = {
     optionalSecret,
     'Signing secret of the Stripe webhook (whsec_…); without it POST /payments/stripe is 404.',
   ),
+  chainRpc: setting(
+    'ASSAY_RPC_<CHAIN>',
+    '',
+    String,
+    'Nodes of a chain, as in `ASSAY_RPC_ETH=http://127.0.0.1:8545,ws://127.0.0.1:8546`: URLs with commas between them, the best first.',
+  ),
+  chainHistory: setting(
+    'ASSAY_HISTORY_<CHAIN>',
+    '',
+    String,
+    'Explorers or indexers of a chain, as in `ASSAY_HISTORY_ETH=blockscout+https://eth.blockscout.com`.',
+  ),
+  publicEndpoints: setting(
+    'ASSAY_PUBLIC_ENDPOINTS',
+    'off',
+    onOff,
+    'on: chains without endpoints of your own are asked at the public ones of data/endpoints.json, whose operators then see the addresses you screen.',
+  ),
+  chainBudgetMs: setting(
+    'ASSAY_CHAIN_BUDGET_MS',
+    '2500',
+    number(0, 60_000),
+    'Milliseconds that a screening waits for chains at most.',
+  ),
+  chainMaxAgeMinutes: setting(
+    'ASSAY_CHAIN_MAX_AGE_MINUTES',
+    '10',
+    number(0, 100_000),
+    'Minutes after which the history of a screened address is fetched again.',
+  ),
+  chainQuorum: setting(
+    'ASSAY_CHAIN_QUORUM',
+    '1',
+    number(1, 16),
+    'Nodes of a chain that must agree on a balance or a name.',
+  ),
+  offchainNames: setting(
+    'ASSAY_OFFCHAIN_NAMES',
+    'off',
+    onOff,
+    'on: an `.eth` name may make the server ask the URL that the name’s owner chose (CCIP-Read), public https only.',
+  ),
 } as const;
+
+/** Variables of these beginnings end in the name of a chain, which those who know chains check. */
+const CHAIN_PREFIXES = { rpc: 'ASSAY_RPC_', history: 'ASSAY_HISTORY_' } as const;
+
+/** The texts of all variables with a prefix, by the rest of their names. */
+const byChain = (
+  environment: Readonly<Record<string, string | undefined>>,
+  prefix: string,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(environment).flatMap(([variable, text]) =>
+      variable.startsWith(prefix) && text !== undefined ? [[variable.slice(prefix.length), text]] : [],
+    ),
+  );
 
 function readTls(keyFile: string, certFile: string): Config['tls'] {
   if (keyFile === '' && certFile === '') return null;
@@ -285,6 +355,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   const known = new Set<string>(Object.values(SETTINGS).map((row) => row.variable));
   for (const variable of Object.keys(environment)) {
     if (!variable.startsWith('ASSAY_') || variable.startsWith('ASSAY_TEST_') || known.has(variable)) continue;
+    if (Object.values(CHAIN_PREFIXES).some((prefix) => variable.startsWith(prefix))) continue;
     throw new AssayError(
       'INVALID_CONFIG',
       `${variable} is not a setting of Assay. Settings: ${[...known].join(', ')}.`,
@@ -314,5 +385,16 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
     priceServer: priceUrl === null ? null : { url: priceUrl, key: value(SETTINGS.priceKey) },
     readyNeedsFreshLists: value(SETTINGS.readyNeedsFreshLists),
+    chains: {
+      endpoints: {
+        rpc: byChain(environment, CHAIN_PREFIXES.rpc),
+        history: byChain(environment, CHAIN_PREFIXES.history),
+      },
+      publicEndpoints: value(SETTINGS.publicEndpoints),
+      budgetMs: value(SETTINGS.chainBudgetMs),
+      maxAgeMinutes: value(SETTINGS.chainMaxAgeMinutes),
+      quorum: value(SETTINGS.chainQuorum),
+      offchainNames: value(SETTINGS.offchainNames),
+    },
   });
 }
