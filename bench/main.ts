@@ -13,6 +13,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   http: 'http.js',
   bulk: 'bulk.js',
   registers: 'registers.js',
+  graph: 'graph.js',
   accounts: 'accounts.js',
   names: 'names.js',
   cluster: 'cluster.js',

@@ -1,0 +1,127 @@
+/**
+ * What the graph benchmark runs on: the synthetic graph of scripts/ as a store, the same edges as CSV for those that it is
+ * compared with, starts drawn by degree, and who counts as a service. Made once and kept in the folder.
+ */
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { POWER_LAW_CHAIN, POWER_LAW_HUB, powerLawAddress } from '../scripts/power-law-graph.ts';
+import { LIMITS } from '../src/base/limits.ts';
+import { seededUint32 } from '../src/base/random.ts';
+import { parseAddress } from '../src/chains/address/parse.ts';
+import { createNeighbourColumns, type NodeId, type TransferGraph } from '../src/graph/graph.ts';
+import { isSuperNode } from '../src/graph/kernels/stops.ts';
+import type { TraverseOptions } from '../src/graph/kernels/traverse.ts';
+import { openTransferStore } from '../src/graph/store.ts';
+
+/** Starts that are drawn; the first of them serve for comparison. */
+const STARTS = 1_100;
+const SEED = 20_261;
+const FLUSH_BYTES = 1 << 20;
+
+/** One address in this many is a service. */
+const SERVICE_EVERY = 200;
+/** Fibonacci hashing, the same in SQL. */
+export const SERVICE_FACTOR = 2_654_435_761;
+
+/** A service by its number alone, so that a database can say the same. */
+export const isService = (node: NodeId): boolean => ((node * SERVICE_FACTOR) % 2 ** 32) % SERVICE_EVERY === 0;
+export const SERVICE_SQL = `(node::UBIGINT * ${SERVICE_FACTOR}) % 4294967296 % ${SERVICE_EVERY} = 0`;
+
+/** A default trace of three hops. */
+export const TRACE: Omit<TraverseOptions, 'start'> = {
+  direction: 'both',
+  hops: 3,
+  degreeMax: LIMITS.counterpartiesMax,
+  nodesMax: LIMITS.traceNodesMax,
+  edgesMax: LIMITS.traceEdgesMax,
+};
+
+export interface Subject {
+  readonly nodes: number;
+  /** Pairs of addresses, folded. */
+  readonly edges: number;
+  /** Drawn in proportion of their counterparties; super-nodes, which no trace passes, left out. */
+  readonly starts: readonly NodeId[];
+  readonly hub: NodeId;
+  readonly hubDegree: number;
+}
+
+export const storeIn = (folder: string): string => join(folder, 'store');
+export const edgesIn = (folder: string): string => join(folder, 'edges.csv');
+const subjectIn = (folder: string): string => join(folder, 'subject.json');
+
+/** Runs `work` on the store's graph. */
+export async function withGraph<T>(
+  folder: string,
+  work: (graph: TransferGraph) => T | Promise<T>,
+): Promise<T> {
+  const store = openTransferStore({ path: storeIn(folder), readOnly: true });
+  try {
+    const graph = store.graph(POWER_LAW_CHAIN);
+    if (graph === null) throw new Error(`${folder} holds no graph.`);
+    return await work(graph);
+  } finally {
+    await store.close();
+  }
+}
+
+export const readSubject = (folder: string): Subject =>
+  JSON.parse(readFileSync(subjectIn(folder), 'utf8')) as Subject;
+
+/** Writes every edge of the store as `from,to,cents,unpriced`, and draws the starts. Does nothing where that was done. */
+export async function exportEdges(folder: string): Promise<void> {
+  if (existsSync(subjectIn(folder))) return;
+  await withGraph(folder, (graph) => {
+    const next = seededUint32(SEED);
+    const drawn: NodeId[] = [];
+    const file = openSync(edgesIn(folder), 'w');
+    let columns = createNeighbourColumns(2 ** 16);
+    let text = '';
+    let edges = 0;
+    for (let from = 1; from <= graph.nodeCount; from++) {
+      const degree = graph.degree(from, 'out');
+      if (degree > columns.ids.length) columns = createNeighbourColumns(degree);
+      const count = graph.neighbours(from, 'out', degree, columns);
+      for (let at = 0; at < count; at++) {
+        const to = columns.ids[at]!;
+        text += `${from},${to},${Math.round(columns.valueUsd[at]! * 100)},${columns.unpriced[at]!}\n`;
+        // Algorithm R (Vitter, 1985): an edge drawn evenly has ends drawn by degree.
+        const slot = drawn.length < 2 * STARTS ? drawn.length : next() % (edges + 1);
+        const end = next() % 2 === 0 ? from : to;
+        if (slot < 2 * STARTS) drawn[slot] = end;
+        edges++;
+      }
+      if (text.length < FLUSH_BYTES) continue;
+      writeSync(file, text);
+      text = '';
+    }
+    writeSync(file, text);
+    closeSync(file);
+    const starts = drawn.filter((node) => !isSuperNode(graph, node, TRACE.degreeMax)).slice(0, STARTS);
+    const hub = graph.idOf(parseAddress(POWER_LAW_CHAIN, powerLawAddress(POWER_LAW_HUB)).key);
+    if (hub === null) throw new Error('The graph has lost its hub.');
+    const subject: Subject = {
+      nodes: graph.nodeCount,
+      edges,
+      starts,
+      hub,
+      hubDegree: graph.degree(hub, 'in'),
+    };
+    writeFileSync(subjectIn(folder), JSON.stringify(subject));
+  });
+}
+
+/** One number for a set of edges, whatever their order. */
+export function digestOf(pairs: readonly string[]): string {
+  return createHash('sha256')
+    .update([...pairs].sort().join('\n'))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+/** The part of sorted figures below which a share of them lies. */
+export function quantile(figures: readonly number[], share: number): number {
+  const sorted = [...figures].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}

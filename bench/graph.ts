@@ -1,0 +1,293 @@
+/**
+ * Walks of the transfer graph: traces of three hops on a graph of 2 million addresses and 20 million transfers and on one ten times
+ * smaller, beside DuckDB and graphology over the same edges; exposure and paths. Run: node --expose-gc dist/bench/graph.js
+ * [--addresses N] [--edges N] [--folder PATH] [--no-save]. A folder that is named is kept, with what was made in it.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { writePowerLawCsv } from '../scripts/power-law-graph.ts';
+import { isoTime, systemClock } from '../src/base/clock.ts';
+import { LIMITS } from '../src/base/limits.ts';
+import type { NodeId, TransferGraph } from '../src/graph/graph.ts';
+import { ingestFiles } from '../src/graph/ingest/ingest-files.ts';
+import { exposureOf } from '../src/graph/kernels/exposure.ts';
+import { findPaths } from '../src/graph/kernels/path.ts';
+import { traverse } from '../src/graph/kernels/traverse.ts';
+import { createKernelWorkspace } from '../src/graph/kernels/workspace.ts';
+import { openTransferStore } from '../src/graph/store.ts';
+import type { PeerResult } from './graph-peers.ts';
+import {
+  digestOf,
+  exportEdges,
+  isService,
+  quantile,
+  readSubject,
+  type Subject,
+  storeIn,
+  TRACE,
+  withGraph,
+} from './graph-subject.ts';
+import { argument, type BenchRow, formatReport, report, row, runChild, saveReport } from './harness.ts';
+
+const SELF = fileURLToPath(import.meta.url);
+const PEERS = fileURLToPath(new URL('./graph-peers.js', import.meta.url));
+const SEED = 1;
+/** The smaller graph. */
+const SMALLER = 10;
+const WARM_UP = 100;
+/** Starts that the others trace too: DuckDB takes seconds for some. */
+const STARTS_DUCKDB = 20;
+const STARTS_GRAPHOLOGY = 200;
+const PATH_PAIRS = 200;
+const HUB_TRACES = 20;
+/** Entities that services belong to. */
+const ENTITIES = 50;
+/** V8 holds no more entries in one Map, and graphology keeps its edges in one. */
+const GRAPHOLOGY_EDGES_MAX = 2 ** 24;
+
+interface TraceResult {
+  readonly milliseconds: readonly number[];
+  readonly nodes: readonly number[];
+  readonly digests: readonly string[];
+  readonly hubMilliseconds: readonly number[];
+  /** Resident, the touched pages of the store's map included: those the system takes back when it needs them. */
+  readonly rssMb: number;
+  /** Of that, what the process holds for itself. */
+  readonly ownMb: number;
+}
+
+interface FlowResult {
+  readonly exposureMs: readonly number[];
+  readonly exposureNodes: readonly number[];
+  readonly pathMs: readonly number[];
+  readonly pathsFound: number;
+}
+
+/** Runs the work once a start, after a warm-up on others, and returns milliseconds. */
+function timed(starts: readonly NodeId[], work: (start: NodeId) => void): number[] {
+  return starts.map((start) => {
+    const before = systemClock.monotonic();
+    work(start);
+    return systemClock.monotonic() - before;
+  });
+}
+
+/** Resident memory that no file stands behind, in MB; all of it where the system does not tell them apart. */
+function ownMemoryMb(): number {
+  const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '';
+  const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1];
+  return kilobytes === undefined ? process.memoryUsage.rss() / 2 ** 20 : Number(kilobytes) / 1024;
+}
+
+/** Child: traces by the kernel on the store. */
+function measureTraces(graph: TransferGraph, { starts, hub }: Subject): TraceResult {
+  const workspace = createKernelWorkspace();
+  const trace = (start: NodeId) => traverse({ ...TRACE, start }, { graph, workspace, isService });
+  const measured = starts.slice(0, -WARM_UP);
+  timed(starts.slice(-WARM_UP), trace);
+  const nodes: number[] = [];
+  const milliseconds = timed(measured, (start) => {
+    nodes.push(trace(start).nodes.length);
+  });
+  const rssMb = process.memoryUsage.rss() / 2 ** 20;
+  const ownMb = ownMemoryMb();
+  const digests = measured.slice(0, STARTS_GRAPHOLOGY).map((start) => {
+    const { edges } = trace(start);
+    return digestOf(Array.from({ length: edges.count }, (_, at) => `${edges.from[at]}>${edges.to[at]}`));
+  });
+  const hubMilliseconds = timed(new Array<NodeId>(HUB_TRACES).fill(hub), trace);
+  return { milliseconds, nodes, digests, hubMilliseconds, rssMb, ownMb };
+}
+
+/** Child: exposure in both directions, as a screening asks for it, and paths between starts. */
+function measureFlows(graph: TransferGraph, { starts }: Subject): FlowResult {
+  const workspace = createKernelWorkspace();
+  const entities = Array.from({ length: ENTITIES }, (_, at) => ({ key: `entity ${at}` }));
+  const attribution = (node: NodeId) => (isService(node) ? (entities[node % ENTITIES] ?? null) : null);
+  const exposureNodes: number[] = [];
+  const exposure = (start: NodeId): void => {
+    for (const direction of ['in', 'out'] as const) {
+      const { nodesSeen } = exposureOf(
+        {
+          ...{ start, direction, maxHops: 3, degreeMax: LIMITS.counterpartiesMax },
+          ...{ nodesMax: LIMITS.exposureNodesMax, unpricedUsd: 1_000, dustUsd: 1 },
+        },
+        { graph, workspace, attribution },
+      );
+      exposureNodes.push(nodesSeen);
+    }
+  };
+  const measured = starts.slice(0, -WARM_UP);
+  timed(starts.slice(-WARM_UP), exposure);
+  exposureNodes.length = 0;
+  const exposureMs = timed(measured, exposure);
+  let pathsFound = 0;
+  const pathMs = timed(measured.slice(0, PATH_PAIRS), (start) => {
+    const target = measured[measured.length - 1 - (start % 100)] as NodeId;
+    const { paths } = findPaths(
+      {
+        ...{
+          start,
+          target,
+          direction: 'out',
+          maxDepth: 7,
+          pathsMax: 10,
+          degreeMax: LIMITS.counterpartiesMax,
+        },
+        ...{ nodesMax: LIMITS.pathNodesMax, stepsMax: LIMITS.pathStepsMax },
+        ...{ timeRespecting: false, unpricedUsd: 1_000 },
+      },
+      { graph, workspace, isService },
+    );
+    if (paths.length > 0) pathsFound++;
+  });
+  return { exposureMs, exposureNodes, pathMs, pathsFound };
+}
+
+/** Makes the graph in the folder, once. */
+async function build(folder: string, addresses: number, edges: number): Promise<void> {
+  if (!existsSync(storeIn(folder))) {
+    mkdirSync(folder, { recursive: true });
+    const csv = join(folder, 'transfers.csv');
+    writePowerLawCsv(csv, { addresses, edges, seed: SEED });
+    const making = `${storeIn(folder)}.making`;
+    rmSync(making, { recursive: true, force: true });
+    const store = openTransferStore({ path: making, readOnly: false });
+    await ingestFiles({ format: 'ndjson', files: [csv], chain: 'ETH' }, { store });
+    await store.close();
+    rmSync(csv);
+    renameSync(making, storeIn(folder));
+  }
+  await exportEdges(folder);
+}
+
+interface Scale {
+  readonly folder: string;
+  readonly subject: Subject;
+  readonly traces: TraceResult;
+  readonly flows: FlowResult;
+}
+
+async function measure(folder: string, addresses: number, edges: number): Promise<Scale> {
+  await runChild<null>(SELF, ['build', folder, String(addresses), String(edges)]);
+  const traces = await runChild<TraceResult>(SELF, ['trace', folder], ['--expose-gc']);
+  const flows = await runChild<FlowResult>(SELF, ['flow', folder], ['--expose-gc']);
+  return { folder, subject: readSubject(folder), traces, flows };
+}
+
+const peer = (name: string, folder: string, starts: number): Promise<PeerResult> =>
+  runChild<PeerResult>(PEERS, [name, folder, String(starts)], ['--expose-gc', '--max-old-space-size=8192']);
+
+/** How many starts have other edges by a peer than by the kernel. */
+const differing = (traces: TraceResult, { digests }: PeerResult): number =>
+  digests.filter((digest, at) => digest !== traces.digests[at]).length;
+
+const median = (figures: readonly number[]): number => quantile(figures, 0.5);
+const p99 = (figures: readonly number[]): number => quantile(figures, 0.99);
+
+function rowsOfScale(name: string, { traces, flows }: Scale, isLarge: boolean): BenchRow[] {
+  return [
+    row(`trace of 3 hops, ${name}: p50`, median(traces.milliseconds), 'ms', isLarge ? { atMost: 5 } : null),
+    row('  p99', p99(traces.milliseconds), 'ms', isLarge ? { atMost: 25 } : null),
+    row('  addresses of a trace, median', median(traces.nodes), '', { atLeast: 1000 }),
+    row('  from the hub itself: p50', median(traces.hubMilliseconds), 'ms'),
+    row(`exposure in and out, 3 hops, ${name}: p50`, median(flows.exposureMs), 'ms'),
+    row('  p99', p99(flows.exposureMs), 'ms'),
+    row('  addresses of one direction, median', median(flows.exposureNodes), ''),
+    row(`paths to 7 hops, ${name}: p50`, median(flows.pathMs), 'ms'),
+    row('  p99', p99(flows.pathMs), 'ms'),
+    row('  pairs with a path', flows.pathsFound / PATH_PAIRS, ''),
+  ];
+}
+
+export async function benchGraph(root: string, addresses: number, edges: number) {
+  const startedAt = isoTime(systemClock.now());
+  const small = await measure(
+    join(root, `${addresses / SMALLER}-${edges / SMALLER}`),
+    addresses / SMALLER,
+    edges / SMALLER,
+  );
+  const large = await measure(join(root, `${addresses}-${edges}`), addresses, edges);
+  // Where graphology cannot hold the large graph, it is compared on the small one.
+  const compared = large.subject.edges < GRAPHOLOGY_EDGES_MAX ? large : small;
+  const comparedName = compared === large ? 'large' : 'small';
+  const duckdb = await peer('duckdb', large.folder, STARTS_DUCKDB);
+  const duckdbSmall = await peer('duckdb', small.folder, STARTS_DUCKDB);
+  const graphology = await peer('graphology', compared.folder, STARTS_GRAPHOLOGY);
+  const firsts = (scale: Scale, count: number): readonly number[] =>
+    scale.traces.milliseconds.slice(0, count);
+  return report(
+    'graph',
+    startedAt,
+    {
+      'large graph': `${large.subject.nodes} addresses, ${edges} transfers, ${large.subject.edges} edges`,
+      'small graph': `${small.subject.nodes} addresses, ${small.subject.edges} edges`,
+      'hub of the large graph': `${large.subject.hubDegree} counterparties`,
+      starts: large.traces.milliseconds.length,
+      seed: SEED,
+    },
+    [
+      ...rowsOfScale('large', large, true),
+      ...rowsOfScale('small', small, false),
+      row(
+        'p99 of traces, large beside small',
+        p99(large.traces.milliseconds),
+        'ms',
+        { atMost: 2.5, of: 'ratio' },
+        p99(small.traces.milliseconds),
+      ),
+      row(
+        'trace by DuckDB, large: p50',
+        median(duckdb.milliseconds),
+        'ms',
+        { atLeast: 10, of: 'ratio' },
+        median(firsts(large, STARTS_DUCKDB)),
+      ),
+      row('  traces whose edges differ', differing(large.traces, duckdb), '', { atMost: 0 }),
+      row('  on the small graph', differing(small.traces, duckdbSmall), '', { atMost: 0 }),
+      row(
+        `trace beside graphology, ${comparedName}: p50`,
+        median(firsts(compared, STARTS_GRAPHOLOGY)),
+        'ms',
+        { atMost: 3, of: 'ratio' },
+        median(graphology.milliseconds),
+      ),
+      row('  traces whose edges differ', differing(compared.traces, graphology), '', { atMost: 0 }),
+      row(
+        '  memory of the process beside its heap',
+        compared.traces.ownMb,
+        'MB',
+        { atMost: 0.25, of: 'ratio' },
+        graphology.heapMb,
+      ),
+      row('  with the touched pages of the store', compared.traces.rssMb, 'MB'),
+    ],
+  );
+}
+
+async function main(): Promise<void> {
+  const at = process.argv.indexOf('--folder');
+  const named = at < 0 ? undefined : process.argv[at + 1];
+  const root = named ?? mkdtempSync(join(tmpdir(), 'assay-bench-graph-'));
+  try {
+    const bench = await benchGraph(root, argument('--addresses', 2_000_000), argument('--edges', 20_000_000));
+    process.stdout.write(formatReport(bench));
+    if (!process.argv.includes('--no-save')) process.stdout.write(`Kept: ${saveReport(bench)}\n`);
+    if (!bench.met) process.exitCode = 1;
+  } finally {
+    if (named === undefined) rmSync(root, { recursive: true, force: true });
+  }
+}
+
+const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<unknown>>> = {
+  build: ([folder = '', addresses, edges]) =>
+    build(folder, Number(addresses), Number(edges)).then(() => null),
+  trace: ([folder = '']) => withGraph(folder, (graph) => measureTraces(graph, readSubject(folder))),
+  flow: ([folder = '']) => withGraph(folder, (graph) => measureFlows(graph, readSubject(folder))),
+};
+
+const child = CHILDREN[process.argv[2] ?? ''];
+if (child) process.stdout.write(JSON.stringify(await child(process.argv.slice(3))));
+else await main();
