@@ -9,7 +9,12 @@ import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type Database, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
-import { formatAddressKey, parseAddress } from '../../chains/address/parse.ts';
+import {
+  formatAddressKey,
+  maxKeyBytes,
+  parseAddress,
+  writeAddressKeyFromText,
+} from '../../chains/address/parse.ts';
 import { type ChainId, chainOf } from '../../chains/registry.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import {
@@ -116,8 +121,31 @@ type BlockRecord = readonly [
   numbers: readonly TxNumber[],
 ];
 
+/** Addresses remembered between batches; the maps start afresh beyond. About 250 bytes each. */
+const ADDRESSES_REMEMBERED_MAX = 200_000;
+
+/** Canonical texts of addresses with their numbers: base58 and its checksum cost more than all else that is done with one. */
+class AddressMemory {
+  readonly numbers = new Map<string, number>();
+  readonly texts = new Map<number, string>();
+
+  note(number: number, text: string): void {
+    if (this.texts.size >= ADDRESSES_REMEMBERED_MAX) this.clear();
+    this.numbers.set(text, number);
+    this.texts.set(number, text);
+  }
+
+  clear(): void {
+    this.numbers.clear();
+    this.texts.clear();
+  }
+}
+
+const keyScratch = new Uint8Array(maxKeyBytes);
+
 interface ChainOutputs {
   readonly chain: ChainId;
+  readonly memory: AddressMemory;
   readonly root: RootDatabase;
   readonly meta: Database<unknown, string>;
   /** First 8 bytes of a transaction id → the numbers, u32 each, of all that begin so: mostly one. */
@@ -169,6 +197,7 @@ function openChain(path: string, chain: ChainId, readOnly: boolean): ChainOutput
   }
   return {
     chain,
+    memory: new AddressMemory(),
     root,
     meta,
     numbers: db('numbers', 'binary', 'binary'),
@@ -225,8 +254,6 @@ class Change {
   readonly #drafts = new Map<TxNumber, TransactionDraft>();
   readonly #changed = new Set<TxNumber>();
   readonly #numbers = new Map<string, TxNumber>();
-  readonly #addressNumbers = new Map<string, number>();
-  readonly #texts = new Map<number, string>();
   readonly #toResolve = new Set<TxNumber>();
   stored = 0;
   duplicates = 0;
@@ -413,10 +440,12 @@ class Change {
 
   #addressNumber(text: string | null): number {
     if (text === null) return 0;
-    const known = this.#addressNumbers.get(text);
+    const { addressNumbers, addresses, chain, memory } = this.#store;
+    const known = memory.numbers.get(text);
     if (known !== undefined) return known;
-    const { addressNumbers, addresses, chain } = this.#store;
-    const { key, canonical } = parseAddress(chain, text);
+    const length = writeAddressKeyFromText(chain, text, keyScratch, 0);
+    // What is no address is said in words there.
+    const key = length > 0 ? Buffer.from(keyScratch.subarray(0, length)) : parseAddress(chain, text).key;
     let number = addressNumbers.getBinary(key)?.readUInt32LE(0);
     if (number === undefined) {
       number = this.#state.nextAddress++;
@@ -425,17 +454,17 @@ class Change {
       addressNumbers.putSync(key, value);
       addresses.putSync(number, Buffer.from(key));
     }
-    this.#addressNumbers.set(text, number);
-    this.#texts.set(number, canonical);
+    memory.note(number, text);
     return number;
   }
 
   #textOf(address: number): string | null {
     if (address === 0) return null;
-    const known = this.#texts.get(address);
+    const { memory, chain } = this.#store;
+    const known = memory.texts.get(address);
     if (known !== undefined) return known;
-    const text = formatAddressKey(readAddress(this.#store, address), this.#store.chain);
-    this.#texts.set(address, text);
+    const text = formatAddressKey(readAddress(this.#store, address), chain);
+    memory.note(address, text);
     return text;
   }
 
@@ -579,6 +608,22 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
     throw new AssayError('INVALID_REQUEST', `chain: ${chain} has no outputs store that can be written.`);
   };
 
+  /** Runs a write in one transaction. What a failed one remembered is forgotten: its numbers were never given. */
+  const write = <T>(chain: ChainId, work: (change: Change) => T): T => {
+    const store = writable(chain);
+    try {
+      return store.root.transactionSync(() => {
+        const change = new Change(store);
+        const result = work(change);
+        change.write();
+        return result;
+      });
+    } catch (error) {
+      store.memory.clear();
+      throw error;
+    }
+  };
+
   const addressNumber = (chain: ChainId, key: AddressKey): number | null =>
     storeOf(chain)?.addressNumbers.getBinary(key)?.readUInt32LE(0) ?? null;
 
@@ -633,26 +678,13 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
       };
     },
 
-    put(chain, blocks) {
-      const store = writable(chain);
-      return store.root.transactionSync(() => {
-        const change = new Change(store);
+    put: (chain, blocks) =>
+      write(chain, (change) => {
         for (const block of blocks) change.putBlock(block);
-        const { resolved, unresolved } = change.resolved();
-        change.write();
-        return { stored: change.stored, duplicates: change.duplicates, resolved, unresolved };
-      });
-    },
+        return { stored: change.stored, duplicates: change.duplicates, ...change.resolved() };
+      }),
 
-    takeBack(chain, height) {
-      const store = writable(chain);
-      return store.root.transactionSync(() => {
-        const change = new Change(store);
-        const transactions = change.takeBack(height);
-        change.write();
-        return transactions;
-      });
-    },
+    takeBack: (chain, height) => write(chain, (change) => change.takeBack(height)),
 
     setNetwork(chain, network) {
       const { meta } = writable(chain);
