@@ -1,15 +1,20 @@
 /**
- * Union–find over 10 million addresses, beside the same sets kept in a Map as one would first write it. Run:
+ * Union–find over 10 million addresses, beside the same sets kept in a Map as one would first write it, and clustering whole. Run:
  * node --expose-gc dist/bench/cluster.js [--addresses N] [--no-save]
  */
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { seededUint32 } from '../src/base/random.ts';
+import { formatAddressKey, parseAddress } from '../src/chains/address/parse.ts';
+import type { UtxoTransaction } from '../src/chains/utxo-transaction.ts';
+import { createClusterForest } from '../src/graph/cluster/forest.ts';
 import { createUnionFind } from '../src/graph/cluster/union-find.ts';
 import { argument, type BenchRow, formatReport, report, row, saveReport } from './harness.ts';
 
 const SEED = 7;
 /** Unions of each address on average: a transaction of three inputs makes two. */
 const UNIONS_AN_ADDRESS = 1;
+/** Transactions that are clustered whole, from texts of addresses on. */
+const PAYMENTS = 200_000;
 
 interface Pairs {
   readonly left: Uint32Array;
@@ -69,6 +74,49 @@ function byMap({ left, right }: Pairs, addresses: number): number {
   return clusters;
 }
 
+const MODEL = parseAddress('BTC', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4').key;
+
+/** Payments of one to four inputs and two outputs, from and to addresses drawn anywhere of as many as there are transactions. */
+function payments(count: number): UtxoTransaction[] {
+  const next = seededUint32(SEED);
+  const key = Buffer.from(MODEL);
+  const addresses = Array.from({ length: count }, (_, number) => {
+    key.writeUInt32BE((number * 2_654_435_761) >>> 0, 2);
+    key.writeUInt32BE(number, key.length - 4);
+    return formatAddressKey(key, 'BTC');
+  });
+  const address = (): string => addresses[next() % count] as string;
+  return Array.from({ length: count }, (_, number) => ({
+    chain: 'BTC',
+    txid: number.toString(16).padStart(64, '0'),
+    blockNumber: 600_000 + Math.floor(number / 2_000),
+    indexInBlock: number % 2_000,
+    timestampMs: number,
+    isCoinbase: false,
+    inputs: Array.from({ length: 1 + (next() % 4) }, (_, vout) => ({
+      txid: '0'.repeat(64),
+      vout,
+      address: address(),
+      value: BigInt(5_000_000 + (next() % 5_000_000)),
+    })),
+    outputs: [0, 1].map((n) => ({
+      n,
+      address: address(),
+      value: BigInt(1_000_000 + (next() % 9_000_000)),
+      script: 'p2wpkh',
+    })),
+  }));
+}
+
+/** All of the clustering in memory: CoinJoins, change, keys, sets, and the clusters read out. */
+function clustersOf(transactions: readonly UtxoTransaction[]): number {
+  const forest = createClusterForest({ chain: 'BTC', completeHistory: true });
+  for (const tx of transactions) forest.add(tx);
+  let clusters = 0;
+  for (const cluster of forest.clusters()) clusters += cluster.size > 1 ? 1 : 0;
+  return clusters;
+}
+
 function timed(work: () => number): { seconds: number; clusters: number } {
   globalThis.gc?.();
   const start = systemClock.monotonic();
@@ -84,11 +132,20 @@ function main(): void {
   const control = timed(() => byMap(pairs, addresses));
   if (ours.clusters !== control.clusters)
     throw new Error(`The two ways found ${ours.clusters} and ${control.clusters} clusters.`);
+  const made = payments(PAYMENTS);
+  const whole = timed(() => clustersOf(made));
   const rows: BenchRow[] = [
     row('union–find and every representative', ours.seconds, 's', { atMost: 2 }, control.seconds),
     row('unions', pairs.left.length / ours.seconds, 'a second'),
+    row('transactions clustered, CoinJoins and change told', PAYMENTS / whole.seconds, 'a second'),
   ];
-  const subject = { addresses, unions: pairs.left.length, clusters: ours.clusters, seed: SEED };
+  const subject = {
+    addresses,
+    unions: pairs.left.length,
+    clusters: ours.clusters,
+    payments: PAYMENTS,
+    seed: SEED,
+  };
   const bench = report('cluster', startedAt, subject, rows);
   process.stdout.write(formatReport(bench));
   if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);

@@ -125,6 +125,11 @@ const together = (confidences: readonly number[]): number =>
  * for a coinbase, a CoinJoin, and a transaction of one output. Without `known` the fresh-address heuristic is silent.
  */
 export function recogniseChange(tx: UtxoTransaction, known?: KnownAddresses): ChangeOutput | null {
+  return detectCoinJoin(tx) ? null : changeOfPayment(tx, known);
+}
+
+/** The same of a transaction that is known to be no CoinJoin. */
+export function changeOfPayment(tx: UtxoTransaction, known?: KnownAddresses): ChangeOutput | null {
   if (tx.isCoinbase || tx.inputs.length === 0 || tx.outputs.length < 2) return null;
   const valued = tx.outputs.filter(({ script, value }) => script !== 'op_return' && value > 0n);
   const candidates = valued.filter((output): output is Candidate => output.address !== null);
@@ -134,7 +139,6 @@ export function recogniseChange(tx: UtxoTransaction, known?: KnownAddresses): Ch
   for (const { address } of tx.inputs) if (address !== null) payers.add(address);
   const returned = candidates.filter(({ address }) => payers.has(address));
   if (returned.length > 1) return null;
-  if (detectCoinJoin(tx)) return null;
   if (returned[0]) return { n: returned[0].n, heuristic: 'address-reuse', confidence: REUSE_CONFIDENCE };
 
   const payment: Payment = { tx, candidates, valued: valued.length, known };

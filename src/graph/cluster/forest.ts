@@ -10,7 +10,7 @@ import { maxKeyBytes, writeAddressKeyFromText } from '../../chains/address/parse
 import type { ChainId } from '../../chains/registry.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import { createAddressTable } from './address-table.ts';
-import { recogniseChange } from './change.ts';
+import { changeOfPayment } from './change.ts';
 import { type CoinJoinKind, detectCoinJoin } from './coinjoin.ts';
 import { createUnionFind } from './union-find.ts';
 
@@ -107,7 +107,7 @@ export function createClusterForest(options: ForestOptions): ClusterForest {
     : undefined;
 
   function mergeChange(tx: UtxoTransaction, payer: number): void {
-    const change = recogniseChange(tx, known);
+    const change = changeOfPayment(tx, known);
     if (!change || change.confidence < changeConfidenceMin || change.heuristic === 'address-reuse') return;
     const address = tx.outputs.find(({ n }) => n === change.n)?.address;
     if (address === null || address === undefined) return;
