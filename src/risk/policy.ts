@@ -42,7 +42,9 @@ export interface RiskPolicy {
   /** Inbound from one party counts as unsolicited up to this much and this many transfers, where nothing was sent back. */
   readonly unsolicitedMaxUsd: number;
   readonly unsolicitedMaxTransfers: number;
-  /** What is left of the severity of unsolicited money. */
+  /** Where more than this came directly from risky parties, asked for or not, nothing is let off as unsolicited. */
+  readonly unsolicitedTotalMaxUsd: number;
+  /** What is left of the severity of unsolicited money; at least `hopDecay`. */
   readonly unsolicitedFactor: number;
   /** Scores from which a KYT decision is BLOCK, and from which it is REVIEW. */
   readonly kytBlockFrom: number;
@@ -70,6 +72,7 @@ const BOUNDS: Readonly<Record<NumberField, readonly [number, number]>> = {
   dustUsd: [0, 1e6],
   unsolicitedMaxUsd: [0, 1e6],
   unsolicitedMaxTransfers: [0, 1000],
+  unsolicitedTotalMaxUsd: [0, 1e7],
   unsolicitedFactor: [0, 1],
   kytBlockFrom: [1, 100],
   kytReviewFrom: [1, 100],
@@ -110,6 +113,8 @@ export function parsePolicy(document: unknown, categories: readonly CategoryDefa
     Object.entries(BOUNDS).map(([field, range]) => [field, numberIn(document[field], field, range)]),
   ) as Record<NumberField, number>;
   if (plain.valueFullUsd <= plain.valueUnitUsd) throw wrong('valueFullUsd', 'greater than valueUnitUsd');
+  // Else money would weigh more over one hop than unsolicited but direct.
+  if (plain.unsolicitedFactor < plain.hopDecay) throw wrong('unsolicitedFactor', 'at least hopDecay');
   if (plain.kytBlockFrom <= plain.kytReviewFrom) throw wrong('kytBlockFrom', 'greater than kytReviewFrom');
   const defaults = new Map(categories.map((row) => [row.id, row.weight]));
   const weighed = Object.fromEntries(

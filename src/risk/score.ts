@@ -29,7 +29,7 @@ export interface ExposureEvidence {
   /** That the category is right, 0 to 1. */
   readonly confidence: number;
   readonly entity: string | null;
-  /** Received from a party the address has no hand in (`isUnsolicited`). Counts only where `direction` is in. */
+  /** Received from a party the address has no hand in (`isUnsolicited`). Counts only directly and where `direction` is in. */
   readonly unsolicited?: boolean;
 }
 
@@ -304,10 +304,14 @@ function exposureFactors(trade: Trade, policy: RiskPolicy): ScoreFactor[] {
 /** What unsolicited money is let off: the difference to the points it brings at `unsolicitedFactor` of its severity. */
 function unsolicitedDiscount(trade: Trade, total: number, policy: RiskPolicy): ScoreFactor | null {
   const isDiscounted = ({ evidence }: WeighedExposure): boolean =>
-    evidence.direction === 'in' && evidence.unsolicited === true;
+    evidence.direction === 'in' && evidence.hops === 1 && evidence.unsolicited === true;
   const items = trade.risky.filter(isDiscounted);
   const [first] = items;
   if (!first) return null;
+  // What came in a thousand small parts is not small. All that came directly counts, asked for or not: were it the unsolicited
+  // alone, asking for some of it would let off the rest.
+  const direct = trade.risky.filter(({ evidence }) => evidence.hops === 1);
+  if (sumOf(direct.map((item) => item.value)) > policy.unsolicitedTotalMaxUsd) return null;
   const severityOf = (item: WeighedExposure): number =>
     item.severity * (isDiscounted(item) ? policy.unsolicitedFactor : 1);
   const points = wholePoints(pointsByGroup(trade, severityOf, policy)) - total;

@@ -286,7 +286,7 @@ describe('score', () => {
     const solicited = score({ ...nothing, exposures: [sent] }, policy);
     const result = score({ ...nothing, exposures: [{ ...sent, unsolicited: true }] }, policy);
     expect(solicited.riskScore).toBe(56);
-    expect(result.riskScore).toBe(14);
+    expect(result.riskScore).toBe(28);
     expect(result.scoreBreakdown).toMatchObject([
       { factor: 'DIRECT_EXPOSURE', points: 56 },
       {
@@ -295,10 +295,17 @@ describe('score', () => {
         direction: 'in',
         percentage: 100,
         valueUsd: 300,
-        points: -42,
+        points: -28,
         evidence: ['Tornado Cash'],
       },
     ]);
+  });
+
+  it('lets nothing off what came in many small parts', () => {
+    const part = exposure({ category: 'PHISHING', valueUsd: 400, unsolicited: true });
+    const of = (parts: number): number => scoreOf({ ...nothing, exposures: Array(parts).fill(part) });
+    expect(of(12)).toBe(32);
+    expect(of(13)).toBe(64);
   });
 
   it('counts as docs/decisions/score.md does in its worked example', () => {
@@ -315,12 +322,12 @@ describe('score', () => {
       },
       policy,
     );
-    expect(result).toMatchObject({ riskScore: 53, riskLevel: 'MEDIUM' });
+    expect(result).toMatchObject({ riskScore: 54, riskLevel: 'MEDIUM' });
     expect(result.scoreBreakdown.map(({ factor, category, points }) => [factor, category, points])).toEqual([
       ['OWN_LABEL', 'GAMBLING', 24],
       ['DIRECT_EXPOSURE', 'MIXER', 27],
       ['INDIRECT_EXPOSURE', 'SCAM', 4],
-      ['UNSOLICITED_INBOUND', 'MIXER', -2],
+      ['UNSOLICITED_INBOUND', 'MIXER', -1],
     ]);
   });
 
@@ -389,7 +396,8 @@ describe('policy', () => {
     dustUsd: 1,
     unsolicitedMaxUsd: 500,
     unsolicitedMaxTransfers: 3,
-    unsolicitedFactor: 0.25,
+    unsolicitedTotalMaxUsd: 5000,
+    unsolicitedFactor: 0.5,
     kytBlockFrom: 80,
     kytReviewFrom: 50,
     labelsMaxAgeDays: 90,
@@ -413,6 +421,7 @@ describe('policy', () => {
     [{ valueFullUsd: 50 }, 'valueFullUsd'],
     [{ dustUsd: -1 }, 'dustUsd'],
     [{ unsolicitedFactor: 1.1 }, 'unsolicitedFactor'],
+    [{ unsolicitedFactor: 0.4 }, 'unsolicitedFactor'],
     [{ kytBlockFrom: 50 }, 'kytBlockFrom'],
   ])('refuses %j and names the field', (change, field) => {
     expect(() => parsePolicy({ ...document, ...change }, rows)).toThrow(field);
