@@ -4,77 +4,58 @@ import { nameConfidence } from '../src/names/model.ts';
 import type { NameEntity, NameIndex } from '../src/names/name.ts';
 import { parseName } from '../src/names/parse.ts';
 import { parseCsvRows } from './name-csv.ts';
+import { areaUnderCurve, aroundNine, f1At, type Judged, rankCorrelation } from './name-figures.ts';
+import { crossValidate, readAnsweredPairs, readScoredPairs, WANTED } from './name-fit.ts';
 import { seeded } from './name-lists.ts';
 
-export const confidenceOf = (a: string, b: string): number => nameConfidence(parseName(a), parseName(b));
+export const confidenceOf = (asked: string, listed: string): number =>
+  nameConfidence(parseName(asked), parseName(listed));
 
 export interface PairQuality {
   readonly pairs: number;
   readonly f1: number;
   readonly auc: number;
   /** Pairs that scored 0.85 to 0.95, and the share of them that is right. */
-  readonly atNine: number;
-  readonly rightAtNine: number;
+  readonly nine: ReturnType<typeof aroundNine>;
 }
 
-/** F1 at a confidence of 0.7, the area under the curve, and whether 0.9 means nine in ten. */
-export function pairQuality(path: string): PairQuality {
-  const pairs = parseCsvRows(readFileSync(path, 'utf8')).map((row) => ({
-    right: row.is_match === 'true',
-    score: confidenceOf(row.name1 ?? '', row.name2 ?? ''),
-  }));
-  const count = (test: (pair: (typeof pairs)[number]) => boolean): number => pairs.filter(test).length;
-  const hits = count((pair) => pair.right && pair.score >= 0.7);
-  const wrong = count((pair) => !pair.right && pair.score >= 0.7);
-  const missed = count((pair) => pair.right && pair.score < 0.7);
-  let above = 0;
-  for (const yes of pairs) {
-    for (const no of pairs) {
-      if (yes.right && !no.right) above += yes.score > no.score ? 1 : yes.score === no.score ? 0.5 : 0;
-    }
-  }
-  const yes = count((pair) => pair.right);
-  const nearNine = pairs.filter((pair) => pair.score >= 0.85 && pair.score <= 0.95);
-  return {
-    pairs: pairs.length,
-    f1: (2 * hits) / (2 * hits + wrong + missed),
-    auc: above / (yes * (pairs.length - yes)),
-    atNine: nearNine.length,
-    rightAtNine: nearNine.filter((pair) => pair.right).length / Math.max(1, nearNine.length),
-  };
+const qualityOf = (judged: readonly Judged[]): PairQuality => ({
+  pairs: judged.length,
+  f1: f1At(judged, 0.7),
+  auc: areaUnderCurve(judged),
+  nine: aroundNine(judged),
+});
+
+/** F1 at a confidence of 0.7, the area under the curve, and whether 0.9 means nine in ten, with the model that ships. */
+export const pairQuality = (path: string): PairQuality =>
+  qualityOf(
+    parseCsvRows(readFileSync(path, 'utf8')).map((row) => ({
+      right: row.is_match === 'true',
+      score: confidenceOf(row.name1 ?? '', row.name2 ?? ''),
+    })),
+  );
+
+/** The same with every pair judged by a model fitted to the others, and so for OFAC's scores. */
+export function heldOutQuality(
+  pairsPath: string,
+  scoresPath: string,
+): { readonly pairs: PairQuality; readonly correlation: number } {
+  const held = crossValidate(readAnsweredPairs(pairsPath), readScoredPairs(scoresPath), WANTED, 10);
+  return { pairs: qualityOf(held.pairs), correlation: held.correlation };
 }
 
-/** Spearman's rank correlation of our confidence with the score that OFAC's own search gives. */
+/**
+ * Spearman's rank correlation of our confidence with the score that OFAC's own search gives. A row of −1 was not among the results of
+ * that search (one pair stands there with −1 and, from another search, with 50): it ranks last, or is left out by `onlyReturned`.
+ */
 export function ofacCorrelation(path: string, onlyReturned: boolean): number {
   const rows = parseCsvRows(readFileSync(path, 'utf8')).filter(
     (row) => !onlyReturned || Number(row.ofac_score) >= 0,
   );
-  const ours = ranks(rows.map((row) => confidenceOf(row.query_name ?? '', row.result_name ?? '')));
-  const theirs = ranks(rows.map((row) => Number(row.ofac_score)));
-  const mean = (rows.length - 1) / 2;
-  let both = 0;
-  let a = 0;
-  let b = 0;
-  for (let at = 0; at < rows.length; at++) {
-    const x = (ours[at] as number) - mean;
-    const y = (theirs[at] as number) - mean;
-    both += x * y;
-    a += x * x;
-    b += y * y;
-  }
-  return both / Math.sqrt(a * b);
-}
-
-function ranks(values: readonly number[]): number[] {
-  const order = [...values.keys()].sort((a, b) => (values[a] as number) - (values[b] as number));
-  const out: number[] = [];
-  for (let from = 0; from < order.length; ) {
-    let to = from;
-    while (to < order.length && values[order[to] as number] === values[order[from] as number]) to++;
-    for (let at = from; at < to; at++) out[order[at] as number] = (from + to - 1) / 2;
-    from = to;
-  }
-  return out;
+  return rankCorrelation(
+    rows.map((row) => confidenceOf(row.query_name ?? '', row.result_name ?? '')),
+    rows.map((row) => Number(row.ofac_score)),
+  );
 }
 
 export type Change = 'none' | 'typo' | 'swapped' | 'dropped';

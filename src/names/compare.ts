@@ -2,7 +2,8 @@
  * Two parsed names against each other: which part meets which (in any order, glued or split), what is left over on either
  * side, and the few figures that the calibrated model weighs. Symmetric by construction.
  */
-import type { NamePart, ParsedName } from './parse.ts';
+import { isOneEdit, jaroWinkler } from './edits.ts';
+import type { NamePart, NamePartKind, ParsedName } from './parse.ts';
 import { makePart } from './parse.ts';
 import { LEAST_SIMILARITY, type Meeting, meet } from './similarity.ts';
 import { vocabulary } from './vocabulary.ts';
@@ -21,7 +22,7 @@ export interface AlignedPair {
   readonly weight: number;
 }
 
-/** What the model sees of two names. All but `differences` lie in 0–1. */
+/** What the model sees of two names. All but `differences` lie in 0–1; all but `slip` and `near` are the same both ways round. */
 export interface NameFeatures {
   /** Share of the weight that met, of the name that met more and of the one that met less. */
   readonly covered: number;
@@ -30,14 +31,14 @@ export interface NameFeatures {
   readonly worst: number;
   /** Weight on both sides that speaks against, in whole parts. */
   readonly differences: number;
-  /** 1 where one part of a name of several is all that met. */
-  readonly single: number;
   /** Numbers on one side that the other lacks (0.5), or that differ (1). */
   readonly numbers: number;
-  /** 1 where one slip of one letter is all that parts two names of some length. */
+  /** 1 where one slip of one letter is all that parts the asked name from the listed one. */
   readonly slip: number;
   /** 1 where both have legal forms and none is comparable. */
   readonly forms: number;
+  /** How nearly all of the asked name is found in the listed one, by Jaro-Winkler and letters. */
+  readonly near: number;
 }
 
 export type Meet = (a: NamePart, b: NamePart) => Meeting;
@@ -53,6 +54,8 @@ interface Edge {
 }
 
 const GLUED_LEAST = 0.86;
+/** Weight of the least word that is a name of its own. */
+const NAME_LEAST = 0.4;
 
 export function align(left: ParsedName, right: ParsedName, meets: Meet = meet): Alignment {
   const edges: Edge[] = [];
@@ -68,8 +71,15 @@ export function align(left: ParsedName, right: ParsedName, meets: Meet = meet): 
     }
   }
   if (!isWhole(edges, a.length, b.length)) {
-    glue(a, b, false, edges);
-    glue(b, a, true, edges);
+    const exactLeft = new Uint8Array(a.length);
+    const exactRight = new Uint8Array(b.length);
+    for (const each of edges) {
+      if (each.meeting.similarity < 1) continue;
+      exactLeft[each.left] = 1;
+      exactRight[each.right] = 1;
+    }
+    glue(a, b, exactLeft, exactRight, false, edges);
+    glue(b, a, exactRight, exactLeft, true, edges);
   }
   edges.sort((p, q) => q.rank - p.rank);
   const usedLeft = new Uint8Array(a.length);
@@ -116,24 +126,33 @@ function edge(
   return { left, leftCount, right, rightCount, meeting, weight, rank };
 }
 
-/** Neighbours of one name, written as one, against single parts of the other. */
+/** Neighbours of one name, written as one, against single parts of the other. What has a partner of its own letters is let be. */
 function glue(
   parts: readonly NamePart[],
   singles: readonly NamePart[],
+  exactParts: Uint8Array,
+  exactSingles: Uint8Array,
   swapped: boolean,
   edges: Edge[],
 ): void {
   for (let at = 0; at < parts.length; at++) {
+    if (exactParts[at] === 1) continue;
     let text = (parts[at] as NamePart).text;
     let weight = (parts[at] as NamePart).weight;
     for (let count = 2; count <= 4 && at + count <= parts.length; count++) {
+      if (exactParts[at + count - 1] === 1) break;
       const next = parts[at + count - 1] as NamePart;
       text += next.text;
       weight += next.weight;
       if (text.length > 30) break;
       for (let other = 0; other < singles.length; other++) {
         const single = singles[other] as NamePart;
-        if (single.kind !== 'name' || Math.abs(single.text.length - text.length) > 2) continue;
+        if (
+          exactSingles[other] === 1 ||
+          single.kind !== 'name' ||
+          Math.abs(single.text.length - text.length) > 2
+        )
+          continue;
         const joined = makePart(text, 'name', next.script, vocabulary());
         const meeting = meet(joined, single);
         if (meeting.similarity < GLUED_LEAST || meeting.kind === 'nickname') continue;
@@ -174,7 +193,12 @@ const contradiction = (name: ParsedName, over: readonly number[]): number => {
   return sum;
 };
 
-export function features(left: ParsedName, right: ParsedName, aligned: Alignment): NameFeatures {
+export function features(
+  left: ParsedName,
+  right: ParsedName,
+  aligned: Alignment,
+  meets: Meet = meet,
+): NameFeatures {
   const whole = wholeSound(left, right);
   if (whole > 0)
     return {
@@ -182,16 +206,15 @@ export function features(left: ParsedName, right: ParsedName, aligned: Alignment
       coveredLess: whole,
       worst: 1 - whole,
       differences: 0,
-      single: 0,
       numbers: 0,
       slip: 0,
       forms: 0,
+      near: whole,
     };
   let met = 0;
   let paired = 0;
   let worst = 0;
   let unlike = 0;
-  let names = 0;
   for (const pair of aligned.pairs) {
     const { similarity } = pair.meeting;
     met += pair.weight * similarity;
@@ -199,7 +222,6 @@ export function features(left: ParsedName, right: ParsedName, aligned: Alignment
     if (pair.weight >= 0.25) {
       worst = Math.max(worst, 1 - similarity);
       unlike += (1 - similarity) * Math.max(pair.left.length, pair.right.length);
-      names++;
     }
   }
   const leftOver = weightOf(left, aligned.leftOver);
@@ -207,7 +229,8 @@ export function features(left: ParsedName, right: ParsedName, aligned: Alignment
   const coveredLeft = share(met, paired + leftOver);
   const coveredRight = share(met, paired + rightOver);
   const against = Math.min(contradiction(left, aligned.leftOver), contradiction(right, aligned.rightOver));
-  const slip = against === 0 && isSlip(left, right, aligned);
+  const forms = formConflict(left, right);
+  const slip = leftOver < NAME_LEAST && against === 0 && isSlip(left, right, aligned);
   // A slip of the pen is one thing whatever the length of the word it fell into.
   const eased = slip ? Math.max(0, unlike - SLIP_UNLIKE) : 0;
   return {
@@ -216,12 +239,82 @@ export function features(left: ParsedName, right: ParsedName, aligned: Alignment
       Math.min(coveredLeft, coveredRight) + eased * share(1, paired + Math.max(leftOver, rightOver)),
     worst: slip ? Math.min(worst, SLIP_UNLIKE) : worst,
     differences: against + unlike - eased,
-    single: names <= 1 && Math.max(leftOver, rightOver) >= 0.4 ? 1 : 0,
     numbers: numberConflict(left, right, aligned),
     slip: slip ? 1 : 0,
-    forms: formConflict(left, right),
+    forms,
+    near: nearness(left, right, aligned, meets) * (1 - OTHER_FORM * forms),
   };
 }
+
+/** What a legal form that is not comparable takes off. */
+const OTHER_FORM = 0.1;
+/** What an asked name that has more than the listed one loses: it may be another with a longer name. */
+const LISTED_IN_ASKED = 0.9;
+
+/** How nearly all of the asked name is found in the listed one, or all of a listed name of several words in the asked one. */
+function nearness(asked: ParsedName, listed: ParsedName, aligned: Alignment, meets: Meet): number {
+  const there = foundIn(asked, listed, gluedLikeness(aligned, 'left'), meets);
+  let names = 0;
+  for (const part of listed.parts) if (part.weight >= NAME_LEAST) names++;
+  if (names < 2) return there;
+  return Math.max(there, LISTED_IN_ASKED * foundIn(listed, asked, gluedLikeness(aligned, 'right'), meets));
+}
+
+/** What writing as one takes off. */
+const AS_ONE = 0.92;
+
+/** By position, how alike the parts are that met written as one; null where none did. */
+function gluedLikeness(aligned: Alignment, side: 'left' | 'right'): ReadonlyMap<number, number> | null {
+  let glued: Map<number, number> | null = null;
+  for (const pair of aligned.pairs) {
+    if (pair.left.length + pair.right.length === 2) continue;
+    glued ??= new Map();
+    for (const at of pair[side]) glued.set(at, AS_ONE * pair.meeting.similarity);
+  }
+  return glued;
+}
+
+/** Letters of words that are said of many count less. */
+const LETTERS_COUNT: Readonly<Partial<Record<NamePartKind, number>>> = { descriptive: 0.5, honorific: 0.2 };
+
+/** Share of the letters of one name that are found in another, each part by the most alike one. */
+function foundIn(
+  name: ParsedName,
+  other: ParsedName,
+  glued: ReadonlyMap<number, number> | null,
+  meets: Meet,
+): number {
+  let found = 0;
+  let letters = 0;
+  for (let at = 0; at < name.parts.length; at++) {
+    const part = name.parts[at] as NamePart;
+    let most = glued?.get(at) ?? 0;
+    if (part.kind === 'particle' && most === 0) continue;
+    for (const each of other.parts) {
+      if (most === 1) break;
+      if (each.kind === 'particle') continue;
+      const alike = likeness(part, each, meets);
+      if (alike > most) most = alike;
+    }
+    const counted = part.text.length * (LETTERS_COUNT[part.kind] ?? 1);
+    found += most * counted;
+    letters += counted;
+  }
+  return share(found, letters);
+}
+
+function likeness(a: NamePart, b: NamePart, meets: Meet): number {
+  // A syllable of Han or Hangul is one sign, and where vowels are not written, a few consonants are shared by many names.
+  if (a.script === 'syllabic' && b.script === 'syllabic') return a.text === b.text ? 1 : 0.5;
+  if (a.script !== b.script && (a.script === 'abjad' || b.script === 'abjad')) return meets(a, b).similarity;
+  const written = jaroWinkler(a.text, b.text);
+  if (a.groups.length === 0 || written >= GIVEN_NAME_LEAST) return written;
+  // Forms of one given name need not look alike.
+  return Math.max(written, meets(a, b).similarity);
+}
+
+/** What two forms of one given name are at least worth. */
+const GIVEN_NAME_LEAST = 0.93;
 
 const share = (part: number, whole: number): number => (whole <= 0 ? 0 : part / whole);
 
@@ -247,19 +340,6 @@ function isSlip(left: ParsedName, right: ParsedName, aligned: Alignment): boolea
 /** A syllable of Han or Hangul is one sign: no letter of it can slip. */
 const isSyllable = (name: ParsedName, at: readonly number[]): boolean =>
   at.some((position) => (name.parts[position] as NamePart).script === 'syllabic');
-
-/** One letter more, less, other, or two neighbours swapped. */
-export function isOneEdit(a: string, b: string): boolean {
-  const [short, long] = a.length <= b.length ? [a, b] : [b, a];
-  if (long.length - short.length > 1 || a === b) return false;
-  let at = 0;
-  while (at < short.length && short[at] === long[at]) at++;
-  if (short.length < long.length) return short.slice(at) === long.slice(at + 1);
-  if (short.slice(at + 1) === long.slice(at + 1)) return true;
-  return (
-    short[at] === long[at + 1] && short[at + 1] === long[at] && short.slice(at + 2) === long.slice(at + 2)
-  );
-}
 
 function numberConflict(left: ParsedName, right: ParsedName, aligned: Alignment): number {
   const isNumber = (name: ParsedName) => (at: number) => (name.parts[at] as NamePart).kind === 'number';

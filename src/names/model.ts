@@ -7,24 +7,56 @@ import { align, features, type Meet } from './compare.ts';
 import type { MatchReason, NameQuery } from './name.ts';
 import type { NamePart, ParsedName } from './parse.ts';
 import { meet } from './similarity.ts';
+import { readShipped } from './vocabulary.ts';
 
-/** Fitted with bench/names.ts's pairs; every weight has the sign that its meaning demands, so more agreement never costs. */
-const MODEL = {
-  base: -0.74,
-  coveredLess: 3.46,
-  worst: -2.6,
-  differences: -4.01,
-  numbers: -1.17,
-  forms: -2.2,
-  single: -0.19,
-  slip: 0.98,
-} as const;
+/** The fitted model: `data/names/model.json`, written by scripts/fit-name-weights.ts. */
+export interface NameModel {
+  readonly base: number;
+  /** Every weight has the sign that its meaning demands, so more agreement never costs. */
+  readonly weights: Readonly<
+    Record<'coveredLess' | 'worst' | 'differences' | 'numbers' | 'forms' | 'slip', number>
+  >;
+  /** What the likeness of the words alone is worth: at most `most`, falling with its power `exponent`. */
+  readonly near: { readonly most: number; readonly exponent: number };
+}
+
+let shipped: NameModel | undefined;
+
+function shippedModel(): NameModel {
+  shipped ??= readShipped<{ model: NameModel }>('names', 'model.json').model;
+  return shipped;
+}
 
 /** Differences beyond this say nothing more. */
-const DIFFERENCES_MAX = 2;
+export const DIFFERENCES_MAX = 2;
 
 /** Log-odds of the same words in the same order; beside it no evidence may be lost in certainty. */
 const IDENTICAL = 4;
+const LEAST = 1e-4;
+
+/**
+ * Two names are of one party where what they share and where they differ say so, or, failing that, where all that was asked is nearly
+ * found: the chance that at least one of the two holds. 0–1, before rounding.
+ */
+export function scoreOf(seen: NameFeatures, identical: boolean, model: NameModel = shippedModel()): number {
+  if (identical) return 1 / (1 + Math.exp(-IDENTICAL));
+  const { weights, near } = model;
+  const logit =
+    model.base +
+    weights.coveredLess * seen.coveredLess +
+    weights.worst * seen.worst +
+    weights.differences * Math.min(DIFFERENCES_MAX, seen.differences) +
+    weights.numbers * seen.numbers +
+    weights.forms * seen.forms +
+    weights.slip * seen.slip;
+  const alike = near.most * seen.near ** near.exponent;
+  return alike + (1 - alike) / (1 + Math.exp(-logit));
+}
+
+const logOdds = (score: number): number => {
+  const within = Math.min(1 - LEAST, Math.max(LEAST, score));
+  return Math.log(within / (1 - within));
+};
 
 const EVIDENCE = {
   birthDaySame: 1.6,
@@ -45,9 +77,9 @@ export interface ListedFacts {
   readonly weak: boolean;
 }
 
-/** Confidence that two names are of the same party, 0–1, by the names alone; the same both ways round. */
-export function nameConfidence(left: ParsedName, right: ParsedName): number {
-  return toConfidence(judge(left, right).logit, isIdentical(left, right));
+/** Confidence that the asked name is of the party with the listed one, 0–1, by the names alone. */
+export function nameConfidence(asked: ParsedName, listed: ParsedName): number {
+  return toConfidence(judge(asked, listed).logit, isIdentical(asked, listed));
 }
 
 export interface Judgement {
@@ -58,17 +90,8 @@ export interface Judgement {
 
 export function judge(left: ParsedName, right: ParsedName, meets: Meet = meet): Judgement {
   const aligned = align(left, right, meets);
-  const seen = features(left, right, aligned);
-  const logit = isIdentical(left, right)
-    ? IDENTICAL
-    : MODEL.base +
-      MODEL.coveredLess * seen.coveredLess +
-      MODEL.worst * seen.worst +
-      MODEL.differences * Math.min(DIFFERENCES_MAX, seen.differences) +
-      MODEL.numbers * seen.numbers +
-      MODEL.forms * seen.forms +
-      MODEL.single * seen.single +
-      MODEL.slip * seen.slip;
+  const seen = features(left, right, aligned, meets);
+  const logit = logOdds(scoreOf(seen, isIdentical(left, right)));
   return { aligned, features: seen, logit };
 }
 
@@ -77,15 +100,20 @@ export function isIdentical(left: ParsedName, right: ParsedName): boolean {
   if (left.parts.length !== right.parts.length || left.parts.length === 0) return false;
   for (const [at, part] of left.parts.entries()) {
     const other = right.parts[at] as NamePart;
-    if (part.text !== other.text || part.kind !== other.kind || part.script !== other.script) return false;
+    if (part.kind !== other.kind || part.script !== other.script) return false;
+    if (part.text !== other.text && !isSameThing(part, other)) return false;
   }
   if (left.forms.length === 0 || right.forms.length === 0) return true;
   return left.forms.some((form) => right.forms.some((other) => form.text === other.text));
 }
 
+/** Words for one thing (`company`, `co`). */
+const isSameThing = (a: NamePart, b: NamePart): boolean =>
+  a.kind === 'descriptive' && a.groups[0] === b.groups[0];
+
 /** Three decimals. Only the identical name, without evidence against it, is certain. */
 export function toConfidence(logit: number, identical: boolean): number {
-  if (identical && logit >= IDENTICAL) return 1;
+  if (identical && logit >= IDENTICAL - 1e-9) return 1;
   return Math.min(0.999, Math.round(1000 / (1 + Math.exp(-logit))) / 1000);
 }
 
@@ -191,6 +219,7 @@ const MET: Readonly<Record<string, string>> = {
   spelling: 'is spelled nearly as',
   glued: 'is, written apart or as one,',
   number: 'is the same number as',
+  orgForm: 'stands for the same as',
 };
 
 /** Which part met which, part by part of the asked name, then what is left over. */

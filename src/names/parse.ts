@@ -1,4 +1,5 @@
 /** A name taken apart: words in Latin letters, each with what it is (name, number, form, title, particle) and how much it says. */
+import { isOneEdit } from './edits.ts';
 import { fold, skeleton, unvocalised } from './sound.ts';
 import { type LatinWord, type NameScript, transliterateWord } from './transliterate.ts';
 import { type Vocabulary, vocabulary } from './vocabulary.ts';
@@ -14,7 +15,7 @@ export interface NamePart {
   readonly folded: string;
   readonly skeleton: string;
   readonly consonants: string;
-  /** Groups of given names. */
+  /** Groups of given names, or of words for one thing; their numbers are apart. */
   readonly groups: readonly number[];
   /** How much the part says about who it is, 0–1. */
   readonly weight: number;
@@ -40,12 +41,20 @@ const ORDINAL = /^(\d{1,4})(?:st|nd|rd|th)$/;
 const MIXED = /^[a-z]+\d+[a-z]+$|^\d[a-z]{3,}$/;
 const LEET: Readonly<Record<string, string>> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't' };
 const LETTERS_AND_DIGITS = /\d+|[a-z]+/g;
-const ABD = /^(?!abd[aeou]?l+[aeou]h?$)abd(?:[aeou]l?|[aeou]([rsntzd])(?=\1))?(?=[a-z]{4,}$)/;
-const DIN = /^(?:din|deen|dine|dien|ddin)$/;
+const ABD: LatinWord = { text: 'abd', script: 'latin' };
+const ABD_ALONE = /^abd(?:[aeou]l|oul|u|u[rsntzd])?$/;
+/** `abdulaziz`, `abdurrahman`, `abdessalam`, but not `abdullah`. */
+const ABD_GLUED = /^(?!abd[aeiou]?l+[aeou]h?i?$)abd(?:[aeiou]l|oul|[aeou]([rsntzd])(?=\1))(?=[a-z]{4,}$)/;
+/** The letters of Arabic for it, with the article, before a name. */
+const ABD_GLUED_ABJAD = /^bdl(?!lh)(?=[a-z]{3})/;
+const DIN_GLUED_ABJAD = /(?<=[a-z]{2})ldyn$/;
+const DIN_WORD: LatinWord = { text: 'din', script: 'latin' };
+const DIN = /^(?:[aeu]l|[aeiou]d)?dd?(?:ine?|een|ien)$/;
+const DIN_GLUED = /(?<=[a-z]{3})(?:[aeiou]dd(?:ine?|een)|ud(?:in|een)|[aeu]ldin)$/;
 
 /** Takes a name apart. Never throws; a name of signs alone has no parts. */
 export function parseName(name: string): ParsedName {
-  const words = joinArabic(splitDigits(latinWords(name)), vocabulary());
+  const words = splitArabic(splitDigits(latinWords(name)), vocabulary());
   return classify(words, vocabulary());
 }
 
@@ -94,30 +103,44 @@ function splitDigits(words: readonly LatinWord[]): LatinWord[] {
   return out;
 }
 
-/** Abd al-Rahman, Abdul Rahman and Abdurrahman become one word; Nur al-Din and Nureddin too. */
-function joinArabic(words: readonly LatinWord[], vocab: Vocabulary): LatinWord[] {
+/**
+ * `Abd al-Rahman`, `Abdul Rahman` and `Abdurrahman` become the two words abd and rahman, `Nur al-Din` and `Nureddin` nur and din: so
+ * either half is found alone, in any order.
+ */
+function splitArabic(words: readonly LatinWord[], vocab: Vocabulary): LatinWord[] {
   const out: LatinWord[] = [];
   for (let at = 0; at < words.length; at++) {
     const word = words[at] as LatinWord;
+    const { text, script } = word;
     const next = words[at + 1];
-    const afterNext = words[at + 2];
-    if (word.script === 'abjad' && word.text === 'bd' && next?.script === 'abjad') {
-      out.push({ text: `bd${next.text.replace(/^l(?=[a-z`']{3})/, '')}`, script: 'abjad' });
+    if (script === 'abjad') splitAbjad(text, out);
+    else if (script !== 'latin') out.push(word);
+    else if (ABD_ALONE.test(text)) {
+      out.push(ABD);
+      // The article between the halves is part of neither.
+      if (next && vocab.joining.has(next.text) && at + 2 < words.length) at++;
+    } else if (next && vocab.joining.has(text) && DIN.test(next.text)) {
+      out.push(DIN_WORD);
       at++;
-    } else if (word.text === 'abd' && next && afterNext && vocab.joining.has(next.text)) {
-      out.push({ text: `abdul${afterNext.text}`, script: word.script });
-      at += 2;
-    } else if (/^ab[du]+[aeou]?l$|^abdu[rsn]?$|^abd$/.test(word.text) && next && next.text.length > 2) {
-      out.push({ text: `abdul${next.text}`, script: word.script });
-      at++;
-    } else if (word.script === 'latin' && ABD.test(word.text)) {
-      out.push({ text: word.text.replace(ABD, 'abdul'), script: word.script });
-    } else if (next && vocab.joining.has(next.text) && afterNext && DIN.test(afterNext.text)) {
-      out.push({ text: `${word.text}udin`, script: word.script });
-      at += 2;
-    } else out.push(word);
+    } else if (DIN.test(text)) out.push(DIN_WORD);
+    else {
+      const rest = text.replace(ABD_GLUED, '');
+      if (rest !== text) out.push(ABD);
+      const before = rest.replace(DIN_GLUED, '');
+      out.push({ text: before, script });
+      if (before !== rest) out.push(DIN_WORD);
+    }
   }
   return out;
+}
+
+function splitAbjad(text: string, out: LatinWord[]): void {
+  const rest = text.replace(ABD_GLUED_ABJAD, '');
+  if (rest !== text || text === 'bd') out.push(ABD);
+  if (text === 'bd') return;
+  const before = rest.replace(DIN_GLUED_ABJAD, '');
+  if (rest !== 'dyn') out.push({ text: before, script: 'abjad' });
+  if (rest === 'dyn' || before !== rest) out.push(DIN_WORD);
 }
 
 function classify(words: readonly LatinWord[], vocab: Vocabulary): ParsedName {
@@ -164,12 +187,49 @@ function formAt(
     if (kind && (phrase.length > 2 || at === 0 || at + count === words.length))
       found = { kind, words: count };
   }
+  const slipped = slippedFormAt(words, at, vocab);
+  if (slipped !== null && slipped.words > (found?.words ?? 0)) return slipped;
   // At the beginning, two letters are a form only of Cyrillic and Indonesian custom.
   if (found && phrase.length > 0 && at === 0) {
     const first = (words[at] as LatinWord).text;
     if (found.words === 1 && first.length === 2 && !LEADING_FORMS.has(first)) return null;
   }
   return found;
+}
+
+/** A form of several words with one letter wrong in one of them, or a long one of one word at the end of the name. */
+function slippedFormAt(
+  words: readonly LatinWord[],
+  at: number,
+  vocab: Vocabulary,
+): { kind: string; words: number } | null {
+  const text = (words[at] as LatinWord).text;
+  const next = words[at + 1]?.text;
+  if (next === undefined) {
+    for (const [form, kind] of vocab.longForms) if (isOneEdit(text, form)) return { kind, words: 1 };
+    return null;
+  }
+  const afterNext = words[at + 2]?.text ?? '';
+  if (![text, next, afterNext].some((word) => vocab.formWords.has(word))) return null;
+  const most = Math.min(vocab.longestForm, words.length - at);
+  for (let count = most; count >= 2; count--) {
+    for (let wrong = 0; wrong < count; wrong++) {
+      const found = vocab.formsWithout.get(withGap(words, at, count, wrong));
+      const word = (words[at + wrong] as LatinWord).text;
+      const form = found?.find((each) => isOneEdit(each.word, word));
+      if (form) return { kind: form.kind, words: count };
+    }
+  }
+  return null;
+}
+
+function withGap(words: readonly LatinWord[], at: number, count: number, gap: number): string {
+  let phrase = '';
+  for (let word = 0; word < count; word++) {
+    if (word > 0) phrase += ' ';
+    if (word !== gap) phrase += (words[at + word] as LatinWord).text;
+  }
+  return phrase;
 }
 
 const LEADING_FORMS: ReadonlySet<string> = new Set(['ao', 'pt', 'ad', 'at', 'ag']);
@@ -184,8 +244,7 @@ function partOf(word: LatinWord, at: number, vocab: Vocabulary): NamePart {
   if (script !== 'latin') return makePart(text, 'name', script, vocab);
   if (vocab.particles.has(text)) return makePart(text, 'particle', script, vocab);
   if (vocab.honorifics.has(text)) return makePart(text, 'honorific', script, vocab);
-  const descriptive = vocab.descriptive.get(text);
-  if (descriptive !== undefined) return makePart(descriptive, 'descriptive', script, vocab);
+  if (vocab.descriptive.has(text)) return makePart(text, 'descriptive', script, vocab);
   return makePart(text, 'name', script, vocab);
 }
 
@@ -204,8 +263,19 @@ const WEIGHTS: Readonly<Record<NamePartKind, number>> = {
 /** What commonness takes off the weight of a name at most. */
 const COMMON_LOSS = 0.5;
 
+/** Of a word that is half of many names. */
+const HALF_WEIGHT = 0.4;
+
 const ROOM = 200_000;
 const known = new Map<string, NamePart>();
+
+function groupsOf(text: string, kind: NamePartKind, vocab: Vocabulary): readonly number[] {
+  if (kind === 'name') return vocab.nicknames.get(text) ?? NO_GROUPS;
+  const group = kind === 'descriptive' ? vocab.descriptive.get(text) : undefined;
+  return group === undefined ? NO_GROUPS : [group];
+}
+
+const NO_GROUPS: readonly number[] = [];
 
 /** A part from its text and kind alone: the same in a question and in an index. */
 export function makePart(text: string, kind: NamePartKind, script: NameScript, vocab: Vocabulary): NamePart {
@@ -221,8 +291,9 @@ export function makePart(text: string, kind: NamePartKind, script: NameScript, v
     folded,
     skeleton: kind === 'number' ? text : skeleton(folded),
     consonants: unvocalised(text),
-    groups: kind === 'name' ? (vocab.nicknames.get(text) ?? []) : [],
-    weight: WEIGHTS[kind] * (1 - COMMON_LOSS * common),
+    groups: groupsOf(text, kind, vocab),
+    weight:
+      kind === 'name' && vocab.halves.has(text) ? HALF_WEIGHT : WEIGHTS[kind] * (1 - COMMON_LOSS * common),
   };
   // A part that is made again is equal, not the same: `isIdentical` compares texts.
   if (known.size >= ROOM) known.clear();

@@ -1,5 +1,6 @@
 /** How alike two words are: edits weighed by what is heard, initials, given names of one group, consonants alone. Symmetric. */
 import { distance } from 'fastest-levenshtein';
+import { isOneEdit, weighedEdits } from './edits.ts';
 import type { NamePart } from './parse.ts';
 
 export type MeetingKind = 'exact' | 'nickname' | 'initial' | 'phonetic' | 'spelling' | 'number' | 'orgForm';
@@ -16,6 +17,7 @@ const SAME_NUMBER: Meeting = { kind: 'number', similarity: 1 };
 const SAME_FORM: Meeting = { kind: 'orgForm', similarity: 1 };
 const SAME_SOUND: Meeting = { kind: 'phonetic', similarity: 0.97 };
 const SAME_GIVEN_NAME: Meeting = { kind: 'nickname', similarity: 0.93 };
+const SAME_THING: Meeting = { kind: 'orgForm', similarity: 1 };
 /** By the number of consonants that agree: two or three of them are shared by many names. */
 const SAME_CONSONANTS: readonly Meeting[] = [0, 0, 0.68, 0.88, 0.92].map((similarity) => ({
   kind: 'phonetic',
@@ -38,9 +40,18 @@ export function meet(a: NamePart, b: NamePart): Meeting {
   }
   if (a.script !== b.script && (a.script === 'abjad' || b.script === 'abjad')) return meetConsonants(a, b);
   if (a.folded === b.folded) return SAME_SOUND;
-  for (const group of a.groups) if (b.groups.includes(group)) return SAME_GIVEN_NAME;
-  return spelled(a.folded, b.folded);
+  for (const group of a.groups) {
+    if (b.groups.includes(group)) return a.kind === 'descriptive' ? SAME_THING : SAME_GIVEN_NAME;
+  }
+  const heard = spelled(a.folded, b.folded);
+  // What a slip does to a digraph is heard as more than one letter: as written it is one.
+  if (heard.similarity > ONE_EDIT || a.text.length < 3 || !isOneEdit(a.text, b.text)) return heard;
+  const written = spelled(a.text, b.text);
+  return written.similarity > heard.similarity ? written : heard;
 }
+
+/** A word one edit from another is at most so alike unless it sounds the same. */
+const ONE_EDIT = 0.9;
 
 function meetConsonants(a: NamePart, b: NamePart): Meeting {
   const shorter = Math.min(a.consonants.length, b.consonants.length);
@@ -62,78 +73,4 @@ function spelled(a: string, b: string): Meeting {
   // One letter of a short word may be a slip: it meets, and the model says what that is worth.
   const similarity = bare === 1 && longer >= 3 ? Math.max(LEAST_SIMILARITY, alike) : alike;
   return similarity < LEAST_SIMILARITY ? NO_MEETING : { kind: 'spelling', similarity };
-}
-
-const VOWELS = 'aeiou';
-/** Consonants that romanisations swap. */
-const NEAR: ReadonlySet<string> = new Set(
-  ['bp', 'dt', 'gk', 'sz', 'fv', 'ck', 'gj', 'jz', 'hg', 'hk', 'mn', 'js', 'lr'].flatMap((pair) => [
-    pair,
-    `${pair[1]}${pair[0]}`,
-  ]),
-);
-
-const ROW = 64;
-/** Costs by letter codes: a letter for another, and one too many. Digits take the places from 26 on. */
-const CODES = 36;
-const swaps = new Float64Array(CODES * CODES);
-const gaps = new Float64Array(CODES);
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
-for (const [i, x] of [...LETTERS].entries()) {
-  gaps[i] = VOWELS.includes(x) || x === 'h' ? 0.7 : 1;
-  for (const [j, y] of [...LETTERS].entries()) {
-    const vowels = VOWELS.includes(x) && VOWELS.includes(y);
-    swaps[i * CODES + j] = x === y ? 0 : vowels ? 0.6 : NEAR.has(x + y) ? 0.75 : 1;
-  }
-}
-/** What a wrong first letter costs besides. */
-const FIRST_LETTER = 0.15;
-const TRANSPOSED = 0.8;
-
-const before = new Float64Array(ROW);
-const last = new Float64Array(ROW);
-const now = new Float64Array(ROW);
-const codesA = new Uint8Array(ROW);
-const codesB = new Uint8Array(ROW);
-
-function encode(text: string, into: Uint8Array): number {
-  const length = Math.min(text.length, ROW - 4);
-  for (let at = 0; at < length; at++) {
-    const unit = text.charCodeAt(at);
-    into[at] = unit >= 97 ? (unit - 97) % 26 : 26 + ((unit - 48) % 10);
-  }
-  return length;
-}
-
-/** Optimal string alignment with weights; a swapped pair of neighbours costs one edit. Only the first 60 letters count. */
-function weighedEdits(left: string, right: string): number {
-  const m = encode(left, codesA);
-  const n = encode(right, codesB);
-  last[0] = 0;
-  for (let j = 1; j <= n; j++) last[j] = (last[j - 1] as number) + (gaps[codesB[j - 1] as number] as number);
-  for (let i = 1; i <= m; i++) {
-    const x = codesA[i - 1] as number;
-    const gapX = gaps[x] as number;
-    now[0] = (last[0] as number) + gapX;
-    for (let j = 1; j <= n; j++) {
-      const y = codesB[j - 1] as number;
-      const swapped =
-        x === y ? 0 : (swaps[x * CODES + y] as number) + (i === 1 || j === 1 ? FIRST_LETTER : 0);
-      let best = (last[j - 1] as number) + swapped;
-      const less = (last[j] as number) + gapX;
-      const more = (now[j - 1] as number) + (gaps[y] as number);
-      if (less < best) best = less;
-      if (more < best) best = more;
-      if (i > 1 && j > 1 && x === codesB[j - 2] && codesA[i - 2] === y) {
-        const turned = (before[j - 2] as number) + TRANSPOSED;
-        if (turned < best) best = turned;
-      }
-      now[j] = best;
-    }
-    for (let j = 0; j <= n; j++) {
-      before[j] = last[j] as number;
-      last[j] = now[j] as number;
-    }
-  }
-  return last[n] as number;
 }

@@ -12,16 +12,30 @@ export interface Vocabulary {
   readonly particles: ReadonlySet<string>;
   /** Particles that are written as one with what they stand before (`abd al rahman`). */
   readonly joining: ReadonlySet<string>;
+  /** Words that are half of many names (`abd`, `din`). */
+  readonly halves: ReadonlySet<string>;
   readonly numbers: ReadonlyMap<string, number>;
   readonly tens: ReadonlyMap<string, number>;
   readonly roman: ReadonlyMap<string, number>;
   /** Numbers of the groups of given names that a word stands in. */
   readonly nicknames: ReadonlyMap<string, readonly number[]>;
-  /** The first word of the group that a descriptive word stands in. */
-  readonly descriptive: ReadonlyMap<string, string>;
+  /** Forms of several words with each of their longer words left out in turn, and what it is. */
+  readonly formsWithout: ReadonlyMap<string, readonly { readonly word: string; readonly kind: string }[]>;
+  /** The longer words of forms of several words. */
+  readonly formWords: ReadonlySet<string>;
+  /** Forms of one long word, with their kinds. */
+  readonly longForms: readonly (readonly [form: string, kind: string])[];
+  /** Number of the group of words for one thing that a descriptive word stands in; apart from those of `nicknames`. */
+  readonly descriptive: ReadonlyMap<string, number>;
   /** How much less a common word says than a rare one, 0–1. */
   readonly commonness: ReadonlyMap<string, number>;
 }
+
+/** A shorter word with a letter wrong may be any other word. */
+const SLIPPED_LEAST = 5;
+const LONG_FORM = 7;
+/** Where the numbers of groups of descriptive words begin. */
+const DESCRIPTIVE_FROM = 100_000;
 
 let loaded: Vocabulary | undefined;
 
@@ -30,8 +44,11 @@ export function vocabulary(): Vocabulary {
   return loaded;
 }
 
-function readJson<T>(name: string): T {
-  const path = shippedData('names', name);
+const readJson = <T>(name: string): T => readShipped('names', name);
+
+/** A JSON file of `data/`, as it is. Throws STORE_CORRUPT. */
+export function readShipped<T>(...parts: string[]): T {
+  const path = shippedData(...parts);
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as T;
   } catch (cause) {
@@ -45,7 +62,7 @@ function load(): Vocabulary {
   for (const [kind, phrases] of Object.entries(kinds)) {
     for (const phrase of phrases) if (!forms.has(phrase)) forms.set(phrase, kind);
   }
-  const particles = readJson<{ words: string[]; joining: string[] }>('particles.json');
+  const particles = readJson<{ words: string[]; joining: string[]; halves: string[] }>('particles.json');
   const numbers = readJson<{
     words: Record<string, number>;
     tens: Record<string, number>;
@@ -59,10 +76,24 @@ function load(): Vocabulary {
       else nicknames.set(word, [group]);
     }
   }
-  const descriptive = new Map<string, string>();
-  for (const group of readJson<{ groups: string[] }>('descriptive-words.json').groups) {
-    const words = group.split(' ');
-    for (const word of words) if (!descriptive.has(word)) descriptive.set(word, words[0] as string);
+  const formsWithout = new Map<string, { word: string; kind: string }[]>();
+  const formWords = new Set<string>();
+  for (const [phrase, kind] of forms) {
+    const words = phrase.split(' ');
+    if (words.length === 1) continue;
+    for (const [at, word] of words.entries()) {
+      if (word.length < SLIPPED_LEAST) continue;
+      formWords.add(word);
+      const key = words.map((each, place) => (place === at ? '' : each)).join(' ');
+      const known = formsWithout.get(key);
+      if (known) known.push({ word, kind });
+      else formsWithout.set(key, [{ word, kind }]);
+    }
+  }
+  const descriptive = new Map<string, number>();
+  for (const [at, group] of readJson<{ groups: string[] }>('descriptive-words.json').groups.entries()) {
+    for (const word of group.split(' '))
+      if (!descriptive.has(word)) descriptive.set(word, DESCRIPTIVE_FROM + at);
   }
   const { counts, names } = readJson<{ names: number; counts: Record<string, number> }>('common-words.json');
   const rarest = Math.log(names / RARE_COUNT);
@@ -74,10 +105,14 @@ function load(): Vocabulary {
   );
   return {
     forms,
+    formsWithout,
+    formWords,
+    longForms: [...forms].filter(([phrase]) => phrase.length >= LONG_FORM && !phrase.includes(' ')),
     longestForm: Math.max(...[...forms.keys()].map((phrase) => phrase.split(' ').length)),
     honorifics: new Set(readJson<{ words: string[] }>('honorifics.json').words),
     particles: new Set(particles.words),
     joining: new Set(particles.joining),
+    halves: new Set(particles.halves),
     numbers: new Map(Object.entries(numbers.words)),
     tens: new Map(Object.entries(numbers.tens)),
     roman: new Map(Object.entries(numbers.roman)),

@@ -121,7 +121,7 @@ describeWithSharedData('pairs with known answers', () => {
     const quality = pairQuality(sharedData('names', 'nomenklatura_pairs_dev.csv'));
     expect(quality.f1).toBeGreaterThanOrEqual(0.84);
     expect(quality.auc).toBeGreaterThanOrEqual(0.89);
-    expect(quality.rightAtNine).toBeGreaterThanOrEqual(0.85);
+    expect(quality.nine.right).toBeGreaterThanOrEqual(0.85);
   });
 
   it("rank as OFAC's own search ranks what it returns, in the main", () => {

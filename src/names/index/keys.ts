@@ -22,6 +22,12 @@ export function keysOf(part: NamePart): string[] {
     keys.push(`'${part.consonants}`);
   if (part.folded.length >= DELETION_LEAST)
     for (const shorter of without(part.folded)) keys.push(`:${shorter}`);
+  // A slip inside a digraph parts what is heard by more than a letter: the letters as written are one edit apart still.
+  if (part.text !== part.folded && part.script === 'latin') {
+    keys.push(`:${part.text}`);
+    if (part.text.length >= DELETION_LEAST)
+      for (const shorter of without(part.text)) keys.push(`:${shorter}`);
+  }
   for (const group of part.groups) keys.push(`#${group}`);
   return [...new Set(keys)];
 }

@@ -1,0 +1,223 @@
+/**
+ * Fits the weights of the matcher's model (data/names/model.json) and says how they do on what they were not fitted to. Deterministic:
+ * the same files give the same weights. The method is described in docs/decisions/name-matching.md.
+ */
+import { readFileSync } from 'node:fs';
+import { align, features, type NameFeatures } from '../src/names/compare.ts';
+import { DIFFERENCES_MAX, isIdentical, type NameModel, scoreOf } from '../src/names/model.ts';
+import { parseName } from '../src/names/parse.ts';
+import { parseCsvRows } from './name-csv.ts';
+import { areaUnderCurve, f1At, rankCorrelation } from './name-figures.ts';
+import { seeded } from './name-lists.ts';
+
+/** Two names as the model sees them. */
+export interface SeenPair {
+  readonly seen: NameFeatures;
+  readonly identical: boolean;
+}
+
+/** With the right answer. */
+export interface AnsweredPair extends SeenPair {
+  readonly right: boolean;
+}
+
+/** With OFAC's own score, 0–100; below 0 where its search did not return the result. */
+export interface ScoredPair extends SeenPair {
+  readonly query: string;
+  readonly score: number;
+}
+
+const see = (asked: string, listed: string): SeenPair => {
+  const [a, b] = [parseName(asked), parseName(listed)];
+  return { seen: features(a, b, align(a, b)), identical: isIdentical(a, b) };
+};
+
+export const readAnsweredPairs = (path: string): AnsweredPair[] =>
+  parseCsvRows(readFileSync(path, 'utf8')).map((row) => ({
+    ...see(row.name1 ?? '', row.name2 ?? ''),
+    right: row.is_match === 'true',
+  }));
+
+export const readScoredPairs = (path: string): ScoredPair[] =>
+  parseCsvRows(readFileSync(path, 'utf8')).map((row) => ({
+    ...see(row.query_name ?? '', row.result_name ?? ''),
+    query: row.query_name ?? '',
+    score: Number(row.ofac_score),
+  }));
+
+type Weight = keyof NameModel['weights'];
+
+/**
+ * What each weight is before any pair is seen, and the sign that its meaning demands. The pull towards it counts as much as PULL pairs
+ * would, so that a feature that few pairs show keeps a sensible weight.
+ */
+const PRIOR: Readonly<Record<Weight, number>> = {
+  coveredLess: 3.5,
+  worst: -2.5,
+  differences: -4,
+  numbers: -1.2,
+  forms: -2,
+  slip: 1,
+};
+const WEIGHTS = Object.keys(PRIOR) as Weight[];
+const PULL = 0.1;
+const SWEEPS = 200;
+
+const figureOf = (seen: NameFeatures, weight: Weight): number =>
+  weight === 'differences' ? Math.min(DIFFERENCES_MAX, seen.differences) : seen[weight];
+
+/** Logistic regression by coordinate descent: each weight in turn to its best, within its sign. Identical names are not asked. */
+export function fitWeights(pairs: readonly AnsweredPair[]): NameModel['weights'] & { base: number } {
+  const rows = pairs
+    .filter((pair) => !pair.identical)
+    .map((pair) => ({
+      values: WEIGHTS.map((weight) => figureOf(pair.seen, weight)),
+      right: pair.right ? 1 : 0,
+    }));
+  const weights = WEIGHTS.map((weight) => PRIOR[weight]);
+  let base = 0;
+  const logits = rows.map(({ values }) =>
+    values.reduce((sum, value, at) => sum + value * (weights[at] as number), 0),
+  );
+  const step = (at: number): void => {
+    let gradient = 0;
+    let curvature = 1e-6;
+    for (const [number, { values, right }] of rows.entries()) {
+      const value = at < 0 ? 1 : (values[at] as number);
+      const p = 1 / (1 + Math.exp(-(logits[number] as number)));
+      gradient += (p - right) * value;
+      curvature += p * (1 - p) * value * value;
+    }
+    const before = at < 0 ? base : (weights[at] as number);
+    if (at >= 0) {
+      const prior = PRIOR[WEIGHTS[at] as Weight];
+      gradient += 2 * PULL * (before - prior);
+      curvature += 2 * PULL;
+    }
+    let after = before - gradient / curvature;
+    if (at >= 0 && Math.sign(after) !== Math.sign(PRIOR[WEIGHTS[at] as Weight])) after = 0;
+    if (at < 0) base = after;
+    else weights[at] = after;
+    for (const [number, { values }] of rows.entries())
+      logits[number] = (logits[number] as number) + (after - before) * (at < 0 ? 1 : (values[at] as number));
+  };
+  for (let sweep = 0; sweep < SWEEPS; sweep++) for (let at = -1; at < WEIGHTS.length; at++) step(at);
+  const fitted = Object.fromEntries(
+    WEIGHTS.map((weight, at) => [weight, weights[at]]),
+  ) as NameModel['weights'];
+  return { ...fitted, base };
+}
+
+/** What the fit asks of itself on its own data: with some reserve, what the matcher is to reach. */
+export const WANTED = { f1: 0.87, correlation: 0.81 } as const;
+
+/** What the likeness of the words may add, tried in this order; of equals the first wins. */
+const MOST = [0.6, 0.7, 0.8, 0.85, 0.9, 0.95];
+const EXPONENT = [4, 5, 6, 7, 8, 10, 12];
+const STEEPNESS = [0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1];
+const OFFSET = [-1, -0.5, 0, 0.5, 1, 1.5, 2, 3];
+
+export interface Fit {
+  readonly model: NameModel;
+  readonly f1: number;
+  readonly auc: number;
+  readonly correlation: number;
+}
+
+/**
+ * Weights by likelihood of the pairs, then the share of likeness: of all mixtures the one with the best sum of F1 and rank correlation,
+ * each counted only up to what is `wanted` of it.
+ */
+export function fitModel(
+  pairs: readonly AnsweredPair[],
+  scored: readonly ScoredPair[],
+  wanted: { readonly f1: number; readonly correlation: number },
+): Fit {
+  const { base, ...weights } = fitWeights(pairs);
+  const theirs = scored.map((pair) => pair.score);
+  let best: Fit | null = null;
+  let bestWorth = Number.NEGATIVE_INFINITY;
+  for (const steepness of STEEPNESS) {
+    for (const offset of OFFSET) {
+      for (const most of MOST) {
+        for (const exponent of EXPONENT) {
+          const model: NameModel = {
+            base: rounded(steepness * (base - offset)),
+            weights: Object.fromEntries(
+              WEIGHTS.map((weight) => [weight, rounded(steepness * weights[weight])]),
+            ) as NameModel['weights'],
+            near: { most, exponent },
+          };
+          const judged = judgePairs(pairs, model);
+          const f1 = f1At(judged, 0.7);
+          const correlation = rankCorrelation(
+            scored.map((pair) => scoreOf(pair.seen, pair.identical, model)),
+            theirs,
+          );
+          const worth =
+            Math.min(f1, wanted.f1) + Math.min(correlation, wanted.correlation) + 0.01 * (f1 + correlation);
+          if (worth <= bestWorth) continue;
+          bestWorth = worth;
+          best = { model, f1, correlation, auc: 0 };
+        }
+      }
+    }
+  }
+  if (best === null) throw new Error('nothing was tried');
+  return { ...best, auc: areaUnderCurve(judgePairs(pairs, best.model)) };
+}
+
+const rounded = (value: number): number => Math.round(value * 1000) / 1000;
+
+export const judgePairs = (
+  pairs: readonly AnsweredPair[],
+  model?: NameModel,
+): { right: boolean; score: number }[] =>
+  pairs.map((pair) => ({ right: pair.right, score: scoreOf(pair.seen, pair.identical, model) }));
+
+export interface HeldOut {
+  readonly pairs: readonly { right: boolean; score: number }[];
+  readonly correlation: number;
+}
+
+/** Each pair judged by a model that was fitted without it, and without OFAC's answers to the query of a row for that row. */
+export function crossValidate(
+  pairs: readonly AnsweredPair[],
+  scored: readonly ScoredPair[],
+  wanted: Parameters<typeof fitModel>[2],
+  folds: number,
+  seed = 17,
+): HeldOut {
+  const random = seeded(seed);
+  const order = pairs.map(() => random());
+  const foldOf = (values: readonly number[], at: number): number =>
+    values.filter((value) => value < (values[at] as number)).length % folds;
+  const pairFold = pairs.map((_, at) => foldOf(order, at));
+  const queries = [...new Set(scored.map((pair) => pair.query))];
+  const queryOrder = queries.map(() => random());
+  const queryFold = new Map(queries.map((query, at) => [query, foldOf(queryOrder, at)]));
+  const heldPairs: { right: boolean; score: number }[] = [];
+  const ours: number[] = [];
+  for (let fold = 0; fold < folds; fold++) {
+    const { model } = fitModel(
+      pairs.filter((_, at) => pairFold[at] !== fold),
+      scored.filter((pair) => queryFold.get(pair.query) !== fold),
+      wanted,
+    );
+    heldPairs.push(
+      ...judgePairs(
+        pairs.filter((_, at) => pairFold[at] === fold),
+        model,
+      ),
+    );
+    for (const [at, pair] of scored.entries())
+      if (queryFold.get(pair.query) === fold) ours[at] = scoreOf(pair.seen, pair.identical, model);
+  }
+  return {
+    pairs: heldPairs,
+    correlation: rankCorrelation(
+      ours,
+      scored.map((pair) => pair.score),
+    ),
+  };
+}

@@ -1,0 +1,129 @@
+/** Edits that part two words of a–z and digits: whether it is one, and what they cost by what is heard. Symmetric. */
+
+/** One letter more, less, other, or two neighbours swapped. */
+export function isOneEdit(a: string, b: string): boolean {
+  const [short, long] = a.length <= b.length ? [a, b] : [b, a];
+  if (long.length - short.length > 1 || a === b) return false;
+  let at = 0;
+  while (at < short.length && short[at] === long[at]) at++;
+  if (short.length < long.length) return short.slice(at) === long.slice(at + 1);
+  if (short.slice(at + 1) === long.slice(at + 1)) return true;
+  return (
+    short[at] === long[at + 1] && short[at + 1] === long[at] && short.slice(at + 2) === long.slice(at + 2)
+  );
+}
+
+const VOWELS = 'aeiou';
+/** Consonants that romanisations swap. */
+const NEAR: ReadonlySet<string> = new Set(
+  ['bp', 'dt', 'gk', 'sz', 'fv', 'ck', 'gj', 'jz', 'hg', 'hk', 'mn', 'js', 'lr'].flatMap((pair) => [
+    pair,
+    `${pair[1]}${pair[0]}`,
+  ]),
+);
+
+const ROW = 64;
+/** Costs by letter codes: a letter for another, and one too many. Digits take the places from 26 on. */
+const CODES = 36;
+const swaps = new Float64Array(CODES * CODES);
+const gaps = new Float64Array(CODES);
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
+for (const [i, x] of [...LETTERS].entries()) {
+  gaps[i] = VOWELS.includes(x) || x === 'h' ? 0.7 : 1;
+  for (const [j, y] of [...LETTERS].entries()) {
+    const vowels = VOWELS.includes(x) && VOWELS.includes(y);
+    swaps[i * CODES + j] = x === y ? 0 : vowels ? 0.6 : NEAR.has(x + y) ? 0.75 : 1;
+  }
+}
+/** What a wrong first letter costs besides. */
+const FIRST_LETTER = 0.15;
+const TRANSPOSED = 0.8;
+
+const before = new Float64Array(ROW);
+const last = new Float64Array(ROW);
+const now = new Float64Array(ROW);
+const codesA = new Uint8Array(ROW);
+const codesB = new Uint8Array(ROW);
+
+function encode(text: string, into: Uint8Array): number {
+  const length = Math.min(text.length, ROW - 4);
+  for (let at = 0; at < length; at++) {
+    const unit = text.charCodeAt(at);
+    into[at] = unit >= 97 ? (unit - 97) % 26 : 26 + ((unit - 48) % 10);
+  }
+  return length;
+}
+
+/** Optimal string alignment with weights; a swapped pair of neighbours costs one edit. Only the first 60 letters count. */
+export function weighedEdits(left: string, right: string): number {
+  const m = encode(left, codesA);
+  const n = encode(right, codesB);
+  last[0] = 0;
+  for (let j = 1; j <= n; j++) last[j] = (last[j - 1] as number) + (gaps[codesB[j - 1] as number] as number);
+  for (let i = 1; i <= m; i++) {
+    const x = codesA[i - 1] as number;
+    const gapX = gaps[x] as number;
+    now[0] = (last[0] as number) + gapX;
+    for (let j = 1; j <= n; j++) {
+      const y = codesB[j - 1] as number;
+      const swapped =
+        x === y ? 0 : (swaps[x * CODES + y] as number) + (i === 1 || j === 1 ? FIRST_LETTER : 0);
+      let best = (last[j - 1] as number) + swapped;
+      const less = (last[j] as number) + gapX;
+      const more = (now[j - 1] as number) + (gaps[y] as number);
+      if (less < best) best = less;
+      if (more < best) best = more;
+      if (i > 1 && j > 1 && x === codesB[j - 2] && codesA[i - 2] === y) {
+        const turned = (before[j - 2] as number) + TRANSPOSED;
+        if (turned < best) best = turned;
+      }
+      now[j] = best;
+    }
+    for (let j = 0; j <= n; j++) {
+      before[j] = last[j] as number;
+      last[j] = now[j] as number;
+    }
+  }
+  return last[n] as number;
+}
+
+const matchedA = new Uint8Array(ROW);
+const matchedB = new Uint8Array(ROW);
+
+/**
+ * Jaro's similarity with Winkler's bonus for a common beginning (W. E. Winkler, "String Comparator Metrics and Enhanced Decision Rules
+ * in the Fellegi-Sunter Model of Record Linkage", 1990): prefix of 4 at most, scale 0.1. 0–1. Only the first 60 letters count.
+ */
+export function jaroWinkler(a: string, b: string): number {
+  if (a === b) return a === '' ? 0 : 1;
+  const m = Math.min(a.length, ROW - 4);
+  const n = Math.min(b.length, ROW - 4);
+  if (m === 0 || n === 0) return 0;
+  const reach = Math.max(0, (Math.max(m, n) >> 1) - 1);
+  matchedA.fill(0, 0, m);
+  matchedB.fill(0, 0, n);
+  let common = 0;
+  for (let i = 0; i < m; i++) {
+    const letter = a.charCodeAt(i);
+    const end = Math.min(n, i + reach + 1);
+    for (let j = Math.max(0, i - reach); j < end; j++) {
+      if (matchedB[j] === 1 || b.charCodeAt(j) !== letter) continue;
+      matchedA[i] = 1;
+      matchedB[j] = 1;
+      common++;
+      break;
+    }
+  }
+  if (common === 0) return 0;
+  let turned = 0;
+  for (let i = 0, j = 0; i < m; i++) {
+    if (matchedA[i] === 0) continue;
+    while (matchedB[j] === 0) j++;
+    if (a.charCodeAt(i) !== b.charCodeAt(j)) turned++;
+    j++;
+  }
+  const jaro = (common / m + common / n + (common - turned / 2) / common) / 3;
+  let prefix = 0;
+  while (prefix < 4 && prefix < m && prefix < n && a.charCodeAt(prefix) === b.charCodeAt(prefix)) prefix++;
+  return jaro + prefix * 0.1 * (1 - jaro);
+}
