@@ -154,6 +154,11 @@ async function scanFile(file: BlockFile, scan: Scan, signal: AbortSignal | undef
     const network = NETWORKS[magic];
     if (!network) {
       if (offset === 0 && head.length > HEADER_BYTES && hasProofOfWork(readHeader(head))) {
+        if (file.size > LIMITS.bitcoinBlockBytesMax)
+          throw invalid(
+            place,
+            `a block of ${file.size} bytes is out of range (${LIMITS.bitcoinBlockBytesMax}).`,
+          );
         note(scan, { ...place, length: file.size }, readHeader(head));
         return;
       }
