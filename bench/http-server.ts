@@ -77,6 +77,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
       snapshotsFolder: settings.snapshots,
       labelsFolder: settings.state,
       transfersFolder,
+      outputsFolder: join(settings.state, 'outputs'),
       clustersFolder: join(settings.state, 'clusters'),
       namesFolder: join(settings.state, 'names'),
       listMaxAgeDays: 7,

@@ -209,6 +209,7 @@ export function openParts(config: Config, version: string): Parts {
     policy: policy(),
     clock,
     transfers: transferStores.read(),
+    outputs: outputsStores.read(),
     clusters: clusters(),
     ...facts(),
   });
@@ -309,6 +310,7 @@ export function openParts(config: Config, version: string): Parts {
         snapshotsFolder,
         labelsFolder: labelsFolderOf(dataDir),
         transfersFolder: transfersFolderOf(dataDir),
+        outputsFolder: outputsFolderOf(dataDir),
         clustersFolder: clustersFolderOf(dataDir),
         namesFolder: namesFolderOf(dataDir),
         listMaxAgeDays: config.listMaxAgeDays,

@@ -270,6 +270,8 @@ export const LIMITS = {
   exposureNodesMax: 2_000,
   /** Exposures that an answer lists of each direction: what a person reads; the shares count all. */
   exposuresListed: 200,
+  /** Transactions that a screening looks for the origin of outputs in, under each rule: about 5 ms. */
+  screeningTaintTransactions: 200,
   /** Days with transfers that a screening lists: a year. */
   dailyFlowsListed: 365,
   /** Decisions: tracing stops at so many addresses. */
@@ -333,6 +335,12 @@ export const LIMITS = {
   followAheadBlocks: 4,
   /** Pages of one history that are read: a source whose cursor never ends is stopped here. */
   historyPagesMax: 1_000,
+  /** Transfers asked of a history in one page: one page of the usual explorers, and a write of 10 ms on the main thread. */
+  onDemandPageTransfers: 500,
+  /** Transfers fetched of one address for one screening: as many as fit into the budget of a good source, and a day's of an exchange. */
+  onDemandTransfersMax: 10_000,
+  /** Addresses whose balances are remembered for a moment: 300 bytes each. */
+  onDemandBalancesKept: 10_000,
   /** Characters of a cursor: those of Blockscout and Horizon have below 300. */
   historyCursorCharsMax: 2_048,
   /** Stripe's own tolerance: a signature older than this, or from further ahead, is refused. */
@@ -376,4 +384,14 @@ export const LIMITS = {
   walletNotesCharsMax: 4_000,
   /** Addresses of one filter of alerts. */
   alertAddressesMax: 50,
+  /** Changes of an account that a stream can go back to: a day of a busy one. */
+  changesKept: 10_000,
+  /** Changes read from the store at a time for a stream that missed some. */
+  streamBacklogPage: 100,
+  /** What waits in memory for a reader that is slower than its alerts: some 500 of them. Then it is dropped, and may resume. */
+  streamBufferBytesMax: 1024 * 1024,
+  /** Streams of one account at once: each is a socket. */
+  streamsPerAccountMax: 20,
+  /** Proxies end connections that are silent for a minute. */
+  streamPingMs: 20_000,
 } as const;

@@ -5,6 +5,7 @@ import { type ScryptRequest, scryptHere } from '../base/scrypt.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { openClusters } from '../graph/cluster/store.ts';
 import { openTransferStore } from '../graph/store.ts';
+import { openOutputsStore } from '../graph/utxo/outputs-store.ts';
 import { loadTaxonomy } from '../labels/categories.ts';
 import { openFreshness } from '../labels/freshness.ts';
 import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
@@ -27,6 +28,7 @@ export interface WorkerSettings {
   readonly snapshotsFolder: string;
   readonly labelsFolder: string;
   readonly transfersFolder: string;
+  readonly outputsFolder: string;
   readonly clustersFolder: string;
   readonly namesFolder: string;
   readonly listMaxAgeDays: number;
@@ -102,6 +104,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
       policy: loadPolicy(loadTaxonomy().rows),
       clock: systemClock,
       transfers: openTransferStore({ path: settings.transfersFolder, readOnly: true }),
+      outputs: openOutputsStore({ path: settings.outputsFolder, readOnly: true }),
       clusters,
       bridges: loadBridges(),
       jurisdictions: loadJurisdictions(),

@@ -1,5 +1,6 @@
 /** The shapes that the use cases answer with: `data` of the API, field for field. */
 import type { ChainId } from '../chains/registry.ts';
+import type { TaintMethod } from '../graph/utxo/taint-rules.ts';
 import type { SanctionsEntry } from '../labels/label.ts';
 import type { LabelJson } from '../labels/label-json.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
@@ -187,6 +188,27 @@ export interface FlowTotal {
   readonly byAsset: readonly AssetTotal[];
 }
 
+/** Whose money was received, under one rule of taint. */
+export interface TaintShares {
+  readonly method: TaintMethod;
+  /** Category → percentage of what was received. Under poison and TIHO shares overlap, and need not add up to 100. */
+  readonly received: Readonly<Partial<Record<ExposureCategory, number>>>;
+  /** The same of outputs that nothing spends; null on chains without outputs, as all below. */
+  readonly unspent: Readonly<Partial<Record<ExposureCategory, number>>> | null;
+  /** Of what was received: newly mined, and out of what was not read; both are part of UNKNOWN. */
+  readonly minedPercentage: number | null;
+  readonly unexploredPercentage: number | null;
+  readonly outputs: number | null;
+  /** A budget ended the search before all origins were found. */
+  readonly isTruncated: boolean;
+}
+
+export interface TaintAnswer {
+  /** OUTPUTS: single outputs were followed. ACCOUNTS: the flow between addresses was. */
+  readonly basis: 'OUTPUTS' | 'ACCOUNTS';
+  readonly methods: readonly TaintShares[];
+}
+
 /** What an address moved on one day (UTC). */
 export interface DailyTotal {
   /** YYYY-MM-DD. */
@@ -261,6 +283,7 @@ export interface ScreeningAnswer {
   readonly exposures: readonly Exposure[];
   /** Empty where all money was followed for as many hops as asked. */
   readonly stoppedAt: readonly StoppedFlow[];
+  readonly taint: TaintAnswer;
   readonly clusterAnalysis: {
     readonly clusterId: string | null;
     readonly size: number | null;

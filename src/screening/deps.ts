@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Bridges } from '../chains/bridges.ts';
 import type { ClusterReader } from '../graph/cluster/store.ts';
 import type { TransferReader } from '../graph/transfers.ts';
+import type { OutputsReader } from '../graph/utxo/outputs-store.ts';
 import type { ListFreshness } from '../labels/freshness.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
 import type { CountryLists } from '../risk/geography.ts';
@@ -20,6 +21,7 @@ export interface LabelDeps {
 
 export interface ScreeningDeps extends LabelDeps {
   readonly transfers: TransferReader;
+  readonly outputs: Pick<OutputsReader, 'graph' | 'outputsOf' | 'addressNumber'>;
   readonly clusters: Pick<ClusterReader, 'clusterOf'>;
   readonly bridges: Pick<Bridges, 'of' | 'ofEntity'>;
   readonly jurisdictions: Jurisdictions;

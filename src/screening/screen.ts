@@ -1,6 +1,7 @@
 /** POST /screening: all that is known of an address in one answer. Sections nothing was read for are there, empty, and say so. */
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
+import { createTaintReader } from '../graph/utxo/taint-reader.ts';
 import { labelToJson } from '../labels/label-json.ts';
 import { geographicRisk } from '../risk/geography.ts';
 import type { ScreeningAnswer } from './answers.ts';
@@ -25,8 +26,9 @@ import {
 } from './exposures.ts';
 import { flowTotal, netTotal } from './flow-totals.ts';
 import { interpretLaw } from './legal.ts';
-import { readAsOf, readJurisdiction, readWhole } from './options.ts';
+import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
 import { hasChecksum, parseSubject } from './subject.ts';
+import { TAINT_CHOICES, taintMethods, taintSection } from './taint.ts';
 
 export interface ScreeningRequest {
   readonly chain: string;
@@ -37,6 +39,8 @@ export interface ScreeningRequest {
   readonly asOf?: string;
   /** 1 to 5, default 3: how far money is followed through addresses nobody knows. */
   readonly maxHops?: number;
+  /** poison, haircut (default), fifo, lifo, tiho or all; on account chains poison, haircut or all. */
+  readonly taint?: string;
   /** Read before (balances.ts). */
   readonly balances?: BalanceReport;
 }
@@ -126,12 +130,15 @@ function transferSections(
  * looked up) and the addresses behind them (at most `exposureNodesMax`). Throws UNKNOWN_CHAIN, INVALID_ADDRESS, or
  * INVALID_REQUEST naming the field.
  */
-export function createScreening(deps: ScreeningDeps, { assess }: Assessor): ScreeningQuery {
+export function createScreening(deps: ScreeningDeps, { assess, workspace }: Assessor): ScreeningQuery {
+  const taintDeps = { ...deps, workspace, taint: createTaintReader(deps) };
   return (request) => {
     const subject = parseSubject(request.chain, request.address);
     const jurisdiction = readJurisdiction(request.jurisdiction);
     const asOf = readAsOf(request.asOf);
     const maxHops = readWhole('maxHops', request.maxHops, EXPOSURE_HOPS);
+    const choice = readWord('taint', request.taint, TAINT_CHOICES, 'haircut');
+    const methods = taintMethods(subject.chain, choice);
     const assessment = assess({ subject, asOf, maxHops, directions: ['in', 'out'] });
     const { judged, labels, primary, sanctionsCheck, assessed, totals, sides, reader } = assessment;
     const sanctioned = sanctionsCheck.isSanctioned;
@@ -154,6 +161,7 @@ export function createScreening(deps: ScreeningDeps, { assess }: Assessor): Scre
       entity: summaryOf(primary),
       entityLabels: labels.map(labelToJson),
       ...transferSections(assessment, deps),
+      taint: taintSection(assessment, { methods, maxHops, asOf }, taintDeps),
       clusterAnalysis: clusterAnalysis(assessment, deps),
       geographicRisk: geographicRisk({ home, shares: flows }, deps.countryLists),
       fundFlowJurisdictions: flows,

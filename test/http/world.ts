@@ -169,6 +169,7 @@ const screeningAnswer = (subject: Subject, jurisdiction: string): ScreeningAnswe
   exposureReceiving: {},
   exposures: [],
   stoppedAt: [],
+  taint: { basis: 'ACCOUNTS', methods: [] },
   clusterAnalysis: { clusterId: null, size: null, heuristics: [], confidence: null, members: [] },
   transactionFlow: { inflow: noFlow, outflow: noFlow, net: noFlow, daily: [], dailyIsComplete: true },
   geographicRisk: { jurisdictions: [], highRisk: [], listed: [], territories: [], score: null },

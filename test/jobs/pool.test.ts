@@ -19,6 +19,7 @@ beforeAll(async () => {
     snapshotsFolder: world.snapshotsFolder,
     labelsFolder: world.path,
     transfersFolder: join(world.path, 'graph'),
+    outputsFolder: join(world.path, 'outputs'),
     clustersFolder: join(world.path, 'clusters'),
     namesFolder: join(world.path, 'names'),
     listMaxAgeDays: 7,

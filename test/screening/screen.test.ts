@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { UtxoBlock } from '../../src/graph/utxo/outputs-store.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
 import { roundedShares } from '../../src/screening/exposures.ts';
 import { createScreening, type ScreeningQuery, type ScreeningRequest } from '../../src/screening/screen.ts';
@@ -20,6 +21,32 @@ const screen = (address: string, more: Partial<ScreeningRequest> = {}) =>
 
 const sum = (shares: object): number =>
   Math.round(Object.values(shares).reduce((total: number, share: number) => total + share, 0) * 100) / 100;
+
+const satoshi = 1_000n;
+
+/** A block in which one coin is mined by the first address and passed on to each next. */
+function btcBlock(addresses: readonly string[]): UtxoBlock {
+  const txid = (index: number): string => index.toString(16).padStart(64, '0');
+  const at = { height: 7, timestampMs: Date.parse('2026-01-01T00:00:00Z') };
+  return {
+    ...at,
+    hash: null,
+    parentHash: null,
+    transactions: addresses.map((address, index) => ({
+      chain: 'BTC',
+      txid: txid(index + 1),
+      blockNumber: at.height,
+      indexInBlock: index,
+      timestampMs: at.timestampMs,
+      isCoinbase: index === 0,
+      inputs:
+        index === 0
+          ? []
+          : [{ txid: txid(index), vout: 0, address: addresses[index - 1] ?? null, value: satoshi }],
+      outputs: [{ n: 0, address, value: satoshi, script: 'p2pkh' }],
+    })),
+  };
+}
 
 /** Every field of the specification and its decisions. */
 const FIELDS = [
@@ -169,6 +196,40 @@ describe('screening', () => {
     expect(screen(WALLETS.unknown, { maxHops: 1 }).exposureReceiving).toEqual({ UNKNOWN: 100 });
   });
 
+  it('tells whose money was received, on account chains by haircut and poison', () => {
+    expect(screen(WALLETS.unknown).taint).toMatchObject({
+      basis: 'ACCOUNTS',
+      methods: [{ method: 'haircut', received: { MIXER: 100 }, unspent: null, isTruncated: false }],
+    });
+    // The payer received from the mixer alone; whoever it paid, it paid with the mixer's money.
+    expect(screen(WALLETS.exchange, { taint: 'all' }).taint.methods).toMatchObject([
+      { method: 'poison', received: { MIXER: 100 } },
+      { method: 'haircut', received: { MIXER: 100 } },
+    ]);
+    expect(screen(WALLETS.exchange, { taint: 'poison', maxHops: 1 }).taint.methods).toMatchObject([
+      { method: 'poison', received: { UNKNOWN: 100 } },
+    ]);
+    expect(screen(WALLETS.seeded, { taint: 'poison' }).taint.methods).toEqual([]);
+  });
+
+  it('follows outputs on UTXO chains, under the rule asked for or all five', () => {
+    const [label, middle, end] = [
+      BTC_WALLET,
+      '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2',
+      '1BoatSLRHtKNngkdXEeobR76b53LETtpyT',
+    ];
+    world.outputs.put('BTC', [btcBlock([label, middle, end])]);
+    const taint = (choice?: string) =>
+      screening({ chain: 'BTC', address: end, ...(choice === undefined ? {} : { taint: choice }) }).taint;
+    expect(taint()).toMatchObject({
+      basis: 'OUTPUTS',
+      methods: [{ method: 'haircut', outputs: 1, isTruncated: false }],
+    });
+    const all = taint('all').methods;
+    expect(all.map(({ method }) => method)).toEqual(['poison', 'haircut', 'fifo', 'lifo', 'tiho']);
+    for (const { received } of all) expect(received.MINING_POOL).toBe(100);
+  });
+
   it('lists what moved a day, newest first', () => {
     expect(screen(WALLETS.payer).transactionFlow).toMatchObject({
       daily: [
@@ -246,6 +307,10 @@ describe('screening', () => {
     ['maxHops', { maxHops: 0 }],
     ['maxHops', { maxHops: 6 }],
     ['maxHops', { maxHops: 1.5 }],
+    ['taint', { taint: 'fifo' }],
+    ['taint', { taint: 'lifo' }],
+    ['taint', { taint: 'tiho' }],
+    ['taint', { taint: 'chemistry' }],
     ['chain', { chain: 'NOPE' }],
     ['address', { address: '0x1' }],
   ])('refuses a wrong %s: %j', (field, change) => {

@@ -9,6 +9,7 @@ import { loadBridges } from '../../src/chains/bridges.ts';
 import type { ChainId } from '../../src/chains/registry.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
+import { type OutputsStore, openOutputsStore } from '../../src/graph/utxo/outputs-store.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { freshnessOf, type ListChecks } from '../../src/labels/freshness.ts';
 import { buildSnapshot } from '../../src/labels/index/build.ts';
@@ -148,6 +149,7 @@ export const someStale: ListChecks = {
 export interface World {
   readonly deps: ScreeningDeps;
   readonly transfers: TransferStore;
+  readonly outputs: OutputsStore;
   readonly clock: { at: number };
   setLists(checks: ListChecks): void;
   close(): Promise<void>;
@@ -185,6 +187,7 @@ export async function createWorld(more: readonly Transfer[] = []): Promise<World
   const labels = openSnapshotSet(join(folder, 'index'), { log: silentLogger });
   const transfers = openTransferStore({ path: join(folder, 'graph'), readOnly: false });
   await transfers.ingest([...TRANSFERS, ...more]);
+  const outputs = openOutputsStore({ path: join(folder, 'outputs'), readOnly: false });
 
   let checks = allFresh;
   return {
@@ -194,12 +197,14 @@ export async function createWorld(more: readonly Transfer[] = []): Promise<World
       policy,
       clock: testClock,
       transfers,
+      outputs,
       clusters: { clusterOf: () => null },
       bridges: loadBridges(),
       jurisdictions: loadJurisdictions(),
       countryLists: loadCountryLists(),
     },
     transfers,
+    outputs,
     clock,
     setLists(next) {
       checks = next;
@@ -209,6 +214,7 @@ export async function createWorld(more: readonly Transfer[] = []): Promise<World
     async close() {
       labels.close();
       await transfers.close();
+      await outputs.close();
       rmSync(folder, { recursive: true });
     },
   };

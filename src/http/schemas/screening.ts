@@ -39,6 +39,12 @@ export const ScreeningBody = Type.Object({
       description: 'an ISO date such as 2026-01-31: sanctions lists as in force then',
     }),
   ),
+  taint: Type.Optional(
+    Type.Enum(['poison', 'haircut', 'fifo', 'lifo', 'tiho', 'all'], {
+      default: 'haircut',
+      description: 'rule by which money is told apart; on account chains poison, haircut or all',
+    }),
+  ),
   maxHops: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -146,6 +152,32 @@ const StoppedFlow = Type.Object({
   percentage: number('Of the value of the direction.'),
 });
 
+const percentages = Type.Record(Type.String(), Type.Number(), {
+  description: 'Category → percentage of the value; adds up to 100 where value moved.',
+});
+
+const overlapping = Type.Record(Type.String(), Type.Number(), {
+  description: 'Category → percentage. Under poison and TIHO shares overlap.',
+});
+
+const Taint = Type.Object({
+  basis: oneOf(
+    ['OUTPUTS', 'ACCOUNTS'],
+    'Whether single outputs were followed, or the flow between addresses.',
+  ),
+  methods: listOf(
+    Type.Object({
+      method: oneOf(['poison', 'haircut', 'fifo', 'lifo', 'tiho']),
+      received: overlapping,
+      unspent: nullable(overlapping),
+      minedPercentage: nullable(Type.Number()),
+      unexploredPercentage: nullable(Type.Number()),
+      outputs: nullable(Type.Integer()),
+      isTruncated: flag('A budget ended the search before all origins were found.'),
+    }),
+  ),
+});
+
 const factSource = {
   sourceUrl: text(),
   date: text('ISO date of the source.'),
@@ -196,10 +228,6 @@ const GeographicRisk = Type.Object({
   score: nullable(Type.Integer(), '0 to 100.'),
 });
 
-const percentages = Type.Record(Type.String(), Type.Number(), {
-  description: 'Category → percentage of the value; adds up to 100 where value moved.',
-});
-
 export const ScreeningResult = Type.Object(
   {
     walletAddress: text(),
@@ -223,6 +251,7 @@ export const ScreeningResult = Type.Object(
     exposureSending: percentages,
     exposureReceiving: percentages,
     exposures: listOf(Exposure),
+    taint: Taint,
     stoppedAt: listOf(StoppedFlow, 'Where money could not be followed to its end.'),
     clusterAnalysis: Type.Object({
       clusterId: nullable(Type.String()),

@@ -1,0 +1,200 @@
+/**
+ * The taint section of a screening: which share of what an address received comes from whom, under the rule that was asked for. On
+ * UTXO chains outputs are followed (all five rules); on account chains, whose coins have no past of their own, haircut and poison.
+ */
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { type ChainId, chainOf } from '../chains/registry.ts';
+import type { NodeId } from '../graph/graph.ts';
+import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
+import type { AddressProvenance, TaintReader } from '../graph/utxo/taint-reader.ts';
+import { TAINT_METHODS, type TaintMethod } from '../graph/utxo/taint-rules.ts';
+import type { LabelReader } from '../labels/index/reader.ts';
+import type { RiskPolicy } from '../risk/policy.ts';
+import type { ExposureCategory, TaintAnswer, TaintShares } from './answers.ts';
+import type { Assessment, Place } from './assess.ts';
+import { attribute } from './attribution.ts';
+import { percent, twoDecimals } from './counterparties.ts';
+import { categoryShares, type FollowedSide } from './exposures.ts';
+
+/** A rule, or all that the chain allows side by side. */
+export type TaintChoice = TaintMethod | 'all';
+export const TAINT_CHOICES: readonly TaintChoice[] = [...TAINT_METHODS, 'all'];
+
+/** Rules that need no coin to have a past of its own. */
+const ACCOUNT_METHODS: readonly TaintMethod[] = ['poison', 'haircut'];
+
+const isUtxo = (chain: ChainId): boolean => chainOf(chain).family === 'utxo';
+
+/** The rules that answer a choice on a chain. Throws INVALID_REQUEST for a rule of outputs on a chain without them. */
+export function taintMethods(chain: ChainId, choice: TaintChoice): readonly TaintMethod[] {
+  const allowed = isUtxo(chain) ? TAINT_METHODS : ACCOUNT_METHODS;
+  if (choice === 'all') return allowed;
+  if (allowed.includes(choice)) return [choice];
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `taint: ${choice} follows outputs, which ${chain} does not have; it takes ${allowed.join(', ')} or all.`,
+    { field: 'taint' },
+  );
+}
+
+type Shares = Partial<Record<ExposureCategory, number>>;
+
+const NOT_OF_OUTPUTS = {
+  unspent: null,
+  minedPercentage: null,
+  unexploredPercentage: null,
+  outputs: null,
+} as const;
+
+/** Haircut on accounts: the exposure of what was received. */
+const accountHaircut = (received: FollowedSide): TaintShares => ({
+  method: 'haircut',
+  received: categoryShares(received),
+  ...NOT_OF_OUTPUTS,
+  isTruncated: !received.isComplete,
+});
+
+/**
+ * Poison on accounts: whoever received anything of a category, through however little and whomever within the hops, passes on nothing
+ * else. A share is the value of the direct counterparties that the category reaches; shares overlap, and do not add up.
+ */
+function accountPoison(
+  place: Place,
+  maxHops: number,
+  workspace: KernelWorkspace,
+  policy: RiskPolicy,
+): TaintShares {
+  const { graph, attributions } = place;
+  const reached = new Map<string, ReadonlySet<ExposureCategory>>();
+  let isTruncated = false;
+  let left = LIMITS.exposureNodesMax;
+
+  const senders = (node: NodeId): { readonly ids: Uint32Array; readonly values: Float64Array } => {
+    const columns = workspace.neighbours('in', LIMITS.counterpartiesMax);
+    const count = graph.neighbours(node, 'in', LIMITS.counterpartiesMax, columns);
+    const { valueUsd, unpriced } = columns;
+    return {
+      ids: columns.ids.slice(0, count),
+      values: Float64Array.from(
+        { length: count },
+        (_, at) => (valueUsd[at] as number) + (unpriced[at] as number) * policy.unpricedTransferUsd,
+      ),
+    };
+  };
+
+  /** Categories that reach a node over at most so many further hops. */
+  function categoriesOf(node: NodeId, hops: number): ReadonlySet<ExposureCategory> {
+    const { category, isService } = attributions.of(node);
+    if (category !== 'UNKNOWN' || isService) return new Set([category]);
+    const name = `${node} ${hops}`;
+    const known = reached.get(name);
+    if (known) return known;
+    const found = new Set<ExposureCategory>();
+    // A circle comes back to what is being read, and brings nothing new.
+    reached.set(name, found);
+    if (hops === 0) return found;
+    if (graph.degree(node, 'in') > LIMITS.counterpartiesMax || left-- <= 0) {
+      isTruncated = true;
+      return found;
+    }
+    const { ids, values } = senders(node);
+    for (const [at, sender] of ids.entries()) {
+      if (sender === place.node || values[at] === 0) continue;
+      for (const category of categoriesOf(sender, hops - 1)) found.add(category);
+    }
+    return found;
+  }
+
+  const { ids, values } = senders(place.node);
+  const total = values.reduce((sum, value) => sum + value, 0);
+  const sums = new Map<ExposureCategory, number>();
+  for (const [at, sender] of ids.entries()) {
+    const value = values[at] as number;
+    const categories = value > 0 ? categoriesOf(sender, maxHops - 1) : [];
+    const named = [...categories];
+    for (const category of named.length === 0 && value > 0 ? (['UNKNOWN'] as const) : named)
+      sums.set(category, (sums.get(category) ?? 0) + value);
+  }
+  const received: Shares = {};
+  for (const [category, value] of [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)))
+    received[category] = twoDecimals(percent(value, total));
+  return { method: 'poison', received, ...NOT_OF_OUTPUTS, isTruncated };
+}
+
+/** Percent of satoshi, exact to the second decimal. */
+const percentOf = (part: bigint, whole: bigint): number =>
+  whole > 0n ? Number((10_000n * part + whole / 2n) / whole) / 100 : 0;
+
+function outputShares(provenance: AddressProvenance<ExposureCategory>): TaintShares {
+  const { method, total, shares, mined, unexplored, unknown, outputs, isTruncated, hasMoreOutputs } =
+    provenance;
+  const sharesOf = (sum: 'received' | 'unspent'): Shares => {
+    const found: Shares = {};
+    for (const share of shares)
+      if (share[sum] > 0n) found[share.category] = percentOf(share[sum], total[sum]);
+    const rest = unknown[sum] + unexplored[sum] + mined[sum];
+    if (rest > 0n) found.UNKNOWN = percentOf(rest, total[sum]);
+    return found;
+  };
+  return {
+    method,
+    received: sharesOf('received'),
+    unspent: sharesOf('unspent'),
+    minedPercentage: percentOf(mined.received, total.received),
+    unexploredPercentage: percentOf(unexplored.received, total.received),
+    outputs,
+    isTruncated: isTruncated || hasMoreOutputs,
+  };
+}
+
+export interface TaintSectionDeps {
+  readonly policy: RiskPolicy;
+  readonly workspace: KernelWorkspace;
+  readonly taint: Pick<TaintReader, 'provenanceOf'>;
+}
+
+interface TaintSectionOptions {
+  readonly methods: readonly TaintMethod[];
+  readonly maxHops: number;
+  readonly asOf: string | null;
+}
+
+function onOutputs(
+  { subject, reader }: { readonly subject: Assessment['subject']; readonly reader: LabelReader },
+  { methods, asOf }: TaintSectionOptions,
+  { taint, policy }: TaintSectionDeps,
+): TaintShares[] {
+  const { chain, key } = subject;
+  return methods.flatMap((method) => {
+    const provenance = taint.provenanceOf<ExposureCategory>(chain, key, {
+      method,
+      transactions: LIMITS.screeningTaintTransactions,
+      originOf(other) {
+        const { category } = attribute(reader.lookup(other, chain), policy, asOf);
+        return category === 'UNKNOWN' ? null : category;
+      },
+    });
+    return provenance === null ? [] : [outputShares(provenance)];
+  });
+}
+
+/** The section. Without anything received that is known of, its methods are empty. */
+export function taintSection(
+  assessment: Assessment,
+  options: TaintSectionOptions,
+  deps: TaintSectionDeps,
+): TaintAnswer {
+  const { subject, place, followed } = assessment;
+  if (isUtxo(subject.chain)) return { basis: 'OUTPUTS', methods: onOutputs(assessment, options, deps) };
+  const received = followed.find(({ direction }) => direction === 'in');
+  if (place === null || received === undefined) return { basis: 'ACCOUNTS', methods: [] };
+  return {
+    basis: 'ACCOUNTS',
+    methods: options.methods.map((method) =>
+      method === 'haircut'
+        ? accountHaircut(received)
+        : accountPoison(place, options.maxHops, deps.workspace, deps.policy),
+    ),
+  };
+}
