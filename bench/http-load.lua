@@ -1,4 +1,4 @@
--- Load of the HTTP benchmark for wrk. Arguments: file of request heads or bodies, file of keys, kind (oracle | bulk), path prefix,
+-- Load of the HTTP benchmark for wrk. Arguments: file of request heads or bodies, file of keys, kind (oracle | bulk | screening), path prefix,
 -- number of the first item, so that a later run goes on where an earlier one stopped.
 local items, keys = {}, {}
 local item, key = 0, 0
@@ -10,8 +10,9 @@ function init(args)
   for line in io.lines(args[2]) do keys[#keys + 1] = line end
   kind = args[3]
   item = tonumber(args[5]) % #items
-  if kind == "bulk" then
-    before = "POST /api/v1/screen/bulk HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+  if kind ~= "oracle" then
+    local path = kind == "bulk" and "/screen/bulk" or "/screening"
+    before = "POST /api/v1" .. path .. " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
   else
     before = "GET " .. args[4] .. "/v1/oracle/address/"
     between = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
@@ -22,7 +23,7 @@ end
 function request()
   item = item % #items + 1
   key = key % #keys + 1
-  if kind == "bulk" then
+  if kind ~= "oracle" then
     local body = items[item]
     return before .. keys[key] .. "\r\nContent-Length: " .. #body .. "\r\n\r\n" .. body
   end

@@ -37,7 +37,7 @@ import type { PacedClientResult, PacedClientSettings } from './http-paced-client
 import type { BenchServerCounts, BenchServerReady, BenchServerSettings } from './http-server.ts';
 
 const SELF = fileURLToPath(import.meta.url);
-const script = (name: string): string => join(projectRoot, 'dist', 'bench', `${name}.js`);
+export const script = (name: string): string => join(projectRoot, 'dist', 'bench', `${name}.js`);
 const LUA = join(projectRoot, 'bench', 'http-load.lua');
 
 export interface HttpBenchOptions {
@@ -59,7 +59,7 @@ export interface HttpBenchOptions {
   readonly folder?: string;
 }
 
-interface Load {
+export interface Load {
   readonly requests: number;
   readonly perSecond: number;
   readonly failed: number;
@@ -72,7 +72,7 @@ const BULK_CONNECTIONS = 16;
 const BULK_ADDRESSES = 100;
 
 /** A child that is told something, says one thing, and goes when told to. */
-class Child {
+export class Child {
   readonly #process: ChildProcess;
   constructor(path: string) {
     this.#process = fork(path, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
@@ -118,7 +118,7 @@ async function buildIndex(folder: string, { count, seed }: HttpBenchOptions): Pr
   );
 }
 
-interface Address {
+export interface Address {
   readonly chain: ChainId;
   readonly text: string;
 }
@@ -158,7 +158,7 @@ async function sampleAddresses({ count, seed, addresses, mix }: HttpBenchOptions
 /** As clients write EVM addresses mostly: in lower case. */
 const shown = (text: string): string => (text.startsWith('0x') ? text.toLowerCase() : text);
 
-async function writeLines(path: string, lines: Iterable<string>): Promise<void> {
+export async function writeLines(path: string, lines: Iterable<string>): Promise<void> {
   const stream = createWriteStream(path);
   for (const line of lines) if (!stream.write(`${line}\n`)) await once(stream, 'drain');
   stream.end();
@@ -169,7 +169,7 @@ interface LoadSettings {
   readonly port: number;
   readonly items: string;
   readonly keys: string;
-  readonly kind: 'oracle' | 'bulk';
+  readonly kind: 'oracle' | 'bulk' | 'screening';
   readonly prefix?: string;
   /** Number of the first item: a later load goes on where an earlier one stopped. */
   readonly start: number;
@@ -177,7 +177,7 @@ interface LoadSettings {
   readonly connections: number;
 }
 
-function wrk({
+export function wrk({
   port,
   items,
   keys,
@@ -241,7 +241,7 @@ async function controlAnswer(
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-function oracleRequests(addresses: readonly Address[], keys: readonly string[]): string[] {
+export function oracleRequests(addresses: readonly Address[], keys: readonly string[]): string[] {
   return addresses
     .slice(0, 20_000)
     .map(
@@ -262,7 +262,7 @@ function bulkBodies(addresses: readonly Address[]): string[] {
 /** A process that does nothing but take a core. */
 const busyLoop = (): ChildProcess => spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' });
 
-const pacedClient = async (settings: PacedClientSettings): Promise<PacedClientResult> => {
+export const pacedClient = async (settings: PacedClientSettings): Promise<PacedClientResult> => {
   const child = new Child(script('http-paced-client'));
   try {
     return await child.ask<PacedClientResult>(settings);
@@ -284,7 +284,7 @@ const startControl = async (answer: ControlAnswer): Promise<{ control: Child; po
   return { control, port: (await control.ask<{ port: number }>(answer)).port };
 };
 
-const noFailures = (what: string, load: Load): void => {
+export const noFailures = (what: string, load: Load): void => {
   if (load.failed > 0) throw new Error(`${what}: ${load.failed} of ${load.requests} requests failed.`);
 };
 

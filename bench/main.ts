@@ -11,6 +11,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   address: 'kernels/address.js',
   labels: 'labels.js',
   http: 'http.js',
+  screening: 'screening-http.js',
   bulk: 'bulk.js',
   registers: 'registers.js',
   graph: 'graph.js',
