@@ -3,7 +3,12 @@ import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { priced } from '../chains/prices/priced.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
-import { INGEST_FORMATS, type IngestFormat, ingestFiles } from '../graph/ingest/ingest-files.ts';
+import {
+  INGEST_FORMATS,
+  type IngestDeps,
+  type IngestFormat,
+  ingestFiles,
+} from '../graph/ingest/ingest-files.ts';
 import {
   ingestUtxoFiles,
   UTXO_INGEST_FORMATS,
@@ -42,12 +47,13 @@ async function ingestUtxo(
     readonly format: UtxoIngestFormat;
     readonly files: readonly string[];
     readonly chain: ChainId;
+    readonly prices: boolean;
     readonly json: boolean;
   },
   terminal: Terminal,
   opened: Parts,
 ): Promise<void> {
-  const { format, files, chain, json } = options;
+  const { format, files, chain, prices, json } = options;
   const progress = createProgress(terminal);
   const unit = format === 'bitcoin-blk' ? 'blocks' : 'rows';
   try {
@@ -62,7 +68,7 @@ async function ingestUtxo(
       {
         outputs: opened.outputs('write'),
         transfers: opened.transfers('write'),
-        price: (transfers) => priced(transfers, opened.prices(), terminal.signal),
+        ...(prices ? { price: (transfers) => priced(transfers, opened.prices(), terminal.signal) } : {}),
       },
     );
     progress.end();
@@ -77,6 +83,22 @@ async function ingestUtxo(
   }
 }
 
+interface IngestFlags {
+  readonly chain: string;
+  readonly prices: boolean;
+  readonly json?: boolean;
+}
+
+/** The store of transfers, with the worth of each filled in on its way. Files that are loaded in bulk keep what they say. */
+function pricing(opened: Parts, signal: AbortSignal): IngestDeps['store'] {
+  const store = opened.transfers('write');
+  const prices = opened.prices();
+  return {
+    ingest: (transfers) => store.ingest(priced(transfers, prices, signal)),
+    bulkLoad: (...args) => store.bulkLoad(...args),
+  };
+}
+
 export function addIngestCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('ingest')
@@ -84,12 +106,14 @@ export function addIngestCommand(program: Command, terminal: Terminal, parts: ()
     .argument('<format>', FORMATS.join(', '))
     .argument('<file...>', 'files of that format')
     .requiredOption('--chain <chain>', 'the chain that the transfers are of')
+    .option('--no-prices', 'leave the worth of transfers unknown where the file does not say it')
     .option('--json', 'answer as JSON')
-    .action(async (formatText: string, files: string[], options: { chain: string; json?: boolean }) => {
+    .action(async (formatText: string, files: string[], options: IngestFlags) => {
       const format = formatFrom(formatText);
       const chain = parseChainId(options.chain, '--chain');
       if (isUtxoFormat(format)) {
-        await ingestUtxo({ format, files, chain, json: options.json ?? false }, terminal, parts());
+        const { prices, json = false } = options;
+        await ingestUtxo({ format, files, chain, prices, json }, terminal, parts());
         return;
       }
       const progress = createProgress(terminal);
@@ -102,7 +126,7 @@ export function addIngestCommand(program: Command, terminal: Terminal, parts: ()
             signal: terminal.signal,
             onProgress: ({ file, rows }) => progress.update(file, rows, null, 'rows'),
           },
-          { store: parts().transfers('write') },
+          { store: options.prices ? pricing(parts(), terminal.signal) : parts().transfers('write') },
         );
         progress.end();
         answer(terminal, options.json ?? false, report, () => [

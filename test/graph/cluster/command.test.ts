@@ -3,15 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openParts, outputsFolderOf } from '../../../src/app.ts';
+import { openParts, outputsFolderOf, transfersFolderOf } from '../../../src/app.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { parseAddress } from '../../../src/chains/address/parse.ts';
 import { addClusterCommand } from '../../../src/cli/cluster.ts';
 import { addImportCommand } from '../../../src/cli/import.ts';
 import { addIndexCommand } from '../../../src/cli/index-command.ts';
+import { addIngestCommand } from '../../../src/cli/ingest.ts';
 import { addLookupCommand } from '../../../src/cli/lookup.ts';
 import { addPricesCommand } from '../../../src/cli/prices.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { loadConfig } from '../../../src/config.ts';
+import { openTransferStore } from '../../../src/graph/store.ts';
 import { openOutputsStore } from '../../../src/graph/utxo/outputs-store.ts';
 import { bech32Address as a } from './addresses.ts';
 
@@ -30,15 +33,21 @@ describe('assay cluster', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const run = (...args: string[]) => runIn('state', ...args);
+
+  async function runIn(
+    state: string,
+    ...args: string[]
+  ): Promise<{ code: number; out: string; err: string }> {
     const out = new Text();
     const err = new Text();
     const terminal = { out, err, clock: systemClock, signal: new AbortController().signal };
-    const config = loadConfig({ ASSAY_DATA_DIR: join(folder, 'state'), ASSAY_LOG_LEVEL: 'silent' });
+    const config = loadConfig({ ASSAY_DATA_DIR: join(folder, state), ASSAY_LOG_LEVEL: 'silent' });
     const commands = [
       addClusterCommand,
       addImportCommand,
       addIndexCommand,
+      addIngestCommand,
       addLookupCommand,
       addPricesCommand,
     ];
@@ -126,5 +135,28 @@ describe('assay cluster', () => {
     );
     expect(unknown).toMatchObject({ usd: null, source: null });
     expect(await run('prices', 'import', join(folder, 'none.csv'))).toMatchObject({ code: 1 });
+  });
+
+  it('stores transfers with their worth at the time, unless told not to', async () => {
+    const from = '0xae2fc483527b8ef99eb5d9b44875f005ba1fae13';
+    const row = {
+      hash: `0x${'1'.repeat(64)}`,
+      from_address: from,
+      to_address: '0x6b75d8af000000e20b7a7ddf000ba900b4009a80',
+      value: '2000000000000000000',
+      block_number: 10,
+      block_timestamp: 1_683_029_999,
+      receipt_status: 1,
+    };
+    const file = join(folder, 'transactions.json');
+    writeFileSync(file, JSON.stringify(row));
+    const worth: (number | null | undefined)[] = [];
+    for (const [state, ...flags] of [['priced'], ['unpriced', '--no-prices']] as const) {
+      expect((await runIn(state, 'ingest', 'ethereum-etl', file, '--chain', 'ETH', ...flags)).code).toBe(0);
+      const store = openTransferStore({ path: transfersFolderOf(join(folder, state)), readOnly: true });
+      worth.push(store.totals('ETH', parseAddress('ETH', from).key)?.out.valueUsd);
+      await store.close();
+    }
+    expect(worth).toEqual([3753.84, null]);
   });
 });
