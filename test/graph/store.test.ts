@@ -7,6 +7,7 @@ import { openEnvironment } from '../../src/base/lmdb.ts';
 import { seededUint32 } from '../../src/base/random.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
+import { createNeighbourColumns } from '../../src/graph/graph.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
 
 let folder = '';
@@ -253,5 +254,88 @@ describe('the transfer store', () => {
     store = openTransferStore({ path: folder, readOnly: false });
     expect(() => store.coverage('ETH')).toThrow(/version":99/);
     expect(() => store.coverage('ETH')).toThrow(expect.objectContaining({ code: 'STORE_VERSION' }));
+  });
+});
+
+describe('a hub', () => {
+  it('answers from many chunks, with and without updates that wait, as plain sums do', async () => {
+    const next = seededUint32(11);
+    const parties = 3_000;
+    const sums = new Map<number, { cents: number; unpriced: number; transfers: number }>();
+    let index = 0;
+    const toHub = (from: number, valueUsd: number | null): Transfer => {
+      const sum = sums.get(from) ?? { cents: 0, unpriced: 0, transfers: 0 };
+      sum.cents += Math.round((valueUsd ?? 0) * 100);
+      if (valueUsd === null) sum.unpriced++;
+      sum.transfers++;
+      sums.set(from, sum);
+      return transfer({ txHash: hash(++index), from: address(from + 10), to: address(1), valueUsd });
+    };
+    const anyValue = (): number | null => (next() % 4 === 0 ? null : (next() % 200) / 100);
+    const check = (): void => {
+      const expected = [...sums].sort(
+        ([a, left], [b, right]) =>
+          right.cents - left.cents || right.unpriced - left.unpriced || idOf(a) - idOf(b),
+      );
+      for (const limit of [1, 10, 700, 5_000]) {
+        const found = store.counterparties('ETH', key(1), { direction: 'in', limit });
+        expect(
+          found.map((one) => [one.transfers, one.unpricedTransfers, Math.round((one.valueUsd ?? 0) * 100)]),
+        ).toEqual(expected.slice(0, limit).map(([, sum]) => [sum.transfers, sum.unpriced, sum.cents]));
+        const columns = createNeighbourColumns(5_000);
+        const graph = store.graph('ETH');
+        const count = graph?.neighbours(idOf('hub'), 'in', limit, columns);
+        expect([...columns.ids.subarray(0, count)]).toEqual(
+          expected.slice(0, limit).map(([from]) => idOf(from)),
+        );
+      }
+      expect(store.counterpartyCount('ETH', key(1), 'in')).toBe(sums.size);
+    };
+    const idOf = (party: number | 'hub'): number =>
+      store.graph('ETH')?.idOf(key(party === 'hub' ? 1 : party + 10)) ?? 0;
+
+    await store.ingest(Array.from({ length: parties }, (_, from) => toHub(from, anyValue())));
+    check();
+    for (let batch = 0; batch < 12; batch++)
+      await store.ingest(Array.from({ length: 100 }, () => toHub(next() % (parties * 2), anyValue())));
+    check();
+    const last = store.newest('ETH', key(10), key(1), 1)[0];
+    expect(last).toMatchObject({ asset: 'ETH', amount: 10n });
+    expect(store.recent('ETH', key(1), 100).length).toBe(64);
+    expect(store.graph('ETH')?.edge(idOf(5), idOf('hub'))).toMatchObject([
+      { transfers: sums.get(5)?.transfers },
+    ]);
+  });
+
+  it('with a thousand assets in one edge keeps them all', async () => {
+    const assets = Array.from(
+      { length: 1_000 },
+      (_, index) => parseAddress('ETH', address(0xa000 + index)).canonical,
+    );
+    await store.ingest(
+      assets.map((asset, index) => transfer({ position: `log:${index}`, asset, decimals: null })),
+    );
+    await store.ingest(
+      assets.map((asset, index) => transfer({ txHash: hash(2), position: `log:${index}`, asset })),
+    );
+    const [found] = store.counterparties('ETH', key(1), { direction: 'out', limit: 1 });
+    expect(found?.assets.length).toBe(1_000);
+    expect(found?.assets.every((one) => one.transfers === 2 && one.amount === 20n)).toBe(true);
+    expect(store.totals('ETH', key(1))?.out).toMatchObject({ transfers: 2_000 });
+  });
+});
+
+describe('hostile figures', () => {
+  it('keep every digit of the largest amounts, and every cent of the largest values', async () => {
+    const amount = (1n << 256n) - 1n;
+    await store.ingest(
+      Array.from({ length: 300 }, (_, index) =>
+        transfer({ position: `log:${index}`, amount, valueUsd: 1e9 }),
+      ),
+    );
+    expect(store.counterparties('ETH', key(1), { direction: 'out', limit: 1 })).toMatchObject([
+      { valueUsd: 3e11, assets: [{ amount: amount * 300n }] },
+    ]);
+    expect(store.totals('ETH', key(2))?.in.byAsset[0]?.amount).toBe(amount * 300n);
   });
 });
