@@ -118,9 +118,9 @@ export const LIMITS = {
   recentTransfersPerEdge: 4,
   /** Newest transfers kept of each address: what an answer lists. About 8 bytes each. */
   recentTransfersPerAddress: 64,
-  /** Transactions that taint is followed through: about 10 µs each from a warm store, so a second. */
+  /** Transactions that taint is followed through: 20 to 60 µs each from a warm store, so a few seconds. */
   taintTransactionsMax: 100_000,
-  /** Transactions that the origin of an address's money is looked for in: about 50 ms from a warm store. */
+  /** Transactions that the origin of an address's money is looked for in: about 100 ms from a warm store. */
   provenanceTransactionsMax: 2_000,
   /** Pieces of taint remembered at once: about 200 bytes each, 200 MB. */
   taintPiecesMax: 1_000_000,

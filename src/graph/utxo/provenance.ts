@@ -5,7 +5,7 @@
  */
 import { LIMITS } from '../../base/limits.ts';
 import { outputOf, type SpendGraph, type TxNumber } from './spend-graph.ts';
-import { type OutputRef, TAINT_BUDGET, taintOf } from './taint.ts';
+import { type OutputRef, spreadTaint, TAINT_BUDGET } from './taint.ts';
 import type { TaintMethod } from './taint-rules.ts';
 
 export interface ProvenanceOptions<Category extends string> {
@@ -148,7 +148,7 @@ export function provenanceOf<Category extends string>(
   const follow = (seeds: readonly OutputRef[]): ProvenanceSum => {
     let received = 0n;
     let unspent = 0n;
-    taintOf(graph, seeds, {
+    spreadTaint(graph, seeds, {
       method: options.method,
       budget: { ...TAINT_BUDGET, transactions: inside.size },
       stopAt,

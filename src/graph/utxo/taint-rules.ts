@@ -162,13 +162,13 @@ const stretchRule = (spend: TaintRule<readonly Stretch[]>['spend']): TaintRule<r
 /**
  * The satoshi of the first input leave by the first output, in their order, and what is left is the fee: Clayton's case (Devaynes v
  * Noble, 1816) applied by Anderson, Shumailov, Ahmed: "Making Bitcoin Legal" (Security Protocols XXVI, 2018), and with Rietmann in
- * "Bitcoin Redux" (WEIS 2018). Which satoshi of an output are tainted is remembered, so that nothing is diluted.
+ * "Bitcoin Redux" (2018). Which satoshi of an output are tainted is remembered, so that nothing is diluted.
  */
 const fifo = stretchRule((inputs, sinks) => takeInOrder(queueOf(inputs), sinks).map(trimmed));
 
 /**
  * The last satoshi in are the first out: the first output takes from the end of the last input. What an output takes keeps its
- * order, the last on top again. Compared with FIFO by Tironsakkul, Maarek, Eross, Just (2019, see TIHO).
+ * order, the last on top again. The mirror of FIFO.
  */
 const lifo = stretchRule((inputs, sinks) =>
   takeInOrder(queueOf(inputs).reverse(), sinks).map((taken) => trimmed(taken.reverse())),

@@ -135,7 +135,12 @@ class WaitingBlocks {
  * The transactions of one block that taint may reach from the given ones, parents before children. The order of a block does not
  * say it on every chain: BCH sorts its blocks by transaction id.
  */
-function inOrder(graph: SpendGraph, height: number, reached: ReadonlySet<TxNumber>): SpendTransaction[] {
+function inOrder(
+  graph: SpendGraph,
+  height: number,
+  reached: ReadonlySet<TxNumber>,
+  isInside: (tx: TxNumber) => boolean,
+): SpendTransaction[] {
   const found = new Map<TxNumber, SpendTransaction>();
   const children = new Map<TxNumber, Set<TxNumber>>();
   const parents = new Map<TxNumber, number>();
@@ -146,7 +151,8 @@ function inOrder(graph: SpendGraph, height: number, reached: ReadonlySet<TxNumbe
     found.set(number, transaction);
     const later = new Set<TxNumber>();
     for (const { spentBy } of transaction.outputs) {
-      if (spentBy === null || later.has(spentBy) || graph.transaction(spentBy).block !== height) continue;
+      if (spentBy === null || later.has(spentBy) || !isInside(spentBy)) continue;
+      if (graph.transaction(spentBy).block !== height) continue;
       later.add(spentBy);
       parents.set(spentBy, (parents.get(spentBy) ?? 0) + 1);
       open.push(spentBy);
@@ -180,6 +186,7 @@ class Walk<Taint> {
   readonly #options: TaintOptions;
   readonly #budget: TaintBudget;
   readonly #until: number;
+  readonly #isInside: (tx: TxNumber) => boolean;
   /** Taint of outputs that nothing has spent so far in the walk. */
   readonly #held = new Map<string, Held<Taint>>();
   readonly #stopped = new Map<string, Held<Taint>>();
@@ -201,20 +208,20 @@ class Walk<Taint> {
     this.#options = options;
     this.#budget = options.budget ?? TAINT_BUDGET;
     this.#until = options.until ?? Number.POSITIVE_INFINITY;
+    this.#isInside = options.isInside ?? (() => true);
   }
 
-  run(seeds: Iterable<OutputRef>): TaintAnswer {
+  run(seeds: Iterable<OutputRef>): this {
     for (const seed of seeds) this.#addSeed(seed);
     for (let block = this.#waiting.next(); block; block = this.#waiting.next()) {
-      for (const transaction of inOrder(this.#graph, block.height, block.transactions)) {
-        if (this.#options.isInside?.(transaction.number) === false) continue;
+      for (const transaction of inOrder(this.#graph, block.height, block.transactions, this.#isInside)) {
         if (this.#transactions >= this.#budget.transactions) this.#truncated = 'TRANSACTIONS';
         else if (this.#pieces > this.#budget.pieces) this.#truncated = 'PIECES';
-        if (this.#truncated) return this.#answer();
+        if (this.#truncated) return this;
         this.#spend(transaction);
       }
     }
-    return this.#answer();
+    return this;
   }
 
   #addSeed({ tx, n }: OutputRef): void {
@@ -231,7 +238,7 @@ class Walk<Taint> {
     this.#held.set(nameOf(tx, n), { taint, tx, n });
     this.#pieces += this.#rule.pieces(taint);
     this.#options.onTainted?.({ tx, n }, this.#rule.amount(taint));
-    if (spentBy === null) return;
+    if (spentBy === null || !this.#isInside(spentBy)) return;
     const { block } = this.#graph.transaction(spentBy);
     if (block >= 0 && block <= this.#until) this.#waiting.add(block, spentBy);
   }
@@ -301,7 +308,7 @@ class Walk<Taint> {
     return 'LEFT';
   }
 
-  #answer(): TaintAnswer {
+  answer(): TaintAnswer {
     const outputs: TaintedOutput[] = [];
     let tainted = 0n;
     let unspent = 0n;
@@ -356,6 +363,19 @@ class Walk<Taint> {
  * of another. Answers the same for the same graph, whatever the order of the seeds.
  */
 export function taintOf(graph: SpendGraph, seeds: Iterable<OutputRef>, options: TaintOptions): TaintAnswer {
+  return walk(graph, seeds, options).answer();
+}
+
+/** The same without an answer, for whoever listens to `onTainted`: sums over outputs that do not interest cost more than the walk. */
+export function spreadTaint(graph: SpendGraph, seeds: Iterable<OutputRef>, options: TaintOptions): void {
+  walk(graph, seeds, options);
+}
+
+function walk(
+  graph: SpendGraph,
+  seeds: Iterable<OutputRef>,
+  options: TaintOptions,
+): { answer(): TaintAnswer } {
   const { method } = options;
   if (method === 'fifo' || method === 'lifo') return new Walk(graph, TAINT_RULES[method], options).run(seeds);
   return new Walk(graph, TAINT_RULES[method], options).run(seeds);
