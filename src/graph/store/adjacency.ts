@@ -22,6 +22,17 @@ export function readNode(store: ChainStore, node: number): NodeRecord | null {
   return joined;
 }
 
+/** Above this many neighbours, picking the greatest costs less than ordering all. */
+const RANKED_MAX = 2 ** 16;
+
+/** What the records of one address say beside its edges. */
+interface Remembered {
+  node: number;
+  entries: readonly DeltaEntry[] | null;
+  /** Merged counterparties by direction; null until they are asked for. */
+  degrees: readonly [number, number] | null;
+}
+
 /** The neighbours of one address in one direction. One is made a chain and thread, and opened for address after address. */
 export class Adjacency {
   readonly #store: ChainStore;
@@ -33,6 +44,12 @@ export class Adjacency {
   #changed: Map<number, Edge> | null = null;
   /** Of those, how many are merged too. */
   #changedMerged = 0;
+  /** Of the last address: a kernel asks for both degrees and both lists of one before it goes on to the next. */
+  readonly #last: Remembered = { node: 0, entries: null, degrees: null };
+  #isForgetting = false;
+  #ranks = new Float64Array(0);
+  #sorted = new Float64Array(0);
+  #placed = new Uint32Array(0);
 
   constructor(store: ChainStore) {
     this.#store = store;
@@ -43,15 +60,34 @@ export class Adjacency {
     this.#direction = direction;
     this.#changed = null;
     this.#changedMerged = 0;
-    const delta = this.#store.deltas.getBinaryFast(node);
-    if (delta) this.#openDelta(readEntries(delta));
+    if (this.#last.node !== node) this.#remember(node);
+    if (this.#last.entries) this.#openDelta(this.#last.entries);
     return this;
+  }
+
+  /** What is remembered holds until the running code ends: whatever is written comes after it. */
+  #remember(node: number): void {
+    const delta = this.#store.deltas.getBinaryFast(node);
+    this.#last.node = node;
+    this.#last.entries = delta ? readEntries(delta) : null;
+    this.#last.degrees = null;
+    if (this.#isForgetting) return;
+    this.#isForgetting = true;
+    queueMicrotask(() => {
+      this.#isForgetting = false;
+      this.#last.node = 0;
+    });
   }
 
   /** Distinct counterparties. */
   degree(): number {
-    const record = this.#store.nodes.getBinaryFast(this.#node);
-    const merged = record ? counterpartiesIn(record, this.#direction) : 0;
+    let degrees = this.#last.degrees;
+    if (!degrees) {
+      const record = this.#store.nodes.getBinaryFast(this.#node);
+      degrees = record ? [counterpartiesIn(record, 0), counterpartiesIn(record, 1)] : [0, 0];
+      this.#last.degrees = degrees;
+    }
+    const merged = this.#direction === 0 ? degrees[0] : degrees[1];
     return merged + (this.#changed ? this.#changed.size - this.#changedMerged : 0);
   }
 
@@ -64,9 +100,67 @@ export class Adjacency {
       for (let index = 0; index < count; index++) writeColumns(into, index, view.totals(index));
       return count;
     }
+    if (view && !this.#changed && this.degree() <= RANKED_MAX) return this.#ranked(limit, into);
     const best = this.best(limit);
     for (const [index, totals] of best.entries()) writeColumns(into, index, totals);
     return best.length;
+  }
+
+  /**
+   * The same for the chunks of an address that has neither few neighbours nor very many. Its ranks are sorted as plain numbers; where one stands among them is the edge's place, and edges of one rank come in the order of ids already.
+   */
+  #ranked(limit: number, into: NeighbourColumns): number {
+    const total = this.#readRanks();
+    const ranks = this.#ranks;
+    const placed = this.#placed.fill(0, 0, total);
+    const sorted = this.#sorted.subarray(0, total);
+    sorted.set(ranks.subarray(0, total));
+    sorted.sort();
+    const count = Math.min(limit, total);
+    // Of the edges that share the last rank not all have room: those of most unpriced transfers come first.
+    const isCut = count < total && sorted[total - count] === sorted[total - count - 1];
+    const lastRank = isCut ? sorted[total - count] : null;
+    const last: EdgeTotals[] = [];
+    let at = 0;
+    for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
+      for (let index = 0; index < view.count; index++) {
+        const rank = ranks[at++] as number;
+        const first = total - firstGreater(sorted, rank);
+        const place = first + (placed[first] as number);
+        placed[first] = place - first + 1;
+        if (rank === lastRank) last.push(view.totals(index));
+        else if (place < count) writeColumns(into, place, view.totals(index));
+        else view.skipTails(1);
+      }
+    }
+    if (lastRank !== null) {
+      const first = total - firstGreater(sorted, lastRank as number);
+      last.sort(byValue);
+      for (let index = first; index < count; index++)
+        writeColumns(into, index, last[index - first] as EdgeTotals);
+    }
+    orderByUnpriced(into, count);
+    return count;
+  }
+
+  /** Reads the ranks of all chunks; returns how many. */
+  #readRanks(): number {
+    let total = 0;
+    for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
+      const { ranks, count } = view;
+      if (total + count > this.#ranks.length) this.#growRanks(total + count);
+      this.#ranks.set(ranks, total);
+      total += count;
+    }
+    return total;
+  }
+
+  #growRanks(needed: number): void {
+    const grown = new Float64Array(2 * needed);
+    grown.set(this.#ranks);
+    this.#ranks = grown;
+    this.#sorted = new Float64Array(grown.length);
+    this.#placed = new Uint32Array(grown.length);
   }
 
   /** The first `limit` neighbours by value. Holds at most twice as many: a hub has millions. */
@@ -203,6 +297,45 @@ function prune(best: EdgeTotals[], limit: number): EdgeTotals {
   best.sort(byValue);
   best.length = limit;
   return best[limit - 1] as EdgeTotals;
+}
+
+/** Position of the first of ascending numbers that is greater. */
+function firstGreater(sorted: Float64Array, rank: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] as number) <= rank) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Puts right what ranks leave open: of edges of one known value, those of most unpriced transfers come first. */
+function orderByUnpriced(columns: NeighbourColumns, count: number): void {
+  const { valueUsd, unpriced } = columns;
+  let start = 0;
+  let isOrdered = true;
+  for (let at = 1; at <= count; at++) {
+    if (at < count && valueUsd[at] === valueUsd[start]) {
+      isOrdered &&= (unpriced[at] as number) <= (unpriced[at - 1] as number);
+      continue;
+    }
+    if (!isOrdered) sortRows(columns, start, at);
+    start = at;
+    isOrdered = true;
+  }
+}
+
+/** Sorts rows of one value by their unpriced transfers; rows of as many stay as they are. */
+function sortRows(columns: NeighbourColumns, start: number, end: number): void {
+  const { unpriced } = columns;
+  const order = Uint32Array.from({ length: end - start }, (_, at) => start + at);
+  order.sort((a, b) => (unpriced[b] as number) - (unpriced[a] as number) || a - b);
+  for (const column of Object.values(columns) as (Uint32Array | Float64Array)[]) {
+    const moved = column.slice(start, end);
+    for (const [at, from] of order.entries()) column[start + at] = moved[from - start] as number;
+  }
 }
 
 function writeColumns(into: NeighbourColumns, index: number, totals: EdgeTotals): void {
