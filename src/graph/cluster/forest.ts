@@ -144,31 +144,33 @@ export function createClusterForest(options: ForestOptions): ClusterForest {
 
     *clusters() {
       const { count } = sets;
+      // Flattens all sets: from here on every id is one step below the first member of its set.
+      const sizes = sets.sizes();
       // Members in lists threaded through one array, so that clusters of millions cost no arrays of their own.
       const next = new Int32Array(count).fill(-1);
-      const heads = new Int32Array(count).fill(-1);
       const smallest = new Int32Array(count).fill(-1);
       for (let id = count - 1; id >= 0; id--) {
         const root = sets.find(id);
-        next[id] = heads[root] as number;
-        heads[root] = id;
+        if ((sizes[root] as number) < 2) continue;
         const best = smallest[root] as number;
-        if (sets.sizeOf(root) > 1 && (best < 0 || table.compare(id, best) < 0)) smallest[root] = id;
+        if (best < 0 || table.compare(id, best) < 0) smallest[root] = id;
         if (id === root) continue;
+        next[id] = next[root] as number;
+        next[root] = id;
         marks[root] = (marks[root] as number) | (marks[id] as number);
         doubts[root] = Math.max(doubts[root] as number, doubts[id] as number);
       }
-      for (let id = 0; id < count; id++) {
-        const root = sets.find(id);
-        if (heads[root] !== id || sets.sizeOf(root) < 2) continue;
+      for (let root = 0; root < count; root++) {
+        const size = sizes[root] as number;
+        if (size < 2) continue;
         const mark = marks[root] as number;
         yield {
           id: table.keyOf(smallest[root] as number),
-          size: sets.sizeOf(root),
+          size,
           heuristics: CLUSTER_HEURISTICS.filter((_, at) => (mark & (1 << at)) !== 0),
           confidence: Math.round(MULTI_INPUT_CONFIDENCE * (1000 - (doubts[root] as number))) / 1000,
           *members() {
-            for (let member = id; member >= 0; member = next[member] as number) yield table.keyOf(member);
+            for (let member = root; member >= 0; member = next[member] as number) yield table.keyOf(member);
           },
         };
       }
