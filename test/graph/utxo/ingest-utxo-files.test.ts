@@ -1,10 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AssayError } from '../../../src/base/errors.ts';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
-import { readScript } from '../../../src/chains/bitcoin-script.ts';
-import { hasProofOfWork, readHeader } from '../../../src/graph/ingest/bitcoin-block.ts';
+import { readScript, ScriptReader } from '../../../src/chains/bitcoin-script.ts';
+import { hasProofOfWork, readBlock, readHeader } from '../../../src/graph/ingest/bitcoin-block.ts';
 import {
   ingestUtxoFiles,
   type UtxoIngestFormat,
@@ -294,6 +296,28 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     );
     await expect(ingest('bitcoin-blk', bad)).rejects.toThrow(/blk00000\.dat, byte \d+/);
     await expect(ingest('bitcoin-blk', bad)).rejects.toThrow(message);
+  });
+
+  it('whatever is changed or cut off, a block is refused with a sentence or is the same block', () => {
+    const scripts = new ScriptReader('BTC');
+    const blocks = records.slice(100).map((record) => record.subarray(8));
+    fc.assert(
+      fc.property(fc.nat(), fc.nat(), fc.nat(255), fc.boolean(), (which, where, byte, isCut) => {
+        const block = Buffer.from(blocks[which % blocks.length] as Buffer);
+        const at = where % block.length;
+        block[at] = byte;
+        const changed = isCut ? block.subarray(0, at) : block;
+        try {
+          const { header, transactions } = readBlock(changed, 'BTC', scripts);
+          expect(transactions(1).length).toBeGreaterThan(0);
+          expect(header.hash).toMatch(/^[0-9a-f]{64}$/);
+        } catch (error) {
+          expect(error).toBeInstanceOf(AssayError);
+          expect((error as AssayError).code).toBe('INVALID_FILE');
+        }
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it('refuses a file of another kind, another network and a chain of another layout', async () => {
