@@ -293,6 +293,8 @@ export const LIMITS = {
   crossingNodesMax: 500,
   /** Nodes of graphs whose labels a thread remembers: a power of two, 8 bytes each, 32 MB; more nodes take turns in the slots. */
   attributedNodesKept: 2 ** 22,
+  /** Degrees of addresses that a thread remembers: a power of two, 12 bytes each, 12 MB. */
+  rememberedDegrees: 2 ** 20,
   /** Attributions that differ, kept of one snapshot: an entity and category each, about 1 KB, 100 MB. */
   attributionsKept: 100_000,
   /** Bytes of one answer of a chain's endpoint: a full Ethereum block with all its call traces has 10 to 30 MB. */

@@ -24,6 +24,7 @@ import {
 } from './handlers/labels.ts';
 import {
   addWalletWork,
+  alertStreamWork,
   changeWalletWork,
   channelsWork,
   deliveriesWork,
@@ -135,6 +136,7 @@ export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
     webhookSecret: webhookSecretWork(deps),
     deliveries: deliveriesWork(deps),
     replayDelivery: replayDeliveryWork(deps),
+    alertStream: alertStreamWork(deps),
   };
   const router = createRouter<Handler>(
     ROUTES.flatMap((route, position) => {

@@ -1,17 +1,25 @@
 /** The HTTP server on node:http: the twin for machines where uWebSockets.js has no binding. Same behaviour, several times slower. */
 import { readFileSync } from 'node:fs';
-import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createPlainServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import {
+  type EventStream,
   type Exchange,
+  frameText,
   type HttpServer,
   listenError,
   REASONS,
   type ServerDeps,
   type ServerOptions,
+  SSE_HEADERS,
+  sseText,
+  WS_REASON_BYTES_MAX,
+  WS_TRY_AGAIN_LATER,
 } from './server.ts';
 
 /** A body at the slowest rate that uWebSockets.js accepts, 16 KB/s, in milliseconds. */
@@ -23,6 +31,89 @@ function flatHeaders(block: string): string[] {
     const colon = line.indexOf(': ');
     return [line.slice(0, colon), line.slice(colon + 2)];
   });
+}
+
+/** Server-sent events over an answer that does not end. */
+function eventsOver(response: ServerResponse): EventStream {
+  const listeners: (() => void)[] = [];
+  let isEnded = false;
+  const ping = setInterval(() => response.write(': ping\n\n'), LIMITS.streamPingMs);
+  ping.unref();
+  response.once('close', () => {
+    isEnded = true;
+    clearInterval(ping);
+    for (const listener of listeners) listener();
+  });
+  return {
+    get waitingBytes() {
+      return isEnded ? 0 : response.writableLength;
+    },
+    send(message) {
+      if (isEnded) return false;
+      response.write(sseText(message));
+      return true;
+    },
+    close(reason) {
+      if (isEnded) return;
+      const isStuck = response.writableNeedDrain;
+      response.end(sseText({ id: '', event: 'closed', data: JSON.stringify({ reason }) }));
+      if (isStuck) response.destroy();
+    },
+    onEnd(listener) {
+      if (isEnded) listener();
+      else listeners.push(listener);
+    },
+  };
+}
+
+/** A WebSocket, which only speaks. What is sent before its handshake has ended is sent then. */
+function socketStream(opening: Promise<WebSocket>): EventStream {
+  const listeners: (() => void)[] = [];
+  let socket: WebSocket | null = null;
+  let early: string[] = [];
+  let isEnded = false;
+  let closing: string | null = null;
+  const end = (): void => {
+    if (isEnded) return;
+    isEnded = true;
+    for (const listener of listeners) listener();
+  };
+  const finish = (opened: WebSocket, reason: string): void => {
+    if (opened.bufferedAmount > 0) opened.terminate();
+    else opened.close(WS_TRY_AGAIN_LATER, Buffer.from(reason).subarray(0, WS_REASON_BYTES_MAX));
+  };
+  opening.then((opened) => {
+    socket = opened;
+    opened.once('close', end);
+    opened.on('error', () => opened.terminate());
+    const ping = setInterval(() => opened.ping(), LIMITS.streamPingMs);
+    ping.unref();
+    opened.once('close', () => clearInterval(ping));
+    for (const text of early) opened.send(text);
+    early = [];
+    if (closing !== null) finish(opened, closing);
+  }, end);
+  return {
+    get waitingBytes() {
+      return socket?.bufferedAmount ?? 0;
+    },
+    send(message) {
+      if (isEnded) return false;
+      if (socket === null) early.push(frameText(message));
+      else socket.send(frameText(message));
+      return true;
+    },
+    close(reason) {
+      if (isEnded) return;
+      if (socket === null) closing = reason;
+      else finish(socket, reason);
+      end();
+    },
+    onEnd(listener) {
+      if (isEnded) listener();
+      else listeners.push(listener);
+    },
+  };
 }
 
 class NodeExchange implements Exchange {
@@ -38,7 +129,16 @@ class NodeExchange implements Exchange {
   #closeAfter = false;
   #gone = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, isClosing: () => boolean) {
+  /** Where an upgrade was asked for. */
+  readonly #upgrade: (() => Promise<WebSocket>) | null;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    isClosing: () => boolean,
+    upgrade: (() => Promise<WebSocket>) | null = null,
+  ) {
+    this.#upgrade = upgrade;
     const url = request.url ?? '/';
     const mark = url.indexOf('?');
     this.method = request.method ?? 'GET';
@@ -112,6 +212,16 @@ class NodeExchange implements Exchange {
     if (!this.#bodyRead) this.#request.resume();
   }
 
+  openStream(headers: string): EventStream {
+    if (this.#replied) throw new Error('An exchange is answered once.');
+    this.#replied = true;
+    if (this.#upgrade !== null) return socketStream(this.#upgrade());
+    const response = this.#response;
+    response.writeHead(200, flatHeaders(`${headers}\r\n${SSE_HEADERS}`));
+    response.write(': open\n\n');
+    return eventsOver(response);
+  }
+
   #hasHugeBody(): boolean {
     if (this.header('transfer-encoding') !== '') return true;
     return Number(this.header('content-length')) > LIMITS.bodyBytesMax;
@@ -142,6 +252,31 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     }
   };
 
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: 1_024, perMessageDeflate: false });
+
+  /** A request that asks for a WebSocket: refused by an ordinary answer, or upgraded. */
+  const answerUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    const response = new ServerResponse(request);
+    response.assignSocket(socket as Socket);
+    response.once('finish', () => socket.end());
+    socket.on('error', () => socket.destroy());
+    const upgrade = (): Promise<WebSocket> => {
+      response.detachSocket(socket as Socket);
+      return new Promise((resolve, reject) => {
+        socket.once('close', () => reject(new Error('The client went away.')));
+        sockets.handleUpgrade(request, socket, head, resolve);
+      });
+    };
+    const exchange = new NodeExchange(request, response, () => true, upgrade);
+    const handler = router.match(exchange.method, exchange.path, exchange.params) ?? fallback;
+    try {
+      handler(exchange);
+    } catch (error) {
+      deps.log.error({ err: error, path: exchange.path }, 'a handler threw');
+      socket.destroy();
+    }
+  };
+
   const settings = {
     maxHeaderSize: LIMITS.headerBytesMax,
     headersTimeout: LIMITS.slowClientMs,
@@ -169,6 +304,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     openSockets++;
     socket.once('close', () => openSockets--);
   });
+  server.on('upgrade', answerUpgrade);
   server.on('clientError', (_error, socket) => {
     if (!socket.writable) return;
     socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
@@ -187,6 +323,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
       new Promise((resolve) => {
         closing = true;
         const deadline = setTimeout(() => server.closeAllConnections(), withinMs);
+        for (const socket of sockets.clients) socket.terminate();
         server.close(() => {
           clearTimeout(deadline);
           resolve();

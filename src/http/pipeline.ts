@@ -17,7 +17,7 @@ import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import type { HttpDeps } from './ports.ts';
 import type { ClientOrigin } from './proxies.ts';
 import { permissionsOf, type Route, type Visitor } from './routes.ts';
-import type { Exchange, Handler } from './server.ts';
+import type { EventStream, Exchange, Handler } from './server.ts';
 import { createVisits } from './visit.ts';
 
 /** Data that comes later: bytes of the caller's own, or bytes that are given back once they were copied. */
@@ -49,6 +49,8 @@ export type Work =
   | { readonly kind: 'query'; readonly answer: (call: Call) => Promise<Uint8Array> }
   /** Answered later, from a body that fits its schema. Alone of all works it may cost credits. */
   | ({ readonly kind: 'task' } & ChargedWork)
+  /** Answered for as long as the client stays. `open` begins the stream, at once or never. */
+  | { readonly kind: 'stream'; readonly follow: (call: Call, open: () => EventStream) => void }
   /** Answered later, from the bytes of a body, which are parsed elsewhere. */
   | {
       readonly kind: 'bytes';
@@ -422,6 +424,28 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     };
   }
 
+  function streamHandler(
+    route: Route,
+    position: number,
+    follow: (call: Call, open: () => EventStream) => void,
+  ): Handler {
+    return (exchange) => {
+      const call = begin(exchange);
+      try {
+        call.accept = exchange.header('accept');
+        if (redirected(call, position)) return;
+        admit(call, route);
+        follow(call, () => {
+          const stream = exchange.openStream(call.head + call.lines);
+          metrics.record(position, 200, clock.monotonic() - call.startedMs);
+          return stream;
+        });
+      } catch (error) {
+        fail(call, position, route.path, error);
+      }
+    };
+  }
+
   return {
     handlerFor(route, position, work) {
       if (route.credits > 0 && work.kind !== 'task')
@@ -442,6 +466,8 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
           return schemaHandler(route, position, (call, body) =>
             answerLater(call, route, position, work.answer(call, body)),
           );
+        case 'stream':
+          return streamHandler(route, position, work.follow);
         case 'bytes':
           return bodyHandler(route, position, (call, body, outline) => {
             takeQuota(call, route, work.units(outline, body));

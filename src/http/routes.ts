@@ -121,7 +121,8 @@ export type HandlerName =
   | 'setChannels'
   | 'webhookSecret'
   | 'deliveries'
-  | 'replayDelivery';
+  | 'replayDelivery'
+  | 'alertStream';
 
 /** Who comes to an operation that people use: the owner of a session, a key in its place, anyone, or who signs its body. */
 export type Visitor = 'session' | 'session or key' | 'anyone' | 'signature';
@@ -900,6 +901,24 @@ export const ROUTES: readonly Route[] = [
     answer: envelope(OneDelivery),
     summary: 'Send a message again',
     description: 'The same message under the same webhook-id, from the first wait on.',
+  },
+  {
+    ...monitoring,
+    method: 'GET',
+    path: '/monitoring/stream',
+    handler: 'alertStream',
+    parameters: [
+      inQuery(
+        'lastEventId',
+        Type.Integer({ minimum: 0 }),
+        'Resumes behind this id, as the header Last-Event-ID does.',
+      ),
+    ],
+    answer: 'text/event-stream',
+    otherAnswers: { 101: { about: 'A WebSocket, where the request asks for one.', schema: null } },
+    summary: 'Alerts and wallet changes as they come',
+    description:
+      'Server-sent events, or a WebSocket of JSON messages {id, event, data}. A reader that does not keep up is dropped with a reason, and can resume.',
   },
 ];
 

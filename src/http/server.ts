@@ -35,6 +35,20 @@ export interface Exchange {
    * without Content-Length. `body` may be reused by the caller afterwards.
    */
   reply(status: number, headers: string, body: string | Uint8Array): void;
+  /** Answers with a stream in place of `reply`, before the handler first returns. `headers` as for `reply`. */
+  openStream(headers: string): EventStream;
+}
+
+/** Messages to one client, for as long as it stays: a WebSocket where it asked for one, else server-sent events. */
+export interface EventStream {
+  /** False once the client is gone. `id` is what it may resume behind; empty for none. `data` is one line. */
+  send(message: { readonly id: string; readonly event: string; readonly data: string }): boolean;
+  /** What was sent and not taken yet, in bytes. */
+  readonly waitingBytes: number;
+  /** Says why and ends. No effect on a stream that has ended. */
+  close(reason: string): void;
+  /** Called once, when the stream has ended, whoever ended it. */
+  onEnd(listener: () => void): void;
 }
 
 /** Must not throw: the connection of one that does is closed without an answer. */
@@ -69,6 +83,7 @@ export type CreateServer = (options: ServerOptions, deps: ServerDeps) => HttpSer
 
 /** Reason phrases of every status this program sends. */
 export const REASONS: Readonly<Record<number, string>> = {
+  101: 'Switching Protocols',
   200: 'OK',
   301: 'Moved Permanently',
   304: 'Not Modified',
@@ -81,6 +96,22 @@ export const REASONS: Readonly<Record<number, string>> = {
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 };
+
+/** What a stream of server-sent events says of itself. Nothing on the way may keep or transform it. */
+export const SSE_HEADERS =
+  'Content-Type: text/event-stream\r\nCache-Control: no-store, no-transform\r\nX-Accel-Buffering: no';
+/** WebSocket close code for a server that cannot go on as asked (RFC 6455, IANA registry: 1013, try again later). */
+export const WS_TRY_AGAIN_LATER = 1013;
+/** RFC 6455 § 5.5: a close frame holds 123 bytes of reason. */
+export const WS_REASON_BYTES_MAX = 123;
+
+/** A message as the lines of server-sent events. */
+export const sseText = ({ id, event, data }: { id: string; event: string; data: string }): string =>
+  `${id === '' ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`;
+
+/** A message as the text of a WebSocket frame. `data` is JSON already. */
+export const frameText = ({ id, event, data }: { id: string; event: string; data: string }): string =>
+  `{"id":${JSON.stringify(id)},"event":${JSON.stringify(event)},"data":${data}}`;
 
 /** Header lines in the form `reply` takes. Values must hold no line break; they never come from a client unchecked. */
 export function headerBlock(lines: readonly (readonly [name: string, value: string])[]): string {

@@ -1,17 +1,29 @@
 /** The HTTP server on uWebSockets.js, of which this is the only importer. */
 
-import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
+import uws, {
+  type HttpRequest,
+  type HttpResponse,
+  type us_listen_socket,
+  type us_socket_context_t,
+  type WebSocket,
+} from 'uWebSockets.js';
 import { createServer as createTcpServer } from 'node:net';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import {
+  type EventStream,
   type Exchange,
+  frameText,
   type Handler,
   type HttpServer,
   listenError,
   REASONS,
   type ServerDeps,
   type ServerOptions,
+  SSE_HEADERS,
+  sseText,
+  WS_REASON_BYTES_MAX,
+  WS_TRY_AGAIN_LATER,
 } from './server.ts';
 
 /** What the library has and its types lack. */
@@ -59,6 +71,114 @@ function addressText(bytes: Uint8Array): string {
   return groups.join(':');
 }
 
+/** Server-sent events over an answer that does not end. */
+class UwsEvents implements EventStream {
+  readonly #res: HttpResponse;
+  readonly #onEnd: (() => void)[] = [];
+  readonly #ping: NodeJS.Timeout;
+  #ended = false;
+  #waiting = 0;
+
+  constructor(res: HttpResponse) {
+    this.#res = res;
+    res.onWritable(() => {
+      this.#waiting = 0;
+      return true;
+    });
+    this.#ping = setInterval(() => this.#write(': ping\n\n'), LIMITS.streamPingMs);
+    this.#ping.unref();
+  }
+
+  get waitingBytes(): number {
+    return this.#waiting;
+  }
+
+  send(message: { readonly id: string; readonly event: string; readonly data: string }): boolean {
+    return this.#write(sseText(message));
+  }
+
+  close(reason: string): void {
+    if (this.#ended) return;
+    this.#write(sseText({ id: '', event: 'closed', data: JSON.stringify({ reason }) }));
+    if (this.#ended) return;
+    this.#res.cork(() => this.#res.end(undefined, true));
+    this.ended();
+  }
+
+  onEnd(listener: () => void): void {
+    if (this.#ended) listener();
+    else this.#onEnd.push(listener);
+  }
+
+  /** The client went away, or the stream was closed. */
+  ended(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearInterval(this.#ping);
+    for (const listener of this.#onEnd) listener();
+  }
+
+  #write(text: string): boolean {
+    if (this.#ended) return false;
+    let taken = true;
+    this.#res.cork(() => {
+      taken = this.#res.write(text);
+    });
+    this.#waiting = taken ? 0 : this.#waiting + Buffer.byteLength(text);
+    return true;
+  }
+}
+
+/** A WebSocket, which only speaks. */
+class UwsSocket implements EventStream {
+  #socket: WebSocket<SocketData> | null = null;
+  readonly #onEnd: (() => void)[] = [];
+  #ended = false;
+
+  get waitingBytes(): number {
+    return this.#ended ? 0 : (this.#socket?.getBufferedAmount() ?? 0);
+  }
+
+  send(message: { readonly id: string; readonly event: string; readonly data: string }): boolean {
+    if (this.#ended || this.#socket === null) return false;
+    this.#socket.send(frameText(message));
+    return !this.#ended;
+  }
+
+  close(reason: string): void {
+    if (this.#ended) return;
+    const socket = this.#socket;
+    this.#ended = true;
+    // A reader that does not read would keep the socket until it idles out.
+    if (this.waitingBytes > 0 || socket === null) socket?.close();
+    else socket.end(WS_TRY_AGAIN_LATER, Buffer.from(reason).subarray(0, WS_REASON_BYTES_MAX));
+    this.#tell();
+  }
+
+  onEnd(listener: () => void): void {
+    if (this.#ended) listener();
+    else this.#onEnd.push(listener);
+  }
+
+  opened(socket: WebSocket<SocketData>): void {
+    this.#socket = socket;
+  }
+
+  ended(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#onEnd.splice(0)) listener();
+  }
+}
+
+interface SocketData {
+  readonly stream: UwsSocket;
+}
+
 class UwsExchange implements Exchange {
   readonly method: string;
   readonly path: string;
@@ -75,7 +195,18 @@ class UwsExchange implements Exchange {
   #closeAfter = false;
   #bodyRead = false;
 
-  constructor(res: HttpResponse, req: HttpRequest, method: string, path: string, tally: Tally) {
+  /** Where an upgrade was asked for. */
+  readonly #context: us_socket_context_t | null;
+
+  constructor(
+    res: HttpResponse,
+    req: HttpRequest,
+    method: string,
+    path: string,
+    tally: Tally,
+    context: us_socket_context_t | null = null,
+  ) {
+    this.#context = context;
     this.method = method;
     this.path = path;
     this.#res = res;
@@ -166,6 +297,30 @@ class UwsExchange implements Exchange {
     this.#write(status, headers, body);
   }
 
+  openStream(headers: string): EventStream {
+    if (this.#replied) throw new Error('An exchange is answered once.');
+    this.#replied = true;
+    const context = this.#context;
+    if (context !== null) {
+      const stream = new UwsSocket();
+      const header = (name: string): string => this.#req.getHeader(`sec-websocket-${name}`);
+      const data: SocketData = { stream };
+      this.#res.upgrade(data, header('key'), header('protocol'), header('extensions'), context);
+      this.#sent();
+      return stream;
+    }
+    const all = `${headers}\r\n${SSE_HEADERS}`;
+    const colon = all.indexOf(': ');
+    const stream = new UwsEvents(this.#res);
+    this.#held = true;
+    this.#res.onAborted(() => stream.ended());
+    this.#res.writeHeader(all.slice(0, colon), all.slice(colon + 2));
+    this.#res.write(': open\n\n');
+    // An open stream is no request that a stop would wait for.
+    this.#sent();
+    return stream;
+  }
+
   /** Whether a body that nobody will read is too long to be skipped on a connection that lives on. */
   #hasHugeBody(): boolean {
     if (this.#req.getHeader('transfer-encoding') !== '') return true;
@@ -234,8 +389,13 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   let openSockets = 0;
   let listening: us_listen_socket | null = null;
 
-  const answer = (res: HttpResponse, req: HttpRequest, method: string): void => {
-    const exchange = new UwsExchange(res, req, method, req.getUrl(), tally);
+  const answer = (
+    res: HttpResponse,
+    req: HttpRequest,
+    method: string,
+    context: us_socket_context_t | null = null,
+  ): void => {
+    const exchange = new UwsExchange(res, req, method, req.getUrl(), tally, context);
     const handler: Handler = router.match(method, exchange.path, exchange.params) ?? fallback;
     try {
       handler(exchange);
@@ -266,6 +426,18 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   };
   const app = createApp()
     .filter(countSocket)
+    .ws<SocketData>('/*', {
+      // Nothing is expected from a reader.
+      maxPayloadLength: 1_024,
+      maxBackpressure: LIMITS.streamBufferBytesMax * 2,
+      // The types of the library want a number.
+      closeOnBackpressureLimit: 1,
+      idleTimeout: 60,
+      sendPingsAutomatically: true,
+      upgrade: (res, req, context) => answer(res, req, 'GET', context),
+      open: (socket) => socket.getUserData().stream.opened(socket),
+      close: (socket) => socket.getUserData().stream.ended(),
+    })
     .get('/*', (res, req) => answer(res, req, 'GET'))
     .post('/*', (res, req) => answer(res, req, 'POST'))
     .any('/*', (res, req) => answer(res, req, req.getCaseSensitiveMethod().toUpperCase()));

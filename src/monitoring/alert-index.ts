@@ -26,7 +26,6 @@ export interface AlertIndex {
     filter: AlertFilter,
     page: { readonly limit: number; readonly offset: number; readonly upTo?: number },
   ): { readonly alerts: readonly Alert[]; readonly total: number; readonly newest: number };
-  after(accountId: string, sequence: number, limit: number): readonly Alert[];
 }
 
 /** Of one alert: number of its wallet in the account (u32), status (u8), severity (u8), two bytes free. */
@@ -128,14 +127,6 @@ export function openAlertIndex(root: RootDatabase): AlertIndex {
         total,
         newest,
       };
-    },
-    after(accountId, sequence, limit) {
-      const range = {
-        start: [accountId, sequence + 1] as [string, number],
-        end: [accountId, Number.MAX_SAFE_INTEGER] as [string, number],
-        limit,
-      };
-      return [...alerts.getRange(range)].map(({ value }) => value);
     },
   };
   return index;

@@ -21,6 +21,7 @@ import {
   type RuleId,
 } from './records.ts';
 import type { MonitoringStore, Page } from './store.ts';
+import { createStreamHub, type StreamHub } from './stream.ts';
 
 /** A wallet as a client registers it; types are checked, values are not. */
 export interface WalletDraft {
@@ -57,6 +58,7 @@ export interface AlertQuery {
 
 export interface MonitoringService {
   readonly store: MonitoringStore;
+  readonly streams: StreamHub;
   /** Screens an address and watches it from the newest block on. Rejects with UNKNOWN_CHAIN, INVALID_ADDRESS, INVALID_REQUEST. */
   register(accountId: string, draft: WalletDraft): Promise<MonitoredWallet>;
   /** Throws NOT_FOUND, also for another account's. */
@@ -153,6 +155,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
 
   return {
     store,
+    streams: createStreamHub({ store }),
     async register(accountId, draft) {
       const chain = parseMonitoringChain(draft.chain);
       const { canonical } = parseAddress(chain, draft.walletAddress, 'walletAddress');

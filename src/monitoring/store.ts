@@ -159,8 +159,6 @@ export interface MonitoringStore {
     page: Page & { readonly upTo?: number },
   ): { readonly alerts: readonly Alert[]; readonly total: number; readonly newest: number };
   alert(accountId: string, alertId: string): Alert | null;
-  /** Alerts behind a sequence, oldest first: what a stream missed. */
-  alertsAfter(accountId: string, sequence: number, limit: number): readonly Alert[];
   /** Rejects with NOT_FOUND. */
   moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert>;
   /** Newest first. */
@@ -170,14 +168,29 @@ export interface MonitoringStore {
     page: Page,
   ): { readonly transactions: readonly MonitoredTransaction[]; readonly total: number };
 
+  /** What changed behind a number, oldest first, each as it is now; `first` is the oldest number that is kept, 0 where none is. */
+  changes(
+    accountId: string,
+    after: number,
+    limit: number,
+  ): { readonly changes: readonly MonitoringChange[]; readonly first: number; readonly last: number };
   /** Told, after it is on disk, of every alert that was raised or changed and of every wallet that changed. */
   onChange(listener: (change: MonitoringChange) => void): void;
   close(): Promise<void>;
 }
 
-export type MonitoringChange =
+/** Numbered by account, without gaps. */
+export type MonitoringChange = { readonly accountId: string; readonly number: number } & Changed;
+
+type Changed =
   | { readonly kind: 'alert.created' | 'alert.updated'; readonly alert: Alert }
   | { readonly kind: 'wallet.created' | 'wallet.updated'; readonly wallet: MonitoredWallet };
+
+/** A change as it is stored: what it is about is read where it lies. */
+interface ChangeRow {
+  readonly kind: Changed['kind'];
+  readonly id: string;
+}
 
 const notFound = (what: string, id: string): AssayError =>
   new AssayError('NOT_FOUND', `id: there is no ${what} '${id.slice(0, 64)}'.`, { field: 'id' });
@@ -229,6 +242,8 @@ export function openMonitoringStore(
     'unfinal',
     'string',
   );
+  const changes = db<ChangeRow, [accountId: string, number: number]>('changes');
+  const changeCounts = db<number, string>('changeCounts', 'json');
   const alertIndex = openAlertIndex(root as RootDatabase);
   const channels = openChannels(root, { seal, clock, random });
   const outbox = openOutbox(root, {
@@ -258,9 +273,16 @@ export function openMonitoringStore(
     return value;
   }
 
-  const tell = (change: MonitoringChange): void => {
-    pending.push(change);
-  };
+  /** Inside a transaction. */
+  function tell(change: Changed): void {
+    const about = 'alert' in change ? change.alert : change.wallet;
+    const { accountId, id } = about;
+    const number = (changeCounts.get(accountId) ?? 0) + 1;
+    changeCounts.putSync(accountId, number);
+    changes.putSync([accountId, number], { kind: change.kind, id });
+    changes.removeSync([accountId, number - LIMITS.changesKept]);
+    pending.push({ accountId, number, ...change });
+  }
 
   function findWallet(accountId: string, walletId: string): MonitoredWallet | null {
     return (ID_SHAPE.test(walletId) ? wallets.get([accountId, walletId]) : undefined) ?? null;
@@ -554,10 +576,6 @@ export function openMonitoringStore(
       root.resetReadTxn();
       return alertIndex.byId(accountId, alertId);
     },
-    alertsAfter(accountId, sequence, limit) {
-      root.resetReadTxn();
-      return alertIndex.after(accountId, sequence, limit);
-    },
     moveAlert: (accountId, alertId, status, by) =>
       commit(() => {
         const alert = alertIndex.byId(accountId, alertId);
@@ -578,6 +596,26 @@ export function openMonitoringStore(
       return { transactions: [...transactions.getRange(range)].map(({ value }) => value), total };
     },
 
+    changes(accountId, after, limit) {
+      root.resetReadTxn();
+      const last = changeCounts.get(accountId) ?? 0;
+      const range = {
+        start: [accountId, after + 1] as [string, number],
+        end: [accountId, Number.MAX_SAFE_INTEGER] as [string, number],
+        limit,
+      };
+      const found = [...changes.getRange(range)].flatMap(({ key, value }): MonitoringChange[] => {
+        const place = { accountId, number: key[1] };
+        const { kind, id } = value;
+        if (kind === 'alert.created' || kind === 'alert.updated') {
+          const alert = alertIndex.byId(accountId, id);
+          return alert === null ? [] : [{ ...place, kind, alert }];
+        }
+        const wallet = findWallet(accountId, id);
+        return wallet === null ? [] : [{ ...place, kind, wallet }];
+      });
+      return { changes: found, first: Math.max(Math.min(1, last), last - LIMITS.changesKept + 1), last };
+    },
     onChange(listener) {
       listeners.push(listener);
     },

@@ -295,7 +295,6 @@ describe('alerts', () => {
       expect(writer.raise(wallet, finding, 'other', null)).not.toBeNull();
     });
     expect(alertsOf()).toHaveLength(2);
-    expect(store.alertsAfter('a', 1, 10)).toMatchObject([{ sequence: 2 }]);
   });
 
   it('every move between the states is kept, with who made it', async () => {
@@ -319,5 +318,12 @@ describe('alerts', () => {
     await block(wallet, 10);
     await store.takeBack('ETH', 9, () => {});
     expect(told).toEqual(['wallet.created', 'alert.created', 'alert.updated']);
+    const { changes, first, last } = store.changes('a', 1, 10);
+    expect(changes.map(({ number, kind }) => [number, kind])).toEqual([
+      [2, 'alert.created'],
+      [3, 'alert.updated'],
+    ]);
+    expect([first, last]).toEqual([1, 3]);
+    expect(store.changes('b', 0, 10)).toEqual({ changes: [], first: 0, last: 0 });
   });
 });

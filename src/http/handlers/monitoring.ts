@@ -321,3 +321,22 @@ export function testWalletWork(deps: Deps): Work {
     },
   };
 }
+
+export function alertStreamWork(deps: Deps): Work {
+  return {
+    kind: 'stream',
+    follow: (call, open) => {
+      const { exchange } = call;
+      const account = accountOf(call);
+      const query = exchange.query();
+      const asked = queryValue(query, 'lastEventId') ?? exchange.header('last-event-id');
+      const after = asked === '' ? null : Number(asked);
+      if (after !== null && !(/^\d{1,15}$/.test(asked) && Number.isSafeInteger(after)))
+        throw refuse('lastEventId', 'must be the id of an event of this stream.');
+      const { streams } = serviceOf(deps);
+      streams.requireRoom(account);
+      const stream = open();
+      stream.onEnd(streams.subscribe(account, after, stream));
+    },
+  };
+}
