@@ -5,7 +5,7 @@
 import { LIMITS } from '../base/limits.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { createKernelWorkspace, type KernelWorkspace } from '../graph/kernels/workspace.ts';
-import type { AddressTotals, Direction } from '../graph/transfers.ts';
+import type { AddressTotals, Direction, TransferCoverage } from '../graph/transfers.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
 import { type RiskEvidence, type RiskScore, type ScoreFactor, score } from '../risk/score.ts';
@@ -16,6 +16,7 @@ import { createSideReader, directEvidence, emptySide, flowIn, type Side } from '
 import type { ScreeningDeps } from './deps.ts';
 import { type FollowedSide, follow, indirectEvidence, nothingFollowed } from './exposures.ts';
 import { labelEvidence, labelReasons } from './judge.ts';
+import { createRememberedDegrees } from './remembered-degrees.ts';
 import { isHistory, sanctionsDetail } from './sanctions-detail.ts';
 import type { Subject } from './subject.ts';
 
@@ -100,15 +101,22 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
   const { policy, transfers } = deps;
   const contextNow = createLabelContext(deps);
   const attributions = createAttributions(deps);
+  const remembered = createRememberedDegrees();
   const workspace = createKernelWorkspace();
   const readSide = createSideReader(policy, workspace);
   const levelOf = (points: number): Reason['severity'] =>
     points >= policy.levels.HIGH ? 'HIGH' : points >= policy.levels.MEDIUM ? 'MEDIUM' : 'LOW';
 
-  function placeOf({ chain, key }: Subject, reader: LabelReader, asOf: string | null): Place | null {
-    const graph = transfers.graph(chain);
-    const node = graph?.idOf(key) ?? null;
-    if (graph === null || node === null) return null;
+  function placeOf(
+    { chain, key }: Subject,
+    reader: LabelReader,
+    asOf: string | null,
+    known: TransferCoverage,
+  ): Place | null {
+    const stored = transfers.graph(chain);
+    const node = stored?.idOf(key) ?? null;
+    if (stored === null || node === null) return null;
+    const graph = remembered(stored, known);
     return { graph, node, attributions: attributions(graph, reader, asOf) };
   }
 
@@ -122,7 +130,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       reader,
       labels,
       primary: primaryOf(labels, asOf),
-      place: placeOf(subject, reader, asOf),
+      place: placeOf(subject, reader, asOf, known),
       staleReason,
       sanctionsCheck: sanctionsDetail(labels, sanctionsAsOf, asOf),
       coverage: {

@@ -1,0 +1,62 @@
+/**
+ * A graph whose degrees are remembered from one question to the next: kernels ask the degree of every address they meet, twice, to
+ * know super-nodes, and the same addresses are met again and again.
+ */
+import { LIMITS } from '../base/limits.ts';
+import type { ChainId } from '../chains/registry.ts';
+import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import type { Direction, TransferCoverage } from '../graph/transfers.ts';
+
+const SLOTS = LIMITS.rememberedDegrees;
+const PLACE: Readonly<Record<Direction, number>> = { in: 0, out: 1 };
+
+/**
+ * Returns what gives a chain's graph the memory of its degrees. They are forgotten when the chain's coverage changes, which is what
+ * `coverage` is for: as long as it stays, no transfer came or went.
+ */
+export function createRememberedDegrees(): (
+  graph: TransferGraph,
+  coverage: TransferCoverage,
+) => TransferGraph {
+  let nodes = new Uint32Array(0);
+  let eras = new Uint32Array(0);
+  let degrees = new Uint32Array(0);
+  const known = new Map<ChainId, { readonly state: string; readonly era: number }>();
+  // An empty slot is of era 0, which no chain is in.
+  let newest = 0;
+
+  function eraOf(chain: ChainId, { transfers, lastBlock, asOf }: TransferCoverage): number {
+    const state = `${transfers} ${lastBlock} ${asOf}`;
+    const current = known.get(chain);
+    if (current?.state === state) return current.era;
+    known.set(chain, { state, era: ++newest });
+    return newest;
+  }
+
+  return (graph, coverage) => {
+    if (nodes.length === 0) {
+      nodes = new Uint32Array(SLOTS);
+      eras = new Uint32Array(SLOTS);
+      degrees = new Uint32Array(SLOTS);
+    }
+    const era = eraOf(graph.chain, coverage);
+    return {
+      chain: graph.chain,
+      nodeCount: graph.nodeCount,
+      idOf: (key) => graph.idOf(key),
+      keyOf: (node) => graph.keyOf(node),
+      addressOf: (node) => graph.addressOf(node),
+      neighbours: (node, direction, limit, into) => graph.neighbours(node, direction, limit, into),
+      edge: (from, to) => graph.edge(from, to),
+      degree(node: NodeId, direction: Direction): number {
+        const slot = (2 * node + PLACE[direction] + era * 0x9e3779b1) & (SLOTS - 1);
+        if (nodes[slot] === node && eras[slot] === era) return degrees[slot] as number;
+        const degree = graph.degree(node, direction);
+        nodes[slot] = node;
+        eras[slot] = era;
+        degrees[slot] = degree;
+        return degree;
+      },
+    };
+  };
+}
