@@ -37,13 +37,14 @@ const own = (...rows: string[]): Promise<unknown> =>
 /** Clusters the transactions, spreads the labels of the store, and publishes the outcome. */
 async function spread(
   transactions: readonly UtxoTransaction[],
+  superClusterSize?: number,
 ): Promise<{ report: SpreadReport; snapshots: SnapshotSet }> {
   const folder = join(world.folder, 'clusters');
   await buildClusters(
     { chain: 'BTC', folder, completeHistory: false },
     { transactions, clock: world.deps.clock },
   );
-  const clusters = openClusters({ folder });
+  const clusters = openClusters({ folder, ...(superClusterSize === undefined ? {} : { superClusterSize }) });
   readers.push(clusters);
   const { current } = await world.build();
   const report = await importClusterLabels(
@@ -105,6 +106,13 @@ describe('labels of clusters', () => {
     const { report, snapshots } = await spread([joins(1, 2), joins(2, 3)]);
     expect(report).toMatchObject({ labels: 0, labelled: 1, spread: 0, conflicts: 1 });
     expect(report.conflictsListed[0]).toMatchObject({ size: 3, entities: ['Bitfinex', 'Kraken'] });
+    expect(of(snapshots, 2)).toEqual([]);
+  });
+
+  it('stay where they are in a cluster that is too large to be one owner', async () => {
+    await own(`${a(1)},BTC,Kraken,EXCHANGE,0.9`);
+    const { report, snapshots } = await spread([joins(1, 2, 3)], 2);
+    expect(report).toMatchObject({ labels: 0, labelled: 0, superClusters: 1 });
     expect(of(snapshots, 2)).toEqual([]);
   });
 

@@ -85,6 +85,9 @@ export interface BuildClustersDeps {
   readonly clock: Clock;
 }
 
+/** What is left of the confidence of a cluster that more likely joins strangers than it is one owner. */
+const SUPER_CLUSTER_CONFIDENCE = 0.2;
+
 const FORMAT = 1;
 const POINTER = 'current.json';
 const PROGRESS_EVERY = 10_000;
@@ -298,8 +301,12 @@ interface OpenChain {
 }
 
 /** Opens the clusters of all chains for reading; chains without clusters answer null. Throws STORE_VERSION, STORE_CORRUPT. */
-export function openClusters(options: { readonly folder: string }): ClusterReader {
-  const { folder } = options;
+export function openClusters(options: {
+  readonly folder: string;
+  /** Size above which a cluster is not believed. Default: LIMITS.superClusterSize. */
+  readonly superClusterSize?: number;
+}): ClusterReader {
+  const { folder, superClusterSize = LIMITS.superClusterSize } = options;
   const chainOfKeyByte = new Map(
     CHAINS.filter(({ family }) => family === 'utxo').map(({ id, keyByte }) => [
       keyByte as number,
@@ -341,12 +348,13 @@ export function openClusters(options: { readonly folder: string }): ClusterReade
         if (bytes) yield* unpackKeys(bytes);
       }
     }
+    const isSuper = size > superClusterSize;
     return {
       clusterId: `${build.chain}:${formatAddressKey(id, build.chain)}`,
       size,
       heuristics: CLUSTER_HEURISTICS.filter((_, at) => (bits & (1 << at)) !== 0),
-      confidence: thousandths / 1000,
-      isSuper: size > LIMITS.superClusterSize,
+      confidence: Math.min(thousandths / 1000, isSuper ? SUPER_CLUSTER_CONFIDENCE : 1),
+      isSuper,
       memberKeys,
       members(limit) {
         const texts: string[] = [];

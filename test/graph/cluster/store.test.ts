@@ -62,6 +62,14 @@ describe('clusters on disk', () => {
     await reader.close();
   });
 
+  it('are marked and hardly believed where they are too large to be one owner', async () => {
+    await build([joins(1, 2, 3, 4), joins(7, 8)]);
+    const reader = openClusters({ folder, superClusterSize: 3 });
+    expect(reader.clusterOf(keyOf(a(2)))).toMatchObject({ size: 4, isSuper: true, confidence: 0.2 });
+    expect(reader.clusterOf(keyOf(a(7)))).toMatchObject({ isSuper: false, confidence: 0.9 });
+    await reader.close();
+  });
+
   it('are replaced as a whole; a reader sees it when it looks', async () => {
     await build([joins(1, 2)]);
     const reader = openClusters({ folder });
