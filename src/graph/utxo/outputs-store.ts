@@ -247,6 +247,15 @@ function readAddress(store: ChainOutputs, address: number): AddressKey {
 
 const contradiction = (what: string): AssayError => new AssayError('INVALID_FILE', what);
 
+/** Throws INVALID_FILE for a transaction whose known inputs are less than what it pays: one of the two was read wrong. */
+function checkBalance({ txid, isCoinbase, inputs, outputs, shielded }: UtxoTransaction): void {
+  if (isCoinbase) return;
+  let left = (shielded?.in ?? 0n) - (shielded?.out ?? 0n);
+  for (const { value } of inputs) left += value ?? 0n;
+  for (const { value } of outputs) left -= value;
+  if (left < 0n) throw contradiction(`Transaction ${txid} pays ${-left} satoshi more than it takes.`);
+}
+
 /** What one call of `put` or `takeBack` changes: read once, changed in memory, written at the end of its LMDB transaction. */
 class Change {
   readonly #store: ChainOutputs;
@@ -353,7 +362,9 @@ class Change {
     }
     const { shielded } = transaction;
     draft.isKnown = true;
-    draft.isCoinbase = transaction.isCoinbase;
+    // What spends nothing is newly made money, whatever its chain calls it (Dash pays out its credit pool like that).
+    draft.isCoinbase =
+      transaction.isCoinbase || (transaction.inputs.length === 0 && (shielded?.in ?? 0n) === 0n);
     draft.block = transaction.blockNumber;
     draft.indexInBlock = transaction.indexInBlock;
     draft.timestampMs = transaction.timestampMs;
@@ -500,8 +511,13 @@ class Change {
     for (const number of this.#toResolve) {
       const draft = this.#draft(number);
       const isComplete = draft.inputs.every(({ tx, n }) => this.#outputOf(this.#draft(tx), n).value !== null);
-      if (isComplete) resolved.push(this.#resolve(draft));
-      else unresolved++;
+      if (!isComplete) {
+        unresolved++;
+        continue;
+      }
+      const transaction = this.#resolve(draft);
+      checkBalance(transaction);
+      resolved.push(transaction);
     }
     resolved.sort((a, b) => a.blockNumber - b.blockNumber || a.indexInBlock - b.indexInBlock);
     return { resolved, unresolved };

@@ -151,6 +151,12 @@ describe('the outputs store', () => {
     expect(names(1)).toEqual([[txid('last'), 0]]);
   });
 
+  it('takes a transaction that spends nothing for new money, whatever its chain calls it', async () => {
+    const unlock = { ...tx('unlock', 1, [], [[A, 5n]]), isCoinbase: false };
+    await ingestUtxoBlocks('BTC', [block(1, [unlock])], { outputs, transfers });
+    expect(received(A)).toBe(5n);
+  });
+
   it('holds amounts beyond 2^53', () => {
     const much = 12_345_678_901_234_567_890n;
     outputs.put('BTC', [block(1, [tx('much', 1, [], [[A, much]])])]);
@@ -254,6 +260,7 @@ describe('the outputs store', () => {
     ['another block at a height', block(2, [], 'b'), /take the stored one back/],
     ['a block on another', { ...block(4, []), parentHash: 'b3' }, /builds on b3/],
     ['outputs out of order', outOfOrder, /stands after output 0/],
+    ['more paid than taken', block(4, [tx('more', 4, [{ of: 'last' }], [[A, 48n]])]), /pays 1 satoshi more/],
     ['an output spent twice', block(4, [tx('twice', 4, [{ of: 'on' }], [])]), /does so already/],
     ['an output that is none', block(4, [tx('none', 4, [{ of: 'on', n: 1 }], [])]), /there is none/],
     ['a transaction of another block', block(4, [tx('on', 4, [{ of: 'pay' }], [])]), /in block 4 here/],
