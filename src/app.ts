@@ -2,6 +2,7 @@
  * Composition root: the only place that chooses parts and wires them. Commands ask it for parts; `serve` puts the whole server
  * together. Parts are opened when first asked for and closed in the opposite order.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Access, createAccess } from './accounts/access.ts';
 import { type Actor, auditBookings, auditKeys } from './accounts/audit.ts';
@@ -11,20 +12,24 @@ import { ensureDataFolder } from './base/data-folder.ts';
 import { createLogger } from './base/log.ts';
 import { createMailer } from './base/mail.ts';
 import { projectRoot } from './base/paths.ts';
-import { systemRandom } from './base/random.ts';
+import { systemJitter, systemRandom } from './base/random.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
+import { type ChainAdapters, createChainAdapters } from './chains/adapters/registry.ts';
 import { loadBridges } from './chains/bridges.ts';
 import { type HttpPrices, openHttpPrices } from './chains/prices/http.ts';
 import { firstPriceOf, type PriceSource } from './chains/prices/price.ts';
+import { priced } from './chains/prices/priced.ts';
 import {
   loadCoinGeckoNames,
   loadOwnPrices,
   loadShippedPrices,
   pricesFolderOf,
 } from './chains/prices/table.ts';
+import { CHAINS, type ChainId } from './chains/registry.ts';
 import type { Parts, Served } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
+import { createLiveIngest, type LiveIngest } from './graph/ingest/live.ts';
 import { openTransferStore, type TransferStore } from './graph/store.ts';
 import { type OutputsStore, openOutputsStore } from './graph/utxo/outputs-store.ts';
 import { createHttpApp } from './http/http-app.ts';
@@ -58,11 +63,13 @@ import { loadCountryLists } from './risk/geography.ts';
 import { loadJurisdictions } from './risk/jurisdictions.ts';
 import { loadPolicy } from './risk/policy.ts';
 import { type Assessor, createAssessor } from './screening/assess.ts';
-import { type BalanceSource, withBalances } from './screening/balances.ts';
+import { withBalances } from './screening/balances.ts';
 import type { ScreeningDeps } from './screening/deps.ts';
-import { type NameResolver, resolveNames } from './screening/ens-names.ts';
+import { resolveNames } from './screening/ens-names.ts';
+import { openFetchedStore } from './screening/fetched-store.ts';
 import { createKyt } from './screening/kyt.ts';
 import { createLabelSet, createLabelSetWriter } from './screening/label-set.ts';
+import { createOnDemand, type OnDemand, withHistory } from './screening/on-demand.ts';
 import { createOracleWriter } from './screening/oracle.ts';
 import { createSanctionsCheckWriter } from './screening/sanctions-check.ts';
 import { createScreening } from './screening/screen.ts';
@@ -70,6 +77,7 @@ import { createTrace } from './screening/trace.ts';
 
 /** How often a server looks for a snapshot that another process published. One `stat` a look. */
 const SNAPSHOT_LOOK_MS = 1_000;
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /** Who changes accounts on the command line. */
@@ -78,6 +86,8 @@ const OPERATOR: Actor = { who: 'operator', from: 'command line' };
 /** Where each store stands inside the folder of state. */
 const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
 export const transfersFolderOf = (dataDir: string): string => join(dataDir, 'transfers');
+const transfersFileOf = (dataDir: string, chain: ChainId): string =>
+  join(transfersFolderOf(dataDir), `${chain.toLowerCase()}.mdb`);
 export const outputsFolderOf = (dataDir: string): string => join(dataDir, 'outputs');
 
 /** Opens what commands need, as they need it. Throws INVALID_CONFIG and what the stores throw. */
@@ -138,10 +148,16 @@ export function openParts(config: Config, version: string): Parts {
     () => openSnapshotSet(snapshotsFolder, { log }),
     (part) => part.close(),
   );
-  const transferStores = {
+  // Checked at the start, so that a misspelt chain is seen; opens and imports nothing.
+  const chainAdapters = createChainAdapters(config.chains, { clock, log, jitter: systemJitter });
+  const transferStores: Readonly<Record<'read' | 'write', () => TransferStore>> = {
+    // One process opens an environment in one way: where chains are read live, whoever reads shares the writer's.
     read: once<TransferStore>(
-      () => openTransferStore({ path: transfersFolderOf(dataDir), readOnly: true }),
-      (part) => part.close(),
+      () =>
+        chainAdapters.configured.length > 0
+          ? transferStores.write()
+          : openTransferStore({ path: transfersFolderOf(dataDir), readOnly: true }),
+      (part) => (chainAdapters.configured.length > 0 ? undefined : part.close()),
     ),
     write: once<TransferStore>(
       () => openTransferStore({ path: transfersFolderOf(dataDir), readOnly: false }),
@@ -198,11 +214,39 @@ export function openParts(config: Config, version: string): Parts {
     }),
     () => {},
   );
-  /** Who reads chains live; null where nobody does. */
-  const live: { readonly balances: BalanceSource | null; readonly names: NameResolver | null } = {
-    balances: null,
-    names: null,
-  };
+  const adapters = once<ChainAdapters>(
+    () => chainAdapters,
+    (part) => part.close(),
+  );
+  const liveIngest = once<LiveIngest>(
+    () =>
+      createLiveIngest({
+        transfers: transferStores.write(),
+        outputs: () => outputsStores.write(),
+        price: (transfers) => priced(transfers, prices()),
+      }),
+    () => {},
+  );
+  /** Who reads chains live; null where no endpoint of any chain is named. */
+  const onDemand = once<OnDemand | null>(
+    () =>
+      chainAdapters.configured.length === 0
+        ? null
+        : createOnDemand(
+            { budgetMs: config.chains.budgetMs, maxAgeMs: config.chains.maxAgeMinutes * MINUTE_MS },
+            {
+              chains: adapters(),
+              ingest: (transfers) => transferStores.write().ingest(transfers),
+              fetched: openFetchedStore({ path: join(dataDir, 'fetched.lmdb') }),
+              prices: prices(),
+              clock,
+              log,
+            },
+          ),
+    (part) => part?.close(),
+  );
+  /** Names are of Ethereum's contracts. */
+  const names = (): OnDemand | null => (chainAdapters.isConfigured('ETH', 'rpc') ? onDemand() : null);
   const screeningDeps = (): ScreeningDeps => ({
     labels: snapshots(),
     freshness,
@@ -271,8 +315,9 @@ export function openParts(config: Config, version: string): Parts {
         riskPolicy: policy(),
         labels: () => snapshots().current,
         transfers: transferStores.read(),
-        adapter: async () => null,
-        ingest: null,
+        adapter: async (chain) => (chainAdapters.isConfigured(chain, 'rpc') ? adapters().of(chain) : null),
+        ingest: { apply: (chain, event) => liveIngest().apply(chain, event) },
+        price: (transfers) => priced(transfers, prices()),
         screen: (request) => pool.run('screening', request),
         walletsMax: (accountId) => plans()[access().keys.planOf(accountId) ?? 'FREE'].walletsMax,
       },
@@ -280,6 +325,17 @@ export function openParts(config: Config, version: string): Parts {
     opened.start();
     watching = opened;
     return opened;
+  }
+
+  /** What chains say of the address, read within the budget: balances and history side by side. */
+  async function readLive<Request extends { readonly chain: string; readonly address: string }>(
+    request: Request,
+  ): Promise<Request> {
+    const [held, past] = await Promise.all([
+      withBalances(request, onDemand(), log),
+      withHistory(request, onDemand()),
+    ]);
+    return { ...held, ...past };
   }
 
   function useCases(pool: WorkerPool): UseCases {
@@ -291,10 +347,10 @@ export function openParts(config: Config, version: string): Parts {
       oracle: createOracleWriter(deps),
       exchangeStatus: (name, jurisdiction) => exchanges().answerBytes(name, jurisdiction),
       bulk: (body) => pool.run('bulk-labels', body),
-      screening: async (request) => pool.run('screening', await withBalances(request, live.balances, log)),
+      screening: async (request) => pool.run('screening', await readLive(request)),
       async kyt(asked) {
-        const { request, resolved } = await resolveNames(asked, live.names);
-        return pool.run('kyt', { ...request, resolved });
+        const { request, resolved } = await resolveNames(asked, names());
+        return pool.run('kyt', { ...(await withHistory(request, onDemand())), resolved });
       },
       trace: (request) => pool.run('trace', request),
       names: { screen: (requests) => pool.run('names', requests), cleared },
@@ -304,6 +360,11 @@ export function openParts(config: Config, version: string): Parts {
 
   async function serve(): Promise<Served> {
     const accounts = access();
+    // Before any thread opens them for reading: see `transferStores`.
+    if (chainAdapters.configured.length > 0)
+      for (const { id } of CHAINS)
+        if (chainAdapters.isConfigured(id) || existsSync(transfersFileOf(dataDir, id)))
+          transferStores.write().coverage(id);
     const pool = createPool(
       {
         threads: config.workers,
@@ -427,6 +488,9 @@ export function openParts(config: Config, version: string): Parts {
     audit: () => access().audit(),
     snapshots,
     transfers: (mode) => transferStores[mode](),
+    chains: () => adapters(),
+    liveIngest: () => liveIngest(),
+    readLive,
     outputs: (mode) => outputsStores[mode](),
     clusters,
     prices,

@@ -23,6 +23,7 @@ import { runProgram } from './cli/program.ts';
 import { addServeCommand } from './cli/serve.ts';
 import { addSyncCommand } from './cli/sync.ts';
 import { addTaintCommand } from './cli/taint.ts';
+import { addWatchCommand } from './cli/watch.ts';
 import { loadConfig } from './config.ts';
 
 const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
@@ -59,6 +60,7 @@ process.exitCode = await runProgram(
     addTraceCommand,
     addBulkCommand,
     addIngestCommand,
+    addWatchCommand,
     addTaintCommand,
     addClusterCommand,
     addPricesCommand,

@@ -73,13 +73,18 @@ export function addScreenCommand(program: Command, terminal: Terminal, parts: ()
     .option('--as-of <date>', 'lists as in force on that day (YYYY-MM-DD)')
     .option('--json', 'answer as JSON')
     .action(
-      (chain: string, address: string, options: { jurisdiction: string; asOf?: string; json?: boolean }) => {
-        const screening = parts().screening()({
+      async (
+        chain: string,
+        address: string,
+        options: { jurisdiction: string; asOf?: string; json?: boolean },
+      ) => {
+        const request = await parts().readLive({
           chain,
           address,
           jurisdiction: options.jurisdiction,
           ...(options.asOf === undefined ? {} : { asOf: options.asOf }),
         });
+        const screening = parts().screening()(request);
         answer(terminal, options.json ?? false, screening, screeningLines);
       },
     );

@@ -3,8 +3,10 @@ import type { AuditLog } from '../accounts/audit.ts';
 import type { KeyStore } from '../accounts/keys.ts';
 import type { Ledger } from '../accounts/ledger.ts';
 import type { People } from '../accounts/people.ts';
+import type { ChainAdapters } from '../chains/adapters/registry.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
 import type { ClusterReader } from '../graph/cluster/store.ts';
+import type { LiveIngest } from '../graph/ingest/live.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { OutputsStore } from '../graph/utxo/outputs-store.ts';
 import type { ImportDeps } from '../labels/import.ts';
@@ -63,6 +65,14 @@ export interface Parts extends ImportDeps {
   /** What assets were worth: own tables, then the price server where one is set, then the table that ships. */
   prices(): PriceSource;
   labelSet(): LabelSetQuery;
+  /** Chains read live. Nothing is imported or connected before one is asked. */
+  chains(): ChainAdapters;
+  /** Takes live blocks into the transfer store. */
+  liveIngest(): LiveIngest;
+  /** Adds to a request what chains say now of its address, within the budget of the settings. */
+  readLive<Request extends { readonly chain: string; readonly address: string }>(
+    request: Request,
+  ): Promise<Request>;
   screening(): ScreeningQuery;
   kyt(): KytQuery;
   trace(): TraceQuery;

@@ -8,7 +8,7 @@ import type { Direction } from '../graph/transfers.ts';
 import { decide, type Flag, type FlagParty, flagsOf, linkScore } from '../risk/kyt.ts';
 import { riskLevelOf } from '../risk/policy.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
-import type { FlowTotal, KytAnswer, KytFlag, KytParty, Reason } from './answers.ts';
+import type { CoverageEntry, FlowTotal, KytAnswer, KytFlag, KytParty, Reason } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
 import { summaryOf } from './attribution.ts';
 import type { ScreeningDeps } from './deps.ts';
@@ -29,6 +29,8 @@ export interface KytRequest {
   readonly direction?: string;
   /** Names that were resolved before. */
   readonly resolved?: Readonly<Record<string, string>>;
+  /** How much of the parties' own histories is in the store (on-demand.ts). */
+  readonly history?: CoverageEntry;
 }
 
 export type KytQuery = (request: KytRequest) => KytAnswer;
@@ -190,7 +192,7 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
       reasons: reasonsOf(assessments),
       resolved: request.resolved ?? {},
       assessed: assessments.some((one) => one.assessed),
-      coverage: first.coverage,
+      coverage: { ...first.coverage, history: request.history ?? first.coverage.history },
       dataVersion: first.reader.meta.dataVersion,
       policyVersion: policy.version,
       checkedAt: isoTime(clock.now()),

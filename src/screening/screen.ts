@@ -4,7 +4,7 @@ import { LIMITS } from '../base/limits.ts';
 import { createTaintReader } from '../graph/utxo/taint-reader.ts';
 import { labelToJson } from '../labels/label-json.ts';
 import { geographicRisk } from '../risk/geography.ts';
-import type { ScreeningAnswer } from './answers.ts';
+import type { CoverageEntry, ScreeningAnswer } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
 import { summaryOf } from './attribution.ts';
 import { type BalanceReport, balanceCoverage, balanceSections } from './balances.ts';
@@ -43,6 +43,8 @@ export interface ScreeningRequest {
   readonly taint?: string;
   /** Read before (balances.ts). */
   readonly balances?: BalanceReport;
+  /** How much of the address's own history is in the store (on-demand.ts). */
+  readonly history?: CoverageEntry;
 }
 
 export type ScreeningQuery = (request: ScreeningRequest) => ScreeningAnswer;
@@ -181,7 +183,11 @@ export function createScreening(deps: ScreeningDeps, { assess, workspace }: Asse
         },
         deps.jurisdictions,
       ),
-      coverage: { ...assessment.coverage, balances: balanceCoverage(request.balances) },
+      coverage: {
+        ...assessment.coverage,
+        balances: balanceCoverage(request.balances),
+        history: request.history ?? assessment.coverage.history,
+      },
       dataVersion: reader.meta.dataVersion,
       screenedAt: isoTime(deps.clock.now()),
     };

@@ -64,16 +64,20 @@ interface EndpointRow {
   readonly url: string;
 }
 
-/** The public endpoints that ship, of one chain and role, in the order of the file. */
-export function publicEndpoints(chain: ChainId, role: EndpointRole): EndpointSpec[] {
+export type EndpointsByRole = Readonly<Record<EndpointRole, ReadonlyMap<ChainId, readonly EndpointSpec[]>>>;
+
+/** The public endpoints that ship, by role and chain, in the order of the file. */
+export function publicEndpoints(): EndpointsByRole {
   const { endpoints } = JSON.parse(readFileSync(shippedData('endpoints.json'), 'utf8')) as {
     endpoints: readonly EndpointRow[];
   };
-  return endpoints
-    .filter((row) => row.role === role && parseChainId(row.chain) === chain)
-    .map((row) =>
-      parseEndpoint(row.url, { field: 'data/endpoints.json', defaultLayout: row.layout, own: false }),
-    );
+  const found = { rpc: new Map<ChainId, EndpointSpec[]>(), history: new Map<ChainId, EndpointSpec[]>() };
+  for (const { chain: id, role, layout, url } of endpoints) {
+    const chain = parseChainId(id);
+    const spec = parseEndpoint(url, { field: 'data/endpoints.json', defaultLayout: layout, own: false });
+    found[role].set(chain, [...(found[role].get(chain) ?? []), spec]);
+  }
+  return found;
 }
 
 /** A path below an endpoint's URL, its query kept (API keys stand there) and `query` added. */

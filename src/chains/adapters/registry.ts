@@ -4,7 +4,13 @@
  */
 import { AssayError } from '../../base/errors.ts';
 import { CHAINS, type ChainFamily, type ChainId, chainOf } from '../registry.ts';
-import { type EndpointRole, type EndpointSpec, parseEndpoint, publicEndpoints } from './endpoints.ts';
+import {
+  type EndpointRole,
+  type EndpointSpec,
+  type EndpointsByRole,
+  parseEndpoint,
+  publicEndpoints,
+} from './endpoints.ts';
 import type { AdapterDeps, ChainAdapter, OpenAdapter } from './port.ts';
 
 interface Family {
@@ -32,12 +38,17 @@ export interface ChainAdaptersOptions {
 export interface ChainAdapters {
   /** Opens the adapter of a chain when first asked. Throws CHAIN_REFUSED where no module serves the chain. */
   of(chain: ChainId): Promise<ChainAdapter>;
+  /** Chains that have an endpoint. */
+  readonly configured: readonly ChainId[];
   /** Whether any endpoint of the chain is configured. Loads nothing. */
   isConfigured(chain: ChainId, role?: EndpointRole): boolean;
   /** Adapters that are open. */
   open(): readonly ChainAdapter[];
   close(): Promise<void>;
 }
+
+const ROLES: readonly EndpointRole[] = ['rpc', 'history'];
+const NO_ENDPOINTS: EndpointsByRole = { rpc: new Map(), history: new Map() };
 
 const VARIABLE_PREFIX: Readonly<Record<EndpointRole, string>> = {
   rpc: 'ASSAY_RPC_',
@@ -50,7 +61,8 @@ export function createChainAdapters(options: ChainAdaptersOptions, deps: Adapter
     rpc: new Map<ChainId, readonly EndpointSpec[]>(),
     history: new Map<ChainId, readonly EndpointSpec[]>(),
   };
-  for (const role of ['rpc', 'history'] as const) {
+  const shipped = options.publicEndpoints ? publicEndpoints() : NO_ENDPOINTS;
+  for (const role of ROLES) {
     for (const [id, text] of Object.entries(options.endpoints[role])) {
       const field = `${VARIABLE_PREFIX[role]}${id}`;
       const chain = CHAINS.find((row) => row.id === id);
@@ -69,9 +81,11 @@ export function createChainAdapters(options: ChainAdaptersOptions, deps: Adapter
     }
   }
 
-  /** Named endpoints stand in place of the public ones; a variable that is set to nothing switches both off. */
+  /** Named endpoints stand in place of the public ones; a variable that is set to nothing switches those off. */
   const endpointsOf = (chain: ChainId, role: EndpointRole): readonly EndpointSpec[] =>
-    named[role].get(chain) ?? (options.publicEndpoints ? publicEndpoints(chain, role) : []);
+    named[role].get(chain) ?? shipped[role].get(chain) ?? [];
+  const isConfigured = (chain: ChainId, role?: EndpointRole): boolean =>
+    (role === undefined ? ROLES : [role]).some((each) => endpointsOf(chain, each).length > 0);
 
   const opening = new Map<ChainId, Promise<ChainAdapter>>();
   const opened: ChainAdapter[] = [];
@@ -107,10 +121,8 @@ export function createChainAdapters(options: ChainAdaptersOptions, deps: Adapter
       }
       return adapter;
     },
-    isConfigured: (chain, role) =>
-      (role === undefined ? (['rpc', 'history'] as const) : [role]).some(
-        (each) => endpointsOf(chain, each).length > 0,
-      ),
+    isConfigured,
+    configured: CHAINS.map(({ id }) => id).filter((id) => isConfigured(id)),
     open: () => opened,
     async close() {
       isClosed = true;

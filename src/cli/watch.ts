@@ -1,0 +1,109 @@
+/** `assay watch <chain>`: prints transfers as they come, and takes them into the transfer store where asked to. */
+import type { Command } from 'commander';
+import { isoTime } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import type { ChainEvent } from '../chains/adapters/port.ts';
+import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
+import type { Transfer } from '../chains/transfer.ts';
+import { projectTransaction } from '../graph/utxo/project.ts';
+import { type Terminal, wholeNumber } from './context.ts';
+import type { Parts } from './parts.ts';
+
+interface WatchOptions {
+  readonly from?: string;
+  readonly blocks?: string;
+  readonly ingest?: boolean;
+  readonly json?: boolean;
+}
+
+/** One request of a block and its traces may take this long; the next look comes when it is over. */
+const REQUEST_BUDGET_MS = 30_000;
+const HEIGHT_MAX = 4_294_967_294;
+
+/** An amount in whole units, with no digit lost. */
+function shownAmount(amount: bigint, decimals: number | null): string {
+  if (decimals === null || decimals === 0) return amount.toString();
+  const digits = amount.toString().padStart(decimals + 1, '0');
+  const fraction = digits.slice(-decimals).replace(/0+$/, '');
+  return `${digits.slice(0, -decimals)}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+const line = ({ txHash, position, from, to, asset, amount, decimals, blockNumber }: Transfer): string =>
+  `${blockNumber}  ${from ?? '-'} -> ${to ?? '-'}  ${shownAmount(amount, decimals)} ${asset}  ${txHash} ${position}`;
+
+const jsonLine = (transfer: Transfer): string =>
+  JSON.stringify({
+    ...transfer,
+    amount: transfer.amount.toString(),
+    timestamp: isoTime(transfer.timestampMs),
+  });
+
+function linesOf(chain: ChainId, event: ChainEvent, json: boolean): string[] {
+  if (event.type === 'reorg') {
+    const { ancestor, dropped } = event;
+    return [
+      json
+        ? JSON.stringify({ reorg: { chain, ancestor, dropped } })
+        : `reorg: ${dropped.length} blocks left the chain above ${ancestor?.height ?? 'the first one taken'}`,
+    ];
+  }
+  const { transfers, transactions = [] } = event.block;
+  const moved = [...transfers, ...transactions.flatMap((row) => projectTransaction(row).transfers)];
+  return moved.map(json ? jsonLine : line);
+}
+
+/** Writes lines as fast as the reader takes them. Throws OUTPUT_CLOSED where the reader has left. */
+async function print(terminal: Terminal, lines: readonly string[]): Promise<void> {
+  if (lines.length === 0) return;
+  const out = terminal.out as NodeJS.WritableStream & { readonly destroyed?: boolean };
+  if (out.destroyed === true) throw new AssayError('OUTPUT_CLOSED', 'Nobody reads the output any more.');
+  if (out.write(`${lines.join('\n')}\n`)) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      out.off('drain', done);
+      out.off('close', done);
+      terminal.signal.removeEventListener('abort', done);
+      resolve();
+    };
+    out.once('drain', done);
+    out.once('close', done);
+    terminal.signal.addEventListener('abort', done, { once: true });
+  });
+}
+
+export function addWatchCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  program
+    .command('watch')
+    .description('print the transfers of a chain as its blocks come, until Ctrl-C')
+    .argument('<chain>', 'chain id, such as ETH; its node is named by ASSAY_RPC_<CHAIN>')
+    .option('--from <height>', 'the first block; default: the newest, or with --ingest where it ended before')
+    .option('--blocks <count>', 'end after so many blocks')
+    .option('--ingest', 'take the transfers into the transfer store, and out again where a reorg drops them')
+    .option('--json', 'one JSON object a line')
+    .action(async (chainText: string, options: WatchOptions) => {
+      const chain = parseChainId(chainText);
+      const chains = parts().chains();
+      if (!chains.isConfigured(chain))
+        throw new AssayError(
+          'INVALID_REQUEST',
+          `No node of ${chainOf(chain).name} is named: set ASSAY_RPC_${chain}, or ASSAY_PUBLIC_ENDPOINTS=on.`,
+        );
+      const height = (text: string): number => wholeNumber('--from', text, 0, HEIGHT_MAX);
+      const fromHeight = options.from === undefined ? null : height(options.from);
+      const last =
+        options.blocks === undefined ? null : wholeNumber('--blocks', options.blocks, 1, HEIGHT_MAX);
+      const ingest = options.ingest === true ? parts().liveIngest() : null;
+      const from = ingest === null ? { fromHeight, known: [] } : ingest.from(chain, fromHeight);
+      const adapter = await chains.of(chain);
+      let blocks = 0;
+      for await (const event of adapter.subscribe(from, {
+        signal: terminal.signal,
+        budgetMs: REQUEST_BUDGET_MS,
+      })) {
+        await ingest?.apply(chain, event);
+        await print(terminal, linesOf(chain, event, options.json ?? false));
+        if (event.type === 'block') blocks++;
+        if (blocks === last) break;
+      }
+    });
+}

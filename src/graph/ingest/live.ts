@@ -1,0 +1,79 @@
+/** Blocks as an adapter delivers them into the graph, and out of it again where the chain leaves them: each counted exactly once. */
+import type { ChainEvent, FollowFrom } from '../../chains/adapters/port.ts';
+import type { Block } from '../../chains/block.ts';
+import { type ChainId, chainOf } from '../../chains/registry.ts';
+import type { Transfer } from '../../chains/transfer.ts';
+import type { TransferStore } from '../store.ts';
+import {
+  ingestUtxoBlock,
+  type LiveUtxoDeps,
+  type PriceTransfers,
+  revertUtxoBlock,
+} from '../utxo/ingest-utxo.ts';
+
+export interface LiveIngest {
+  /** Takes a block in; one that is stored already changes nothing. Returns the transfers that were new. */
+  append(block: Block): Promise<number>;
+  /** Takes a block back. One that was never stored, or too long ago, is left. */
+  revert(chain: ChainId, height: number): Promise<void>;
+  /** What an event asks for. */
+  apply(chain: ChainId, event: ChainEvent): Promise<number>;
+  /** Where following goes on: behind the newest stored block, or from `fromHeight` where none is. */
+  from(chain: ChainId, fromHeight: number | null): FollowFrom;
+}
+
+export interface LiveIngestDeps {
+  readonly transfers: Pick<TransferStore, 'ingest' | 'appendBlock' | 'revertBlock' | 'blocks'>;
+  /** Opened when a UTXO chain first delivers. */
+  readonly outputs: () => LiveUtxoDeps['outputs'];
+  readonly price?: PriceTransfers;
+}
+
+export function createLiveIngest(deps: LiveIngestDeps): LiveIngest {
+  const { transfers, price } = deps;
+  const utxo = (): LiveUtxoDeps => ({
+    transfers,
+    outputs: deps.outputs(),
+    ...(price === undefined ? {} : { price }),
+  });
+
+  async function append(block: Block): Promise<number> {
+    if (block.transactions !== undefined) return (await ingestUtxoBlock(block, utxo())).stored;
+    if (price === undefined) return (await transfers.appendBlock(block)).stored;
+    const worth: Transfer[] = [];
+    for await (const transfer of price(block.transfers)) worth.push(transfer);
+    return (await transfers.appendBlock({ ...block, transfers: worth })).stored;
+  }
+
+  const stands = (chain: ChainId, height: number): boolean =>
+    transfers.blocks(chain).some((block) => block.height === height);
+
+  async function revert(chain: ChainId, height: number): Promise<void> {
+    if (!stands(chain, height)) return;
+    if (chainOf(chain).family === 'utxo') await revertUtxoBlock(chain, height, utxo());
+    else await transfers.revertBlock(chain, height);
+  }
+
+  return {
+    append,
+    revert,
+    async apply(chain, event) {
+      if (event.type === 'block') return append(event.block);
+      for (const { height } of event.dropped) await revert(chain, height);
+      return 0;
+    },
+    from(chain, fromHeight) {
+      // Only blocks without a gap between them can be walked back along.
+      const known: { readonly height: number; readonly hash: string }[] = [];
+      for (const { height, hash } of transfers.blocks(chain)) {
+        const above = known[0];
+        if (above !== undefined && above.height !== height + 1) break;
+        known.unshift({ height, hash });
+      }
+      const newest = known.at(-1);
+      if (newest === undefined || (fromHeight !== null && fromHeight !== newest.height + 1))
+        return { fromHeight, known: [] };
+      return { fromHeight: newest.height + 1, known };
+    },
+  };
+}

@@ -1,0 +1,341 @@
+/**
+ * Reads chains for a screening while it waits: the history of an address that nobody ingested, its balances, the address behind a
+ * name. Bounded by one budget; whatever fails or comes late costs the answer that part, and its coverage says so.
+ */
+
+import type { Clock } from '../base/clock.ts';
+import { isoTime } from '../base/clock.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Logger } from '../base/log.ts';
+import type { Call, ChainAdapter, HistoryPage } from '../chains/adapters/port.ts';
+import { detectChains } from '../chains/address/parse.ts';
+import type { PriceSource } from '../chains/prices/price.ts';
+import { priced } from '../chains/prices/priced.ts';
+import { type ChainId, chainOf } from '../chains/registry.ts';
+import type { Transfer } from '../chains/transfer.ts';
+import { projectTransaction } from '../graph/utxo/project.ts';
+import type { CoverageEntry } from './answers.ts';
+import type { BalanceReport, BalanceSource, HeldBalance } from './balances.ts';
+import { NOT_READ } from './context.ts';
+import type { NameResolver } from './ens-names.ts';
+import type { FetchedRecord, FetchedStore } from './fetched-store.ts';
+import { parseSubject, type Subject } from './subject.ts';
+
+export interface OnDemandOptions {
+  /** Milliseconds that a screening waits at most, all of its addresses and chains together. */
+  readonly budgetMs: number;
+  /** Age after which a history is read again. */
+  readonly maxAgeMs: number;
+}
+
+export interface OnDemandDeps {
+  readonly chains: {
+    of(chain: ChainId): Promise<ChainAdapter>;
+    isConfigured(chain: ChainId, role?: 'rpc' | 'history'): boolean;
+  };
+  /** The writer of the transfer store. What is stored already changes nothing. */
+  readonly ingest: (transfers: readonly Transfer[]) => Promise<unknown>;
+  readonly fetched: FetchedStore;
+  readonly prices: PriceSource;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface OnDemand extends BalanceSource, NameResolver {
+  /**
+   * Makes sure that the history of an address (canonical) is in the store, as far as the budget allows, and says how far: COMPLETE,
+   * PARTIAL, or NONE where no source is configured or reachable and nothing was read before. Never rejects.
+   */
+  historyOf(chain: ChainId, address: string): Promise<CoverageEntry>;
+  close(): Promise<void>;
+}
+
+/** Balances are as good as new for this long: two questions about an address in a row ask its chains once. */
+const BALANCES_KEPT_MS = 15_000;
+/** Kept of a budget for writing what was fetched and for the screening itself. */
+const WRITING_MS = 100;
+
+export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): OnDemand {
+  const { budgetMs, maxAgeMs } = options;
+  const { chains, ingest, fetched, prices, clock, log } = deps;
+  const closing = new AbortController();
+  const fetching = new Map<string, Promise<FetchedRecord | null>>();
+  const balances = new Map<string, { readonly atMs: number; readonly report: Promise<BalanceReport> }>();
+
+  /** What `work` gives, or `late` where it takes longer than the budget; the work then ends by its own calls' budgets. */
+  async function inTime<T>(work: Promise<T>, late: () => T): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const end = new Promise<T>((resolve) => {
+      timer = setTimeout(() => resolve(late()), budgetMs);
+    });
+    try {
+      return await Promise.race([work, end]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  // --- history ----------------------------------------------------------------------------------------------------------
+
+  const coverageOf = (record: FetchedRecord | null): CoverageEntry =>
+    record === null
+      ? NOT_READ
+      : {
+          status:
+            record.resumeBelow === null && !record.lacksKinds && isFresh(record) ? 'COMPLETE' : 'PARTIAL',
+          asOf: isoTime(record.fetchedAtMs),
+        };
+  const isFresh = (record: FetchedRecord): boolean => clock.now() - record.fetchedAtMs < maxAgeMs;
+
+  async function historyOf(chain: ChainId, address: string): Promise<CoverageEntry> {
+    const record = fetched.get(chain, address);
+    const isKnownWell = record !== null && isFresh(record);
+    if (isKnownWell || !hasSource(chain)) return coverageOf(record);
+    const key = `${chain} ${address}`;
+    let fetch = fetching.get(key);
+    if (fetch === undefined) {
+      fetch = fetchHistory(chain, address, record).finally(() => fetching.delete(key));
+      fetching.set(key, fetch);
+    }
+    return coverageOf(await inTime(fetch, () => fetched.get(chain, address)));
+  }
+
+  /** Nodes of some chains know histories too; their adapters say NONE where not. */
+  const hasSource = (chain: ChainId): boolean => chains.isConfigured(chain);
+
+  /** Reads newest first down to what is known, then goes on where an earlier reading stopped. Never rejects. */
+  async function fetchHistory(
+    chain: ChainId,
+    address: string,
+    before: FetchedRecord | null,
+  ): Promise<FetchedRecord | null> {
+    const reading = new HistoryReading(chain, address);
+    try {
+      const adapter = await chains.of(chain);
+      const { newestHeight = null, resumeBelow = null } = before ?? {};
+      const isNew = await read(adapter, reading, { from: newestHeight, to: null });
+      if (isNew === 'NO_SOURCE') return before;
+      if (isNew === 'END' && resumeBelow !== null) {
+        reading.lowest = resumeBelow;
+        reading.isEnded = (await read(adapter, reading, { from: null, to: resumeBelow })) === 'END';
+      } else if (isNew === 'END') reading.isEnded = true;
+    } catch (error) {
+      if (!closing.signal.aborted)
+        log.warn({ chain, reason: messageOf(error) }, 'a history could not be read to its end');
+    }
+    return remember(reading, before);
+  }
+
+  /** Pages of a range until its end, the budget's or the limit's. */
+  async function read(
+    adapter: ChainAdapter,
+    reading: HistoryReading,
+    range: { readonly from: number | null; readonly to: number | null },
+  ): Promise<'END' | 'STOPPED' | 'NO_SOURCE'> {
+    const cursors = new Set<string>();
+    for (let cursor: string | null = null; ; ) {
+      const call = restOf(reading);
+      if (call.budgetMs <= 0 || reading.transfers >= LIMITS.onDemandTransfersMax) return 'STOPPED';
+      const query = { cursor, limit: LIMITS.onDemandPageTransfers, ...range };
+      const page: HistoryPage = await adapter.history(reading.address, query, call);
+      if (page.completeness === 'NONE' || page.completeness === 'OPAQUE') return 'NO_SOURCE';
+      await store(reading, page, call);
+      if (page.nextCursor === null) return 'END';
+      if (cursors.has(page.nextCursor) || cursors.size >= LIMITS.historyPagesMax)
+        throw new AssayError(
+          'CHAIN_BAD_ANSWER',
+          `${page.source} never ends the history of ${reading.address}.`,
+        );
+      cursors.add(page.nextCursor);
+      cursor = page.nextCursor;
+    }
+  }
+
+  async function store(reading: HistoryReading, page: HistoryPage, call: Call): Promise<void> {
+    const transactions = page.transactions ?? [];
+    const transfers = [
+      ...page.transfers,
+      ...transactions.flatMap((row) => projectTransaction(row).transfers),
+    ];
+    const isOwn = page.transfers.every(({ from, to }) => from === reading.address || to === reading.address);
+    if (!isOwn)
+      throw new AssayError('CHAIN_BAD_ANSWER', `${page.source} answered transfers of another address.`);
+    const worth: Transfer[] = [];
+    for await (const transfer of priced(transfers, prices, call.signal)) worth.push(transfer);
+    if (worth.length > 0) await ingest(worth);
+    reading.note(
+      page,
+      [...page.transfers, ...transactions].map(({ blockNumber }) => blockNumber),
+    );
+  }
+
+  const restOf = (reading: HistoryReading): Call => {
+    reading.endsAtMs ??= clock.monotonic() + budgetMs - WRITING_MS;
+    return { signal: closing.signal, budgetMs: reading.endsAtMs - clock.monotonic() };
+  };
+
+  /** Keeps what is now in the store. Where nothing was read, what was known before stays as old as it is. */
+  function remember(reading: HistoryReading, before: FetchedRecord | null): FetchedRecord | null {
+    if (!reading.wasRead) return before;
+    const record: FetchedRecord = {
+      fetchedAtMs: clock.now(),
+      newestHeight: reading.newest ?? before?.newestHeight ?? null,
+      resumeBelow: reading.isEnded ? null : (reading.lowest ?? before?.resumeBelow ?? null),
+      lacksKinds: reading.lacksKinds || (before?.lacksKinds ?? false),
+    };
+    fetched.put(reading.chain, reading.address, record);
+    return record;
+  }
+
+  // --- balances ---------------------------------------------------------------------------------------------------------
+
+  async function balancesOf(chain: ChainId, address: string): Promise<BalanceReport> {
+    const key = `${chain} ${address}`;
+    const known = balances.get(key);
+    if (known !== undefined && clock.monotonic() - known.atMs < BALANCES_KEPT_MS) return known.report;
+    const report = readBalances(chain, address);
+    balances.delete(key);
+    const oldest = balances.size >= LIMITS.onDemandBalancesKept ? balances.keys().next().value : undefined;
+    if (oldest !== undefined) balances.delete(oldest);
+    balances.set(key, { atMs: clock.monotonic(), report });
+    return report;
+  }
+
+  /** The address's own chain first, then the others on which the same address can hold something. */
+  async function readBalances(chain: ChainId, address: string): Promise<BalanceReport> {
+    const sharing = detectChains(address).filter((other) => other !== chain && chains.isConfigured(other));
+    const asked = chains.isConfigured(chain) ? [chain, ...sharing] : sharing;
+    const held = await Promise.all(
+      asked.map((one) =>
+        inTime(readBalance(one, address), () => ({ chain: one, balance: null, balanceUsd: null })),
+      ),
+    );
+    const answered = held.filter(({ balance }) => balance !== null).length;
+    const isOwnKnown = held.some((one) => one.chain === chain && one.balance !== null);
+    return {
+      status: answered === 0 ? 'NONE' : answered === held.length && isOwnKnown ? 'COMPLETE' : 'PARTIAL',
+      asOf: answered === 0 ? null : isoTime(clock.now()),
+      chains: held,
+    };
+  }
+
+  /** Never rejects: a chain that fails is a balance that is not known. */
+  async function readBalance(chain: ChainId, address: string): Promise<HeldBalance> {
+    const { symbol, decimals } = chainOf(chain);
+    try {
+      const adapter = await chains.of(chain);
+      const call = { signal: closing.signal, budgetMs: budgetMs - WRITING_MS };
+      const { balance: amount } = await adapter.balance(address, call);
+      if (amount === null) return { chain, balance: null, balanceUsd: null };
+      const price = await prices.usdAt({ chain, asset: symbol }, clock.now(), closing.signal);
+      const balance = Number(amount) / 10 ** decimals;
+      return {
+        chain,
+        balance,
+        balanceUsd: price === null ? null : Math.round(balance * price.usd * 100) / 100,
+      };
+    } catch (error) {
+      log.debug({ chain, reason: messageOf(error) }, 'a balance could not be read');
+      return { chain, balance: null, balanceUsd: null };
+    }
+  }
+
+  return {
+    historyOf,
+    balancesOf,
+    async resolve(name) {
+      const refuse = (reason: string, cause?: unknown): AssayError =>
+        new AssayError('INVALID_REQUEST', `'${name.slice(0, 80)}' cannot be resolved: ${reason}`, { cause });
+      try {
+        const { resolveName } = await chains.of('ETH');
+        const answer = await resolveName?.(name, { signal: closing.signal, budgetMs });
+        if (answer === undefined || answer.note !== null) throw refuse(answer?.note ?? 'nobody knows names.');
+        return answer.address;
+      } catch (error) {
+        // Decisions: a name that cannot be resolved is the request's fault, whatever the reason.
+        if (error instanceof AssayError && error.code !== 'INVALID_REQUEST')
+          throw refuse(error.message, error);
+        throw error;
+      }
+    },
+    async close() {
+      closing.abort(new AssayError('CHAIN_UNREACHABLE', 'The program is stopping.'));
+      await Promise.allSettled([...fetching.values()]);
+      await fetched.close();
+    },
+  };
+}
+
+/** Worst first: the coverage of several addresses together is that of the least known. */
+const STATUSES = ['NONE', 'PARTIAL', 'COMPLETE'] as const;
+
+/**
+ * Reads the histories of the addresses that a request names before it goes to a worker. An address that is none is left: the screening
+ * refuses it in its own words.
+ */
+export async function withHistory<
+  Request extends {
+    readonly chain: string;
+    readonly address?: string;
+    readonly from?: string;
+    readonly to?: string;
+  },
+>(
+  request: Request,
+  source: Pick<OnDemand, 'historyOf'> | null,
+): Promise<Request & { readonly history?: CoverageEntry }> {
+  if (source === null) return request;
+  const texts = [request.address, request.from, request.to].filter((text) => text !== undefined);
+  const read = await Promise.all(
+    texts.map((text) => {
+      const subject = subjectOrNull(request.chain, text);
+      return subject === null ? NOT_READ : source.historyOf(subject.chain, subject.canonical);
+    }),
+  );
+  const [first, ...others] = read;
+  if (first === undefined) return request;
+  const history = others.reduce(
+    (least, one) => (STATUSES.indexOf(one.status) < STATUSES.indexOf(least.status) ? one : least),
+    first,
+  );
+  return { ...request, history };
+}
+
+function subjectOrNull(chain: string, address: string): Subject | null {
+  try {
+    return parseSubject(chain, address);
+  } catch (error) {
+    if (error instanceof AssayError) return null;
+    throw error;
+  }
+}
+
+/** How far one reading of a history has come. */
+class HistoryReading {
+  readonly chain: ChainId;
+  readonly address: string;
+  /** Monotonic time at which it must be over; null before the first question, so that loading a library is not counted twice. */
+  endsAtMs: number | null = null;
+  transfers = 0;
+  newest: number | null = null;
+  lowest: number | null = null;
+  wasRead = false;
+  isEnded = false;
+  lacksKinds = false;
+
+  constructor(chain: ChainId, address: string) {
+    this.chain = chain;
+    this.address = address;
+  }
+
+  note(page: HistoryPage, heights: readonly number[]): void {
+    this.wasRead = true;
+    this.transfers += heights.length;
+    if (page.completeness === 'PARTIAL') this.lacksKinds = true;
+    for (const height of heights) {
+      this.newest = Math.max(this.newest ?? 0, height);
+      this.lowest = Math.min(this.lowest ?? height, height);
+    }
+  }
+}
