@@ -17,6 +17,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   graph: 'graph.js',
   accounts: 'accounts.js',
   names: 'names.js',
+  'graph-ingest': 'graph-ingest.js',
   cluster: 'cluster.js',
 };
 

@@ -124,7 +124,10 @@ export function addIngestCommand(program: Command, terminal: Terminal, parts: ()
             files,
             chain,
             signal: terminal.signal,
-            onProgress: ({ file, rows }) => progress.update(file, rows, null, 'rows'),
+            onProgress: ({ file, rows, pass, done = 0 }) =>
+              pass === undefined
+                ? progress.update(file, rows, null, 'rows')
+                : progress.update(`${file}, ${pass}`, Math.round(done * rows), rows, 'rows'),
           },
           { store: options.prices ? pricing(parts(), terminal.signal) : parts().transfers('write') },
         );

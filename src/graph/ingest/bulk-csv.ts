@@ -43,12 +43,15 @@ const COLUMNS = [
 ] as const;
 type Column = (typeof COLUMNS)[number];
 
-/** Whether a file is one that this reader is for: large, not packed, a header with the columns of a transfer. */
+/**
+ * Whether a file is one that this reader is for: large, not packed, a header with all columns of a transfer. Without `valueUsd` its
+ * rows are read one by one, so that whoever stores them can look for prices.
+ */
 export function isBulkCsv(path: string, fromBytes: number): boolean {
   const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (bytes < fromBytes) return false;
   const header = readHeader(path);
-  return header !== null && COLUMNS.every((column) => column === 'valueUsd' || header.names.includes(column));
+  return header !== null && COLUMNS.every((column) => header.names.includes(column));
 }
 
 interface Header {
@@ -227,7 +230,7 @@ class BulkRows {
     transfer.to = receiver;
     if (!readAmount(bytes, from('amount'), to('amount'), transfer)) return false;
     transfer.cents = -1;
-    if (places.valueUsd >= 0 && from('valueUsd') !== to('valueUsd')) {
+    if (from('valueUsd') !== to('valueUsd')) {
       const cents = centsOf(bytes, from('valueUsd'), to('valueUsd'));
       if (cents < 0) return false;
       transfer.cents = cents;
