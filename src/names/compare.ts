@@ -4,7 +4,7 @@
  */
 import { isOneEdit, jaroWinkler } from './edits.ts';
 import type { NamePart, NamePartKind, ParsedName } from './parse.ts';
-import { makePart } from './parse.ts';
+import { makePart, PARTS_MAX } from './parse.ts';
 import { LEAST_SIMILARITY, type Meeting, meet } from './similarity.ts';
 import { vocabulary } from './vocabulary.ts';
 
@@ -41,7 +41,35 @@ export interface NameFeatures {
   readonly near: number;
 }
 
-export type Meet = (a: NamePart, b: NamePart) => Meeting;
+/** How parts of an asked name meet parts of listed ones, remembered: names of an index share their words. */
+export class Meetings {
+  private readonly rows = new Map<NamePart, Map<NamePart, { readonly meeting: Meeting; near: number }>>();
+
+  meet(asked: NamePart, listed: NamePart): Meeting {
+    return this.at(asked, listed).meeting;
+  }
+
+  /** How alike the two look, whatever it is worth. */
+  near(asked: NamePart, listed: NamePart): number {
+    const known = this.at(asked, listed);
+    if (known.near < 0) known.near = likeness(asked, listed, known.meeting);
+    return known.near;
+  }
+
+  private at(asked: NamePart, listed: NamePart): { readonly meeting: Meeting; near: number } {
+    let row = this.rows.get(asked);
+    if (row === undefined) {
+      row = new Map();
+      this.rows.set(asked, row);
+    }
+    let known = row.get(listed);
+    if (known === undefined) {
+      known = { meeting: meet(asked, listed), near: -1 };
+      row.set(listed, known);
+    }
+    return known;
+  }
+}
 
 interface Edge {
   readonly left: number;
@@ -57,7 +85,7 @@ const GLUED_LEAST = 0.86;
 /** Weight of the least word that is a name of its own. */
 const NAME_LEAST = 0.4;
 
-export function align(left: ParsedName, right: ParsedName, meets: Meet = meet): Alignment {
+export function align(left: ParsedName, right: ParsedName, meetings = new Meetings()): Alignment {
   const edges: Edge[] = [];
   const a = left.parts;
   const b = right.parts;
@@ -65,7 +93,7 @@ export function align(left: ParsedName, right: ParsedName, meets: Meet = meet): 
     for (let j = 0; j < b.length; j++) {
       const x = a[i] as NamePart;
       const y = b[j] as NamePart;
-      const meeting = meets(x, y);
+      const meeting = meetings.meet(x, y);
       if (meeting.similarity < LEAST_SIMILARITY) continue;
       edges.push(edge(i, 1, j, 1, meeting, (x.weight + y.weight) / 2, a.length, b.length));
     }
@@ -172,10 +200,27 @@ function isUsed(used: Uint8Array, from: number, count: number): boolean {
   return false;
 }
 
-const positions = (from: number, count: number): number[] =>
-  Array.from({ length: count }, (_, index) => from + index);
+function positions(from: number, count: number): readonly number[] {
+  if (count === 1) return SINGLE[from] as readonly number[];
+  const all: number[] = [];
+  for (let at = from; at < from + count; at++) all.push(at);
+  return all;
+}
 
-const unused = (used: Uint8Array): number[] => [...used.keys()].filter((at) => used[at] === 0);
+/** Lists of one position, shared: most parts meet one by one. */
+const SINGLE: readonly (readonly number[])[] = Array.from({ length: PARTS_MAX }, (_, at) => [at]);
+
+function unused(used: Uint8Array): readonly number[] {
+  let all: number[] | null = null;
+  for (let at = 0; at < used.length; at++) {
+    if (used[at] === 1) continue;
+    all ??= [];
+    all.push(at);
+  }
+  return all ?? NONE;
+}
+
+const NONE: readonly number[] = [];
 
 const weightOf = (name: ParsedName, over: readonly number[]): number => {
   let sum = 0;
@@ -197,7 +242,7 @@ export function features(
   left: ParsedName,
   right: ParsedName,
   aligned: Alignment,
-  meets: Meet = meet,
+  meetings = new Meetings(),
 ): NameFeatures {
   const whole = wholeSound(left, right);
   if (whole > 0)
@@ -242,7 +287,7 @@ export function features(
     numbers: numberConflict(left, right, aligned),
     slip: slip ? 1 : 0,
     forms,
-    near: nearness(left, right, aligned, meets) * (1 - OTHER_FORM * forms),
+    near: nearness(left, right, aligned, meetings) * (1 - OTHER_FORM * forms),
   };
 }
 
@@ -252,12 +297,15 @@ const OTHER_FORM = 0.1;
 const LISTED_IN_ASKED = 0.9;
 
 /** How nearly all of the asked name is found in the listed one, or all of a listed name of several words in the asked one. */
-function nearness(asked: ParsedName, listed: ParsedName, aligned: Alignment, meets: Meet): number {
-  const there = foundIn(asked, listed, gluedLikeness(aligned, 'left'), meets);
+function nearness(asked: ParsedName, listed: ParsedName, aligned: Alignment, meetings: Meetings): number {
+  const there = foundIn(asked, listed, gluedLikeness(aligned, 'left'), (a, b) => meetings.near(a, b));
   let names = 0;
   for (const part of listed.parts) if (part.weight >= NAME_LEAST) names++;
   if (names < 2) return there;
-  return Math.max(there, LISTED_IN_ASKED * foundIn(listed, asked, gluedLikeness(aligned, 'right'), meets));
+  return Math.max(
+    there,
+    LISTED_IN_ASKED * foundIn(listed, asked, gluedLikeness(aligned, 'right'), (a, b) => meetings.near(b, a)),
+  );
 }
 
 /** What writing as one takes off. */
@@ -282,7 +330,7 @@ function foundIn(
   name: ParsedName,
   other: ParsedName,
   glued: ReadonlyMap<number, number> | null,
-  meets: Meet,
+  near: (part: NamePart, each: NamePart) => number,
 ): number {
   let found = 0;
   let letters = 0;
@@ -293,7 +341,7 @@ function foundIn(
     for (const each of other.parts) {
       if (most === 1) break;
       if (each.kind === 'particle') continue;
-      const alike = likeness(part, each, meets);
+      const alike = near(part, each);
       if (alike > most) most = alike;
     }
     const counted = part.text.length * (LETTERS_COUNT[part.kind] ?? 1);
@@ -303,14 +351,14 @@ function foundIn(
   return share(found, letters);
 }
 
-function likeness(a: NamePart, b: NamePart, meets: Meet): number {
+function likeness(a: NamePart, b: NamePart, meeting: Meeting): number {
   // A syllable of Han or Hangul is one sign, and where vowels are not written, a few consonants are shared by many names.
   if (a.script === 'syllabic' && b.script === 'syllabic') return a.text === b.text ? 1 : 0.5;
-  if (a.script !== b.script && (a.script === 'abjad' || b.script === 'abjad')) return meets(a, b).similarity;
+  if (a.script !== b.script && (a.script === 'abjad' || b.script === 'abjad')) return meeting.similarity;
   const written = jaroWinkler(a.text, b.text);
   if (a.groups.length === 0 || written >= GIVEN_NAME_LEAST) return written;
   // Forms of one given name need not look alike.
-  return Math.max(written, meets(a, b).similarity);
+  return Math.max(written, meeting.similarity);
 }
 
 /** What two forms of one given name are at least worth. */

@@ -3,10 +3,9 @@
  * (docs/decisions/name-matching.md), and evidence beside the name as shifts of its log-odds.
  */
 import type { Alignment, NameFeatures } from './compare.ts';
-import { align, features, type Meet } from './compare.ts';
+import { align, features, Meetings } from './compare.ts';
 import type { MatchReason, NameQuery } from './name.ts';
 import type { NamePart, ParsedName } from './parse.ts';
-import { meet } from './similarity.ts';
 import { readShipped } from './vocabulary.ts';
 
 /** The fitted model: `data/names/model.json`, written by scripts/fit-name-weights.ts. */
@@ -69,6 +68,10 @@ const EVIDENCE = {
   weakAlias: -0.5,
 } as const;
 
+/** What evidence beside the name can add at most to the log-odds. */
+export const mostEvidence = (query: NameQuery): number =>
+  (query.birthDate ? EVIDENCE.birthDaySame : 0) + (query.countries?.length ? EVIDENCE.countrySame : 0);
+
 /** Facts of a listed entity that speak for or against a match. */
 export interface ListedFacts {
   readonly birthDates: readonly string[];
@@ -88,9 +91,9 @@ export interface Judgement {
   readonly logit: number;
 }
 
-export function judge(left: ParsedName, right: ParsedName, meets: Meet = meet): Judgement {
-  const aligned = align(left, right, meets);
-  const seen = features(left, right, aligned, meets);
+export function judge(left: ParsedName, right: ParsedName, meetings = new Meetings()): Judgement {
+  const aligned = align(left, right, meetings);
+  const seen = features(left, right, aligned, meetings);
   const logit = logOdds(scoreOf(seen, isIdentical(left, right)));
   return { aligned, features: seen, logit };
 }

@@ -29,7 +29,7 @@ export interface ParsedName {
 }
 
 /** Words of a name that are looked at: the longest real one has 40, and matching is quadratic. */
-const PARTS_MAX = 24;
+export const PARTS_MAX = 24;
 /** Letters of a word that are looked at. */
 const WORD_MAX = 40;
 
@@ -269,6 +269,54 @@ const HALF_WEIGHT = 0.4;
 const ROOM = 200_000;
 const known = new Map<string, NamePart>();
 
+/** A part from its text and kind alone: the same in a question and in an index. */
+export function makePart(text: string, kind: NamePartKind, script: NameScript, vocab: Vocabulary): NamePart {
+  const key = `${kind}:${script}:${text}`;
+  const before = known.get(key);
+  if (before) return before;
+  const part = new Word(text, kind, script, kind === 'number' ? text : fold(text), vocab);
+  // A part that is made again is equal, not the same: `isIdentical` compares texts.
+  if (known.size >= ROOM) known.clear();
+  known.set(key, part);
+  return part;
+}
+
+/** A part of an index, which keeps the folded spelling and remembers its parts itself. */
+export const indexedPart = (text: string, kind: NamePartKind, script: NameScript, folded: string): NamePart =>
+  new Word(text, kind, script, folded, vocabulary());
+
+class Word implements NamePart {
+  readonly text: string;
+  readonly kind: NamePartKind;
+  readonly script: NameScript;
+  readonly folded: string;
+  readonly groups: readonly number[];
+  readonly weight: number;
+  private heardConsonants: string | null = null;
+  private writtenConsonants: string | null = null;
+
+  constructor(text: string, kind: NamePartKind, script: NameScript, folded: string, vocab: Vocabulary) {
+    this.text = text;
+    this.kind = kind;
+    this.script = script;
+    this.folded = folded;
+    this.groups = groupsOf(text, kind, vocab);
+    const common = kind === 'name' ? (vocab.commonness.get(text) ?? 0) : 0;
+    this.weight =
+      kind === 'name' && vocab.halves.has(text) ? HALF_WEIGHT : WEIGHTS[kind] * (1 - COMMON_LOSS * common);
+  }
+
+  get skeleton(): string {
+    this.heardConsonants ??= this.kind === 'number' ? this.text : skeleton(this.folded);
+    return this.heardConsonants;
+  }
+
+  get consonants(): string {
+    this.writtenConsonants ??= unvocalised(this.text);
+    return this.writtenConsonants;
+  }
+}
+
 function groupsOf(text: string, kind: NamePartKind, vocab: Vocabulary): readonly number[] {
   if (kind === 'name') return vocab.nicknames.get(text) ?? NO_GROUPS;
   const group = kind === 'descriptive' ? vocab.descriptive.get(text) : undefined;
@@ -276,27 +324,3 @@ function groupsOf(text: string, kind: NamePartKind, vocab: Vocabulary): readonly
 }
 
 const NO_GROUPS: readonly number[] = [];
-
-/** A part from its text and kind alone: the same in a question and in an index. */
-export function makePart(text: string, kind: NamePartKind, script: NameScript, vocab: Vocabulary): NamePart {
-  const key = `${kind}:${script}:${text}`;
-  const before = known.get(key);
-  if (before) return before;
-  const folded = kind === 'number' ? text : fold(text);
-  const common = kind === 'name' ? (vocab.commonness.get(text) ?? 0) : 0;
-  const part: NamePart = {
-    text,
-    kind,
-    script,
-    folded,
-    skeleton: kind === 'number' ? text : skeleton(folded),
-    consonants: unvocalised(text),
-    groups: groupsOf(text, kind, vocab),
-    weight:
-      kind === 'name' && vocab.halves.has(text) ? HALF_WEIGHT : WEIGHTS[kind] * (1 - COMMON_LOSS * common),
-  };
-  // A part that is made again is equal, not the same: `isIdentical` compares texts.
-  if (known.size >= ROOM) known.clear();
-  known.set(key, part);
-  return part;
-}

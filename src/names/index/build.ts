@@ -100,13 +100,14 @@ export async function buildNameIndex(
   const nameWords = nameRows.reduce((sum, row) => sum + row.words.length, 0);
   const values: Record<ValueName, Buffer> = {
     words: endsAndTexts(
-      words.map(wordKey),
+      words.map(wordText),
       postings.map((list) => list.length),
     ),
     keys: keys.sorted(),
     joins: joins.sorted(),
     postings: int32(postings.flat()),
-    names: packNames(nameRows, words, rarity, nameWords),
+    weights: nameWeights(nameRows, words, rarity),
+    names: packNames(nameRows, nameWords),
     entities: endsAndTexts(sorted.map((each) => each.json)),
   };
   const meta: StoredNameMeta = {
@@ -130,6 +131,9 @@ export function rarityOf(names: number, all: number): number {
 
 const wordKey = (part: NamePart): string =>
   `${KINDS.indexOf(part.kind)}${SCRIPTS.indexOf(part.script)}${part.text}`;
+
+const wordText = (part: NamePart): string =>
+  part.folded === part.text ? wordKey(part) : `${wordKey(part)} ${part.folded}`;
 
 function entityJson(entity: NameEntity): string {
   const {
@@ -207,30 +211,36 @@ function endsAndTexts(texts: readonly string[], counts?: readonly number[]): Buf
   return Buffer.concat([bytesOf(ends), Buffer.from(texts.join(''))]);
 }
 
-function packNames(
-  rows: readonly { entity: number; flags: number; text: string; words: number[] }[],
+interface NameRow {
+  readonly entity: number;
+  readonly flags: number;
+  readonly text: string;
+  readonly words: readonly number[];
+}
+
+function nameWeights(
+  rows: readonly NameRow[],
   words: readonly NamePart[],
   rarity: readonly number[],
-  nameWords: number,
 ): Buffer {
+  const weights = new Float32Array(rows.length);
+  for (const [at, row] of rows.entries()) {
+    for (const word of row.words) {
+      weights[at] = (weights[at] as number) + (words[word] as NamePart).weight * (rarity[word] as number);
+    }
+  }
+  return bytesOf(new Int32Array(weights.buffer));
+}
+
+function packNames(rows: readonly NameRow[], nameWords: number): Buffer {
   const table = new Int32Array(rows.length * NAME_WORDS);
-  const floats = new Float32Array(table.buffer);
   const all = new Int32Array(nameWords);
   let wordEnd = 0;
   let textEnd = 0;
   for (const [at, row] of rows.entries()) {
-    let weight = 0;
-    for (const word of row.words) {
-      all[wordEnd++] = word;
-      weight += (words[word] as NamePart).weight * (rarity[word] as number);
-    }
+    for (const word of row.words) all[wordEnd++] = word;
     textEnd += Buffer.byteLength(row.text);
-    const base = at * NAME_WORDS;
-    table[base] = row.entity;
-    table[base + 1] = row.flags;
-    table[base + 2] = wordEnd;
-    table[base + 3] = textEnd;
-    floats[base + 4] = weight;
+    table.set([row.entity, row.flags, wordEnd, textEnd], at * NAME_WORDS);
   }
   return Buffer.concat([bytesOf(table), bytesOf(all), Buffer.from(rows.map((row) => row.text).join(''))]);
 }

@@ -2,11 +2,13 @@
  * Layout of an index of names: an LMDB environment of large values, read as views of the memory map, and the hashes of keys
  * that builder and reader share. Words are little-endian.
  *
- * - `words`: for each distinct word: end of its text (1), end of its postings (1); then the texts (`<kind><script><text>`).
+ * - `words`: for each distinct word: end of its text (1), end of its postings (1); then the texts
+ *   (`<kind><script><text>`, and after a space the folded spelling where it is another).
  * - `keys`: hash (1) of every key, ascending; then the word of each.
  * - `joins`: hash (1) of neighbouring words written as one, ascending; then the name of each.
  * - `postings`: names of each word, ascending.
- * - `names`: entity, flags, end of its words, end of its text, weight (float) for each name; then the words; then the texts.
+ * - `weights`: weight (float) of each name.
+ * - `names`: entity, flags, end of its words, end of its text for each name; then the words; then the texts.
  * - `entities`: end of each entity's JSON; then the JSON.
  */
 
@@ -14,15 +16,15 @@ import type { NameIndexMeta } from '../name.ts';
 import type { NamePartKind } from '../parse.ts';
 import type { NameScript } from '../transliterate.ts';
 
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 export const ENVIRONMENT_FILE = 'names.mdb';
-export const VALUES = ['words', 'keys', 'joins', 'postings', 'names', 'entities'] as const;
+export const VALUES = ['words', 'keys', 'joins', 'postings', 'weights', 'names', 'entities'] as const;
 export type ValueName = (typeof VALUES)[number];
 
 /** Every index is mapped with this size: lmdb-js remembers views by address, right only where sizes are the same. */
 export const MAP_BYTES = 0xf0000000;
 
-export const NAME_WORDS = 5;
+export const NAME_WORDS = 4;
 export const WEAK = 1;
 
 export interface StoredNameMeta extends NameIndexMeta {

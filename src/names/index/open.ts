@@ -3,7 +3,16 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
-import { explainNames, isIdentical, type Judgement, judge, toConfidence, weighEvidence } from '../model.ts';
+import { Meetings } from '../compare.ts';
+import {
+  explainNames,
+  isIdentical,
+  type Judgement,
+  judge,
+  mostEvidence,
+  toConfidence,
+  weighEvidence,
+} from '../model.ts';
 import {
   type MatchOptions,
   NAME_LIST_TYPES,
@@ -12,9 +21,8 @@ import {
   type NameMatch,
   type NameQuery,
 } from '../name.ts';
-import { makePart, type NamePart, type ParsedName, parseName } from '../parse.ts';
-import { LEAST_SIMILARITY, type Meeting, meet } from '../similarity.ts';
-import { vocabulary } from '../vocabulary.ts';
+import { indexedPart, type NamePart, type ParsedName, parseName } from '../parse.ts';
+import { LEAST_SIMILARITY, meet } from '../similarity.ts';
 import { rarityOf } from './build.ts';
 import {
   ENVIRONMENT_FILE,
@@ -34,12 +42,14 @@ import { joinsOf, keysOf } from './keys.ts';
 /** Names that are compared part by part, best candidates first. */
 const COMPARED_MOST = 64;
 /** Names of words that are followed for one question; what is rarer goes first. */
-const POSTINGS_MOST = 30_000;
+const POSTINGS_MOST = 16_000;
 /** Words of one key that are looked at. */
 const KEY_WORDS_MOST = 150;
 const JOINED_NAMES_MOST = 200;
 /** Asked names written as one may have so many parts. */
 const JOINED_MOST = 4;
+/** A name that meets less of what was asked, by the weight of its words, would not come near any threshold. */
+const RANK_LEAST = 0.25;
 const LIMIT = 100;
 const THRESHOLD = 0.7;
 
@@ -112,7 +122,7 @@ class MappedNames implements NameIndex {
   private readonly counts: StoredNameMeta['counts'];
   private readonly names: number;
   private readonly wordEnds: Int32Array;
-  private readonly wordTexts: Uint8Array;
+  private readonly wordTexts: Buffer;
   private readonly keys: Int32Array;
   private readonly joins: Int32Array;
   private readonly postings: Int32Array;
@@ -165,12 +175,14 @@ class MappedNames implements NameIndex {
       return new Int32Array(value.buffer, value.byteOffset + at * 4, length);
     };
     this.wordEnds = view('words', 0, words * 2);
-    this.wordTexts = values.words.subarray(words * 8);
+    const texts = values.words.subarray(words * 8);
+    this.wordTexts = Buffer.from(texts.buffer, texts.byteOffset, texts.length);
     this.keys = view('keys', 0, keys * 2);
     this.joins = view('joins', 0, joins * 2);
     this.postings = view('postings', 0, values.postings.length >>> 2);
     this.rows = view('names', 0, this.names * NAME_WORDS);
-    this.rowWeights = new Float32Array(this.rows.buffer, this.rows.byteOffset, this.rows.length);
+    const weights = view('weights', 0, this.names);
+    this.rowWeights = new Float32Array(weights.buffer, weights.byteOffset, weights.length);
     this.nameWords = view('names', this.names * NAME_WORDS, nameWords);
     this.nameTexts = values.names.subarray((this.names * NAME_WORDS + nameWords) * 4);
     this.entityEnds = view('entities', 0, meta.entities);
@@ -184,32 +196,20 @@ class MappedNames implements NameIndex {
     const { limit = LIMIT, threshold = THRESHOLD } = options;
     const asked = parseName(query.name);
     if (asked.parts.length === 0 || this.names === 0) return [];
-    const meetings = new Map<NamePart, Map<NamePart, Meeting>>();
-    const meets = (a: NamePart, b: NamePart): Meeting => {
-      let row = meetings.get(a);
-      if (!row) {
-        row = new Map();
-        meetings.set(a, row);
-      }
-      let meeting = row.get(b);
-      if (!meeting) {
-        meeting = meet(a, b);
-        row.set(b, meeting);
-      }
-      return meeting;
-    };
+    const meetings = new Meetings();
+    const mostShift = mostEvidence(query);
     const best = new Map<
       number,
       { found: Found; score: number; logit: number; match: Omit<NameMatch, 'explanation'> }
     >();
     for (const name of this.candidates(asked)) {
       const listed = this.parsed(name);
-      const judged = judge(asked, listed, meets);
+      const judged = judge(asked, listed, meetings);
       const identical = isIdentical(asked, listed);
       const entity = this.rows[name * NAME_WORDS] as number;
       const before = best.get(entity);
-      // Evidence beside the name shifts by little more than 2; what is far below cannot come up to the threshold.
-      if (toConfidence(judged.logit + 2.1, identical) < threshold) continue;
+      // What no evidence could lift to the threshold is not looked at further.
+      if (toConfidence(judged.logit + mostShift, identical) < threshold) continue;
       const match = before?.match ?? this.entity(entity);
       const weak = ((this.rows[name * NAME_WORDS + 1] as number) & WEAK) !== 0;
       const { shift } = weighEvidence(query, { ...match, weak });
@@ -310,7 +310,7 @@ class MappedNames implements NameIndex {
     const counts = new Int32Array(RANK_STEPS + 1);
     for (let at = 0; at < touched.length; at++) {
       const name = touched[at] as number;
-      const weight = this.rowWeights[name * NAME_WORDS + 4] as number;
+      const weight = this.rowWeights[name] as number;
       const rank = (gains[name] as number) / (0.55 * total + 0.45 * weight);
       gains[name] = 0;
       ranks[at] = rank;
@@ -318,7 +318,8 @@ class MappedNames implements NameIndex {
     }
     // The lowest step that still lets enough names through; only those are sorted.
     let step = RANK_STEPS;
-    for (let sum = counts[step] as number; step > 0 && sum < COMPARED_MOST; ) sum += counts[--step] as number;
+    for (let sum = counts[step] as number; step > STEP_LEAST && sum < COMPARED_MOST; )
+      sum += counts[--step] as number;
     const chosen: number[] = [];
     for (let at = 0; at < touched.length; at++) if (stepOf(ranks[at] as number) >= step) chosen.push(at);
     return chosen
@@ -389,10 +390,12 @@ class MappedNames implements NameIndex {
     const known = this.parts[word];
     if (known) return known;
     const start = word === 0 ? 0 : (this.wordEnds[word - 1] as number);
-    const key = textOf(this.wordTexts, start, this.wordEnds[word] as number);
-    const kind = KINDS[Number(key[0])] ?? 'name';
-    const script = SCRIPTS[Number(key[1])] ?? 'latin';
-    const part = makePart(key.slice(2), kind, script, vocabulary());
+    const key = this.wordTexts.toString('latin1', start, this.wordEnds[word] as number);
+    const kind = KINDS[key.charCodeAt(0) - 48] ?? 'name';
+    const script = SCRIPTS[key.charCodeAt(1) - 48] ?? 'latin';
+    const space = key.indexOf(' ');
+    const text = space < 0 ? key.slice(2) : key.slice(2, space);
+    const part = indexedPart(text, kind, script, space < 0 ? text : key.slice(space + 1));
     if (++this.partsKept > PARTS_KEPT) {
       this.parts.fill(undefined);
       this.partsKept = 1;
@@ -427,6 +430,8 @@ class MappedNames implements NameIndex {
 /** Steps of rank that candidates are counted in. */
 const RANK_STEPS = 512;
 const stepOf = (rank: number): number => Math.min(RANK_STEPS, Math.floor(rank * (RANK_STEPS / 1.5)));
+
+const STEP_LEAST = stepOf(RANK_LEAST);
 
 /** Words kept taken apart; each costs some 300 bytes. */
 const PARTS_KEPT = 100_000;
