@@ -20,7 +20,7 @@ export interface UtxoIngestDeps {
 }
 
 export interface LiveUtxoDeps extends UtxoIngestDeps {
-  readonly outputs: Pick<OutputsStore, 'put' | 'takeBack' | 'flushed'>;
+  readonly outputs: Pick<OutputsStore, 'put' | 'putLive' | 'newestLive' | 'takeBack' | 'flushed'>;
   readonly transfers: Pick<TransferStore, 'ingest' | 'appendBlock' | 'revertBlock' | 'blocks'>;
 }
 
@@ -88,13 +88,21 @@ export async function ingestUtxoBlocks(
   return counts;
 }
 
+/** A crash before its transfers leaves a block in the outputs alone, which nobody else knows to take back when the chain leaves it. */
+function dropCutOff(chain: ChainId, { outputs, transfers }: LiveUtxoDeps): void {
+  const last = outputs.newestLive(chain);
+  if (last === null || transfers.blocks(chain).some(({ height }) => height === last.height)) return;
+  outputs.takeBack(chain, last.height);
+}
+
 /**
  * Stores a live block as an adapter delivers it. Inputs whose value it does not say are looked up. Throws as OutputsStore.put and
  * TransferStore.appendBlock do; whatever was cut off is made good when the block is delivered again.
  */
 export async function ingestUtxoBlock(block: Block, deps: LiveUtxoDeps): Promise<UtxoIngestCounts> {
   const { chain, height, hash, parentHash, timestampMs, transactions = [] } = block;
-  const put = deps.outputs.put(chain, [{ height, hash, parentHash, timestampMs, transactions }]);
+  if (deps.outputs.newestLive(chain)?.hash !== hash) dropCutOff(chain, deps);
+  const put = deps.outputs.putLive(chain, { height, hash, parentHash, timestampMs, transactions });
   await deps.outputs.flushed();
   const own = put.resolved.filter(({ blockNumber }) => blockNumber === height);
   const earlier = put.resolved.filter(({ blockNumber }) => blockNumber !== height);
@@ -120,6 +128,7 @@ export async function ingestUtxoBlock(block: Block, deps: LiveUtxoDeps): Promise
 export async function revertUtxoBlock(chain: ChainId, height: number, deps: LiveUtxoDeps): Promise<number> {
   if (!deps.transfers.blocks(chain).some((block) => block.height === height))
     throw new AssayError('NOT_FOUND', `Block ${height} of ${chain} is not one that can be taken back.`);
+  dropCutOff(chain, deps);
   deps.outputs.takeBack(chain, height);
   await deps.outputs.flushed();
   return deps.transfers.revertBlock(chain, height);

@@ -88,6 +88,10 @@ export interface OutputsStore extends OutputsReader {
    * spent twice, another network. Throws INVALID_ADDRESS for an address that is none.
    */
   put(chain: ChainId, blocks: readonly UtxoBlock[]): PutBlocks;
+  /** `put` of one block as it arrives, which `newestLive` names until the next one. */
+  putLive(chain: ChainId, block: UtxoBlock): PutBlocks;
+  /** The block that arrived last; null where none did, or it was taken back. */
+  newestLive(chain: ChainId): StoredBlock | null;
   /**
    * Takes a block back and returns its transactions with what they spent. Nothing happens for a height that is not stored. Throws
    * INVALID_REQUEST where a later transaction spends one of its outputs: newer blocks go first.
@@ -699,6 +703,18 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
         for (const block of blocks) change.putBlock(block);
         return { stored: change.stored, duplicates: change.duplicates, ...change.resolved() };
       }),
+
+    putLive: (chain, block) =>
+      write(chain, (change) => {
+        change.putBlock(block);
+        writable(chain).meta.putSync('live', block.height);
+        return { stored: change.stored, duplicates: change.duplicates, ...change.resolved() };
+      }),
+
+    newestLive(chain) {
+      const height = storeOf(chain)?.meta.get('live');
+      return typeof height === 'number' ? blockAt(chain, height) : null;
+    },
 
     takeBack: (chain, height) => write(chain, (change) => change.takeBack(height)),
 

@@ -218,6 +218,30 @@ describe('the outputs store', () => {
     await expect(revertUtxoBlock('BTC', 9, { outputs, transfers })).rejects.toThrow(/not one that can/);
   });
 
+  it('drops a block that a crash left without transfers when the chain goes on with another', async () => {
+    for (const one of chain().slice(0, 2)) await live(one);
+    outputs.putLive('BTC', chain()[2] as UtxoBlock);
+    await live({ ...block(3, [tx('other', 3, [{ of: 'on' }], [[B, 30n]])], 'b'), parentHash: 'a2' });
+    expect(spenderOf('on', 0)).toBe(txid('other'));
+    expect(spenderOf('pay', 1)).toBeNull();
+    expect(received(B)).toBe(60n);
+  });
+
+  it('takes back the block below one that a crash left without transfers', async () => {
+    for (const one of chain().slice(0, 2)) await live(one);
+    outputs.putLive('BTC', chain()[2] as UtxoBlock);
+    await revertUtxoBlock('BTC', 2, { outputs, transfers });
+    expect(spenderOf('reward', 0)).toBeNull();
+    expect(received(B)).toBe(0n);
+  });
+
+  it('keeps a live block that stands in both stores from being replaced unasked', async () => {
+    for (const one of chain()) await live(one);
+    const rival = { ...block(3, [], 'b'), parentHash: 'a2' };
+    await expect(live(rival)).rejects.toThrow(/take the stored one back/);
+    expect(spenderOf('on', 0)).toBe(txid('last'));
+  });
+
   it('finishes a taking back that was cut off between the stores', async () => {
     for (const one of chain()) await live(one);
     outputs.takeBack('BTC', 3);
