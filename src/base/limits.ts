@@ -268,6 +268,8 @@ export const LIMITS = {
   keysPerAccountMax: 200,
   /** Addresses beyond the direct counterparties that one direction of a screening looks at: about 2 ms. */
   exposureNodesMax: 2_000,
+  /** Edges that one direction of a screening keeps, a bound for graphs in which all trade with all: 12 MB; a usual one has 20,000. */
+  exposureEdgesMax: 1_000_000,
   /** Exposures that an answer lists of each direction: what a person reads; the shares count all. */
   exposuresListed: 200,
   /** Transactions that a screening looks for the origin of outputs in, under each rule: about 5 ms. */

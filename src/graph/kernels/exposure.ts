@@ -2,14 +2,12 @@
  * Whose money an address holds or whom it pays: value-weighted (haircut) shares through unattributed addresses until an
  * attributed one.
  */
+import { LIMITS } from '../../base/limits.ts';
 import type { Direction } from '../flow.ts';
 import type { NeighbourColumns, NodeId } from '../graph.ts';
 import { UNSEEN } from './node-index.ts';
 import { isSuperNode, type StopReason } from './stops.ts';
 import type { KernelDeps } from './workspace.ts';
-
-/** A default exposure reads a tenth of it; a million entries are 12 MB. */
-export const EXPOSURE_EDGES_MAX = 1_000_000;
 
 /** Whom an address belongs to. Addresses of equal `key` make one row. */
 export interface Attribution {
@@ -26,7 +24,7 @@ export interface ExposureOptions {
   readonly degreeMax: number;
   /** Addresses looked at beyond the direct counterparties, which are all looked at. */
   readonly nodesMax: number;
-  /** Edges kept beyond those of the start: a bound for graphs in which all trade with all. Left out: EXPOSURE_EDGES_MAX. */
+  /** Edges kept beyond those of the start: a bound for graphs in which all trade with all. Left out: `exposureEdgesMax`. */
   readonly edgesMax?: number;
   /** What an unpriced transfer counts as, USD. */
   readonly unpricedUsd: number;
@@ -222,7 +220,7 @@ class ExposureWalk<A extends Attribution> {
     this.#deps = deps;
     this.#neighbours = deps.workspace.neighbours(direction, degreeMax);
     this.#nodesLeft = nodesMax;
-    this.#edgesLeft = options.edgesMax ?? EXPOSURE_EDGES_MAX;
+    this.#edgesLeft = options.edgesMax ?? LIMITS.exposureEdgesMax;
     const capacity = 1 + Math.min(deps.graph.degree(start, direction), degreeMax) + nodesMax;
     this.#state = new Uint8Array(capacity);
     this.#begin = new Uint32Array(capacity);
