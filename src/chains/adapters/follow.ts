@@ -20,6 +20,8 @@ export interface FollowOptions {
   readonly chain: ChainId;
   /** Longest wait between two looks at the head. */
   readonly pollMs: number;
+  /** First wait after a fault; doubled with each further one. Default 250. */
+  readonly retryMs?: number;
   /** Registers a callback for "there may be a new block now" (a WebSocket's word); returns the way to end it. */
   readonly onNudge?: (nudge: () => void) => () => void;
   /** Aborted when the adapter closes: ends following as the caller's signal does. */
@@ -45,7 +47,7 @@ export async function* follow(
   caller: Call,
   deps: { readonly log: Logger; readonly jitter: () => number },
 ): AsyncGenerator<ChainEvent, void, undefined> {
-  const { chain, pollMs, onNudge } = options;
+  const { chain, pollMs, onNudge, retryMs = 250 } = options;
   const signal = AbortSignal.any([caller.signal, options.closed]);
   const call: Call = { signal, budgetMs: caller.budgetMs };
   const { log, jitter } = deps;
@@ -90,7 +92,7 @@ export async function* follow(
     signal.throwIfAborted();
     if (!(error instanceof AssayError) || !PASSING.has(error.code)) throw error;
     if (troubles === 0) log.warn({ chain, error: error.message }, 'following waits for a chain');
-    const waitMs = Math.min(TROUBLE_WAIT_MS_MAX, 250 * 2 ** Math.min(troubles, 10));
+    const waitMs = Math.min(TROUBLE_WAIT_MS_MAX, retryMs * 2 ** Math.min(troubles, 10));
     troubles++;
     await pause(waitMs * (0.75 + jitter() / 2));
   }

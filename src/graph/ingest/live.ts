@@ -18,7 +18,7 @@ export interface LiveIngest {
   revert(chain: ChainId, height: number): Promise<void>;
   /** What an event asks for. */
   apply(chain: ChainId, event: ChainEvent): Promise<number>;
-  /** Where following goes on: behind the newest stored block, or from `fromHeight` where none is. */
+  /** Where following goes on: behind the newest stored block, or from `fromHeight` where none is stored, or it lies further on. */
   from(chain: ChainId, fromHeight: number | null): FollowFrom;
 }
 
@@ -71,7 +71,7 @@ export function createLiveIngest(deps: LiveIngestDeps): LiveIngest {
         known.unshift({ height, hash });
       }
       const newest = known.at(-1);
-      if (newest === undefined || (fromHeight !== null && fromHeight !== newest.height + 1))
+      if (newest === undefined || (fromHeight !== null && fromHeight > newest.height + 1))
         return { fromHeight, known: [] };
       return { fromHeight: newest.height + 1, known };
     },
