@@ -7,8 +7,8 @@ import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { ChainAdapter, ChainEvent } from '../chains/adapters/port.ts';
-import type { Block } from '../chains/block.ts';
 import type { ChainId } from '../chains/registry.ts';
+import type { Transfer } from '../chains/transfer.ts';
 import type { Processor } from './processor.ts';
 import { MONITORING_CHAINS, type MonitoringChain } from './records.ts';
 import type { MonitoringStore } from './store.ts';
@@ -19,11 +19,10 @@ export interface ListenerDeps {
   readonly processor: Processor;
   /** The adapter of a chain; null where no node is configured. */
   readonly adapter: (chain: ChainId) => Promise<ChainAdapter | null>;
-  /** Takes a block's transfers into the graph, before the rules look at them; idempotent. */
-  readonly ingest: {
-    append(block: Block): Promise<void>;
-    revert(chain: ChainId, height: number): Promise<void>;
-  } | null;
+  /** Takes what comes into the graph, before the rules look at it; idempotent. Null where no graph is kept. */
+  readonly ingest: { apply(chain: ChainId, event: ChainEvent): Promise<unknown> } | null;
+  /** Fills in what transfers are worth, where that is known. */
+  readonly price: (transfers: Iterable<Transfer>) => AsyncIterable<Transfer>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -59,8 +58,34 @@ interface Following {
   state: ChainState;
 }
 
+/**
+ * Takes one event of a chain into graph and store; returns the height of the last block that counts. Taking it again changes nothing:
+ * a crash in between is made good by the next event from the checkpoint.
+ */
+export async function takeEvent(
+  chain: MonitoringChain,
+  event: ChainEvent,
+  table: WatchTable,
+  deps: Pick<ListenerDeps, 'processor' | 'ingest' | 'price' | 'log'>,
+): Promise<number | null> {
+  const { processor, ingest, price, log } = deps;
+  if (event.type === 'reorg') {
+    const height = event.ancestor?.height ?? -1;
+    await ingest?.apply(chain, event);
+    await processor.takeBack(chain, height);
+    log.warn({ chain, blocks: event.dropped.length, height }, 'Blocks were taken back.');
+    return event.ancestor?.height ?? null;
+  }
+  const transfers: Transfer[] = [];
+  for await (const transfer of price(event.block.transfers)) transfers.push(transfer);
+  const block = { ...event.block, transfers };
+  await ingest?.apply(chain, { ...event, block });
+  await processor.block(chain, block, table);
+  return block.height;
+}
+
 export function createListener(deps: ListenerDeps): Listener {
-  const { store, processor, ingest, clock, log } = deps;
+  const { store, processor, clock, log } = deps;
   const following = new Map<MonitoringChain, Following>();
   /** Chains that are being left: they do not begin again before they have ended. */
   const leaving = new Set<MonitoringChain>();
@@ -88,20 +113,6 @@ export function createListener(deps: ListenerDeps): Listener {
     });
   }
 
-  async function take(chain: MonitoringChain, event: ChainEvent): Promise<number | null> {
-    if (event.type === 'reorg') {
-      const height = event.ancestor?.height ?? -1;
-      await ingest?.revert(chain, height);
-      await processor.takeBack(chain, height);
-      log.warn({ chain, blocks: event.dropped.length, height }, 'Blocks were taken back.');
-      return event.ancestor?.height ?? null;
-    }
-    refreshTable();
-    await ingest?.append(event.block);
-    await processor.block(chain, event.block, table);
-    return event.block.height;
-  }
-
   async function followOnce(
     chain: MonitoringChain,
     adapter: ChainAdapter,
@@ -112,7 +123,8 @@ export function createListener(deps: ListenerDeps): Listener {
     const last = known.at(-1) ?? null;
     const from = { fromHeight: last === null ? null : last.height + 1, known };
     for await (const event of adapter.subscribe(from, { signal, budgetMs: LIMITS.listenerBudgetMs })) {
-      const height = await take(chain, event);
+      refreshTable();
+      const height = await takeEvent(chain, event, table, deps);
       of.state = { chain, state: 'FOLLOWING', height, processedAtMs: clock.now(), lastError: null };
     }
   }
@@ -133,7 +145,6 @@ export function createListener(deps: ListenerDeps): Listener {
         log.error({ chain, error: messageOf(error) }, 'Following a chain was interrupted.');
         if (error instanceof AssayError && error.code === 'CHAIN_REORG_TOO_DEEP') {
           // What was taken is not on the chain any more: all of it is marked, and following begins anew at the head.
-          await ingest?.revert(chain, -1);
           await processor.takeBack(chain, -1);
         }
       }

@@ -25,7 +25,7 @@ export interface MonitoringOptions {
 
 export interface MonitoringDeps
   extends Pick<ProcessorDeps, 'riskPolicy' | 'labels' | 'transfers'>,
-    Pick<ListenerDeps, 'adapter' | 'ingest'>,
+    Pick<ListenerDeps, 'adapter' | 'ingest' | 'price'>,
     Pick<MonitoringServiceDeps, 'screen' | 'walletsMax'> {
   readonly clock: Clock;
   readonly random: Random;

@@ -242,6 +242,8 @@ export function openMonitoringStore(
     'unfinal',
     'string',
   );
+  /** Where each of them becomes final as of now: it is another place once its transfer stands in another block. */
+  const finalAt = db<number, [accountId: string, sequence: number]>('finalAt', 'json');
   const changes = db<ChangeRow, [accountId: string, number: number]>('changes');
   const changeCounts = db<number, string>('changeCounts', 'json');
   const alertIndex = openAlertIndex(root as RootDatabase);
@@ -367,10 +369,14 @@ export function openMonitoringStore(
       const { accountId, id: walletId, chain } = wallet;
       const known = causes.get([walletId, cause]);
       const before = known === undefined ? null : alertIndex.bySequence(accountId, known);
-      if (finalAtHeight !== null && before?.reorged)
-        unfinal.putSync([chain, finalAtHeight, accountId, before.sequence], walletId);
+      const awaitFinality = (sequence: number): void => {
+        if (finalAtHeight === null || draft.final) return;
+        unfinal.putSync([chain, finalAtHeight, accountId, sequence], walletId);
+        finalAt.putSync([accountId, sequence], finalAtHeight);
+      };
       if (before !== null) {
         if (!before.reorged) return null;
+        awaitFinality(before.sequence);
         const revived = changeAlert(
           before,
           { reorged: false, final: draft.final, transaction: draft.transaction },
@@ -397,8 +403,7 @@ export function openMonitoringStore(
       };
       alertIndex.put(alert);
       causes.putSync([walletId, cause], alert.sequence);
-      if (finalAtHeight !== null && !draft.final)
-        unfinal.putSync([chain, finalAtHeight, accountId, alert.sequence], walletId);
+      awaitFinality(alert.sequence);
       outbox.enqueue('alert.created', alert, wallet);
       tell({ kind: 'alert.created', alert });
       return alert;
@@ -421,8 +426,11 @@ export function openMonitoringStore(
     };
     for (const { key } of [...unfinal.getRange(range)]) {
       unfinal.removeSync(key);
-      const alert = alertIndex.bySequence(key[2], key[3]);
-      if (alert === null || alert.final || alert.reorged) continue;
+      const [, finalAtHeight, accountId, sequence] = key;
+      const alert = alertIndex.bySequence(accountId, sequence);
+      const stands = finalAt.get([accountId, sequence]) === finalAtHeight;
+      if (alert === null || !stands || alert.final || alert.reorged) continue;
+      finalAt.removeSync([accountId, sequence]);
       sendUpdate(changeAlert(alert, { final: true }, 'FINAL', null));
     }
   }

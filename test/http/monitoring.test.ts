@@ -47,6 +47,9 @@ describe.each(['uws', 'node'] as const)('monitoring on %s', (backend) => {
         transfers: null,
         adapter: async () => null,
         ingest: null,
+        price: async function* (transfers) {
+          yield* transfers;
+        },
         screen: async () => Buffer.from(JSON.stringify({ riskScore: 42, riskLevel: 'MEDIUM' })),
         walletsMax: () => 5_000,
       },
