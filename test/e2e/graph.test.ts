@@ -1,0 +1,181 @@
+/** The graph from real blocks, over HTTP: two blocks of Ethereum and one of Bitcoin, with the labels that publishers give. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
+import { ask, newWorld, type RunningServer, type World } from './program.ts';
+
+/** Paid 3,506.37 USDT to an exchange in block 17173049 or 17173050. */
+const PAID_AN_EXCHANGE = '0x94221e6e1b44d21729ff8ffe1750194b0db41e1e';
+/** A router of swaps: it trades with many, whose money comes from pools two and three hops away. */
+const ROUTER = '0xef1c6e67703c7bd7107eed8303fbe6ec2554bf6b';
+/** Called blacklisted by one publisher. */
+const BLACKLISTED = '0x881d40237659c251811cec9c364ef91dc08d300c';
+/** In block 300025 of Bitcoin: placed bets, and was paid by the same house. */
+const GAMBLER = '18bW2s7nDP2VBper8WaJ25KdQXepZgF4df';
+const PAID_A_PONZI = '125g98Po2KgbaC28k8qb358uHv81nk8xMh';
+const PONZI = '1FyedPPk923wRfmVphV1CLt3bVLGxHZXpK';
+
+interface Edge {
+  readonly from: string;
+  readonly to: string;
+  readonly asset: string;
+  readonly value: string;
+}
+
+describeWithSharedData('screening, KYT and trace over real blocks', () => {
+  let world: World;
+  let server: RunningServer;
+  let key = '';
+  /** Five traces a minute are a key's limit. */
+  let secondKey = '';
+
+  const done = async (...args: string[]): Promise<string> => {
+    const outcome = await world.run(args);
+    expect(outcome.code, `${args.join(' ')}: ${outcome.err}`).toBe(0);
+    return outcome.out;
+  };
+
+  beforeAll(async () => {
+    world = newWorld();
+    await done('import', 'graphsense', sharedData('graphsense', 'graphsense-tagpacks.tar.gz'));
+    await done('import', 'exchanges', sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv'));
+    await done('import', 'scams', sharedData('scams', 'phishing_scams.csv'));
+    await done('index', 'build');
+    const blocks = ['blocks', 'transactions', 'token_transfers'].map((name) =>
+      sharedData('transactions', 'ethereum', `expected_${name}.json`),
+    );
+    await done('ingest', 'ethereum-etl', ...blocks, '--chain', 'ETH');
+    const block = sharedData('transactions', 'bitcoin', 'block300025_inputs_outputs.csv');
+    await done('ingest', 'bitcoin-resolved', block, '--chain', 'BTC');
+    await done('cluster', 'BTC');
+    await done('index', 'build');
+    server = await world.serve();
+    key = server.firstKey;
+    await done('credits', 'grant', 'local', '1000');
+    const made = await done('keys', 'create', '--name', 'second');
+    secondKey = /assay_live_\w+/.exec(made)?.[0] ?? '';
+  }, 300_000);
+  afterAll(() => world.end());
+
+  let asked = 0;
+  const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
+    const answer = await ask(server, asked++ % 2 === 0 ? key : secondKey, `/api/v1${path}`, body);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    return answer.body.data as unknown as Record<string, unknown>;
+  };
+  const sum = (shares: unknown): number =>
+    Math.round(100 * Object.values(shares as object).reduce((total: number, one: number) => total + one, 0)) /
+    100;
+
+  it('follows the money of a router to pools two and three hops away', async () => {
+    const answer = await post('/screening', { address: ROUTER, chain: 'ETH' });
+    const exposures = answer.exposures as { type: string; category: string; hops: number }[];
+    const indirect = exposures.filter(({ type }) => type === 'INDIRECT');
+    expect(new Set(indirect.map(({ category }) => category))).toEqual(new Set(['DEX', 'LENDING']));
+    expect(new Set(indirect.map(({ hops }) => hops))).toEqual(new Set([2, 3]));
+    expect(sum(answer.exposureSending)).toBe(100);
+    expect(sum(answer.exposureReceiving)).toBe(100);
+    const near = await post('/screening', { address: ROUTER, chain: 'ETH', maxHops: 1 });
+    expect((near.exposures as { type: string }[]).some(({ type }) => type === 'INDIRECT')).toBe(false);
+  });
+
+  it('traces a payment to the exchange that took it, and stops there', async () => {
+    const trace = await post('/trace', {
+      address: PAID_AN_EXCHANGE,
+      chain: 'ETH',
+      direction: 'out',
+      hops: 3,
+    });
+    expect(trace.nodes).toContainEqual(
+      expect.objectContaining({ label: 'Fixed Float', category: 'EXCHANGE', depth: 1 }),
+    );
+    expect(trace.edges).toContainEqual(
+      expect.objectContaining({ from: PAID_AN_EXCHANGE, value: '3506.3696', decimals: 6, txCount: 1 }),
+    );
+    expect(trace.stoppedAt).toContainEqual(expect.objectContaining({ reason: 'SERVICE' }));
+    // Whoever else paid the exchange is not part of it.
+    for (const { from } of trace.edges as Edge[]) expect(from).toBe(PAID_AN_EXCHANGE);
+  });
+
+  it('finds the path from one side of a swap to the other', async () => {
+    const out = await post('/trace', { address: ROUTER, chain: 'ETH', direction: 'out', hops: 2 });
+    const far = (out.nodes as { address: string; depth: number }[]).find(({ depth }) => depth === 2);
+    expect(far).toBeDefined();
+    const path = await post('/trace', {
+      address: ROUTER,
+      chain: 'ETH',
+      direction: 'out',
+      targetAddress: far?.address,
+      maxDepth: 7,
+    });
+    expect(path).toMatchObject({ found: true, target: far?.address });
+    const [shortest] = path.paths as { hops: number; addresses: string[] }[];
+    expect(shortest).toMatchObject({ hops: 2 });
+    expect(shortest?.addresses.at(-1)).toBe(far?.address);
+  });
+
+  it('checks a transfer to an exchange, and one to a blacklisted address', async () => {
+    const trace = await post('/trace', { address: PAID_AN_EXCHANGE, chain: 'ETH', direction: 'out' });
+    const to = (trace.nodes as { address: string; label: string | null }[]).find(
+      ({ label }) => label === 'Fixed Float',
+    )?.address;
+    const good = await post('/kyt', { chain: 'ETH', from: PAID_AN_EXCHANGE, to });
+    // No sanctions list is loaded in this world: never ALLOW.
+    expect(good).toMatchObject({
+      decision: 'REVIEW',
+      riskLevel: 'LOW',
+      flags: [],
+      link: { sent: { txCount: 1 }, returned: null },
+      reasons: [{ code: 'STALE_OR_MISSING_DATA' }],
+    });
+    const bad = await post('/kyt', { chain: 'ETH', address: BLACKLISTED });
+    expect(bad).toMatchObject({ address: { entity: { category: 'ILLICIT_ACTOR' } } });
+    expect(bad.flags).toContainEqual(
+      expect.objectContaining({ code: 'ILLICIT_ACTOR_OWNER', party: 'address' }),
+    );
+    expect(['REVIEW', 'BLOCK']).toContain(bad.decision);
+  });
+
+  it('screens a Bitcoin address by outputs, under all five rules, and names its cluster', async () => {
+    const answer = await post('/screening', { address: GAMBLER, chain: 'BTC', taint: 'all' });
+    expect(answer).toMatchObject({
+      taint: {
+        basis: 'OUTPUTS',
+        methods: ['poison', 'haircut', 'fifo', 'lifo', 'tiho'].map((method) => ({ method })),
+      },
+      clusterAnalysis: { size: 2, heuristics: expect.arrayContaining([expect.any(String)]) },
+    });
+    const { clusterAnalysis } = answer as { clusterAnalysis: { members: string[]; confidence: number } };
+    expect(clusterAnalysis.members).toContain(GAMBLER);
+    expect(clusterAnalysis.confidence).toBeLessThan(1);
+    for (const { received } of (answer.taint as { methods: { received: Record<string, number> }[] }).methods)
+      expect(received.GAMBLING).toBeGreaterThan(0);
+    expect(sum(answer.exposureReceiving)).toBe(100);
+  });
+
+  it('tells a payment to a Ponzi scheme on Bitcoin, and its way', async () => {
+    const answer = await post('/screening', { address: PAID_A_PONZI, chain: 'BTC' });
+    expect(answer).toMatchObject({ exposureSending: { PONZI: 50 }, riskLevel: 'MEDIUM' });
+    expect(answer.flaggedTransactions).toContainEqual(
+      expect.objectContaining({ counterparty: PONZI, category: 'PONZI', direction: 'out' }),
+    );
+    const path = await post('/trace', {
+      address: PAID_A_PONZI,
+      chain: 'BTC',
+      targetAddress: PONZI,
+      direction: 'out',
+    });
+    expect(path).toMatchObject({ found: true, paths: [{ hops: 1 }] });
+  });
+
+  it('the command line gives the same trace', async () => {
+    const printed = JSON.parse(
+      await done('trace', 'ETH', PAID_AN_EXCHANGE, '--direction', 'out', '--json'),
+    ) as Record<string, unknown>;
+    const answered = await post('/trace', { address: PAID_AN_EXCHANGE, chain: 'ETH', direction: 'out' });
+    expect({ ...printed, tracedAt: '' }).toEqual({ ...answered, tracedAt: '' });
+    expect(await done('kyt', 'ETH', BLACKLISTED)).toMatch(/^(REVIEW|BLOCK): /);
+    expect(await done('trace', 'ETH', PAID_AN_EXCHANGE, '--direction', 'out')).toContain(
+      'Fixed Float (EXCHANGE)',
+    );
+  });
+});
