@@ -1,5 +1,5 @@
 /** The index of names: the same answers whatever the order of lists, filters that change no score, and the real lists found again. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -113,6 +113,10 @@ describe('an index of names', () => {
     mkdirSync(broken);
     writeFileSync(join(broken, 'names.mdb'), 'not an index');
     expect(() => openNameIndex(broken)).toThrow(AssayError);
+    (await indexOf('short', PEOPLE)).close();
+    const file = join(folder, 'short', 'names.mdb');
+    truncateSync(file, statSync(file).size - 4096);
+    expect(() => openNameIndex(join(folder, 'short'))).toThrow('cut short');
   });
 });
 

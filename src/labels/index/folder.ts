@@ -19,9 +19,9 @@ import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
+import { isLeaseLive, type Lease, leaseText, sweepLeases, takeLease } from '../../base/lease.ts';
 import type { Logger } from '../../base/log.ts';
 import type { BuildDeps } from './build-types.ts';
-import { isLeaseLive, type Lease, leaseText, sweepLeases, takeLease } from './lease.ts';
 import { syncFolder } from './segment.ts';
 
 const CURRENT = 'CURRENT';

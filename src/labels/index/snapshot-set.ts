@@ -3,9 +3,9 @@
  * snapshot; its environment is closed when the collector finds that nobody can ask it any more, never earlier.
  */
 import { AssayError, messageOf } from '../../base/errors.ts';
+import type { Lease } from '../../base/lease.ts';
 import type { Logger } from '../../base/log.ts';
 import { leaseCurrent, publicationMark, removeUnheld } from './folder.ts';
-import type { Lease } from './lease.ts';
 import type { LabelReader, SnapshotSet } from './reader.ts';
 import { openSnapshotClosable } from './snapshot.ts';
 

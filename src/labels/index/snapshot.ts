@@ -1,8 +1,9 @@
 /** An open snapshot: the look-up over views of the memory map. Every answer is copied out of it; no view leaves this file. */
-import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../../base/errors.ts';
+import { hasFinishedSize } from '../../base/finished-size.ts';
 import { openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
+import { withOpeningLock } from '../../base/opening-lock.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import { type ChainId, isEvm } from '../../chains/registry.ts';
 import type { Label } from '../label.ts';
@@ -26,7 +27,6 @@ import {
   TEMPLATE_WORDS,
   VALUE_KEYS,
 } from './format.ts';
-import { withOpeningLock } from './opening-lock.ts';
 import { type LabelHandle, type LabelReader, NOT_LABELLED, type SnapshotMeta } from './reader.ts';
 import { filterHash, placeHash, SLOT_WORDS, wordAt, writeSlot } from './slot.ts';
 import { BETWEEN_DAYS, TemplateDecoder } from './template-table.ts';
@@ -103,14 +103,7 @@ export function openViews(path: string): { environment: RootDatabase; views: Sna
 
 /** Throws STORE_CORRUPT where the file is missing, or shorter than it was when it was finished (if that was written down). */
 function requireWhole(path: string, file: string): void {
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  let finished = 0;
-  try {
-    finished = Number(readFileSync(join(path, SIZE_FILE), 'utf8'));
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
-  }
-  if (size > 0 && size >= finished) return;
+  if (hasFinishedSize(file, join(path, SIZE_FILE))) return;
   throw new AssayError(
     'STORE_CORRUPT',
     `The label snapshot ${file} is missing or cut short. 'assay index build --force' builds it anew.`,

@@ -1,7 +1,7 @@
 /** Writes the values of a snapshot into a fresh LMDB environment and makes it durable. */
-import { closeSync, fsyncSync, openSync, statSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeJsonAtomically } from '../../base/atomic-file.ts';
+import { noteFinishedSize } from '../../base/finished-size.ts';
 import { openEnvironment } from '../../base/lmdb.ts';
 import { ENVIRONMENT_FILE, SIZE_FILE, type StoredMeta, VALUE_KEYS } from './format.ts';
 import { syncFolder } from './segment.ts';
@@ -47,7 +47,7 @@ export async function writeEnvironment(
   } finally {
     closeSync(file);
   }
-  writeJsonAtomically(join(folder, SIZE_FILE), statSync(path).size);
+  noteFinishedSize(path, join(folder, SIZE_FILE));
   syncFolder(folder);
 }
 

@@ -4,6 +4,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
+import { noteFinishedSize } from '../../base/finished-size.ts';
 import { openEnvironment } from '../../base/lmdb.ts';
 import type { NameEntity, NameIndexMeta } from '../name.ts';
 import { type NamePart, parseName } from '../parse.ts';
@@ -14,6 +15,7 @@ import {
   keyHash,
   NAME_WORDS,
   SCRIPTS,
+  SIZE_FILE,
   type StoredNameMeta,
   type ValueName,
   WEAK,
@@ -266,4 +268,5 @@ async function write(folder: string, meta: StoredNameMeta, values: Record<ValueN
   } finally {
     closeSync(file);
   }
+  noteFinishedSize(path, join(folder, SIZE_FILE));
 }

@@ -18,6 +18,8 @@ import type { NameScript } from '../transliterate.ts';
 
 export const FORMAT_VERSION = 2;
 export const ENVIRONMENT_FILE = 'names.mdb';
+/** How many bytes the environment had when it was finished. */
+export const SIZE_FILE = 'names.size';
 export const VALUES = ['words', 'keys', 'joins', 'postings', 'weights', 'names', 'entities'] as const;
 export type ValueName = (typeof VALUES)[number];
 

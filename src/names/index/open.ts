@@ -2,7 +2,9 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../../base/errors.ts';
+import { hasFinishedSize } from '../../base/finished-size.ts';
 import { openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
+import { withOpeningLock } from '../../base/opening-lock.ts';
 import { Meetings } from '../compare.ts';
 import {
   explainNames,
@@ -32,6 +34,7 @@ import {
   MAP_BYTES,
   NAME_WORDS,
   SCRIPTS,
+  SIZE_FILE,
   type StoredNameMeta,
   VALUES,
   type ValueName,
@@ -53,31 +56,39 @@ const RANK_LEAST = 0.25;
 const LIMIT = 100;
 const THRESHOLD = 0.7;
 
-/** Opens `folder`/names.mdb. Throws STORE_CORRUPT or STORE_VERSION. */
+/** Opens `folder`/names.mdb. Throws STORE_CORRUPT, STORE_VERSION or STORE_BUSY. */
 export function openNameIndex(folder: string): NameIndex {
   const file = join(folder, ENVIRONMENT_FILE);
   refuseOtherFiles(file);
-  let environment: RootDatabase;
-  try {
-    environment = openEnvironment(file, {
-      encoding: 'binary',
-      keyEncoding: 'binary',
-      readOnly: true,
-      mapSize: MAP_BYTES,
-    });
-  } catch (cause) {
+  if (!hasFinishedSize(file, join(folder, SIZE_FILE))) {
     throw new AssayError(
       'STORE_CORRUPT',
-      `The index of names ${file} cannot be opened: ${messageOf(cause)}`,
-      { cause },
+      `The index of names ${file} is cut short. 'assay index build --force' builds it anew.`,
     );
   }
-  try {
-    return new MappedNames(environment, file);
-  } catch (error) {
-    void environment.close();
-    throw error;
-  }
+  return withOpeningLock(folder, () => {
+    let environment: RootDatabase;
+    try {
+      environment = openEnvironment(file, {
+        encoding: 'binary',
+        keyEncoding: 'binary',
+        readOnly: true,
+        mapSize: MAP_BYTES,
+      });
+    } catch (cause) {
+      throw new AssayError(
+        'STORE_CORRUPT',
+        `The index of names ${file} cannot be opened: ${messageOf(cause)}`,
+        { cause },
+      );
+    }
+    try {
+      return new MappedNames(environment, file);
+    } catch (error) {
+      void environment.close();
+      throw error;
+    }
+  });
 }
 
 /** What stands near the start of every LMDB file; the library ends the process over a file that is none. */

@@ -1,18 +1,18 @@
 /**
- * One thread of a process at a time opens a snapshot: lmdb-js keeps the memory of its views in one table for all threads,
+ * One thread of a process at a time opens a memory-mapped index: lmdb-js keeps the memory of its views in one table for all threads,
  * without a lock of its own. The threads share no object, so they meet at a file.
  */
 
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { AssayError } from '../../base/errors.ts';
+import { AssayError } from './errors.ts';
 import { isLeaseLive, takeLease } from './lease.ts';
 
 /** An opening takes milliseconds; a machine that needs seconds for one is in trouble of another kind. */
 const WAIT_MS = 2;
 const ROUNDS_MAX = 5000;
 
-/** Runs `work` while no other thread of this process does, for snapshots beside `path`. */
+/** Runs `work` while no other thread of this process does, for what stands beside `path`. Throws STORE_BUSY. */
 export function withOpeningLock<T>(path: string, work: () => T): T {
   const lockPath = join(dirname(path), `opening-${process.pid}`);
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -33,8 +33,5 @@ export function withOpeningLock<T>(path: string, work: () => T): T {
       lease.release();
     }
   }
-  throw new AssayError(
-    'STORE_BUSY',
-    `The label snapshot ${path} could not be opened: another thread holds the lock.`,
-  );
+  throw new AssayError('STORE_BUSY', `${path} could not be opened: another thread holds the lock.`);
 }
