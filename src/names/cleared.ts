@@ -36,8 +36,11 @@ export interface ClearedStore {
   clear(accountId: string, match: Omit<ClearedMatch, 'id' | 'clearedAt'>): Promise<ClearedMatch>;
   /** What an account has cleared of one name. */
   of(accountId: string, name: string): readonly ClearedMatch[];
-  /** In order of ids. */
-  list(accountId: string, options: { readonly limit: number; readonly cursor?: string }): ClearedPage;
+  /** In order of ids; with `name` only those of that name. */
+  list(
+    accountId: string,
+    options: { readonly limit: number; readonly cursor?: string; readonly name?: string },
+  ): ClearedPage;
   /** Takes one back, and resolves with what it was; rejects with NOT_FOUND, also for another account's. */
   remove(accountId: string, id: string): Promise<ClearedMatch>;
   close(): Promise<void>;
@@ -101,9 +104,16 @@ export function openClearedStore(
       );
     },
     of: (accountId, name) => [...under(prefixOf(accountId) + hashOf(foldName(name)))],
-    list(accountId, { limit, cursor }) {
+    list(accountId, { limit, cursor = '', name }) {
       const page: ClearedMatch[] = [];
-      for (const match of under(prefixOf(accountId), cursor)) {
+      // Ids begin with the hash of the name.
+      const ofName = name === undefined ? '' : hashOf(foldName(name));
+      if (!cursor.startsWith(ofName) && cursor !== '') {
+        throw new AssayError('INVALID_REQUEST', 'cursor: is not of a page of this name.', {
+          field: 'cursor',
+        });
+      }
+      for (const match of under(prefixOf(accountId) + ofName, cursor.slice(ofName.length))) {
         if (page.length === limit) return { cleared: page, nextCursor: page.at(-1)?.id ?? null };
         page.push(match);
       }

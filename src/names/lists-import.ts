@@ -20,6 +20,7 @@ import { ukReader } from '../sources/uk/read.ts';
 import { unReader } from '../sources/un/read.ts';
 import type { ListWriter, NameListRow, NameStore } from './lists.ts';
 import type { NameEntity, NameListType } from './name.ts';
+import { readShipped } from './vocabulary.ts';
 
 export interface NameImportDeps {
   readonly names: NameStore;
@@ -109,8 +110,16 @@ const entityOfParty = (party: DesignatedParty): NameEntity => ({
   programs: party.programs,
   listedAt: party.listedAt,
   delistedAt: party.delistedAt,
-  sourceUrl: null,
+  sourceUrl: partyUrl(party.list, party.entityId),
 });
+
+let partyUrls: Readonly<Record<string, string>> | undefined;
+
+/** Where a person can read an entry of a list. */
+function partyUrl(list: SanctionsList, entityId: string): string | null {
+  partyUrls ??= readShipped<{ partyUrls: Record<string, string> }>('sources.json').partyUrls;
+  return partyUrls[list]?.replace('{id}', encodeURIComponent(entityId)) ?? null;
+}
 
 // --- PEP, adverse media, own lists --------------------------------------------------------------------------------------
 

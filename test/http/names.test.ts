@@ -118,6 +118,12 @@ describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
       data: { cleared: [{ id }], nextCursor: null },
     });
     expect((await ask('GET', '/namescreen/cleared?limit=0')).status).toBe(400);
+    expect((await ask('GET', '/namescreen/cleared?name=Ann%20Listed&limit=1')).body).toMatchObject({
+      data: { cleared: [{ id }], nextCursor: null },
+    });
+    expect((await ask('GET', '/namescreen/cleared?name=Another')).body).toMatchObject({
+      data: { cleared: [] },
+    });
     const other = await world.key({ accountId: 'other-account' });
     expect((await ask('GET', '/namescreen/cleared', undefined, other)).body).toMatchObject({
       data: { cleared: [] },

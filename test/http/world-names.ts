@@ -58,10 +58,11 @@ export function worldNames(): NameUseCases {
         [...cleared]
           .filter(([key, one]) => key.startsWith(`${accountId}/`) && one.name === name)
           .map(([, one]) => one),
-      list: (accountId, { limit }) => ({
+      list: (accountId, { limit, name }) => ({
         cleared: [...cleared]
           .filter(([key]) => key.startsWith(`${accountId}/`))
           .map(([, one]) => one)
+          .filter((one) => name === undefined || one.name === name)
           .slice(0, limit),
         nextCursor: null,
       }),

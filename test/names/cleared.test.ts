@@ -60,6 +60,13 @@ it('lists page by page, and takes back only one’s own', async () => {
     cursor = page.nextCursor;
   }
   expect(seen).toEqual([...ids].sort());
+  const again = await store.clear('a', match('N1', 'other'));
+  const first = store.list('a', { limit: 1, name: 'n1' });
+  const second = store.list('a', { limit: 1, name: 'n1', cursor: first.nextCursor ?? '' });
+  expect([...first.cleared, ...second.cleared].map((one) => one.id)).toEqual([ids[1], again.id].sort());
+  expect(second.nextCursor).toBeNull();
+  const foreign = { limit: 1, name: 'Another', cursor: first.nextCursor ?? '' };
+  expect(() => store.list('a', foreign)).toThrow('cursor');
   await expect(store.remove('b', ids[0] as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await store.remove('a', ids[0] as string);
   await expect(store.remove('a', ids[0] as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });

@@ -163,5 +163,6 @@ describeWithSharedData('the official lists', () => {
     expect(texts.some((name) => /\p{Script=Arabic}/u.test(name.text))).toBe(true);
     expect(texts.some((name) => name.weak)).toBe(true);
     expect(parties.filter((party) => party.birthDates.length > 0).length).toBeGreaterThan(500);
+    expect(parties.every((party) => party.sourceUrl?.startsWith('https://'))).toBe(true);
   });
 });

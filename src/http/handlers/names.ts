@@ -148,10 +148,11 @@ export function clearedListWork({ useCases }: Deps): Work {
       const cursor = queryValue(query, 'cursor');
       const limit = limitOf(queryValue(query, 'limit'));
       const store = useCases.names.cleared();
-      const page =
-        name === undefined
-          ? store.list(account, { limit, ...(cursor === undefined ? {} : { cursor }) })
-          : { cleared: store.of(account, name), nextCursor: null };
+      const page = store.list(account, {
+        limit,
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(name === undefined ? {} : { name }),
+      });
       return jsonBytes({ cleared: page.cleared.map(shown), nextCursor: page.nextCursor });
     },
   };
