@@ -92,8 +92,8 @@ export const LIMITS = {
   verifiedKeysMax: 100_000,
   /** Nobody reads a longer name of a key. */
   keyNameMax: 100,
-  /** Transfers that are written in one transaction: large enough to merge hubs well, small enough that a crash loses seconds. */
-  ingestBatchTransfers: 10_000,
+  /** Transfers that are written in one transaction: so many that they share pages, so few that a crash loses seconds. */
+  ingestBatchTransfers: 40_000,
   /** A packed chunk of neighbours, two pages of LMDB with their header: small enough that an update of a hub costs microseconds. */
   edgeChunkBytesMax: 2 * 4096 - 16,
   /** Transfers of one address that wait to be merged: about 60, which stand beside others on a page. */
