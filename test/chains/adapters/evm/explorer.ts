@@ -1,0 +1,145 @@
+/** A small explorer over the transfers of a chain, which answers in the documented form of Etherscan v2 and of Blockscout. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { zeroPadValue } from 'ethers';
+import type { Transfer } from '../../../../src/chains/transfer.ts';
+
+export interface Explorer {
+  /** As ASSAY_HISTORY_ETH names it. */
+  readonly url: string;
+  transfers: Transfer[];
+  /** ERC-721 and ERC-1155 contracts. */
+  readonly pieces: Map<string, 721 | 1155>;
+  requests: number;
+  /** Rewrites answers: what hostile explorers do. */
+  rewrite: ((body: unknown, query: URLSearchParams) => unknown) | null;
+  close(): Promise<void>;
+}
+
+const ZERO = `0x${'0'.repeat(40)}`;
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+
+function listOf(row: Transfer, pieces: Explorer['pieces']): string {
+  if (row.position === 'value') return 'txlist';
+  if (row.position.startsWith('trace:')) return 'txlistinternal';
+  const kind = pieces.get(row.asset);
+  return kind === 721 ? 'tokennfttx' : kind === 1155 ? 'token1155tx' : 'tokentx';
+}
+
+const logIndexOf = (row: Transfer): string => row.position.split(':')[1] ?? '';
+
+function rowOf(row: Transfer, list: string, layout: string): Record<string, unknown> {
+  const common = {
+    blockNumber: String(row.blockNumber),
+    timeStamp: String(row.timestampMs / 1000),
+    hash: row.txHash,
+    from: (row.from ?? ZERO).toLowerCase(),
+    to: (row.to ?? ZERO).toLowerCase(),
+    value: row.amount.toString(),
+  };
+  if (list === 'txlist') return { ...common, nonce: '1', isError: '0', contractAddress: '', input: '0x' };
+  if (list === 'txlistinternal') {
+    const place =
+      layout === 'etherscan'
+        ? { traceId: row.position.slice(6) }
+        : { index: '1', transactionHash: row.txHash };
+    return { ...common, ...place, type: 'call', isError: '0', contractAddress: '' };
+  }
+  return {
+    ...common,
+    contractAddress: row.asset.toLowerCase(),
+    tokenDecimal: row.decimals === null ? '' : String(row.decimals),
+    tokenSymbol: 'TKN',
+    ...(layout === 'blockscout' ? { logIndex: logIndexOf(row) } : {}),
+    ...(list === 'token1155tx' ? { tokenID: '1', tokenValue: row.amount.toString() } : {}),
+    ...(list === 'tokennfttx' ? { tokenID: '77' } : {}),
+  };
+}
+
+export async function startExplorer(layout: 'blockscout' | 'etherscan'): Promise<Explorer> {
+  const explorer = {
+    transfers: [] as Transfer[],
+    pieces: new Map<string, 721 | 1155>(),
+    requests: 0,
+    rewrite: null as Explorer['rewrite'],
+  };
+
+  function account(query: URLSearchParams): unknown {
+    const list = query.get('action') ?? '';
+    const address = query.get('address')?.toLowerCase();
+    const [from, to] = [Number(query.get('startblock')), Number(query.get('endblock'))];
+    const [page, size] = [Number(query.get('page')), Number(query.get('offset'))];
+    const rows = explorer.transfers
+      .filter((row) => listOf(row, explorer.pieces) === list)
+      .filter((row) => [row.from, row.to].some((party) => party?.toLowerCase() === address))
+      .filter((row) => row.blockNumber >= from && row.blockNumber <= to)
+      .toSorted((a, b) => b.blockNumber - a.blockNumber)
+      .slice((page - 1) * size, page * size)
+      .map((row) => rowOf(row, list, layout));
+    return rows.length === 0
+      ? { status: '0', message: 'No transactions found', result: [] }
+      : { status: '1', message: 'OK', result: rows };
+  }
+
+  function logs(query: URLSearchParams): unknown {
+    const rows = explorer.transfers.filter((row) => row.position.startsWith('log:'));
+    const topic = (party: string | null): string => zeroPadValue((party ?? ZERO).toLowerCase(), 32);
+    const result = rows
+      .filter((row) => explorer.pieces.get(row.asset) !== 1155 && query.get('topic0') === TRANSFER)
+      .filter(
+        (row) =>
+          row.blockNumber >= Number(query.get('fromBlock')) &&
+          row.blockNumber <= Number(query.get('toBlock')),
+      )
+      .filter((row) => query.get('topic1') === topic(row.from) || query.get('topic2') === topic(row.to))
+      .map((row) => ({
+        address: row.asset.toLowerCase(),
+        topics: [
+          TRANSFER,
+          topic(row.from),
+          topic(row.to),
+          ...(explorer.pieces.get(row.asset) === 721 ? [`0x${'0'.repeat(63)}7`] : []),
+        ],
+        data:
+          explorer.pieces.get(row.asset) === 721 ? '0x' : `0x${row.amount.toString(16).padStart(64, '0')}`,
+        blockNumber: `0x${row.blockNumber.toString(16)}`,
+        timeStamp: `0x${(row.timestampMs / 1000).toString(16)}`,
+        logIndex: logIndexOf(row) === '0' ? '0x' : `0x${Number(logIndexOf(row)).toString(16)}`,
+        transactionHash: row.txHash,
+      }));
+    return {
+      status: result.length === 0 ? '0' : '1',
+      message: result.length === 0 ? 'No records found' : 'OK',
+      result,
+    };
+  }
+
+  const server = createServer((request, response) => {
+    explorer.requests++;
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://explorer');
+    const isRight =
+      layout === 'etherscan'
+        ? pathname === '/v2/api' &&
+          searchParams.get('chainid') === '1' &&
+          searchParams.get('apikey') === 'secret'
+        : pathname === '/api';
+    const answer = !isRight
+      ? { status: '0', message: 'NOTOK', result: 'Missing or wrong chainid' }
+      : searchParams.get('module') === 'logs'
+        ? logs(searchParams)
+        : account(searchParams);
+    const body = explorer.rewrite === null ? answer : explorer.rewrite(answer, searchParams);
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return Object.assign(explorer, {
+    url: layout === 'etherscan' ? `etherscan+${base}/v2/api?apikey=secret` : `blockscout+${base}`,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  });
+}
