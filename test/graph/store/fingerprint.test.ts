@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  Fingerprinter,
+  packTransaction,
+  positionCode,
+  positionMark,
+  positionText,
+  transactionKey,
+  unpackTransaction,
+} from '../../../src/graph/store/fingerprint.ts';
+import { KeyTable } from '../../../src/graph/store/key-table.ts';
+
+const secret = Uint8Array.from({ length: 8 }, (_, index) => index);
+
+describe('fingerprints', () => {
+  it('are those of the reference (vectors_hsip64 of github.com/veorq/SipHash)', () => {
+    const hashed = (length: number): string => {
+      const fingerprint = new Fingerprinter(secret);
+      fingerprint.hash(
+        Uint8Array.from({ length }, (_, index) => index),
+        0,
+        length,
+      );
+      const out = Buffer.alloc(8);
+      out.writeUInt32LE(fingerprint.low, 0);
+      out.writeUInt32LE(fingerprint.high, 4);
+      return out.toString('hex');
+    };
+    expect(hashed(0)).toBe('218d1f59b9b83cc8');
+    expect(hashed(1)).toBe('be552412f8387315');
+  });
+
+  it('differ under another secret', () => {
+    const packed = packTransaction(`0x${'ab'.repeat(32)}`);
+    const key = (of: Uint8Array): Buffer => transactionKey(packed, new Fingerprinter(of));
+    expect(key(secret).equals(key(secret.map((byte) => byte ^ 1)))).toBe(false);
+  });
+});
+
+describe('packed transaction ids', () => {
+  it('come back as they went in', () => {
+    const hex = fc
+      .uint8Array({ minLength: 32, maxLength: 32 })
+      .map((bytes) => Buffer.from(bytes).toString('hex'));
+    const any = fc.oneof(
+      hex,
+      hex.map((text) => `0x${text}`),
+      fc.string({ minLength: 1, maxLength: 128 }),
+    );
+    fc.assert(fc.property(any, (id) => unpackTransaction(packTransaction(id)) === id));
+    expect(packTransaction('ab'.repeat(32)).length).toBe(33);
+  });
+});
+
+describe('positions', () => {
+  it('of the common forms are whole numbers, and no two are the same', () => {
+    const words = ['log', 'out', 'in', 'trace', 'value', 'internal', 'fee'];
+    const texts = ['value', ...words.flatMap((word) => [0, 1, 7, 999_999_999].map((n) => `${word}:${n}`))];
+    const codes = texts.map(positionCode);
+    expect(codes.map((code) => positionText(code as number))).toEqual(texts);
+    expect(new Set(codes).size).toBe(texts.length);
+  });
+
+  it.each(['log:01', 'log:1000000000', 'log:', 'trace:0_1', 'LOG:1', ''])('%j is a text', (position) => {
+    expect(positionCode(position)).toBeNull();
+    expect(positionMark(position, new Fingerprinter(secret))).toBeGreaterThanOrEqual(2 ** 47);
+  });
+});
+
+describe('a table of keys', () => {
+  it('numbers keys of any length by first sight, and finds them again', () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ minLength: 1, maxLength: 34 }), { maxLength: 200 }), (keys) => {
+        const table = new KeyTable();
+        const numbers = new Map<string, number>();
+        for (const key of [...keys, ...keys]) {
+          const name = Buffer.from(key).toString('hex');
+          const number = table.numberOf(key, 0, key.length);
+          expect(number).toBe(numbers.get(name) ?? numbers.size + 1);
+          numbers.set(name, number);
+          expect(table.keyOf(number).toString('hex')).toBe(name);
+        }
+        expect(table.count).toBe(numbers.size);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('keeps its numbers while it grows', () => {
+    const table = new KeyTable();
+    const key = (index: number): Buffer => Buffer.from(`key ${index}`);
+    for (let index = 1; index <= 100_000; index++) table.numberOf(key(index), 0, key(index).length);
+    for (const index of [1, 2, 32_768, 65_537, 100_000]) {
+      expect(table.numberOf(key(index), 0, key(index).length)).toBe(index);
+      expect(table.keyOf(index).equals(key(index))).toBe(true);
+    }
+  });
+});
