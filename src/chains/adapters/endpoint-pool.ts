@@ -108,6 +108,8 @@ const ENDPOINT_FAULTS: ReadonlySet<string> = new Set([
 
 /** An endpoint that is untried is thought this slow: tried before a slower one, not before a faster one. */
 const UNTRIED_LATENCY_MS = 300;
+/** Of the body that comes with an error: read so that the connection can be used again, and no more. */
+const REFUSED_BODY_BYTES_MAX = 64 * 1024;
 const PROBE_BUDGET_MS = LIMITS.endpointAttemptMs;
 
 export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDeps): EndpointPool {
@@ -184,6 +186,20 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     if (new URL(spec.url).host !== url.host)
       throw new Error(`A request for ${spec.source} was built for ${url.host}.`);
     checkOutboundUrl(url, policy);
+    const answer = await receive(endpoint, url, request, signal).catch((error: unknown) => {
+      throw lineFault(spec, error);
+    });
+    return request.read(answer, spec);
+  }
+
+  /** One HTTP exchange, read to its end. */
+  async function receive<T>(
+    endpoint: Endpoint,
+    url: URL,
+    request: EndpointRequest<T>,
+    signal: AbortSignal,
+  ): Promise<EndpointAnswer> {
+    const { spec } = endpoint;
     const response = await httpRequest(url, {
       dispatcher: agent,
       method: request.method ?? (request.body === undefined ? 'GET' : 'POST'),
@@ -199,7 +215,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     const { statusCode: status, headers, body } = response;
     const isExpected = status === 200 || request.statuses?.includes(status) === true;
     if (!isExpected) {
-      await body.dump({ limit: 64 * 1024 });
+      await body.dump({ limit: REFUSED_BODY_BYTES_MAX });
       throw statusFault(endpoint, status, headers['retry-after']);
     }
     const chunks: Buffer[] = [];
@@ -208,10 +224,8 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
       bytes += chunk.length;
       if (bytes > LIMITS.endpointAnswerBytesMax) {
         body.destroy();
-        throw new AssayError(
-          'CHAIN_BAD_ANSWER',
-          `${spec.source} answered more than ${LIMITS.endpointAnswerBytesMax} bytes.`,
-        );
+        const message = `${spec.source} answered more than ${LIMITS.endpointAnswerBytesMax} bytes.`;
+        throw new AssayError('CHAIN_BAD_ANSWER', message);
       }
       chunks.push(chunk);
     }
@@ -224,7 +238,19 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
         'CHAIN_BAD_ANSWER',
         `${spec.source} answered a web page where JSON was asked for.`,
       );
-    return request.read({ status, text, json: () => parseExactJson(text) }, spec);
+    return { status, text, json: () => parseExactJson(text) };
+  }
+
+  /** What went wrong on the way to an endpoint and back, whoever noticed: the system, undici, or the guard of addresses. */
+  function lineFault(spec: EndpointSpec, error: unknown): unknown {
+    if (error instanceof AssayError || !(error instanceof Error) || error.name === 'AbortError') return error;
+    const code = codeOf(error);
+    const isCut = /UND_ERR_RES_CONTENT|HPE_|UND_ERR_HEADERS_OVERFLOW/.test(code);
+    return new AssayError(
+      isCut ? 'CHAIN_BAD_ANSWER' : 'CHAIN_UNREACHABLE',
+      `${spec.source}: ${messageOf(error) || code}.`,
+      { cause: error },
+    );
   }
 
   /** What a status says that the question did not foresee. */
@@ -321,7 +347,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
       succeeded(endpoint, clock.monotonic() - startedAt);
       return value;
     } catch (error) {
-      const fault = faultOf(endpoint, error);
+      const fault = faultOf(error);
       if (fault === null) throw error;
       failed(endpoint, fault, clock.monotonic() - startedAt);
       throw fault;
@@ -329,20 +355,10 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
   }
 
   /** The fault as AssayError; null for what is none of the endpoint's: the caller's abort, a fault of the program. */
-  function faultOf(endpoint: Endpoint, error: unknown): AssayError | null {
-    if (error instanceof AssayError) {
-      if (error.code === 'SOURCE_UNAVAILABLE') return new AssayError('CHAIN_UNREACHABLE', error.message);
-      return ENDPOINT_FAULTS.has(error.code) ? error : null;
-    }
-    const code = (error as { code?: unknown } | null)?.code;
-    // undici's and the system's faults of connections all carry a code; those of the program do not.
-    if (!(error instanceof Error) || typeof code !== 'string' || error.name === 'AbortError') return null;
-    const cut = /UND_ERR_RES_CONTENT|HPE_|UND_ERR_HEADERS_OVERFLOW/.test(code);
-    return new AssayError(
-      cut ? 'CHAIN_BAD_ANSWER' : 'CHAIN_UNREACHABLE',
-      `${endpoint.spec.source}: ${messageOf(error) || code}.`,
-      { cause: error },
-    );
+  function faultOf(error: unknown): AssayError | null {
+    if (!(error instanceof AssayError)) return null;
+    if (error.code === 'SOURCE_UNAVAILABLE') return new AssayError('CHAIN_UNREACHABLE', error.message);
+    return ENDPOINT_FAULTS.has(error.code) ? error : null;
   }
 
   function succeeded(endpoint: Endpoint, tookMs: number): void {
