@@ -62,10 +62,14 @@ export type Change = 'none' | 'typo' | 'swapped' | 'dropped';
 
 export interface Recall {
   readonly asked: number;
-  /** Share whose own entity comes first among those of its own list (or level with the first). */
+  /**
+   * Share whose own entity comes first, or level with the first, of all lists; behind it may stand no other than who bears just the name
+   * that was asked, and who shares a name with the own entity (the same party on another list).
+   */
   readonly first: number;
   /** Share whose own entity is among the matches at all. */
   readonly found: number;
+  /** What was asked, and whose it is, where it did not come first. */
   readonly missed: readonly string[];
 }
 
@@ -89,19 +93,40 @@ export function recallOf(
           { length: count },
           () => names[Math.floor(random() * names.length)] as (typeof names)[number],
         );
+  const keysOf = new Map(
+    entities.map((entity) => [idOf(entity), new Set(entity.names.map((name) => nameKey(name.text)))]),
+  );
   let first = 0;
   let found = 0;
   const missed: string[] = [];
   for (const { entity, text } of chosen) {
     const asked = changed(text, change, random);
-    const ofList = index.match({ name: asked }, { limit: 300 }).filter((match) => match.list === entity.list);
-    const own = ofList.find((match) => match.entityId === entity.entityId);
+    const key = nameKey(asked);
+    const ownKeys = keysOf.get(idOf(entity)) ?? new Set();
+    const matches = index.match({ name: asked }, { limit: 300 });
+    const own = matches.find((match) => idOf(match) === idOf(entity));
+    const before = matches.find((match) => {
+      if (own !== undefined && match.score <= own.score) return false;
+      const keys = keysOf.get(idOf(match)) ?? new Set();
+      return !keys.has(key) && ![...keys].some((each) => ownKeys.has(each));
+    });
     if (own) found++;
-    if (own && own.score >= (ofList[0]?.score ?? 0)) first++;
-    else if (missed.length < 20) missed.push(`${asked} ← ${text}`);
+    if (own && !before) first++;
+    else missed.push(`${asked} ← ${text} (${idOf(entity)})`);
   }
   return { asked: chosen.length, first: first / chosen.length, found: found / chosen.length, missed };
 }
+
+const idOf = ({ list, entityId }: { readonly list: string; readonly entityId: string }): string =>
+  `${list} ${entityId}`;
+
+/** The same for the same words in any order and script of the same letters. */
+const nameKey = (text: string): string =>
+  parseName(text)
+    .parts.filter((part) => part.kind !== 'particle')
+    .map((part) => part.folded)
+    .sort()
+    .join(' ');
 
 const wordsOf = (text: string): string[] =>
   text
