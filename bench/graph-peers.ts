@@ -73,11 +73,14 @@ const DUCKDB_TABLES = (csv: string): readonly string[] => [
   'drop table edges',
 ];
 
+/** More than the tables of the large graph need, less than would push other programs out. */
+const DUCKDB_MEMORY = '8GB';
+
 async function traceByDuckDb(folder: string, starts: readonly NodeId[]): Promise<PeerResult> {
   const path = join(folder, 'edges.duckdb');
   const isMade = existsSync(path);
   const began = systemClock.monotonic();
-  const instance = await DuckDBInstance.create(path);
+  const instance = await DuckDBInstance.create(path, { memory_limit: DUCKDB_MEMORY });
   const connection = await instance.connect();
   if (!isMade) for (const statement of DUCKDB_TABLES(edgesIn(folder))) await connection.run(statement);
   const loadSeconds = (systemClock.monotonic() - began) / 1000;
