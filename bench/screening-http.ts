@@ -292,7 +292,7 @@ async function main(): Promise<void> {
     seed: argument('--seed', 1),
     subjects: argument('--subjects', 20_000),
     seconds: argument('--seconds', 10),
-    connections: argument('--connections', 8),
+    connections: argument('--connections', 6),
     ...(folder === undefined ? {} : { folder }),
   });
   process.stdout.write(formatReport(bench));

@@ -266,8 +266,11 @@ export const LIMITS = {
   auditTextMax: 200,
   /** Keys of one account: listed in one answer of 60 KB. Operators may go beyond on the command line. */
   keysPerAccountMax: 200,
-  /** Addresses beyond the direct counterparties that one direction of a screening looks at: about 2 ms. */
-  exposureNodesMax: 2_000,
+  /**
+   * Addresses beyond the direct counterparties that one direction of a screening looks at: about 1 ms, and on the synthetic graph all
+   * but 1 % of the value (500 leave 3 %, 2,000 leave 0.2 %).
+   */
+  exposureNodesMax: 1_000,
   /** Edges that one direction of a screening keeps, a bound for graphs in which all trade with all: 12 MB; a usual one has 20,000. */
   exposureEdgesMax: 1_000_000,
   /** Exposures that an answer lists of each direction: what a person reads; the shares count all. */
