@@ -16,7 +16,8 @@ export interface FetchedRecord {
 
 export interface FetchedStore {
   get(chain: ChainId, address: string): FetchedRecord | null;
-  put(chain: ChainId, address: string, record: FetchedRecord): void;
+  /** Resolves once `get` answers it. Lost at a crash at worst: then it is fetched again, and nothing is counted twice. */
+  put(chain: ChainId, address: string, record: FetchedRecord): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,8 +41,9 @@ export function openFetchedStore(options: { readonly path: string }): FetchedSto
   const keyOf = (chain: ChainId, address: string): string => `${chain} ${address}`;
   return {
     get: (chain, address) => records.get(keyOf(chain, address)) ?? null,
-    // Lost at a crash at worst: then it is fetched again, and nothing is counted twice.
-    put: (chain, address, record) => void records.put(keyOf(chain, address), record),
+    async put(chain, address, record) {
+      await records.put(keyOf(chain, address), record);
+    },
     close: () => root.close(),
   };
 }

@@ -124,7 +124,12 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
       if (!closing.signal.aborted)
         log.warn({ chain, reason: messageOf(error) }, 'a history could not be read to its end');
     }
-    return remember(reading, before);
+    try {
+      return await remember(reading, before);
+    } catch (error) {
+      log.error({ chain, reason: messageOf(error) }, 'what was fetched could not be remembered');
+      return before;
+    }
   }
 
   /** Pages of a range until its end, the budget's or the limit's. */
@@ -176,7 +181,10 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
   };
 
   /** Keeps what is now in the store. Where nothing was read, what was known before stays as old as it is. */
-  function remember(reading: HistoryReading, before: FetchedRecord | null): FetchedRecord | null {
+  async function remember(
+    reading: HistoryReading,
+    before: FetchedRecord | null,
+  ): Promise<FetchedRecord | null> {
     if (!reading.wasRead) return before;
     const record: FetchedRecord = {
       fetchedAtMs: clock.now(),
@@ -184,7 +192,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
       resumeBelow: reading.isEnded ? null : (reading.lowest ?? before?.resumeBelow ?? null),
       lacksKinds: reading.lacksKinds || (before?.lacksKinds ?? false),
     };
-    fetched.put(reading.chain, reading.address, record);
+    await fetched.put(reading.chain, reading.address, record);
     return record;
   }
 

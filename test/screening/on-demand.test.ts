@@ -1,0 +1,248 @@
+/** Chains read while a screening waits: fetched once, remembered, within the budget, and never its downfall. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AssayError } from '../../src/base/errors.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import type { Call, ChainAdapter, HistoryPage, HistoryQuery } from '../../src/chains/adapters/port.ts';
+import { parseAddress } from '../../src/chains/address/parse.ts';
+import type { ChainId } from '../../src/chains/registry.ts';
+import type { Transfer } from '../../src/chains/transfer.ts';
+import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
+import { type FetchedStore, openFetchedStore } from '../../src/screening/fetched-store.ts';
+import { createOnDemand, type OnDemand, withHistory } from '../../src/screening/on-demand.ts';
+
+const ADDRESS = parseAddress('ETH', '0x00000000219ab540356cbb839cbe05303d7705fa').canonical;
+const { key } = parseAddress('ETH', ADDRESS);
+const OTHER = parseAddress('ETH', '0x1111111111111111111111111111111111111111').canonical;
+
+const transfer = (height: number, more: Partial<Transfer> = {}): Transfer => ({
+  chain: 'ETH',
+  txHash: `0x${(height + 1).toString(16).padStart(64, '0')}`,
+  position: 'value',
+  blockNumber: height,
+  timestampMs: Date.UTC(2026, 0, 1) + height * 12_000,
+  from: OTHER,
+  to: ADDRESS,
+  asset: 'ETH',
+  amount: 10n ** 18n,
+  decimals: 18,
+  valueUsd: null,
+  ...more,
+});
+
+/** A chain whose history pages have ten transfers each, and that behaves as a test says. */
+class Chain {
+  transfers: Transfer[] = Array.from({ length: 35 }, (_, height) => transfer(height));
+  pages = 0;
+  balances = 0;
+  waitMs = 0;
+  fault: (() => AssayError) | null = null;
+  page: ((query: HistoryQuery) => Partial<HistoryPage>) | null = null;
+
+  async #answer(call: Call): Promise<void> {
+    const ms = Math.min(this.waitMs, call.budgetMs);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    if (this.waitMs > call.budgetMs) throw new AssayError('CHAIN_TIMEOUT', 'too slow');
+    if (this.fault !== null) throw this.fault();
+  }
+
+  adapter(chain: ChainId): ChainAdapter {
+    const provenance = { source: 'sim x', height: 35, completeness: 'COMPLETE', note: null } as const;
+    return {
+      chain,
+      balance: async (_, call) => {
+        this.balances++;
+        await this.#answer(call);
+        return { ...provenance, balance: 2_500_000_000_000_000_000n };
+      },
+      history: async (_, query, call) => {
+        this.pages++;
+        await this.#answer(call);
+        const top = query.cursor === null ? (query.to ?? 1e9) : Number(query.cursor);
+        const rows = this.transfers
+          .filter((row) => row.blockNumber <= top && row.blockNumber >= (query.from ?? 0))
+          .toSorted((a, b) => b.blockNumber - a.blockNumber);
+        const part = rows.slice(0, 10);
+        const nextCursor = rows.length > 10 ? String(rows[10]!.blockNumber) : null;
+        return { ...provenance, transfers: part, nextCursor, ...this.page?.(query) };
+      },
+      resolveName: async (name, call) => {
+        await this.#answer(call);
+        return { ...provenance, address: name === 'alice.eth' ? OTHER : null };
+      },
+    } as ChainAdapter;
+  }
+}
+
+describe('on-demand reading', () => {
+  let folder: string;
+  let store: TransferStore;
+  let fetched: FetchedStore;
+  let chain: Chain;
+  let now: number;
+  let configured: ChainId[];
+  let source: OnDemand;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'assay-on-demand-'));
+    store = openTransferStore({ path: join(folder, 'transfers'), readOnly: false });
+    fetched = openFetchedStore({ path: join(folder, 'fetched.lmdb') });
+    chain = new Chain();
+    now = Date.UTC(2026, 5, 1);
+    configured = ['ETH'];
+    source = open(2_500);
+  });
+  afterEach(async () => {
+    await source.close();
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const open = (budgetMs: number): OnDemand =>
+    createOnDemand(
+      { budgetMs, maxAgeMs: 600_000 },
+      {
+        chains: {
+          of: async (id) => chain.adapter(id),
+          isConfigured: (id) => configured.includes(id),
+        },
+        ingest: (transfers) => store.ingest(transfers),
+        fetched,
+        prices: { usdAt: () => ({ usd: 2_000, atMs: 0, source: 'own' }) },
+        clock: { now: () => now, monotonic: () => performance.now() },
+        log: silentLogger,
+      },
+    );
+  const stored = (): number => store.totals('ETH', key)?.in.transfers ?? 0;
+
+  it('fetches the history of an unknown address, with values, and remembers it', async () => {
+    expect(await source.historyOf('ETH', ADDRESS)).toEqual({
+      status: 'COMPLETE',
+      asOf: '2026-06-01T00:00:00.000Z',
+    });
+    expect(stored()).toBe(35);
+    expect(store.totals('ETH', key)?.in.valueUsd).toBe(70_000);
+    const { pages } = chain;
+    now += 60_000;
+    expect((await source.historyOf('ETH', ADDRESS)).asOf).toBe('2026-06-01T00:00:00.000Z');
+    expect(chain.pages).toBe(pages);
+  });
+
+  it('reads only what is new once it is stale', async () => {
+    await source.historyOf('ETH', ADDRESS);
+    chain.transfers.push(transfer(35), transfer(36));
+    chain.pages = 0;
+    now += 700_000;
+    expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'COMPLETE' });
+    expect(chain.pages).toBe(1);
+    expect(stored()).toBe(37);
+  });
+
+  it('two requests for the same address share one fetch', async () => {
+    chain.waitMs = 20;
+    const [first, second] = await Promise.all([
+      source.historyOf('ETH', ADDRESS),
+      source.historyOf('ETH', ADDRESS),
+    ]);
+    expect(first).toEqual(second);
+    expect(chain.pages).toBe(4);
+  });
+
+  it('reads a long history newest first, says PARTIAL, and goes on with it later', async () => {
+    await source.close();
+    fetched = openFetchedStore({ path: join(folder, 'fetched.lmdb') });
+    source = open(500);
+    chain.waitMs = 150;
+    expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'PARTIAL' });
+    const first = stored();
+    expect(first).toBeGreaterThan(0);
+    expect(first).toBeLessThan(35);
+    expect(store.newest('ETH', parseAddress('ETH', OTHER).key, key, 1)[0]?.blockNumber).toBe(34);
+    chain.waitMs = 0;
+    chain.transfers.push(transfer(35));
+    now += 700_000;
+    expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'COMPLETE' });
+    expect(stored()).toBe(36);
+  });
+
+  it('waits no longer than its budget, however long a chain takes', async () => {
+    await source.close();
+    fetched = openFetchedStore({ path: join(folder, 'fetched.lmdb') });
+    source = open(200);
+    chain.waitMs = 60_000;
+    const startedAt = performance.now();
+    const [history, balances] = await Promise.all([
+      source.historyOf('ETH', ADDRESS),
+      source.balancesOf('ETH', ADDRESS),
+    ]);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(history).toEqual({ status: 'NONE', asOf: null });
+    expect(balances).toMatchObject({ status: 'NONE', asOf: null, chains: [{ chain: 'ETH', balance: null }] });
+  });
+
+  it('a chain that fails costs the answer its part, and what was read before stays known with its age', async () => {
+    await source.historyOf('ETH', ADDRESS);
+    chain.fault = () => new AssayError('CHAIN_UNREACHABLE', 'nobody');
+    now += 700_000;
+    expect(await source.historyOf('ETH', ADDRESS)).toEqual({
+      status: 'PARTIAL',
+      asOf: '2026-06-01T00:00:00.000Z',
+    });
+    expect(await source.historyOf('ETH', OTHER)).toEqual({ status: 'NONE', asOf: null });
+  });
+
+  it('without an endpoint nothing is asked', async () => {
+    configured = [];
+    expect(await source.historyOf('ETH', ADDRESS)).toEqual({ status: 'NONE', asOf: null });
+    expect(await source.balancesOf('ETH', ADDRESS)).toEqual({ status: 'NONE', asOf: null, chains: [] });
+    expect(chain.pages + chain.balances).toBe(0);
+  });
+
+  it.each<[string, (query: HistoryQuery) => Partial<HistoryPage>]>([
+    ['never ends', () => ({ nextCursor: '20' })],
+    ['answers for another address', () => ({ transfers: [transfer(1, { to: OTHER })] })],
+  ])('a source that %s is stopped', async (_, page) => {
+    chain.page = page;
+    expect((await source.historyOf('ETH', ADDRESS)).status).not.toBe('COMPLETE');
+    expect(chain.pages).toBeLessThan(10);
+  });
+
+  it('says PARTIAL where the source leaves kinds of transfers out', async () => {
+    chain.page = () => ({ completeness: 'PARTIAL', note: 'Some are missing.' });
+    expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'PARTIAL' });
+  });
+
+  it('balances come from all chains that share the address, in USD where a price is known', async () => {
+    configured = ['ETH', 'BSC', 'BTC'];
+    const report = await source.balancesOf('ETH', ADDRESS);
+    expect(report).toMatchObject({
+      status: 'COMPLETE',
+      chains: [
+        { chain: 'ETH', balance: 2.5, balanceUsd: 5_000 },
+        { chain: 'BSC', balance: 2.5, balanceUsd: 5_000 },
+      ],
+    });
+    await source.balancesOf('ETH', ADDRESS);
+    expect(chain.balances).toBe(2);
+  });
+
+  it('names resolve, or refuse the request with the reason', async () => {
+    expect(await source.resolve('alice.eth')).toBe(OTHER);
+    expect(await source.resolve('bob.eth')).toBeNull();
+    chain.fault = () => new AssayError('CHAIN_UNREACHABLE', 'No endpoint of ETH is reachable.');
+    await expect(source.resolve('alice.eth')).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      message: expect.stringContaining('reachable'),
+    });
+  });
+
+  it('the histories of both parties are read for a pair, and the lesser known decides', async () => {
+    chain.transfers = [transfer(1)];
+    const request = await withHistory({ chain: 'eth', from: OTHER.toLowerCase(), to: ADDRESS }, source);
+    expect(request.history).toMatchObject({ status: 'COMPLETE' });
+    const wrong = await withHistory({ chain: 'ETH', from: 'nonsense', to: ADDRESS }, source);
+    expect(wrong.history).toMatchObject({ status: 'NONE' });
+  });
+});
