@@ -432,7 +432,10 @@ export function openParts(config: Config, version: string): Parts {
       ? (await auditKeys(accounts.keys, accounts.audit, OPERATOR).create({ name: 'first key' })).apiKey
       : null;
     const look = setInterval(() => {
-      if (labels.refresh()) pool.refresh();
+      if (labels.refresh()) {
+        pool.refresh();
+        watching?.listsChanged();
+      }
       void exchanges().refresh();
     }, SNAPSHOT_LOOK_MS);
     look.unref();

@@ -391,6 +391,10 @@ export const LIMITS = {
   walletNotesCharsMax: 4_000,
   /** Addresses of one filter of alerts. */
   alertAddressesMax: 50,
+  /** Changes of watched wallets that a listener follows one by one; one that slept longer reads all wallets. */
+  watchChangesKept: 10_000,
+  /** A registration waits this long for a node to name its newest block; then watching begins with what it says first. */
+  headBudgetMs: 3_000,
   /** Changes of an account that a stream can go back to: a day of a busy one. */
   changesKept: 10_000,
   /** Changes read from the store at a time for a stream that missed some. */

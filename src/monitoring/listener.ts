@@ -70,7 +70,7 @@ export async function takeEvent(
 ): Promise<number | null> {
   const { processor, ingest, price, log } = deps;
   if (event.type === 'reorg') {
-    const height = event.ancestor?.height ?? -1;
+    const height = event.ancestor?.height ?? (event.dropped.at(-1)?.height ?? 0) - 1;
     await ingest?.apply(chain, event);
     await processor.takeBack(chain, height);
     log.warn({ chain, blocks: event.dropped.length, height }, 'Blocks were taken back.');
@@ -97,8 +97,11 @@ export function createListener(deps: ListenerDeps): Listener {
   function refreshTable(): void {
     const now = store.generation();
     if (now === generation) return;
-    generation = now;
-    table = buildWatchTable(store.watched());
+    const changes = store.watchChanges(generation);
+    // A million wallets take seconds to read anew; one more or less is a step.
+    if (changes === null) table = buildWatchTable(store.watched());
+    else for (const change of changes) table.apply(change);
+    generation = changes === null ? now : generation + changes.length;
   }
 
   function wait(ms: number, signal: AbortSignal): Promise<void> {
@@ -121,7 +124,7 @@ export function createListener(deps: ListenerDeps): Listener {
   ): Promise<void> {
     const known = store.blocks(chain);
     const last = known.at(-1) ?? null;
-    const from = { fromHeight: last === null ? null : last.height + 1, known };
+    const from = { fromHeight: last === null ? store.firstHeight(chain) : last.height + 1, known };
     for await (const event of adapter.subscribe(from, { signal, budgetMs: LIMITS.listenerBudgetMs })) {
       refreshTable();
       const height = await takeEvent(chain, event, table, deps);
@@ -144,7 +147,7 @@ export function createListener(deps: ListenerDeps): Listener {
         of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
         log.error({ chain, error: messageOf(error) }, 'Following a chain was interrupted.');
         if (error instanceof AssayError && error.code === 'CHAIN_REORG_TOO_DEEP') {
-          // What was taken is not on the chain any more: all of it is marked, and following begins anew at the head.
+          // What was taken is not on the chain any more: all of it is marked, and read anew as it is now.
           await processor.takeBack(chain, -1);
         }
       }

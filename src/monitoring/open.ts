@@ -2,12 +2,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../base/outbound.ts';
 import type { Random } from '../base/random.ts';
 import { openSeal } from '../base/seal.ts';
+import type { ChainId } from '../chains/registry.ts';
 import { createCourier } from './delivery/courier.ts';
 import { createSenders } from './delivery/senders.ts';
 import { createListener, type Listener, type ListenerDeps } from './listener.ts';
@@ -39,6 +41,8 @@ export interface Monitoring {
   readonly processor: Processor;
   /** Follows chains and sends what waits, until `close`. */
   start(): void;
+  /** New labels are in force: whom the wallets dealt with is looked at again. Returns at once. */
+  listsChanged(): void;
   close(): Promise<void>;
 }
 
@@ -75,16 +79,60 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     telegramApi: TELEGRAM_API,
   });
   const courier = createCourier({ outbox: store.outbox, senders, clock, log });
-  const service = createMonitoring({ ...deps, store, policy: receivers, onWallets: listener.nudge });
+  /** A node that is slow or down does not keep anybody from watching. */
+  async function head(chain: ChainId): Promise<number | null> {
+    try {
+      const adapter = await deps.adapter(chain);
+      if (adapter === null) return null;
+      const { height } = await adapter.head({
+        signal: AbortSignal.timeout(LIMITS.headBudgetMs),
+        budgetMs: LIMITS.headBudgetMs,
+      });
+      return height;
+    } catch (error) {
+      log.warn({ chain, error: messageOf(error) }, 'The newest block of a chain is not known.');
+      return null;
+    }
+  }
+  const service = createMonitoring({ ...deps, store, policy: receivers, head, onWallets: listener.nudge });
+  const stopped = new AbortController();
+  let rechecking: Promise<void> | null = null;
+  let isRecheckWanted = false;
+
+  /** One at a time; labels that change meanwhile are looked at after. */
+  async function recheck(): Promise<void> {
+    while (isRecheckWanted && !stopped.signal.aborted) {
+      isRecheckWanted = false;
+      try {
+        const counts = await processor.recheck(stopped.signal);
+        if (counts.counterparties > 0) log.info(counts, 'Counterparties were looked at again.');
+      } catch (error) {
+        // What was looked at is written down: the next change, or the next start, goes on from there.
+        if (!stopped.signal.aborted)
+          log.error({ error: messageOf(error) }, 'Counterparties could not be looked at again.');
+      }
+    }
+    rechecking = null;
+  }
+  function listsChanged(): void {
+    isRecheckWanted = true;
+    rechecking ??= recheck();
+  }
+
   return {
     service,
     listener,
     processor,
+    listsChanged,
     start() {
       listener.start();
       courier.start();
+      // Lists may have changed while the program was stopped.
+      listsChanged();
     },
     async close() {
+      stopped.abort();
+      await rechecking;
       await listener.stop();
       await courier.stop();
       await agent.destroy();

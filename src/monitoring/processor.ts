@@ -16,7 +16,7 @@ import { nativeUnits } from '../screening/trace-graph.ts';
 import type { MonitoringPolicy } from './policy.ts';
 import type { CounterpartyEntity, MonitoredTransaction, MonitoringChain, RuleId } from './records.ts';
 import { type Behind, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';
-import type { BlockWriter, CounterpartyPlace, KnownCounterparty, MonitoringStore } from './store.ts';
+import type { BlockWriter, KnownCounterparty, MonitoringStore } from './store.ts';
 import { addTransfer, dayOf, judgeVelocity, removeTransfer } from './velocity.ts';
 import type { Watcher, WatchTable } from './watch-table.ts';
 
@@ -37,8 +37,9 @@ export interface Processor {
   /** Takes back all blocks above `height`. */
   takeBack(chain: MonitoringChain, height: number): Promise<void>;
   /**
-   * Looks again at who the wallets dealt with in the last days, by labels that have changed. Raises alerts that say that a list
-   * changed. Returns how many counterparties were looked at, and how many alerts it raised.
+   * Looks again at who the wallets dealt with in the last days, where the labels have changed since that was done. Raises alerts that
+   * say that a list changed, and forgets who was not dealt with for longer. What was interrupted goes on where it was. Returns how
+   * many counterparties were looked at, and how many alerts it raised.
    */
   recheck(signal: AbortSignal): Promise<{ readonly counterparties: number; readonly alerts: number }>;
 }
@@ -67,7 +68,9 @@ interface Party {
 const NOBODY: Party = { attribution: UNATTRIBUTED, clusterSanctioned: false, behind: [] };
 const DAY_MS = 24 * 3_600_000;
 /** Counterparties looked at again at a time: what they raise is one transaction, and the listeners write between two of them. */
-const RECHECK_PAGE = 500;
+const RECHECK_PAGE = 200;
+/** Pages between two places that are written down: what a stop repeats. */
+const RECHECK_PAGES_A_PLACE = 50;
 
 const entityOf = ({ entity }: Attribution): CounterpartyEntity | null => entity;
 
@@ -244,17 +247,21 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     return raised;
   }
 
-  /** A counterparty that falls under a rule now, and did not when it was last looked at. */
+  /**
+   * What a counterparty falls under now, where that is not what it fell under when it was last looked at. No finding: it is off the
+   * lists, which is nobody's alarm, and remembered for the day it returns.
+   */
   function reassess(
     of: KnownCounterparty,
+    chain: MonitoringChain | undefined,
     reader: LabelReader,
-  ): { readonly ruleId: RuleId; readonly finding: Finding } | null {
-    const chain = store.wallet(of.accountId, of.walletId)?.chain;
+  ): { readonly ruleId: RuleId | null; readonly finding: Finding | null } | null {
     const own = chain === undefined ? null : keyOf(chain, of.address);
     if (chain === undefined || own === null) return null;
     const attribution = attribute(reader.lookup(own, chain), riskPolicy, null);
     const ruleId = ruleFor(attribution, policy);
-    if (ruleId === null || ruleId === of.ruleId) return null;
+    if (ruleId === of.ruleId) return null;
+    if (ruleId === null) return { ruleId, finding: null };
     const evidence: Evidence = {
       direction: of.direction,
       amountUsd: null,
@@ -264,7 +271,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       velocity: null,
     };
     const finding = evaluate(evidence, [ruleId], policy)[0]?.finding;
-    if (finding === undefined) return null;
+    if (finding === undefined) return { ruleId, finding: null };
     const who = attribution.entity?.name ?? of.address;
     const until = isoTime(of.lastSeenMs).slice(0, 10);
     return {
@@ -307,33 +314,49 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       }),
     async recheck(signal) {
       const reader = deps.labels();
-      if (reader === null) return { counterparties: 0, alerts: 0 };
+      const counts = { counterparties: 0, alerts: 0 };
+      if (reader === null) return counts;
+      const { dataVersion } = reader.meta;
+      const before = store.recheckState();
+      const isSame = before?.dataVersion === dataVersion;
+      if (isSame && before.isDone) return counts;
       const sinceMs = clock.now() - policy.recheckDays * DAY_MS;
-      let looked = 0;
-      let alerts = 0;
-      for (let after: CounterpartyPlace | null = null; ; ) {
+      let after = isSame ? before.after : null;
+      for (let pages = 1; ; pages++) {
         signal.throwIfAborted();
         const page = store.counterparties({ after, limit: RECHECK_PAGE });
+        const chains = new Map<string, MonitoringChain | undefined>();
+        const chainOfWallet = ({ accountId, walletId }: KnownCounterparty): MonitoringChain | undefined => {
+          if (!chains.has(walletId)) chains.set(walletId, store.wallet(accountId, walletId)?.chain);
+          return chains.get(walletId);
+        };
         const recent = page.counterparties.filter(({ lastSeenMs }) => lastSeenMs >= sinceMs);
-        looked += recent.length;
+        const old = page.counterparties.filter(({ lastSeenMs }) => lastSeenMs < sinceMs);
         const changed = recent.flatMap((of) => {
-          const found = reassess(of, reader);
+          const found = reassess(of, chainOfWallet(of), reader);
           return found === null ? [] : [{ of, ...found }];
         });
-        if (changed.length > 0)
+        counts.counterparties += recent.length;
+        const state = { dataVersion, isDone: page.next === null, after: page.next };
+        if (changed.length + old.length > 0 || state.isDone || pages % RECHECK_PAGES_A_PLACE === 0)
           await store.write((writer) => {
+            for (const one of old) writer.forgetCounterparty(one);
             for (const { of, ruleId, finding } of changed) {
               writer.noteCounterparty({ ...of, ruleId });
               const wallet = writer.wallet(of.accountId, of.walletId);
-              if (wallet?.status !== 'ACTIVE' || !wallet.enabledRules.includes(ruleId)) continue;
+              if (ruleId === null || finding === null || wallet?.status !== 'ACTIVE') continue;
+              if (!wallet.enabledRules.includes(ruleId)) continue;
               const ruleName = policy.ruleNames[ruleId];
-              const cause = `list ${ruleId} ${of.direction} ${of.address} ${reader.meta.dataVersion}`;
+              const cause = `list ${ruleId} ${of.direction} ${of.address} ${dataVersion}`;
               const draft = { ...finding, ruleId, ruleName, transaction: null, final: true };
-              if (writer.raise(wallet, draft, cause, null) !== null) alerts++;
+              if (writer.raise(wallet, draft, cause, null) !== null) counts.alerts++;
             }
+            writer.setRecheckState(state);
           });
-        if (page.next === null) return { counterparties: looked, alerts };
+        if (page.next === null) return counts;
         after = page.next;
+        // A page is read without waiting: whoever waits comes between two of them.
+        await new Promise((resolve) => setImmediate(resolve));
       }
     },
   };

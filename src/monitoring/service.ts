@@ -81,6 +81,8 @@ export interface MonitoringServiceDeps {
   /** Whom webhooks and chats may be sent to. */
   readonly policy: OutboundPolicy;
   readonly clock: Clock;
+  /** Height of the newest block of a chain; null where no node says so in time. */
+  readonly head: (chain: MonitoringChain) => Promise<number | null>;
   /** Wallets have changed: whoever watches chains should look. */
   readonly onWallets: () => void;
 }
@@ -109,8 +111,15 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
   const webhookUrl = (url: string | null): string | null =>
     url === null ? null : checkReceiverUrl(url, 'customWebhookUrl', policy);
 
-  /** Transfers up to here are not looked at: what happened before a wallet was watched is the screening's. */
-  const newestBlock = (chain: MonitoringChain): number | null => store.blocks(chain).at(-1)?.height ?? null;
+  /** Height up to which a chain was read; null where nobody watches it. */
+  const readHeight = (chain: MonitoringChain): number | null =>
+    store.isWatched(chain) ? (store.blocks(chain).at(-1)?.height ?? null) : null;
+
+  /** Of the node where it answers: reading may be behind it. */
+  async function newestHeight(chain: MonitoringChain): Promise<number | null> {
+    const heights = [await deps.head(chain), readHeight(chain)].filter((height) => height !== null);
+    return heights.length === 0 ? null : Math.max(...heights);
+  }
 
   function find(accountId: string, walletId: string): MonitoredWallet {
     const wallet = store.wallet(accountId, walletId);
@@ -118,7 +127,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
     throw new AssayError('NOT_FOUND', `id: there is no wallet '${walletId.slice(0, 64)}'.`, { field: 'id' });
   }
 
-  function changed(wallet: MonitoredWallet, change: WalletChange): MonitoredWallet {
+  function changed(wallet: MonitoredWallet, change: WalletChange, head: number | null): MonitoredWallet {
     const { action, status, label, notes, customWebhookUrl, enabledRules } = change;
     const isDeleted = wallet.status === 'DELETED';
     if (action === 'restore' && !isDeleted) throw refuse('action', 'only a deleted wallet can be restored.');
@@ -131,7 +140,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       status: next,
       deletedAtMs: null,
       // What was missed while nobody watched is not made up for.
-      watchFromHeight: resumes ? newestBlock(wallet.chain) : wallet.watchFromHeight,
+      watchFromHeight: resumes ? head : wallet.watchFromHeight,
       label: label === undefined ? wallet.label : label,
       notes: notes === undefined ? wallet.notes : notes,
       alertThreshold: change.alertThreshold ?? wallet.alertThreshold,
@@ -166,6 +175,8 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
         riskScore: number;
         riskLevel: RiskLevel;
       };
+      // Transfers up to here are not looked at: what happened before a wallet was watched is the screening's.
+      const watchFromHeight = readHeight(chain) ?? (await deps.head(chain));
       const wallet = await store.addWallet(
         {
           accountId,
@@ -179,17 +190,26 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
           alertThreshold: draft.alertThreshold ?? 'all',
           alertFrequency: draft.alertFrequency ?? 'realtime',
           notes: draft.notes ?? null,
-          watchFromHeight: newestBlock(chain),
+          watchFromHeight,
         },
         deps.walletsMax(accountId),
+        watchFromHeight,
       );
       onWallets();
       return wallet;
     },
     wallet: find,
     async change(accountId, walletId, change) {
-      find(accountId, walletId);
-      const wallet = await store.changeWallet(accountId, walletId, (before) => changed(before, change));
+      const known = find(accountId, walletId);
+      const mayResume =
+        known.status !== 'ACTIVE' && (change.status === 'ACTIVE' || change.action === 'restore');
+      const head = mayResume ? await newestHeight(known.chain) : null;
+      const wallet = await store.changeWallet(
+        accountId,
+        walletId,
+        (before) => changed(before, change, head),
+        { head, isUrlSet: change.customWebhookUrl !== undefined },
+      );
       onWallets();
       return wallet;
     },

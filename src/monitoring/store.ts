@@ -26,6 +26,9 @@ import type { WalletPast } from './velocity.ts';
 
 const FORMAT_VERSION = 1;
 
+/** Behind every address of a key: they are ASCII. */
+const PAST_ADDRESSES = '~';
+
 /** A block that was read, and what it is known by. */
 export interface BlockRef {
   readonly height: number;
@@ -50,6 +53,18 @@ export interface WatchedAddress {
   readonly walletAddress: string;
   readonly accountId: string;
   readonly walletId: string;
+}
+
+/** A wallet that is watched from a change on, or no longer. */
+export interface WatchChange extends WatchedAddress {
+  readonly isActive: boolean;
+}
+
+/** How far the counterparties were looked at by a version of the labels. */
+export interface RecheckState {
+  readonly dataVersion: string;
+  readonly isDone: boolean;
+  readonly after: CounterpartyPlace | null;
 }
 
 /** Somebody a wallet dealt with, for looking again when a list changes. */
@@ -95,16 +110,23 @@ export interface BlockWriter {
   past(walletId: string): WalletPast | null;
   setPast(walletId: string, past: WalletPast): void;
   noteCounterparty(counterparty: KnownCounterparty): void;
+  /** What is too old to be looked at again is not kept. */
+  forgetCounterparty(counterparty: KnownCounterparty): void;
+  setRecheckState(state: RecheckState): void;
 }
 
 export interface MonitoringStore {
   readonly channels: ChannelStore;
   readonly outbox: LmdbOutbox;
 
-  /** Rejects with INVALID_REQUEST where the account watches the address already, or as many wallets as it may. */
+  /**
+   * Rejects with INVALID_REQUEST where the account watches the address already, or as many wallets as it may. `head`: the newest
+   * block of the chain, behind which reading begins where nobody else watches; null where it is not known.
+   */
   addWallet(
     draft: Omit<MonitoredWallet, 'id' | 'createdAtMs' | 'updatedAtMs' | 'deletedAtMs' | 'status'>,
     walletsMax: number,
+    head?: number | null,
   ): Promise<MonitoredWallet>;
   /** Throws INVALID_REQUEST where `addWallet` would reject. */
   requireFree(accountId: string, chain: MonitoringChain, walletAddress: string, walletsMax: number): void;
@@ -121,6 +143,12 @@ export interface MonitoringStore {
     accountId: string,
     walletId: string,
     change: (wallet: MonitoredWallet) => MonitoredWallet,
+    options?: {
+      /** As for `addWallet`. */
+      readonly head?: number | null;
+      /** The webhook's URL was set: it is asked again though it answered 410 before. */
+      readonly isUrlSet?: boolean;
+    },
   ): Promise<MonitoredWallet>;
   counts(
     accountId: string,
@@ -131,22 +159,33 @@ export interface MonitoringStore {
   generation(): number;
   /** Every ACTIVE wallet, a chain after the other. */
   watched(): Iterable<WatchedAddress>;
+  /** What changed behind a generation, oldest first; null where it is too long ago, and all have to be read. */
+  watchChanges(after: number): readonly WatchChange[] | null;
+  /** Whether anybody watches an address of the chain. */
+  isWatched(chain: MonitoringChain): boolean;
 
   /** Blocks read last, oldest first, at most as many as a reorg may take back. Empty before the first. */
   blocks(chain: MonitoringChain): readonly BlockRef[];
+  /** Where reading begins while `blocks` is empty; null: with the newest block. */
+  firstHeight(chain: MonitoringChain): number | null;
   /** Reads a block: `work` writes, and the checkpoint moves, or neither. Alerts that became final by it are told. Durable when it resolves. */
   applyBlock(chain: MonitoringChain, block: BlockRef, work: (writer: BlockWriter) => void): Promise<void>;
-  /** Takes back all blocks above `height`: their transactions and alerts are marked, and told. Durable when it resolves. */
+  /**
+   * Takes back all blocks above `height`: their transactions and alerts are marked, and told. Where no block is left, reading begins
+   * anew with the lowest that was taken back. Durable when it resolves.
+   */
   takeBack(
     chain: MonitoringChain,
     height: number,
     onTransaction: (transaction: MonitoredTransaction, writer: BlockWriter) => void,
   ): Promise<void>;
-  /** Forgets how far a chain was read. Transactions and alerts stay. */
+  /** Forgets how far a chain was read, unless somebody watches it. Transactions and alerts stay. */
   forgetBlocks(chain: MonitoringChain): Promise<void>;
   /** Writes without a block: what a changed list brings. */
   write(work: (writer: BlockWriter) => void): Promise<void>;
   /** Counterparties of all wallets, a page after the other; `next` is null behind the last one. */
+  /** Null before the first. */
+  recheckState(): RecheckState | null;
   counterparties(page: { readonly after: CounterpartyPlace | null; readonly limit: number }): {
     readonly counterparties: readonly KnownCounterparty[];
     readonly next: CounterpartyPlace | null;
@@ -221,6 +260,8 @@ export function openMonitoringStore(
   /** One wallet an account, chain and address, deleted ones included. */
   const walletIds = db<string, [accountId: string, chain: string, address: string]>('walletIds', 'string');
   const watched = db<string, [chain: string, address: string, walletId: string]>('watched', 'string');
+  /** Generation → what changed with it. */
+  const watchChanges = db<WatchChange, [number]>('watchChanges');
   const walletCounts = db<number, string>('walletCounts', 'json');
   const transactions = db<MonitoredTransaction, [walletId: string, number: number]>('transactions');
   /** (wallet, transaction, position) → number of the transaction in its wallet. */
@@ -236,6 +277,7 @@ export function openMonitoringStore(
   const blocks = db<string, [chain: string, height: number]>('blocks', 'string');
   const pasts = db<WalletPast, string>('pasts');
   const counterparties = db<KnownCounterparty, CounterpartyPlace>('counterparties');
+  const rechecks = db<RecheckState, string>('rechecks', 'json');
   const causes = db<number, [walletId: string, cause: string]>('causes', 'json');
   /** Alerts that wait for their block to be deep enough: where they become final. */
   const unfinal = db<string, [chain: string, finalAtHeight: number, accountId: string, sequence: number]>(
@@ -303,11 +345,28 @@ export function openMonitoringStore(
   /** Inside a transaction. */
   function putWallet(wallet: MonitoredWallet, isNew: boolean): void {
     wallets.putSync([wallet.accountId, wallet.id], wallet);
-    const place: [string, string, string] = [wallet.chain, wallet.walletAddress, wallet.id];
-    if (wallet.status === 'ACTIVE') watched.putSync(place, wallet.accountId);
+    const { chain, walletAddress, id: walletId, accountId } = wallet;
+    const isActive = wallet.status === 'ACTIVE';
+    const place: [string, string, string] = [chain, walletAddress, walletId];
+    if (isActive) watched.putSync(place, accountId);
     else watched.removeSync(place);
-    meta.putSync('generation', (meta.get('generation') ?? 0) + 1);
+    const generation = (meta.get('generation') ?? 0) + 1;
+    meta.putSync('generation', generation);
+    watchChanges.putSync([generation], { chain, walletAddress, accountId, walletId, isActive });
+    watchChanges.removeSync([generation - LIMITS.watchChangesKept]);
     tell({ kind: isNew ? 'wallet.created' : 'wallet.updated', wallet });
+  }
+
+  const firstHeightOf = (chain: MonitoringChain): string => `firstHeight ${chain}`;
+  const isWatched = (chain: MonitoringChain): boolean =>
+    [...watched.getKeys({ start: [chain, '', ''], end: [chain, PAST_ADDRESSES, ''], limit: 1 })].length > 0;
+
+  /** Inside a transaction, before the first wallet of a chain is watched: what was read for others is of no use. */
+  function beginChain(chain: MonitoringChain, head: number | null): void {
+    if (isWatched(chain)) return;
+    for (const { height } of readBlocks(chain)) blocks.removeSync([chain, height]);
+    if (head === null) meta.removeSync(firstHeightOf(chain));
+    else meta.putSync(firstHeightOf(chain), head + 1);
   }
 
   /** Inside a transaction. */
@@ -416,6 +475,12 @@ export function openMonitoringStore(
       const { walletId, direction, address } = counterparty;
       counterparties.putSync([walletId, direction, address], counterparty);
     },
+    forgetCounterparty({ walletId, direction, address }) {
+      counterparties.removeSync([walletId, direction, address]);
+    },
+    setRecheckState(state) {
+      rechecks.putSync('labels', state);
+    },
   };
 
   /** Inside a transaction: alerts whose block is deep enough now. */
@@ -450,7 +515,7 @@ export function openMonitoringStore(
       root.resetReadTxn();
       requireFree(...place);
     },
-    addWallet: (draft, walletsMax) =>
+    addWallet: (draft, walletsMax, head = null) =>
       commit(() => {
         const { accountId, chain, walletAddress } = draft;
         requireFree(accountId, chain, walletAddress, walletsMax);
@@ -465,6 +530,7 @@ export function openMonitoringStore(
         };
         walletCounts.putSync(accountId, (walletCounts.get(accountId) ?? 0) + 1);
         walletIds.putSync([accountId, chain, walletAddress], wallet.id);
+        beginChain(chain, head);
         putWallet(wallet, true);
         return wallet;
       }),
@@ -492,13 +558,14 @@ export function openMonitoringStore(
       }
       return { wallets: found, total };
     },
-    changeWallet: (accountId, walletId, change) =>
+    changeWallet: (accountId, walletId, change, { head = null, isUrlSet = false } = {}) =>
       commit(() => {
         const before = findWallet(accountId, walletId);
         if (before === null) throw notFound('wallet', walletId);
         const after: MonitoredWallet = { ...change(before), updatedAtMs: clock.now() };
         if (before.status === 'ACTIVE' && after.status !== 'ACTIVE') outbox.cancelWallet(walletId);
-        if (after.customWebhookUrl !== null) outbox.enableUrl(accountId, after.customWebhookUrl);
+        if (before.status !== 'ACTIVE' && after.status === 'ACTIVE') beginChain(after.chain, head);
+        if (isUrlSet && after.customWebhookUrl !== null) outbox.enableUrl(accountId, after.customWebhookUrl);
         putWallet(after, false);
         return after;
       }),
@@ -521,10 +588,26 @@ export function openMonitoringStore(
         yield { chain: chain as MonitoringChain, walletAddress, accountId, walletId };
       }
     },
+    watchChanges(after) {
+      root.resetReadTxn();
+      const last = meta.get('generation') ?? 0;
+      if (after < 0 || after > last || last - after > LIMITS.watchChangesKept) return null;
+      const changed = [...watchChanges.getRange({ start: [after + 1], end: [last + 1] })];
+      // An older version of the program left none.
+      return changed.length === last - after ? changed.map(({ value }) => value) : null;
+    },
+    isWatched(chain) {
+      root.resetReadTxn();
+      return isWatched(chain);
+    },
 
     blocks(chain) {
       root.resetReadTxn();
       return readBlocks(chain);
+    },
+    firstHeight(chain) {
+      root.resetReadTxn();
+      return meta.get(firstHeightOf(chain)) ?? null;
     },
     applyBlock: (chain, block, work) =>
       commit(() => {
@@ -536,6 +619,12 @@ export function openMonitoringStore(
         blocks.putSync([chain, block.height], block.hash);
         for (const { height } of known)
           if (height <= block.height - LIMITS.reorgBlocksMax) blocks.removeSync([chain, height]);
+        // No reorg takes these back any more.
+        const settled = {
+          start: [chain, 0, '', 0] as [string, number, string, number],
+          end: [chain, block.height - LIMITS.reorgBlocksMax + 1, '', 0] as [string, number, string, number],
+        };
+        for (const key of [...transactionsOfBlock.getKeys(settled)]) transactionsOfBlock.removeSync(key);
         finalize(chain, block.height);
       }),
     takeBack: (chain, height, onTransaction) =>
@@ -544,7 +633,11 @@ export function openMonitoringStore(
           start: [chain, height + 1] as [string, number],
           end: [chain, Number.MAX_SAFE_INTEGER] as [string, number],
         };
-        for (const { key } of [...blocks.getRange(above)]) blocks.removeSync(key);
+        const taken = [...blocks.getKeys(above)];
+        for (const key of taken) blocks.removeSync(key);
+        const lowest = taken[0]?.[1];
+        if (lowest !== undefined && readBlocks(chain).length === 0)
+          meta.putSync(firstHeightOf(chain), lowest);
         const start: [string, number, string, number] = [chain, height + 1, '', 0];
         const end: [string, number, string, number] = [chain, Number.MAX_SAFE_INTEGER, '', 0];
         for (const { key } of [...transactionsOfBlock.getRange({ start, end })]) {
@@ -562,9 +655,14 @@ export function openMonitoringStore(
       }),
     forgetBlocks: (chain) =>
       commit(() => {
-        for (const { height } of readBlocks(chain)) blocks.removeSync([chain, height]);
+        if (isWatched(chain)) return;
+        beginChain(chain, null);
       }),
     write: (work) => commit(() => work(writer)),
+    recheckState() {
+      root.resetReadTxn();
+      return rechecks.get('labels') ?? null;
+    },
     counterparties({ after, limit }) {
       root.resetReadTxn();
       const rows = [...counterparties.getRange({ start: after ?? ['', '', ''], limit: limit + 1 })];

@@ -1,9 +1,9 @@
 /**
  * Which watched wallets an address belongs to, for a million of them and every transfer of a chain: an open-addressing table over
- * packed 20-byte addresses, built whole from the store and replaced when the store's generation moves.
+ * packed 20-byte addresses, built whole from the store, then changed as wallets come and go.
  */
 import type { MonitoringChain } from './records.ts';
-import type { WatchedAddress } from './store.ts';
+import type { WatchChange, WatchedAddress } from './store.ts';
 
 /** A wallet that watches an address. Several accounts may watch the same one. */
 export interface Watcher {
@@ -18,6 +18,8 @@ export interface WatchTable {
   readonly chains: ReadonlySet<MonitoringChain>;
   /** Who watches an address (canonical or in any letter case); empty for nobody. */
   watchers(chain: MonitoringChain, address: string): readonly Watcher[];
+  /** Follows a change; one that was followed before changes nothing. */
+  apply(change: WatchChange): void;
 }
 
 const ADDRESS_BYTES = 20;
@@ -66,17 +68,43 @@ class ChainTable {
   /** Ids are 26 characters, accounts repeat: kept as texts of the store, the accounts shared. */
   readonly #wallets: string[] = [];
   readonly #accounts: string[] = [];
+  /** Places of wallets that were taken out. */
+  readonly #free: number[] = [];
   readonly #probe = new Uint8Array(ADDRESS_BYTES);
+
+  /** Wallets that are watched. */
+  live = 0;
 
   add(address: string, watcher: Watcher): void {
     if (!writeAddress(address, this.#probe, 0)) return;
     const found = this.#find();
-    const wallet = this.#wallets.push(watcher.walletId);
-    this.#accounts.push(watcher.accountId);
+    this.live++;
+    const wallet = this.#free.pop() ?? this.#wallets.length + 1;
+    this.#wallets[wallet - 1] = watcher.walletId;
+    this.#accounts[wallet - 1] = watcher.accountId;
     if (wallet > this.#before.length) this.#before = grown(this.#before);
     const number = found === 0 ? this.#insert() : found;
     this.#before[wallet - 1] = this.#last[number - 1] as number;
     this.#last[number - 1] = wallet;
+  }
+
+  /** Takes a wallet out of the chain of its address. */
+  remove(address: string, walletId: string): void {
+    if (!writeAddress(address, this.#probe, 0)) return;
+    const number = this.#find();
+    if (number === 0) return;
+    let above = 0;
+    let wallet = this.#last[number - 1] as number;
+    while (wallet !== 0 && this.#wallets[wallet - 1] !== walletId) {
+      above = wallet;
+      wallet = this.#before[wallet - 1] as number;
+    }
+    if (wallet === 0) return;
+    const below = this.#before[wallet - 1] as number;
+    if (above === 0) this.#last[number - 1] = below;
+    else this.#before[above - 1] = below;
+    this.#free.push(wallet);
+    this.live--;
   }
 
   watchers(address: string): readonly Watcher[] {
@@ -140,8 +168,8 @@ function grown(array: Uint32Array): Uint32Array<ArrayBuffer> {
 export function buildWatchTable(watched: Iterable<WatchedAddress>): WatchTable {
   const tables = new Map<MonitoringChain, ChainTable>();
   const accounts = new Map<string, string>();
-  let size = 0;
-  for (const { chain, walletAddress, accountId, walletId } of watched) {
+
+  function add({ chain, walletAddress, accountId, walletId }: WatchedAddress): void {
     let table = tables.get(chain);
     if (table === undefined) {
       table = new ChainTable();
@@ -151,11 +179,23 @@ export function buildWatchTable(watched: Iterable<WatchedAddress>): WatchTable {
     const shared = accounts.get(accountId) ?? accountId;
     accounts.set(shared, shared);
     table.add(walletAddress, { accountId: shared, walletId });
-    size++;
   }
+  for (const one of watched) add(one);
+
   return {
-    size,
-    chains: new Set(tables.keys()),
+    get size() {
+      return [...tables.values()].reduce((sum, { live }) => sum + live, 0);
+    },
+    get chains() {
+      return new Set([...tables].filter(([, { live }]) => live > 0).map(([chain]) => chain));
+    },
     watchers: (chain, address) => tables.get(chain)?.watchers(address) ?? NOBODY,
+    apply(change) {
+      const { chain, walletAddress, walletId, isActive } = change;
+      const table = tables.get(chain);
+      const isThere = table?.watchers(walletAddress).some((one) => one.walletId === walletId) ?? false;
+      if (isActive && !isThere) add(change);
+      if (!isActive) table?.remove(walletAddress, walletId);
+    },
   };
 }

@@ -47,6 +47,8 @@ export function createCourier(deps: CourierDeps): Courier {
   const { outbox, senders, clock, log } = deps;
   const lanes = new Map<Lane, LaneState>();
   const running = new Set<Promise<void>>();
+  /** Attempts on their way to receivers that failed before. */
+  let failing = 0;
   let isStopped = false;
   let timer: NodeJS.Timeout | null = null;
   let sweptMs = Number.NEGATIVE_INFINITY;
@@ -91,6 +93,8 @@ export function createCourier(deps: CourierDeps): Courier {
 
   /** Begins what a receiver can take now. */
   function fill(lane: Lane, state: LaneState): void {
+    // Receivers that are dead take up to half of all room, however many there are: the others always have the rest.
+    if (state.isFailing && failing >= LIMITS.deliveriesInFlightMax / 2) return;
     const most = state.isFailing ? 1 : LIMITS.deliveriesPerReceiverMax;
     if (state.inFlight.size >= most) {
       state.nextLookMs = null;
@@ -106,8 +110,11 @@ export function createCourier(deps: CourierDeps): Courier {
         state.wallets.add(one.walletId);
       }
       state.inFlight.add(one.id);
+      const wasFailing = state.isFailing;
+      if (wasFailing) failing++;
       const work = deliver(one, state).finally(() => {
         running.delete(work);
+        if (wasFailing) failing--;
         if (!isStopped) fill(lane, state);
       });
       running.add(work);
