@@ -15,12 +15,13 @@ import {
   type WalletDraft,
 } from '../../monitoring/service.ts';
 import type { Page } from '../../monitoring/store.ts';
+import type { StreamEvent } from '../../monitoring/stream.ts';
 import type { Call } from '../call.ts';
 import type { Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
 import { decodeParameter, queryValue } from '../query.ts';
 
-type Deps = Pick<HttpDeps, 'useCases'>;
+type Deps = Pick<HttpDeps, 'useCases' | 'access'>;
 
 const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
@@ -327,7 +328,7 @@ export function alertStreamWork(deps: Deps): Work {
     kind: 'stream',
     follow: (call, open) => {
       const { exchange } = call;
-      const account = accountOf(call);
+      const { id: keyId, accountId: account } = callerOf(call);
       const query = exchange.query();
       const asked = queryValue(query, 'lastEventId') ?? exchange.header('last-event-id');
       const after = asked === '' ? null : Number(asked);
@@ -336,7 +337,26 @@ export function alertStreamWork(deps: Deps): Work {
       const { streams } = serviceOf(deps);
       streams.requireRoom(account);
       const stream = open();
-      stream.onEnd(streams.subscribe(account, after, stream));
+      // A stream outlives the moment its key was looked at: a key that was taken away reads nothing more.
+      const { keys } = deps.access;
+      const mayRead = (): boolean => {
+        const key = keys.get(keyId);
+        return (
+          key?.status === 'ACTIVE' && key.permissions.includes('monitoring') && !keys.isDisabled(account)
+        );
+      };
+      const guarded = {
+        send(event: StreamEvent): boolean {
+          if (mayRead()) return stream.send(event);
+          stream.close('The key of this stream is not valid any more.');
+          return false;
+        },
+        get waitingBytes() {
+          return stream.waitingBytes;
+        },
+        close: (reason: string) => stream.close(reason),
+      };
+      stream.onEnd(streams.subscribe(account, after, guarded));
     },
   };
 }
