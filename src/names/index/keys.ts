@@ -50,7 +50,8 @@ export function joinsOf(parts: readonly NamePart[], most: number): string[] {
     let text = (parts[at] as NamePart).folded;
     for (let count = 2; count <= most && at + count <= parts.length; count++) {
       text += (parts[at + count - 1] as NamePart).folded;
-      if (text.length >= JOIN_LETTERS_MIN) joined.add(text);
+      // Three initials are a name; two letters are a part of many.
+      if (text.length >= JOIN_LETTERS_MIN || (text.length === count && count === 3)) joined.add(text);
     }
   }
   return [...joined];

@@ -279,7 +279,7 @@ class MappedNames implements NameIndex {
     let followed = 0;
     for (const { part, hits } of plans) {
       this.stamp++;
-      let strongest = 0.1;
+      let strongest = Math.min(0.1, part.weight / 4);
       for (const { word, gain } of hits) {
         strongest = Math.max(strongest, gain);
         const end = this.postingEnd(word);
