@@ -1,0 +1,334 @@
+/**
+ * Monitoring as a user has it: the built program beside a real node, with a receiver of webhooks. What a payment becomes, and what
+ * stays true when the chain is reorganised, the program stopped, killed in the middle, or a list changes.
+ */
+import { writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
+import { newWorld, type RunningServer, type World } from './program.ts';
+
+const [PAYER, MIXER, LATE_SCAM] = ACCOUNTS;
+const KEYS = 5;
+
+interface Received {
+  readonly id: string;
+  readonly path: string;
+  readonly type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of the program is looked into.
+  readonly data: any;
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Until it is true; the test's own limit of time ends it. */
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(50);
+}
+
+describe.runIf(hasAnvil)('monitoring beside a real node', { timeout: 120_000 }, () => {
+  let world: World;
+  let anvil: Anvil;
+  let server: RunningServer;
+  let hook: Server;
+  let hookUrl: string;
+  let secret = '';
+  let wallets = 0;
+  let asked = 0;
+  /** Longer than the program needs to send the next, so that a kill meets one on its way. */
+  let answerAfterMs = 0;
+  const keys: string[] = [];
+  const received: Received[] = [];
+  const refused: string[] = [];
+
+  const start = async (): Promise<void> => {
+    server = await world.serve({
+      ASSAY_RPC_ETH: `${anvil.url},${anvil.socketUrl}`,
+      ASSAY_WEBHOOK_TRUSTED_HOSTS: '127.0.0.1',
+    });
+  };
+
+  /** Each key may ask 30 times a minute: they take turns. */
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of the program is looked into.
+  async function ask(method: string, path: string, body?: unknown): Promise<any> {
+    const response = await fetch(`${server.url}/api/v1/monitoring${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${keys[asked++ % keys.length]}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as { data: unknown };
+    if (response.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+    return answer.data;
+  }
+
+  /** An address that nobody used before, watched. */
+  async function watch(change: object = {}): Promise<{ id: string; address: string; hooks(): Received[] }> {
+    const address = `0x${(0xa55a0000 + ++wallets).toString(16).padStart(40, '5')}`;
+    const customWebhookUrl = `${hookUrl}/${wallets}`;
+    const draft = { walletAddress: address, chain: 'ETH', customWebhookUrl, ...change };
+    const { wallet } = await ask('POST', '/wallets', draft);
+    const path = new URL(customWebhookUrl).pathname;
+    return { id: wallet.id, address, hooks: () => received.filter((one) => one.path === path) };
+  }
+
+  async function pay(from: string, to: string, value = 10n ** 15n): Promise<string> {
+    const hash = await anvil.send({ from, to, value });
+    await anvil.mine();
+    return hash;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of the program is looked into.
+  async function transactionsOf(walletId: string): Promise<any[]> {
+    const rows: unknown[] = [];
+    for (;;) {
+      const page = await ask('GET', `/wallets/${walletId}/transactions?limit=100&offset=${rows.length}`);
+      rows.push(...page.transactions);
+      if (page.transactions.length < 100) return rows;
+    }
+  }
+  const alertsOf = async (walletId: string): Promise<{ id: string; riskType: string }[]> =>
+    (await ask('GET', `/wallets/${walletId}/alerts?limit=100`)).alerts;
+
+  async function label(address: string, category: string): Promise<void> {
+    const file = join(world.folder, `${category}.csv`);
+    const rows = `address,chain,entity,name,category\n${address},ETH,${category},The ${category},${category}\n`;
+    writeFileSync(file, rows);
+    for (const args of [
+      ['import', 'own', file],
+      ['index', 'build'],
+    ]) {
+      const { code, err } = await world.run(args);
+      if (code !== 0) throw new Error(err);
+    }
+  }
+
+  beforeAll(async () => {
+    world = newWorld();
+    anvil = await startAnvil();
+    await anvil.mine();
+    hook = createServer((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        const body = Buffer.concat(parts).toString();
+        try {
+          const { type, data } = new Webhook(secret).verify(
+            body,
+            request.headers as Record<string, string>,
+          ) as Pick<Received, 'type' | 'data'>;
+          received.push({ id: String(request.headers['webhook-id']), path: request.url ?? '', type, data });
+        } catch (error) {
+          refused.push(String(error));
+        }
+        setTimeout(() => response.writeHead(204).end(), answerAfterMs);
+      });
+    });
+    await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
+    hookUrl = `http://127.0.0.1:${(hook.address() as AddressInfo).port}`;
+    await label(MIXER, 'MIXER');
+    await start();
+    keys.push(server.firstKey);
+    while (keys.length < KEYS) {
+      const made = await world.run([
+        'keys',
+        'create',
+        '--name',
+        'more',
+        '--permissions',
+        'monitoring',
+        '--json',
+      ]);
+      keys.push((JSON.parse(made.out) as { apiKey: string }).apiKey);
+    }
+    const granted = await world.run(['credits', 'grant', 'local', '100', '--reason', 'tests']);
+    if (granted.code !== 0) throw new Error(granted.err);
+    secret = (await ask('POST', '/webhook-secret')).secret;
+  }, 120_000);
+  afterAll(async () => {
+    await world?.end();
+    await anvil?.stop();
+    await new Promise((resolve) => hook?.close(resolve));
+  });
+
+  it('a payment from a labelled mixer becomes a stored alert and a verified webhook, then a final one', async () => {
+    const wallet = await watch();
+    const hash = await pay(MIXER, wallet.address);
+    await until(() => wallet.hooks().length > 0);
+    const [alert] = await alertsOf(wallet.id);
+    expect(alert).toMatchObject({
+      ruleId: 'MIXING-001',
+      category: 'MIXER',
+      final: false,
+      transaction: {
+        hash,
+        direction: 'in',
+        counterparty: { address: MIXER.toLowerCase(), entity: { name: 'The MIXER' } },
+        asset: 'ETH',
+        amount: '0.001',
+      },
+    });
+    expect(wallet.hooks()[0]).toMatchObject({ type: 'alert.created', data: { alert: { id: alert?.id } } });
+    await anvil.mine(32);
+    await until(() => wallet.hooks().length > 1);
+    expect(wallet.hooks()[1]).toMatchObject({
+      type: 'alert.updated',
+      data: { alert: { id: alert?.id, final: true } },
+    });
+    expect(refused).toEqual([]);
+  });
+
+  it('a thousand payments, some of them in blocks that are taken back, are exactly a thousand transactions', async () => {
+    const wallet = await watch({ enabledRules: ['MIXING-001'] });
+    const first = Number(await anvil.rpc<string>('eth_blockNumber')) + 1;
+    /** Payments that stand on the chain now. */
+    async function standing(): Promise<Set<string>> {
+      const hashes = new Set<string>();
+      const last = Number(await anvil.rpc<string>('eth_blockNumber'));
+      for (let height = first; height <= last; height++) {
+        const block = await anvil.rpc<{ transactions: { hash: string; to: string | null }[] }>(
+          'eth_getBlockByNumber',
+          `0x${height.toString(16)}`,
+          true,
+        );
+        for (const { hash, to } of block.transactions) if (to === wallet.address) hashes.add(hash);
+      }
+      return hashes;
+    }
+    let reorgs = 0;
+    for (;;) {
+      const missing = 1_000 - (await standing()).size;
+      if (missing === 0) break;
+      // Each its own value: a payment that is made again is another one.
+      for (let i = 0; i < Math.min(missing, 100); i++)
+        await anvil.send({ from: PAYER, to: wallet.address, value: BigInt(1 + reorgs * 1_000 + i) });
+      await anvil.mine();
+      if ([400, 800].includes(1_000 - missing) && reorgs < 2) {
+        reorgs++;
+        const height = Number(await anvil.rpc<string>('eth_blockNumber'));
+        await until(async () => (await ask('GET', `/wallets/${wallet.id}`)).wallet.transactionCount >= 100);
+        await anvil.reorg(2);
+        await anvil.mine();
+        expect(Number(await anvil.rpc<string>('eth_blockNumber'))).toBe(height + 1);
+      }
+    }
+    expect(reorgs).toBe(2);
+    const wanted = [...(await standing())].sort();
+    await until(async () => {
+      const { transactions } = await ask('GET', `/wallets/${wallet.id}/transactions?limit=1`);
+      return transactions.length > 0 && wanted.includes(transactions[0].hash) && !transactions[0].reorged;
+    });
+    let rows = await transactionsOf(wallet.id);
+    for (let tries = 0; tries < 5 && rows.filter(({ reorged }) => !reorged).length < 1_000; tries++) {
+      await sleep(1_000);
+      rows = await transactionsOf(wallet.id);
+    }
+    const counted = rows.filter(({ reorged }) => !reorged).map(({ hash }) => hash);
+    expect(counted.sort()).toEqual(wanted);
+    expect(wanted.length).toBe(1_000);
+    // Both reorganisations met blocks that were read.
+    expect(rows.some(({ reorged }) => reorged)).toBe(true);
+  });
+
+  it('a pause stops at once, and what came meanwhile is not made up for, even where nobody else watches the chain', async () => {
+    const { wallets: all } = await ask('GET', '/wallets');
+    for (const { id, status } of all)
+      if (status === 'ACTIVE') await ask('PATCH', `/wallets/${id}`, { status: 'PAUSED' });
+    const wallet = await watch();
+    const seen = await pay(MIXER, wallet.address);
+    await until(() => wallet.hooks().length > 0);
+    await ask('PATCH', `/wallets/${wallet.id}`, { status: 'PAUSED' });
+    await pay(MIXER, wallet.address);
+    await ask('PATCH', `/wallets/${wallet.id}`, { status: 'ACTIVE' });
+    const after = await pay(MIXER, wallet.address);
+    await until(() => wallet.hooks().length > 1);
+    const hashes = (await transactionsOf(wallet.id)).map(({ hash }) => hash);
+    expect(hashes).toEqual([after, seen]);
+    expect(await alertsOf(wallet.id)).toHaveLength(2);
+  });
+
+  it('a deleted wallet keeps its history, and sees nothing new', async () => {
+    const wallet = await watch();
+    const other = await watch();
+    const hash = await pay(MIXER, wallet.address);
+    await until(() => wallet.hooks().length > 0);
+    await ask('DELETE', `/wallets/${wallet.id}`);
+    await pay(MIXER, wallet.address);
+    await pay(MIXER, other.address);
+    await until(() => other.hooks().length > 0);
+    const detail = (await ask('GET', `/wallets/${wallet.id}`)).wallet;
+    expect(detail).toMatchObject({ status: 'DELETED', alertCount: 1, transactionCount: 1 });
+    expect((await transactionsOf(wallet.id)).map((one) => one.hash)).toEqual([hash]);
+    expect(await alertsOf(wallet.id)).toHaveLength(1);
+  });
+
+  it('what happened while the program was stopped is read when it starts again', async () => {
+    const wallet = await watch();
+    expect(await server.stop()).toBe(0);
+    const hashes = [await pay(MIXER, wallet.address)];
+    await anvil.mine(10);
+    hashes.push(await pay(MIXER, wallet.address), await pay(MIXER, wallet.address));
+    await start();
+    await until(() => wallet.hooks().filter(({ type }) => type === 'alert.created').length === 3);
+    expect((await transactionsOf(wallet.id)).map(({ hash }) => hash)).toEqual(hashes.reverse());
+  });
+
+  it('killed in the middle, it loses nothing and repeats at most one delivery, with the same id', async () => {
+    const wallet = await watch();
+    answerAfterMs = 30;
+    const created = (): Received[] => wallet.hooks().filter(({ type }) => type === 'alert.created');
+    const hashes: string[] = [];
+    const paying = (async () => {
+      for (let i = 0; i < 40; i++) {
+        hashes.push(await pay(MIXER, wallet.address));
+        await sleep(20);
+      }
+    })();
+    for (const count of [8, 20]) {
+      await until(() => created().length >= count);
+      await server.stop('SIGKILL');
+      await start();
+    }
+    await paying;
+    const alertIds = (): Set<string> => new Set(created().map(({ data }) => data.alert.id));
+    await until(() => alertIds().size >= 40);
+    await sleep(1_000);
+    answerAfterMs = 0;
+    const rows = await transactionsOf(wallet.id);
+    expect(rows.map(({ hash }) => hash)).toEqual(hashes.reverse());
+    const alerts = await alertsOf(wallet.id);
+    expect(alerts).toHaveLength(40);
+    expect([...alertIds()].sort()).toEqual(alerts.map(({ id }) => id).sort());
+    // Two kills: at most one each.
+    expect(created().length - alertIds().size).toBeLessThanOrEqual(2);
+    expect(new Set(created().map(({ id }) => id)).size).toBe(40);
+  });
+
+  it('a list that changes raises an alert about somebody the wallet dealt with before, also across a stop', async () => {
+    const wallet = await watch();
+    await pay(LATE_SCAM, wallet.address);
+    await until(async () => (await ask('GET', `/wallets/${wallet.id}`)).wallet.transactionCount === 1);
+    expect(wallet.hooks()).toEqual([]);
+    await label(LATE_SCAM, 'SCAM');
+    await until(() => wallet.hooks().length > 0);
+    const [alert] = await alertsOf(wallet.id);
+    expect(alert).toMatchObject({
+      riskType: 'LIST_CHANGE',
+      ruleId: 'SCAM-001',
+      final: true,
+      transaction: null,
+    });
+    expect(await server.stop()).toBe(0);
+    await start();
+    const marker = await pay(LATE_SCAM, wallet.address);
+    await until(async () => (await alertsOf(wallet.id)).length === 2);
+    expect((await alertsOf(wallet.id)).filter(({ riskType }) => riskType === 'LIST_CHANGE')).toHaveLength(1);
+    expect((await transactionsOf(wallet.id))[0].hash).toBe(marker);
+    expect(refused).toEqual([]);
+  });
+});
