@@ -43,7 +43,7 @@ import { openSnapshotSet } from './labels/index/snapshot-set.ts';
 import { loadRulebook } from './labels/map.ts';
 import { startRefreshing } from './labels/refresh.ts';
 import { labelsFolderOf, openLabelStore } from './labels/store.ts';
-import { hasMonitoring, type Monitoring, openMonitoring } from './monitoring/open.ts';
+import { hasMonitoring, type Monitoring, type MonitoringDeps, openMonitoring } from './monitoring/open.ts';
 import {
   type BuildNamesReport,
   buildNames,
@@ -302,10 +302,8 @@ export function openParts(config: Config, version: string): Parts {
   }
 
   let watching: Monitoring | null = null;
-  /** Opened by the first operation that needs it, or by a start over wallets that are there. */
-  function monitoring(pool: WorkerPool): Monitoring {
-    if (watching !== null) return watching;
-    const opened = openMonitoring(
+  const openedMonitoring = (screen: MonitoringDeps['screen']): Monitoring =>
+    openMonitoring(
       { dataDir, receivers: { trustedHosts: new Set(config.webhookTrustedHosts) } },
       {
         clock,
@@ -318,14 +316,29 @@ export function openParts(config: Config, version: string): Parts {
         adapter: async (chain) => (chainAdapters.isConfigured(chain, 'rpc') ? adapters().of(chain) : null),
         ingest: { apply: (chain, event) => liveIngest().apply(chain, event) },
         price: (transfers) => priced(transfers, prices()),
-        screen: (request) => pool.run('screening', request),
+        screen,
         walletsMax: (accountId) => plans()[access().keys.planOf(accountId) ?? 'FREE'].walletsMax,
       },
     );
+
+  /** Opened by the first operation that needs it, or by a start over wallets that are there. */
+  function monitoring(pool: WorkerPool): Monitoring {
+    if (watching !== null) return watching;
+    const opened = openedMonitoring((request) => pool.run('screening', request));
     opened.start();
     watching = opened;
     return opened;
   }
+
+  /** For commands: the server beside them follows the chains and sends. */
+  const monitoringAtHand = once<Monitoring>(
+    () =>
+      openedMonitoring(async (request) => {
+        const screened = createScreening(screeningDeps(), assessor())(await readLive(request));
+        return Buffer.from(JSON.stringify(screened));
+      }),
+    (part) => part.close(),
+  );
 
   /** What chains say of the address, read within the budget: balances and history side by side. */
   async function readLive<Request extends { readonly chain: string; readonly address: string }>(
@@ -501,6 +514,7 @@ export function openParts(config: Config, version: string): Parts {
     screening: () => createScreening(screeningDeps(), assessor()),
     kyt: () => createKyt(screeningDeps(), assessor()),
     trace: () => createTrace(screeningDeps(), assessor()),
+    monitoring: monitoringAtHand,
     prepare,
     serve,
     async close() {

@@ -17,6 +17,7 @@ import { addIngestCommand } from './cli/ingest.ts';
 import { addKeysCommand } from './cli/keys.ts';
 import { addLedgerCommand } from './cli/ledger.ts';
 import { addLookupCommand, addScreenCommand } from './cli/lookup.ts';
+import { addMonitorCommand } from './cli/monitor.ts';
 import { addNamesCommand } from './cli/names.ts';
 import { addPricesCommand } from './cli/prices.ts';
 import { runProgram } from './cli/program.ts';
@@ -61,6 +62,7 @@ process.exitCode = await runProgram(
     addBulkCommand,
     addIngestCommand,
     addWatchCommand,
+    addMonitorCommand,
     addTaintCommand,
     addClusterCommand,
     addPricesCommand,

@@ -11,6 +11,7 @@ import type { TransferStore } from '../graph/store.ts';
 import type { OutputsStore } from '../graph/utxo/outputs-store.ts';
 import type { ImportDeps } from '../labels/import.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
+import type { Monitoring } from '../monitoring/open.ts';
 import type { BuildNamesReport } from '../names/build-names.ts';
 import type { NameStore } from '../names/lists.ts';
 import type { NameImportReport, NameImportRequest } from '../names/lists-import.ts';
@@ -76,6 +77,8 @@ export interface Parts extends ImportDeps {
   screening(): ScreeningQuery;
   kyt(): KytQuery;
   trace(): TraceQuery;
+  /** Wallets and their alerts; follows no chain and sends nothing. */
+  monitoring(): Monitoring;
   /** Imports what ships with the product and builds the index where either is missing. */
   prepare(): Promise<void>;
   /** Starts the server. Throws LISTEN_FAILED where the port is taken. */

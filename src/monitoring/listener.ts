@@ -196,7 +196,10 @@ export function createListener(deps: ListenerDeps): Listener {
       timer = setInterval(look, LOOK_MS);
       timer.unref();
     },
-    nudge: look,
+    nudge() {
+      // A command that adds a wallet follows nothing: the server beside it does.
+      if (timer !== null) look();
+    },
     states: () => [...following.values()].map(({ state }) => state),
     async stop() {
       stopped.abort();

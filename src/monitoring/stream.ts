@@ -43,7 +43,7 @@ interface Subscription {
   sent: number;
 }
 
-const eventOf = (change: MonitoringChange): StreamEvent => ({
+export const eventOf = (change: MonitoringChange): StreamEvent => ({
   id: String(change.number),
   event: change.kind,
   data: JSON.stringify(

@@ -252,6 +252,52 @@ describe.runIf(hasAnvil)('monitoring beside a real node', { timeout: 120_000 }, 
     expect(await alertsOf(wallet.id)).toHaveLength(2);
   });
 
+  it('the command line adds wallets that the running server watches, lists them and their alerts, and follows both', async () => {
+    const address = `0x${'c1'.repeat(20)}`;
+    const monitor = async (...args: string[]): Promise<string> => {
+      const { code, out, err } = await world.run(['monitor', ...args], {
+        environment: { ASSAY_RPC_ETH: anvil.url, ASSAY_WEBHOOK_TRUSTED_HOSTS: '127.0.0.1' },
+        input: `${keys[1]}\n`,
+      });
+      if (code !== 0) throw new Error(err);
+      return out;
+    };
+    const added = JSON.parse(
+      await monitor('add', 'ETH', address, '--label', 'Desk', '--webhook', `${hookUrl}/command`, '--json'),
+    );
+    expect(added).toMatchObject({ walletAddress: address, chain: 'ETH', status: 'ACTIVE', label: 'Desk' });
+    expect(JSON.parse(await monitor('list', '--search', 'desk', '--json'))).toMatchObject([{ id: added.id }]);
+    await pay(MIXER, address);
+    await until(() => received.some(({ path }) => path === '/command'));
+    const { alerts, total } = JSON.parse(await monitor('alerts', '--wallet', added.id, '--json'));
+    expect(total).toBe(1);
+    expect(alerts[0]).toMatchObject({
+      ruleId: 'MIXING-001',
+      wallet: { walletAddress: address, label: 'Desk' },
+    });
+    expect(await monitor('alerts', '--wallet', added.id)).toContain('Received from The MIXER');
+    const told = (await monitor('tail', '--from', '0', '--count', '3', '--json')).trim().split('\n');
+    expect(told.map((line) => JSON.parse(line).id)).toEqual(['1', '2', '3']);
+    const streamed = await monitor(
+      'tail',
+      '--from',
+      '0',
+      '--count',
+      '3',
+      '--json',
+      '--url',
+      server.url,
+      '--key',
+      '-',
+    );
+    expect(streamed.trim().split('\n')).toEqual(told);
+    await expect(monitor('add', 'BTC', address)).rejects.toThrow(/chain: BTC is not monitored/);
+    await expect(monitor('add', 'ETH', address, '--account', 'nobody')).rejects.toThrow(
+      /there is no account/,
+    );
+    await expect(monitor('tail', '--url', server.url, '--key', 'wrong')).rejects.toThrow(/answered 401/);
+  });
+
   it('a deleted wallet keeps its history, and sees nothing new', async () => {
     const wallet = await watch();
     const other = await watch();

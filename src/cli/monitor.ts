@@ -1,0 +1,346 @@
+/** `assay monitor add|list|alerts|tail`: watched wallets and their alerts, beside a running server, without one, or of one elsewhere. */
+
+import type { Command } from 'commander';
+import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
+import { type AlertAnswer, alertAnswer, walletAnswer } from '../monitoring/answers.ts';
+import {
+  ALERT_FREQUENCIES,
+  ALERT_STATUSES,
+  ALERT_THRESHOLDS,
+  RULE_IDS,
+  SEVERITIES,
+} from '../monitoring/records.ts';
+import { parseMonitoringChain } from '../monitoring/service.ts';
+import { eventOf, type StreamEvent } from '../monitoring/stream.ts';
+import { answer, type Terminal, table, wholeNumber } from './context.ts';
+import type { Parts } from './parts.ts';
+
+interface Common {
+  readonly account: string;
+  readonly json?: boolean;
+}
+
+/** How often the store is looked at for what another process wrote. */
+const LOOK_MS = 250;
+/** Silence after which a server is taken for gone: it sends a ping more often. */
+const STREAM_SILENCE_MS = 3 * LIMITS.streamPingMs;
+const RECONNECT_MS = 1_000;
+
+function oneOf<T extends string>(
+  option: string,
+  text: string | undefined,
+  values: readonly T[],
+): T | undefined {
+  if (text === undefined) return undefined;
+  const found = values.find((value) => value.toLowerCase() === text.toLowerCase());
+  if (found !== undefined) return found;
+  throw new AssayError('INVALID_REQUEST', `${option}: '${text}' is none of ${values.join(', ')}.`);
+}
+
+/** Spreads into an object what is there. */
+const given = <K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> =>
+  value === undefined ? {} : ({ [key]: value } as Partial<Record<K, V>>);
+
+/** Names and notes come from strangers: nothing of them moves a cursor. */
+const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
+
+const WALLET_HEAD = ['ID', 'STATUS', 'CHAIN', 'ADDRESS', 'RISK', 'ADDED', 'LABEL'];
+const walletRow = (wallet: ReturnType<typeof walletAnswer>): readonly string[] => [
+  wallet.id,
+  wallet.status,
+  wallet.chain,
+  wallet.walletAddress,
+  wallet.riskLevel ?? '-',
+  wallet.createdAt,
+  plain(wallet.label ?? ''),
+];
+
+const standOf = (alert: AlertAnswer): string =>
+  alert.reorged ? 'taken back' : alert.final ? 'final' : 'not final';
+const ALERT_HEAD = ['CREATED', 'SEVERITY', 'STATUS', 'RULE', 'STAND', 'CHAIN', 'WALLET', 'TITLE', 'ID'];
+const alertRow = (alert: AlertAnswer): readonly string[] => [
+  alert.createdAt,
+  alert.severity,
+  alert.status,
+  alert.ruleId,
+  standOf(alert),
+  alert.wallet.chain,
+  alert.wallet.walletAddress,
+  plain(alert.title),
+  alert.id,
+];
+
+/** One line of `tail`: the event as it is, or in words. */
+function lineOf({ id, event, data }: StreamEvent, json: boolean): string {
+  if (json) return JSON.stringify({ id, event, data: JSON.parse(data) as unknown });
+  const said = JSON.parse(data) as {
+    alert?: AlertAnswer;
+    wallet?: ReturnType<typeof walletAnswer>;
+    from?: number;
+    to?: number;
+  };
+  if (said.alert !== undefined) return `${id}  ${event}  ${alertRow(said.alert).join('  ')}`;
+  if (said.wallet !== undefined) return `${id}  ${event}  ${walletRow(said.wallet).join('  ')}`;
+  return `-  ${event}  ${said.from ?? '?'} to ${said.to ?? '?'} are not kept any more`;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
+
+/** What changes in the store, from `from` on; null: what comes next. Ends with the signal. */
+async function* changesOfStore(
+  parts: Parts,
+  account: string,
+  from: number | null,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent> {
+  const { store } = parts.monitoring().service;
+  let after = from ?? store.changes(account, Number.MAX_SAFE_INTEGER - 1, 1).last;
+  while (!signal.aborted) {
+    const { changes, first, last } = store.changes(account, after, LIMITS.streamBacklogPage);
+    if (last > after && first > after + 1) {
+      yield { id: '', event: 'missed', data: JSON.stringify({ from: after + 1, to: first - 1 }) };
+      after = first - 1;
+      continue;
+    }
+    for (const change of changes) yield eventOf(change);
+    const isWhole = changes.length < LIMITS.streamBacklogPage;
+    after = isWhole ? Math.max(after, last) : (changes.at(-1)?.number ?? last);
+    if (isWhole) await pause(LOOK_MS, signal);
+  }
+}
+
+/** Events of a text of server-sent events as it comes (https://html.spec.whatwg.org/#event-stream-interpretation). */
+async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator<StreamEvent> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > LIMITS.streamBufferBytesMax)
+      throw new AssayError('SOURCE_UNAVAILABLE', 'The server sent an event without an end.');
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const fields = new Map<string, string>();
+      for (const line of text.slice(0, end).split('\n')) {
+        const colon = line.indexOf(':');
+        if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ''));
+      }
+      text = text.slice(end + 2);
+      const data = fields.get('data');
+      if (data === undefined) continue;
+      yield { id: fields.get('id') ?? '', event: (fields.get('event') ?? '') as StreamEvent['event'], data };
+    }
+  }
+}
+
+/** The stream of a running server, taken up again behind the last event where the connection ends. */
+async function* streamOf(
+  url: string,
+  key: string,
+  from: number | null,
+  terminal: Terminal,
+): AsyncGenerator<StreamEvent> {
+  if (!URL.canParse(url)) throw new AssayError('INVALID_REQUEST', `--url: '${url}' is not a URL.`);
+  const target = new URL('/api/v1/monitoring/stream', url);
+  // Whoever runs the command named the server: it may stand on a private address.
+  const policy = { trustedHosts: new Set([target.hostname]) };
+  checkOutboundUrl(target, policy);
+  const { deliveryTimeoutMs } = LIMITS;
+  const timeouts = { connectMs: deliveryTimeoutMs, headersMs: deliveryTimeoutMs, stallMs: STREAM_SILENCE_MS };
+  const agent = createOutboundAgent({ policy, timeouts });
+  let lastId = from === null ? '' : String(from);
+  try {
+    for (let isFirst = true; !terminal.signal.aborted; isFirst = false) {
+      try {
+        const response = await agent.request({
+          origin: target.origin,
+          path: target.pathname,
+          method: 'GET',
+          headers: {
+            authorization: `Bearer ${key}`,
+            accept: 'text/event-stream',
+            ...(lastId === '' ? {} : { 'last-event-id': lastId }),
+          },
+          signal: terminal.signal,
+        });
+        if (response.statusCode !== 200) {
+          const said = (await response.body.text()).slice(0, 500);
+          // A server that is starting or busy is asked again; one that refuses the key is not.
+          const isPassing = response.statusCode >= 500 || response.statusCode === 429;
+          const sentence = `The server answered ${response.statusCode}: ${said}`;
+          throw new AssayError(isPassing ? 'SOURCE_UNAVAILABLE' : 'INVALID_REQUEST', sentence);
+        }
+        for await (const event of readEvents(response.body as AsyncIterable<Buffer>)) {
+          if (event.id !== '') lastId = event.id;
+          if ((event.event as string) === 'closed') break;
+          yield event;
+        }
+      } catch (error) {
+        if (terminal.signal.aborted) return;
+        if (isFirst || (error instanceof AssayError && error.code === 'INVALID_REQUEST')) throw error;
+      }
+      await pause(RECONNECT_MS, terminal.signal);
+    }
+  } finally {
+    await agent.destroy();
+  }
+}
+
+/** The key of `--key`; `-` reads it from standard input: the command line stands in the list of processes. */
+async function keyFrom(text: string | undefined): Promise<string> {
+  if (text === undefined)
+    throw new AssayError(
+      'INVALID_REQUEST',
+      '--key: a server tells its alerts only to a key with monitoring.',
+    );
+  if (text !== '-') return text;
+  let read = '';
+  for await (const chunk of process.stdin) {
+    read += String(chunk);
+    if (read.includes('\n') || read.length > 1_000) break;
+  }
+  return read.split(/\r?\n/, 1)[0]?.trim() ?? '';
+}
+
+export function addMonitorCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  const monitor = program
+    .command('monitor')
+    .description('watch wallets, and see their alerts; a running server does the watching');
+  const command = (name: string, description: string): Command =>
+    monitor
+      .command(name)
+      .description(description)
+      .option('--account <id>', 'account that the wallets belong to', LOCAL_ACCOUNT)
+      .option('--json', 'answer as JSON');
+
+  command('add', 'screen an address and watch it from the newest block on; takes no credit')
+    .argument('<chain>', 'one of the chains that are monitored, such as ETH')
+    .argument('<address>', 'address in any form valid for the chain')
+    .option('--label <text>', 'a name for people')
+    .option('--notes <text>', 'notes for people')
+    .option('--webhook <url>', 'where alerts are sent: https, on the public internet')
+    .option('--threshold <level>', `what is sent: ${ALERT_THRESHOLDS.join(', ')}`)
+    .option('--frequency <frequency>', ALERT_FREQUENCIES.join(' or '))
+    .option('--rules <list>', `some of ${RULE_IDS.join(',')} (default: all)`)
+    .action(
+      async (
+        chain: string,
+        walletAddress: string,
+        options: Common & {
+          label?: string;
+          notes?: string;
+          webhook?: string;
+          threshold?: string;
+          frequency?: string;
+          rules?: string;
+        },
+      ) => {
+        const { account, label, notes, webhook } = options;
+        const bounded = (option: string, text: string | undefined, most: number): void => {
+          if (text !== undefined && text.length > most)
+            throw new AssayError('INVALID_REQUEST', `${option}: at most ${most} characters.`);
+        };
+        bounded('--label', label, LIMITS.walletLabelCharsMax);
+        bounded('--notes', notes, LIMITS.walletNotesCharsMax);
+        const rules = options.rules
+          ?.split(',')
+          .flatMap((text) => oneOf('--rules', text.trim(), RULE_IDS) ?? []);
+        if (parts().keys().planOf(account) === null)
+          throw new AssayError('NOT_FOUND', `--account: there is no account '${account}'.`);
+        const wallet = await parts()
+          .monitoring()
+          .service.register(account, {
+            chain,
+            walletAddress,
+            ...given('label', label),
+            ...given('notes', notes),
+            ...given('customWebhookUrl', webhook),
+            ...given('alertThreshold', oneOf('--threshold', options.threshold, ALERT_THRESHOLDS)),
+            ...given('alertFrequency', oneOf('--frequency', options.frequency, ALERT_FREQUENCIES)),
+            ...given('enabledRules', rules),
+          });
+        const said = walletAnswer(wallet);
+        answer(terminal, options.json ?? false, said, () => [
+          `${said.walletAddress} on ${said.chain} is watched as ${said.id}; its risk is ${said.riskLevel ?? 'not known'}.`,
+        ]);
+      },
+    );
+
+  command('list', 'list watched wallets, oldest first')
+    .option('--chain <chain>', 'of one chain')
+    .option('--status <status>', 'ACTIVE, PAUSED or DELETED')
+    .option('--search <text>', 'part of the label or the address')
+    .option('--deleted', 'deleted ones too')
+    .action((options: Common & { chain?: string; status?: string; search?: string; deleted?: boolean }) => {
+      const status = oneOf('--status', options.status, ['ACTIVE', 'PAUSED', 'DELETED'] as const);
+      const { wallets } = parts()
+        .monitoring()
+        .service.store.wallets(
+          options.account,
+          {
+            includeDeleted: options.deleted === true || status === 'DELETED',
+            ...given('status', status),
+            ...given('chain', options.chain === undefined ? undefined : parseMonitoringChain(options.chain)),
+            ...given('search', options.search),
+          },
+          { limit: Number.MAX_SAFE_INTEGER, offset: 0 },
+        );
+      const said = wallets.map(walletAnswer);
+      answer(terminal, options.json ?? false, said, () => table([WALLET_HEAD, ...said.map(walletRow)]));
+    });
+
+  command('alerts', 'list alerts, newest first')
+    .option('--wallet <id>', 'of one wallet')
+    .option('--status <status>', ALERT_STATUSES.join(', '))
+    .option('--severity <severity>', SEVERITIES.join(', '))
+    .option('--limit <count>', 'so many at most', String(LIMITS.monitoringPageMax))
+    .action((options: Common & { wallet?: string; status?: string; severity?: string; limit: string }) => {
+      const { alerts, total } = parts()
+        .monitoring()
+        .service.alerts(
+          options.account,
+          {
+            ...given('walletId', options.wallet),
+            ...given('status', oneOf('--status', options.status, ALERT_STATUSES)),
+            ...given('severity', oneOf('--severity', options.severity, SEVERITIES)),
+          },
+          { limit: wholeNumber('--limit', options.limit, 1, 10_000), offset: 0 },
+        );
+      const said = alerts.map(alertAnswer);
+      answer(terminal, options.json ?? false, { alerts: said, total }, () => [
+        ...table([ALERT_HEAD, ...said.map(alertRow)]),
+        ...(total > said.length ? [`${total - said.length} more`] : []),
+      ]);
+    });
+
+  command('tail', 'print alerts and changes of wallets as they come, until Ctrl-C')
+    .option('--from <id>', 'begin behind this change; default: with the next')
+    .option('--count <n>', 'end after so many')
+    .option('--url <url>', "follow a running server's stream in place of the folder of state")
+    .option('--key <key>', 'API key for --url; - reads it from standard input')
+    .action(async (options: Common & { from?: string; count?: string; url?: string; key?: string }) => {
+      const most = Number.MAX_SAFE_INTEGER;
+      const from = options.from === undefined ? null : wholeNumber('--from', options.from, 0, most);
+      const count = options.count === undefined ? most : wholeNumber('--count', options.count, 1, most);
+      const events =
+        options.url === undefined
+          ? changesOfStore(parts(), options.account, from, terminal.signal)
+          : streamOf(options.url, await keyFrom(options.key), from, terminal);
+      let printed = 0;
+      for await (const event of events) {
+        terminal.out.write(`${lineOf(event, options.json ?? false)}\n`);
+        if (++printed >= count) return;
+      }
+    });
+}
