@@ -22,8 +22,8 @@ export interface FollowOptions {
   readonly pollMs: number;
   /** First wait after a fault; doubled with each further one. Default 250. */
   readonly retryMs?: number;
-  /** Registers a callback for "there may be a new block now" (a WebSocket's word); returns the way to end it. */
-  readonly onNudge?: (nudge: () => void) => () => void;
+  /** Registers a callback for "there may be a new block now", with its height where it is said; returns the way to end it. */
+  readonly onNudge?: (nudge: (height?: number) => void) => () => void;
   /** Aborted when the adapter closes: ends following as the caller's signal does. */
   readonly closed: AbortSignal;
 }
@@ -63,7 +63,9 @@ export async function* follow(
 
   let wake: () => void = () => {};
   let isNudged = false;
-  const endNudges = onNudge?.(() => {
+  let toldHeight = -1;
+  const endNudges = onNudge?.((height = -1) => {
+    toldHeight = height;
     isNudged = true;
     wake();
   });
@@ -152,6 +154,9 @@ export async function* follow(
     let headHeight = -1;
     while (!signal.aborted) {
       try {
+        // A block that was announced is fetched at once; whether it is the next is seen by its parent.
+        if (headHeight < toldHeight) headHeight = toldHeight;
+        toldHeight = -1;
         if (nextHeight === null || headHeight < nextHeight) {
           const head = await source.head(call);
           headHeight = head.height;
@@ -178,7 +183,7 @@ export async function* follow(
           // The head was told by a node that is ahead of this one.
           ahead.clear();
           headHeight = -1;
-          await pause(Math.min(pollMs, 500));
+          await pause(Math.min(pollMs, 100));
           continue;
         }
         if (!follows(block)) {

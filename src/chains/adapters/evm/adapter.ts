@@ -1,6 +1,7 @@
 /** The adapter of the 18 EVM chains: nodes over JSON-RPC by HTTP and WebSocket, explorers for what an address did. */
 import { parseAddress } from '../../address/parse.ts';
 import { createEndpointPool } from '../endpoint-pool.ts';
+import type { Json } from '../exact-json.ts';
 import { follow } from '../follow.ts';
 import type { AdapterDeps, AdapterOptions, Call, ChainAdapter, Provenance } from '../port.ts';
 import { createAccountApi } from './account-api.ts';
@@ -14,6 +15,13 @@ const POLL_PUBLIC_MS = 4_000;
 const POLL_BESIDE_SOCKET_MS = 5_000;
 
 const nobody = (note: string): Provenance => ({ source: null, height: null, completeness: 'NONE', note });
+
+/** Height of the block that a notice of `newHeads` announces; undefined where it says none, since a notice is only a hint. */
+function announcedHeight(params: Json): number | undefined {
+  const header = (params as { readonly result?: { readonly number?: Json } | null } | null)?.result;
+  const text = header?.number;
+  return typeof text === 'string' && /^0x[0-9a-f]{1,12}$/i.test(text) ? Number(text) : undefined;
+}
 
 /** See `OpenAdapter`. Throws INVALID_CONFIG for endpoints of layouts that EVM chains do not have. */
 export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAdapter {
@@ -77,7 +85,10 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
         {
           chain,
           pollMs: hasSocket ? POLL_BESIDE_SOCKET_MS : isOwn ? POLL_OWN_MS : POLL_PUBLIC_MS,
-          onNudge: (nudge) => rpc.listen({ subscribe: 'eth_subscribe', params: ['newHeads'] }, nudge),
+          onNudge: (nudge) =>
+            rpc.listen({ subscribe: 'eth_subscribe', params: ['newHeads'] }, (params) =>
+              nudge(announcedHeight(params)),
+            ),
           closed: closing.signal,
         },
         from,
