@@ -324,7 +324,7 @@ export function openParts(config: Config, version: string): Parts {
   /** Opened by the first operation that needs it, or by a start over wallets that are there. */
   function monitoring(pool: WorkerPool): Monitoring {
     if (watching !== null) return watching;
-    const opened = openedMonitoring((request) => pool.run('screening', request));
+    const opened = openedMonitoring(async (request) => pool.run('screening', await readLive(request)));
     opened.start();
     watching = opened;
     return opened;

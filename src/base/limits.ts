@@ -393,6 +393,8 @@ export const LIMITS = {
   alertAddressesMax: 50,
   /** Changes of watched wallets that a listener follows one by one; one that slept longer reads all wallets. */
   watchChangesKept: 10_000,
+  /** Wallets of lists that are held in memory: about 1 KB each. */
+  listedWalletsHeld: 100_000,
   /** A registration waits this long for a node to name its newest block; then watching begins with what it says first. */
   headBudgetMs: 3_000,
   /** Changes of an account that a stream can go back to: a day of a busy one. */

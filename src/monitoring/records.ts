@@ -182,3 +182,23 @@ export interface DeliveryAttempt {
   /** Why it failed, in words without secrets; null where it did not. */
   readonly error: string | null;
 }
+
+export interface WalletFilter {
+  readonly includeDeleted: boolean;
+  readonly chain?: MonitoringChain;
+  readonly status?: MonitoredWallet['status'];
+  /** Part of the label or of the address, in any letter case. */
+  readonly search?: string;
+}
+
+export interface WatchedAddress {
+  readonly chain: MonitoringChain;
+  readonly walletAddress: string;
+  readonly accountId: string;
+  readonly walletId: string;
+}
+
+/** A wallet that is watched from a change on, or no longer. */
+export interface WatchChange extends WatchedAddress {
+  readonly isActive: boolean;
+}

@@ -21,8 +21,12 @@ import type {
   MonitoredWallet,
   MonitoringChain,
   RuleId,
+  WalletFilter,
+  WatchChange,
+  WatchedAddress,
 } from './records.ts';
 import type { WalletPast } from './velocity.ts';
+import { createWalletLists } from './wallet-lists.ts';
 
 const FORMAT_VERSION = 1;
 
@@ -38,26 +42,6 @@ export interface BlockRef {
 export interface Page {
   readonly limit: number;
   readonly offset: number;
-}
-
-export interface WalletFilter {
-  readonly includeDeleted: boolean;
-  readonly chain?: MonitoringChain;
-  readonly status?: MonitoredWallet['status'];
-  /** Part of the label or of the address, in any letter case. */
-  readonly search?: string;
-}
-
-export interface WatchedAddress {
-  readonly chain: MonitoringChain;
-  readonly walletAddress: string;
-  readonly accountId: string;
-  readonly walletId: string;
-}
-
-/** A wallet that is watched from a change on, or no longer. */
-export interface WatchChange extends WatchedAddress {
-  readonly isActive: boolean;
 }
 
 /** How far the counterparties were looked at by a version of the labels. */
@@ -332,6 +316,24 @@ export function openMonitoringStore(
     return (ID_SHAPE.test(walletId) ? wallets.get([accountId, walletId]) : undefined) ?? null;
   }
 
+  function changesBehind(after: number): readonly WatchChange[] | null {
+    const last = meta.get('generation') ?? 0;
+    if (after < 0 || after > last || last - after > LIMITS.watchChangesKept) return null;
+    const found = [...watchChanges.getRange({ start: [after + 1], end: [last + 1] })];
+    // An older version of the program left none.
+    return found.length === last - after ? found.map(({ value }) => value) : null;
+  }
+
+  const walletLists = createWalletLists({
+    generation: () => meta.get('generation') ?? 0,
+    changes: changesBehind,
+    *readAll(accountId) {
+      for (const { value } of wallets.getRange({ start: [accountId, ''], end: [accountId, '~'] }))
+        yield value;
+    },
+    read: findWallet,
+  });
+
   function requireFree(accountId: string, chain: string, walletAddress: string, walletsMax: number): void {
     const refuse = (reason: string): never => {
       throw new AssayError('INVALID_REQUEST', `walletAddress: ${reason}`, { field: 'walletAddress' });
@@ -538,25 +540,9 @@ export function openMonitoringStore(
       root.resetReadTxn();
       return findWallet(accountId, walletId);
     },
-    wallets(accountId, filter, { limit, offset }) {
+    wallets(accountId, filter, page) {
       root.resetReadTxn();
-      const search = filter.search?.toLowerCase();
-      const found: MonitoredWallet[] = [];
-      let total = 0;
-      for (const { value } of wallets.getRange({ start: [accountId, ''], end: [accountId, '~'] })) {
-        if (!filter.includeDeleted && value.status === 'DELETED') continue;
-        if (filter.chain !== undefined && value.chain !== filter.chain) continue;
-        if (filter.status !== undefined && value.status !== filter.status) continue;
-        if (
-          search !== undefined &&
-          !value.walletAddress.toLowerCase().includes(search) &&
-          !value.label?.toLowerCase().includes(search)
-        )
-          continue;
-        total++;
-        if (total > offset && found.length < limit) found.push(value);
-      }
-      return { wallets: found, total };
+      return walletLists.list(accountId, filter, page);
     },
     changeWallet: (accountId, walletId, change, { head = null, isUrlSet = false } = {}) =>
       commit(() => {
@@ -590,11 +576,7 @@ export function openMonitoringStore(
     },
     watchChanges(after) {
       root.resetReadTxn();
-      const last = meta.get('generation') ?? 0;
-      if (after < 0 || after > last || last - after > LIMITS.watchChangesKept) return null;
-      const changed = [...watchChanges.getRange({ start: [after + 1], end: [last + 1] })];
-      // An older version of the program left none.
-      return changed.length === last - after ? changed.map(({ value }) => value) : null;
+      return changesBehind(after);
     },
     isWatched(chain) {
       root.resetReadTxn();

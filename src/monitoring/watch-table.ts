@@ -2,8 +2,7 @@
  * Which watched wallets an address belongs to, for a million of them and every transfer of a chain: an open-addressing table over
  * packed 20-byte addresses, built whole from the store, then changed as wallets come and go.
  */
-import type { MonitoringChain } from './records.ts';
-import type { WatchChange, WatchedAddress } from './store.ts';
+import type { MonitoringChain, WatchChange, WatchedAddress } from './records.ts';
 
 /** A wallet that watches an address. Several accounts may watch the same one. */
 export interface Watcher {
