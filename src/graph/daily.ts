@@ -13,7 +13,7 @@ const usdOf = ({ cents, unpriced }: DaySums): number | null =>
 
 /** `recent` is newest first; `holdsAll` where the address has no others. */
 export function dailyFlows(
-  recent: readonly AddressTransfer[],
+  recent: readonly Pick<AddressTransfer, 'direction' | 'timestampMs' | 'amount' | 'valueUsd'>[],
   { limitDays, holdsAll }: { readonly limitDays: number; readonly holdsAll: boolean },
 ): DailyFlows {
   const byDay = new Map<string, { in: DaySums; out: DaySums }>();

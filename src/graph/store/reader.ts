@@ -195,12 +195,20 @@ export function createChainReader(store: ChainStore): ChainReader {
     recent: (key, limit) => recent(key, limit),
 
     daily(key, limitDays) {
-      const own = Buffer.from(key);
-      const found = recent(key, LIMITS.recentTransfersPerAddress);
-      return dailyFlows(
-        found.filter(({ counterparty }) => counterparty === null || !own.equals(counterparty.key)),
-        { limitDays, holdsAll: found.length < LIMITS.recentTransfersPerAddress },
-      );
+      const node = idOf(store, key);
+      const newest = node === null ? [] : (readNode(store, node)?.newest ?? []);
+      // Read from the log alone: who was at the other end would cost a hash each to write out.
+      const found = newest
+        .map(({ ordinal }) => readTransfer(store, ordinal))
+        .filter(({ from, to }) => from !== to)
+        .sort((a, b) => b.timestampMs - a.timestampMs)
+        .map(({ from, timestampMs, cents, amount }) => ({
+          direction: from === node ? ('out' as const) : ('in' as const),
+          timestampMs,
+          amount,
+          valueUsd: cents === null ? null : cents / 100,
+        }));
+      return dailyFlows(found, { limitDays, holdsAll: newest.length < LIMITS.recentTransfersPerAddress });
     },
 
     graph: () => (readState(store).transfers > 0 ? createGraph(store, adjacency) : null),
