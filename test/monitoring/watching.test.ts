@@ -1,0 +1,291 @@
+/** Who is watched and from where: lists in memory, the table of addresses, where reading begins, and who is looked at again. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { LIMITS } from '../../src/base/limits.ts';
+import { seededUint32, systemRandom } from '../../src/base/random.ts';
+import { createSeal } from '../../src/base/seal.ts';
+import { loadTaxonomy } from '../../src/labels/categories.ts';
+import type { LabelReader } from '../../src/labels/index/reader.ts';
+import type { Label } from '../../src/labels/label.ts';
+import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
+import { createProcessor } from '../../src/monitoring/processor.ts';
+import type { MonitoredWallet, WalletFilter } from '../../src/monitoring/records.ts';
+import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
+import { loadPolicy } from '../../src/risk/policy.ts';
+import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+
+const DAY_MS = 24 * 3_600_000;
+let folder: TempFolder;
+let store: MonitoringStore;
+let nowMs: number;
+const clock: Clock = { now: () => nowMs, monotonic: () => nowMs };
+
+beforeEach(() => {
+  nowMs = Date.UTC(2026, 0, 5);
+  folder = tempFolder();
+  store = openMonitoringStore(
+    { path: `${folder.path}/monitoring.lmdb` },
+    { clock, random: systemRandom, seal: createSeal(new Uint8Array(32), systemRandom) },
+  );
+});
+afterEach(async () => {
+  await store.close();
+  folder.remove();
+});
+
+const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
+const draft = (n: number, change: Partial<MonitoredWallet> = {}) => ({
+  accountId: 'a',
+  chain: 'ETH' as const,
+  walletAddress: address(n),
+  label: null,
+  riskScore: null,
+  riskLevel: null,
+  enabledRules: ['SCAM-001' as const],
+  customWebhookUrl: 'https://hooks.example.org/',
+  alertThreshold: 'all' as const,
+  alertFrequency: 'realtime' as const,
+  notes: null,
+  watchFromHeight: null,
+  ...change,
+});
+
+describe('lists and the table of addresses', () => {
+  it('are after every change what they would be if they were read anew', async () => {
+    const next = seededUint32(7);
+    const table = buildWatchTable([]);
+    let generation = 0;
+    const all: MonitoredWallet[] = [];
+    const listed = (accountId: string, filter: WalletFilter): readonly MonitoredWallet[] =>
+      store.wallets(accountId, filter, { limit: 1_000, offset: 0 }).wallets;
+    for (let step = 0; step < 150; step++) {
+      nowMs += 1;
+      const accountId = next() % 2 ? 'a' : 'b';
+      const own = all.filter((wallet) => wallet.accountId === accountId);
+      const some = own[next() % (own.length + 1)];
+      if (some === undefined || next() % 3 === 0) {
+        const n = next() % 40;
+        const label = next() % 2 ? `Desk ${n}` : null;
+        try {
+          all.push(await store.addWallet(draft(n, { accountId, label, chain: n % 2 ? 'ETH' : 'BSC' }), 100));
+        } catch {
+          // It is there already.
+        }
+      } else {
+        const status = (['ACTIVE', 'PAUSED', 'DELETED'] as const)[next() % 3] ?? 'ACTIVE';
+        const label = `Desk ${next() % 40}`;
+        all[all.indexOf(some)] = await store.changeWallet(accountId, some.id, (one) => ({
+          ...one,
+          status,
+          label,
+        }));
+      }
+      for (const change of store.watchChanges(generation) ?? []) table.apply(change);
+      generation = store.generation();
+      if (next() % 4 > 0) continue;
+      for (const account of ['a', 'b']) {
+        const wanted = all.filter((wallet) => wallet.accountId === account);
+        expect(listed(account, { includeDeleted: true })).toEqual(wanted);
+        expect(listed(account, { includeDeleted: false, search: 'desk 1' })).toEqual(
+          wanted.filter(({ status, label }) => status !== 'DELETED' && label?.includes('Desk 1')),
+        );
+      }
+      const fresh = buildWatchTable(store.watched());
+      expect(table.size).toBe(fresh.size);
+      expect([...table.chains].sort()).toEqual([...fresh.chains].sort());
+      for (let n = 0; n < 40; n++)
+        for (const chain of ['ETH', 'BSC'] as const)
+          expect(new Set(table.watchers(chain, address(n)))).toEqual(
+            new Set(fresh.watchers(chain, address(n))),
+          );
+    }
+    expect(store.watchChanges(generation)).toEqual([]);
+    expect(store.watchChanges(-1)).toBeNull();
+    expect(store.watchChanges(generation + 1)).toBeNull();
+  });
+});
+
+describe('where reading begins', () => {
+  it('is behind the newest block when the first wallet of a chain is watched, and stays for the next ones', async () => {
+    expect(store.firstHeight('ETH')).toBeNull();
+    await store.addWallet(draft(1), 10, 100);
+    expect(store.firstHeight('ETH')).toBe(101);
+    await store.addWallet(draft(2), 10, 105);
+    expect(store.firstHeight('ETH')).toBe(101);
+  });
+
+  it('is not where it was read for others before: who comes later begins anew', async () => {
+    const wallet = await store.addWallet(draft(1), 10, 100);
+    await store.applyBlock('ETH', { height: 101, hash: 'b101' }, () => {});
+    await store.forgetBlocks('ETH');
+    expect(store.blocks('ETH')).toHaveLength(1);
+    await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
+    await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'ACTIVE' }), { head: 200 });
+    expect(store.blocks('ETH')).toEqual([]);
+    expect(store.firstHeight('ETH')).toBe(201);
+  });
+
+  it('is the lowest block that was taken back, where none that was read is left', async () => {
+    await store.addWallet(draft(1), 10, 100);
+    for (const height of [101, 102, 103])
+      await store.applyBlock('ETH', { height, hash: `b${height}` }, () => {});
+    await store.takeBack('ETH', -1, () => {});
+    expect(store.blocks('ETH')).toEqual([]);
+    expect(store.firstHeight('ETH')).toBe(101);
+  });
+});
+
+describe('counterparties', () => {
+  const riskPolicy = loadPolicy(loadTaxonomy().rows);
+  const policy = loadMonitoringPolicy();
+  const scam: Label = {
+    entity: { id: 's', name: 'The Scam', category: 'SCAM', jurisdiction: null, url: null },
+    scope: 'EVM',
+    category: 'SCAM',
+    threatLevel: 'HIGH',
+    source: 'test',
+    sourceUrl: null,
+    tags: [],
+    confidence: 1,
+    sanctions: [],
+    verified: true,
+    synthetic: false,
+    firstSeen: null,
+    lastSeen: null,
+  };
+  let dataVersion: string;
+  let listed: Set<string>;
+  let lookups = 0;
+  const recheck = (signal = new AbortController().signal) =>
+    createProcessor({
+      store,
+      policy,
+      riskPolicy,
+      transfers: null,
+      clock,
+      labels: () =>
+        ({
+          meta: { dataVersion },
+          lookup: (key: Uint8Array) => {
+            lookups++;
+            return listed.has(`0x${Buffer.from(key).toString('hex').slice(-40)}`) ? [scam] : [];
+          },
+        }) as unknown as LabelReader,
+    }).recheck(signal);
+  /** A wallet that dealt with so many others, `daysAgo`. */
+  async function dealt(count: number, daysAgo = 1): Promise<MonitoredWallet> {
+    const wallet = await store.addWallet(draft(1), 10);
+    await store.write((writer) => {
+      for (let n = 0; n < count; n++)
+        writer.noteCounterparty({
+          accountId: 'a',
+          walletId: wallet.id,
+          address: address(1_000 + n),
+          direction: 'in',
+          lastSeenMs: nowMs - daysAgo * DAY_MS,
+          ruleId: null,
+        });
+    });
+    return wallet;
+  }
+  const titles = (): string[] =>
+    store.alerts('a', {}, { limit: 100, offset: 0 }).alerts.map(({ title }) => title);
+  beforeEach(() => {
+    dataVersion = 'v1';
+    listed = new Set();
+    lookups = 0;
+  });
+
+  it('are looked at once a version of the lists', async () => {
+    await dealt(3);
+    expect(await recheck()).toEqual({ counterparties: 3, alerts: 0 });
+    expect(await recheck()).toEqual({ counterparties: 0, alerts: 0 });
+    dataVersion = 'v2';
+    listed.add(address(1_001));
+    expect(await recheck()).toEqual({ counterparties: 3, alerts: 1 });
+    expect(titles()).toEqual(['A list changed: The Scam']);
+  });
+
+  it('that leave a list and return are told of again', async () => {
+    await dealt(1);
+    for (const [version, isListed] of [
+      ['v1', true],
+      ['v2', false],
+      ['v3', true],
+      ['v4', true],
+    ] as const) {
+      dataVersion = version;
+      if (isListed) listed.add(address(1_000));
+      else listed.clear();
+      await recheck();
+    }
+    expect(titles()).toHaveLength(2);
+  });
+
+  it('older than what is looked at again are forgotten', async () => {
+    await dealt(2, policy.recheckDays + 1);
+    listed.add(address(1_000));
+    expect(await recheck()).toEqual({ counterparties: 0, alerts: 0 });
+    expect(store.counterparties({ after: null, limit: 10 }).counterparties).toEqual([]);
+  });
+
+  it('are gone through to the end though it is interrupted, and nobody is told of twice', async () => {
+    await dealt(1_000);
+    for (const n of [0, 250, 500, 999]) listed.add(address(1_000 + n));
+    for (let rounds = 0; ; rounds++) {
+      const stop = new AbortController();
+      const looked = recheck(stop.signal);
+      // After the first pages, whatever else happens.
+      for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
+      stop.abort();
+      const isWhole = await looked.then(
+        () => true,
+        () => false,
+      );
+      if (isWhole || rounds > 50) break;
+    }
+    await recheck();
+    expect(titles()).toHaveLength(4);
+    expect(store.recheckState()).toMatchObject({ dataVersion: 'v1', isDone: true });
+  });
+
+  it('make room for others: the program is never busy with them for long', async () => {
+    await dealt(2_000);
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    await recheck();
+    clearInterval(timer);
+    expect(lookups).toBe(2_000);
+    expect(turns).toBeGreaterThan(3);
+  });
+});
+
+it('keeps what a reorg can take back, and no more', async () => {
+  const wallet = await store.addWallet(draft(1), 10);
+  const at = async (height: number): Promise<void> => {
+    await store.applyBlock('ETH', { height, hash: `b${height}` }, (writer) => {
+      writer.addTransaction({
+        accountId: 'a',
+        walletId: wallet.id,
+        hash: `0x${height}`,
+        position: 'value',
+        blockNumber: height,
+        blockHash: `b${height}`,
+        timestampMs: nowMs,
+        direction: 'in',
+        counterparty: { address: null, entity: null },
+        asset: 'ETH',
+        amount: '1',
+        amountUsd: null,
+        riskScore: null,
+        riskLevel: null,
+      });
+    });
+  };
+  await at(1);
+  await at(2 + LIMITS.reorgBlocksMax);
+  const taken: string[] = [];
+  await store.takeBack('ETH', -1, ({ hash }) => taken.push(hash));
+  expect(taken).toEqual([`0x${2 + LIMITS.reorgBlocksMax}`]);
+});
