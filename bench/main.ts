@@ -19,6 +19,8 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   names: 'names.js',
   'graph-ingest': 'graph-ingest.js',
   cluster: 'cluster.js',
+  monitoring: 'monitoring.js',
+  adapters: 'adapters.js',
 };
 
 const [name, ...options] = process.argv.slice(2);
