@@ -24,6 +24,10 @@ const FAMILIES: Partial<Record<ChainFamily, Family>> = {
     load: async () => (await import('./evm/adapter.ts')).openAdapter,
     layout: { rpc: 'json-rpc', history: 'blockscout' },
   },
+  utxo: {
+    load: async () => (await import('./utxo/adapter.ts')).openAdapter,
+    layout: { rpc: 'json-rpc', history: 'esplora' },
+  },
 };
 
 export interface ChainAdaptersOptions {

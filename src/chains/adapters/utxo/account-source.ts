@@ -1,0 +1,35 @@
+/** What answers for addresses of a UTXO chain: balances, counts and whole transactions, newest first. */
+
+import { AssayError } from '../../../base/errors.ts';
+import type { ParsedAddress } from '../../address/address.ts';
+import type { UtxoTransaction } from '../../utxo-transaction.ts';
+import type { BalanceAnswer, Call, HistoryPage, HistoryQuery, TransactionCountAnswer } from '../port.ts';
+import { lackOf } from './block-source.ts';
+
+export interface AccountSource {
+  balance(address: ParsedAddress, call: Call): Promise<BalanceAnswer>;
+  transactionCount(address: ParsedAddress, call: Call): Promise<TransactionCountAnswer>;
+  history(address: ParsedAddress, query: HistoryQuery, call: Call): Promise<HistoryPage>;
+}
+
+export const HEIGHT_MAX = 2_147_483_647;
+
+export const strangeCursor = (): AssayError =>
+  new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
+
+export function historyPage(
+  source: string | null,
+  transactions: readonly UtxoTransaction[],
+  nextCursor: string | null,
+): HistoryPage {
+  const note = lackOf(transactions);
+  return {
+    source,
+    height: null,
+    completeness: note === null ? 'COMPLETE' : 'PARTIAL',
+    note,
+    transfers: [],
+    transactions,
+    nextCursor,
+  };
+}

@@ -1,0 +1,45 @@
+/** What answers for heads and blocks of a UTXO chain, whichever layout it speaks, and how a block becomes an answer. */
+import type { Block } from '../../block.ts';
+import type { ChainId } from '../../registry.ts';
+import type { UtxoTransaction } from '../../utxo-transaction.ts';
+import type { BlockAnswer, Call, HeadAnswer } from '../port.ts';
+import type { BlockBody } from './wire.ts';
+
+export interface BlockSource {
+  head(call: Call): Promise<HeadAnswer>;
+  /** Hash of the block at a height; null where there is none. */
+  hashAt(height: number, call: Call): Promise<string | null>;
+  block(height: number, call: Call): Promise<BlockAnswer>;
+}
+
+export const NO_BLOCK = { block: null, height: null, completeness: 'COMPLETE', note: null } as const;
+
+/** What is missing where some input's output is not known; null where all are. */
+export function lackOf(transactions: readonly Pick<UtxoTransaction, 'inputs'>[]): string | null {
+  let unknown = 0;
+  for (const { inputs } of transactions) for (const { value } of inputs) if (value === null) unknown++;
+  if (unknown === 0) return null;
+  return `${unknown} inputs are without address and amount: no source told which outputs they spend.`;
+}
+
+export function blockAnswer(chain: ChainId, height: number, body: BlockBody, source: string): BlockAnswer {
+  const { hash, parentHash, timestampMs } = body;
+  const transactions = body.transactions.map((transaction, indexInBlock) => ({
+    chain,
+    ...transaction,
+    blockNumber: height,
+    indexInBlock,
+    timestampMs,
+  }));
+  const block: Block = {
+    chain,
+    height,
+    hash,
+    parentHash: height === 0 ? null : parentHash,
+    timestampMs,
+    transfers: [],
+    transactions,
+  };
+  const note = lackOf(transactions);
+  return { block, source, height, completeness: note === null ? 'COMPLETE' : 'PARTIAL', note };
+}

@@ -1,0 +1,82 @@
+/**
+ * Programs of Debian packages for tests of real nodes: those that are installed, or unpacked into a folder of their own below
+ * node_modules/.cache. Nothing is installed into the system, and no rights are needed where apt's lists are there.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { projectRoot } from '../../src/base/paths.ts';
+
+export interface DebianProgram {
+  readonly path: string;
+  /** Added to the environment of the program. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const run = (command: string, args: readonly string[], cwd?: string): string =>
+  execFileSync(command, args, {
+    encoding: 'utf8',
+    timeout: 240_000,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+
+const onPath = (program: string): string | undefined =>
+  (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, program))
+    .find(existsSync);
+
+/** Names of the packages that installing `name` would bring, by apt's own dry run. */
+const missingFor = (name: string): string[] =>
+  [
+    ...run('apt-get', ['install', '--simulate', '--no-install-recommends', name]).matchAll(/^Inst (\S+)/gm),
+  ].map(([, found]) => found as string);
+
+function unpack(name: string, folder: string): void {
+  let packages: string[];
+  try {
+    packages = missingFor(name);
+  } catch {
+    run('apt-get', ['update']);
+    packages = missingFor(name);
+  }
+  const making = `${folder}.${process.pid}`;
+  rmSync(making, { recursive: true, force: true });
+  mkdirSync(making, { recursive: true });
+  run('apt-get', ['download', ...packages], making);
+  for (const file of readdirSync(making).filter((each) => each.endsWith('.deb'))) {
+    run('dpkg-deb', ['--extract', file, 'root'], making);
+    rmSync(join(making, file));
+  }
+  try {
+    renameSync(making, folder);
+  } catch (error) {
+    // Another worker was faster.
+    rmSync(making, { recursive: true, force: true });
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+/** The program of a package; null, with the reason on the console, where it cannot be had. */
+export function debianProgram(name: string, program = name): DebianProgram | null {
+  const installed = onPath(program);
+  if (installed !== undefined) return { path: installed, env: {} };
+  const folder = join(projectRoot, 'node_modules', '.cache', 'debian', name);
+  try {
+    if (!existsSync(folder)) unpack(name, folder);
+    const root = join(folder, 'root', 'usr');
+    const libraries = join(root, 'lib');
+    const platforms = existsSync(libraries)
+      ? readdirSync(libraries, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+      : [];
+    const path = [join(root, 'bin', program), join(root, 'sbin', program)].find(existsSync);
+    if (path === undefined) throw new Error(`The package ${name} holds no ${program}.`);
+    const searched = [libraries, ...platforms.map((entry) => join(libraries, entry.name))];
+    return { path, env: { LD_LIBRARY_PATH: searched.join(':') } };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
+    console.warn(`Tests of ${program} are left out: ${reason} (apt-get install ${name} helps)`);
+    return null;
+  }
+}

@@ -1,0 +1,122 @@
+/** A real Litecoin node on its regtest network, started by the test itself on free ports. Blocks are made when the test says so. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { debianProgram } from './debian-package.ts';
+
+const program = debianProgram('litecoind');
+/** Whether this machine has, or could unpack, the program: tests of it are skipped by name elsewhere. */
+export const hasLitecoind = program !== null;
+
+export interface BitcoinNode {
+  /** With credentials, as an operator names it. */
+  readonly url: string;
+  rpc<T = unknown>(method: string, ...params: readonly unknown[]): Promise<T>;
+  stop(): Promise<void>;
+}
+
+export interface Litecoind extends BitcoinNode {
+  /** Makes blocks that pay the wallet. */
+  mine(blocks?: number): Promise<void>;
+  /** Replaces the newest blocks by empty ones; their transactions wait again. */
+  reorg(depth: number): Promise<void>;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return port;
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A caller of JSON-RPC as these nodes speak it. */
+export function rpcOf(url: string): BitcoinNode['rpc'] {
+  const { origin, username, password } = new URL(url);
+  return async <T>(method: string, ...params: readonly unknown[]): Promise<T> => {
+    const response = await fetch(origin, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+      },
+      body: JSON.stringify({ jsonrpc: '1.0', id: 1, method, params }),
+    });
+    const { result, error } = (await response.json()) as { result: T; error?: { message: string } | null };
+    if (error) throw new Error(`${method}: ${error.message}`);
+    return result;
+  };
+}
+
+/** Waits until a node answers, or says why it did not. */
+export async function untilReady(child: ChildProcess, ask: () => Promise<unknown>): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    await sleep(100);
+    try {
+      await ask();
+      return;
+    } catch (error) {
+      if (child.exitCode !== null)
+        throw new Error(`The node ended with ${child.exitCode}.`, { cause: error });
+    }
+  }
+  throw new Error('The node did not start.');
+}
+
+export const ended = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve();
+    child.once('exit', () => resolve());
+    child.kill('SIGKILL');
+  });
+
+export async function startLitecoind(
+  options: { readonly args?: readonly string[] } = {},
+): Promise<Litecoind> {
+  if (program === null) throw new Error('There is no litecoind.');
+  const folder = mkdtempSync(join(tmpdir(), 'assay-litecoind-'));
+  const port = await freePort();
+  const url = `http://assay:secret@127.0.0.1:${port}`;
+  const rpc = rpcOf(url);
+  const child = spawn(
+    program.path,
+    [
+      '-regtest',
+      `-datadir=${folder}`,
+      '-server',
+      '-rest',
+      '-listen=0',
+      '-rpcuser=assay',
+      '-rpcpassword=secret',
+      `-rpcport=${port}`,
+      '-fallbackfee=0.0001',
+      ...(options.args ?? ['-txindex=1']),
+    ],
+    { stdio: 'ignore', env: { ...process.env, ...program.env } },
+  );
+  await untilReady(child, () => rpc('getblockchaininfo'));
+  await rpc('createwallet', 'w');
+  const own = await rpc<string>('getnewaddress');
+  return {
+    url,
+    rpc,
+    async mine(blocks = 1) {
+      await rpc('generatetoaddress', blocks, own);
+    },
+    async reorg(depth) {
+      const height = await rpc<number>('getblockcount');
+      const other = await rpc<string>('getnewaddress');
+      await rpc('invalidateblock', await rpc('getblockhash', height - depth + 1));
+      // What was in the blocks waits in the pool: blocks without it, so that the other branch differs.
+      for (let block = 0; block < depth; block++) await rpc('generateblock', other, []);
+    },
+    async stop() {
+      await ended(child);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
