@@ -30,6 +30,17 @@ export function walletAnswer(wallet: MonitoredWallet) {
   };
 }
 
+const walletTexts = new WeakMap<MonitoredWallet, string>();
+
+/** JSON text of `walletAnswer`, made once a record: lists show the same ones again and again. */
+export function walletText(wallet: MonitoredWallet): string {
+  const known = walletTexts.get(wallet);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(walletAnswer(wallet));
+  walletTexts.set(wallet, text);
+  return text;
+}
+
 export function alertAnswer(alert: Alert) {
   const { transaction } = alert;
   return {

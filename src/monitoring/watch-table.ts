@@ -22,7 +22,30 @@ export interface WatchTable {
 }
 
 const ADDRESS_BYTES = 20;
+/** Of a wallet's id: see ids.ts. */
+const ID_CHARS = 26;
 const NOBODY: readonly Watcher[] = [];
+
+/** Accounts are few beside their wallets: each is kept once. */
+interface AccountNames {
+  numberOf(accountId: string): number;
+  nameOf(number: number): string;
+}
+
+function createAccountNames(): AccountNames {
+  const names: string[] = [];
+  const numbers = new Map<string, number>();
+  return {
+    numberOf(accountId) {
+      const known = numbers.get(accountId);
+      if (known !== undefined) return known;
+      const number = names.push(accountId) - 1;
+      numbers.set(accountId, number);
+      return number;
+    },
+    nameOf: (number) => names[number] as string,
+  };
+}
 
 /** Value of a hex digit by its character code; -1 for others. */
 const HEX = new Int8Array(128).fill(-1);
@@ -64,9 +87,13 @@ class ChainTable {
   /** Distinct address → its last wallet; wallet → the one before it, all plus 1, 0 for none. */
   #last = new Uint32Array(1_024);
   #before = new Uint32Array(1_024);
-  /** Ids are 26 characters, accounts repeat: kept as texts of the store, the accounts shared. */
-  readonly #wallets: string[] = [];
-  readonly #accounts: string[] = [];
+  /** Ids of wallets as their characters, one behind the other: a text of its own takes 48 bytes. */
+  #ids = Buffer.alloc(1_024 * ID_CHARS);
+  /** Number of the account of each wallet. */
+  #accounts = new Uint32Array(1_024);
+  /** Places of wallets that were ever taken. */
+  #places = 0;
+  readonly #accountNames: AccountNames;
   /** Places of wallets that were taken out. */
   readonly #free: number[] = [];
   readonly #probe = new Uint8Array(ADDRESS_BYTES);
@@ -74,14 +101,28 @@ class ChainTable {
   /** Wallets that are watched. */
   live = 0;
 
+  constructor(accountNames: AccountNames) {
+    this.#accountNames = accountNames;
+  }
+
+  #idOf(wallet: number): string {
+    return this.#ids.toString('latin1', (wallet - 1) * ID_CHARS, wallet * ID_CHARS);
+  }
+
   add(address: string, watcher: Watcher): void {
     if (!writeAddress(address, this.#probe, 0)) return;
     const found = this.#find();
     this.live++;
-    const wallet = this.#free.pop() ?? this.#wallets.length + 1;
-    this.#wallets[wallet - 1] = watcher.walletId;
-    this.#accounts[wallet - 1] = watcher.accountId;
-    if (wallet > this.#before.length) this.#before = grown(this.#before);
+    const wallet = this.#free.pop() ?? ++this.#places;
+    if (wallet > this.#before.length) {
+      this.#before = grown(this.#before);
+      this.#accounts = grown(this.#accounts);
+      const more = Buffer.alloc(this.#ids.length * 2);
+      this.#ids.copy(more);
+      this.#ids = more;
+    }
+    this.#ids.write(watcher.walletId, (wallet - 1) * ID_CHARS, ID_CHARS, 'latin1');
+    this.#accounts[wallet - 1] = this.#accountNames.numberOf(watcher.accountId);
     const number = found === 0 ? this.#insert() : found;
     this.#before[wallet - 1] = this.#last[number - 1] as number;
     this.#last[number - 1] = wallet;
@@ -94,7 +135,7 @@ class ChainTable {
     if (number === 0) return;
     let above = 0;
     let wallet = this.#last[number - 1] as number;
-    while (wallet !== 0 && this.#wallets[wallet - 1] !== walletId) {
+    while (wallet !== 0 && this.#idOf(wallet) !== walletId) {
       above = wallet;
       wallet = this.#before[wallet - 1] as number;
     }
@@ -117,8 +158,8 @@ class ChainTable {
       wallet = this.#before[wallet - 1] as number
     )
       found.push({
-        accountId: this.#accounts[wallet - 1] as string,
-        walletId: this.#wallets[wallet - 1] as string,
+        accountId: this.#accountNames.nameOf(this.#accounts[wallet - 1] as number),
+        walletId: this.#idOf(wallet),
       });
     return found.reverse();
   }
@@ -166,18 +207,15 @@ function grown(array: Uint32Array): Uint32Array<ArrayBuffer> {
 
 export function buildWatchTable(watched: Iterable<WatchedAddress>): WatchTable {
   const tables = new Map<MonitoringChain, ChainTable>();
-  const accounts = new Map<string, string>();
+  const accountNames = createAccountNames();
 
   function add({ chain, walletAddress, accountId, walletId }: WatchedAddress): void {
     let table = tables.get(chain);
     if (table === undefined) {
-      table = new ChainTable();
+      table = new ChainTable(accountNames);
       tables.set(chain, table);
     }
-    // One copy of an account's id, however many wallets it has.
-    const shared = accounts.get(accountId) ?? accountId;
-    accounts.set(shared, shared);
-    table.add(walletAddress, { accountId: shared, walletId });
+    table.add(walletAddress, { accountId, walletId });
   }
   for (const one of watched) add(one);
 

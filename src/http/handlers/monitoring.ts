@@ -3,7 +3,13 @@ import type { KeyRecord } from '../../accounts/keys.ts';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { alertAnswer, deliveryAnswer, transactionAnswer, walletAnswer } from '../../monitoring/answers.ts';
+import {
+  alertAnswer,
+  deliveryAnswer,
+  transactionAnswer,
+  walletAnswer,
+  walletText,
+} from '../../monitoring/answers.ts';
 import { channelsAnswer } from '../../monitoring/channels.ts';
 import type { AccountChannels, AlertStatus, Delivery, MonitoredWallet } from '../../monitoring/records.ts';
 import { ALERT_STATUSES, SEVERITIES } from '../../monitoring/records.ts';
@@ -111,7 +117,9 @@ export function listWalletsWork(deps: Deps): Work {
         ...given('search', queryValue(query, 'search')),
       };
       const { wallets, total } = serviceOf(deps).store.wallets(accountOf(call), filter, page);
-      return jsonBytes({ wallets: wallets.map(walletAnswer), total, ...page });
+      const { limit, offset } = page;
+      const rows = wallets.map(walletText).join(',');
+      return Buffer.from(`{"wallets":[${rows}],"total":${total},"limit":${limit},"offset":${offset}}`);
     },
   };
 }

@@ -1,0 +1,486 @@
+/**
+ * Monitoring with a million watched wallets: transfers matched on one core and the memory that takes beside a Map of texts, 10,000
+ * wallets listed with filters, 100,000 alerts paged, deliveries to many receivers, and, where a node is installed, the time from a
+ * block to the webhook of the built program.
+ * Run: node --expose-gc dist/bench/monitoring.js [--watched N] [--alerts N] [--payments N] [--no-save]
+ */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isoTime, systemClock } from '../src/base/clock.ts';
+import { silentLogger } from '../src/base/log.ts';
+import { createOutboundAgent } from '../src/base/outbound.ts';
+import { seededUint32, systemRandom } from '../src/base/random.ts';
+import { createSeal } from '../src/base/seal.ts';
+import type { Block } from '../src/chains/block.ts';
+import type { Transfer } from '../src/chains/transfer.ts';
+import { alertAnswer, walletAnswer, walletText } from '../src/monitoring/answers.ts';
+import { createCourier } from '../src/monitoring/delivery/courier.ts';
+import { createSenders } from '../src/monitoring/delivery/senders.ts';
+import { matchBlock } from '../src/monitoring/processor.ts';
+import { type MonitoredWallet, RULE_IDS, SEVERITIES } from '../src/monitoring/records.ts';
+import { type AlertDraft, type MonitoringStore, openMonitoringStore } from '../src/monitoring/store.ts';
+import { buildWatchTable, type WatchTable } from '../src/monitoring/watch-table.ts';
+import { newWorld } from '../test/e2e/program.ts';
+import { ACCOUNTS, hasAnvil, startAnvil } from '../test/setup/anvil.ts';
+import {
+  argument,
+  type BenchReport,
+  type BenchRow,
+  formatReport,
+  report,
+  row,
+  saveReport,
+} from './harness.ts';
+
+export interface MonitoringBenchOptions {
+  readonly watched: number;
+  readonly alerts: number;
+  readonly payments: number;
+}
+
+const BLOCKS = 500;
+const TRANSFERS_A_BLOCK = 400;
+/** One in so many transfers is of a watched wallet. */
+const MATCH_EVERY = 50;
+const ROUNDS = 5;
+const LISTED_WALLETS = 10_000;
+const LIST_CALLS = 2_000;
+/** Calls before the measured ones: the compiler's time is not the store's. */
+const WARM_UP = 100;
+const RECEIVERS = 50;
+const DELIVERIES = 5_000;
+
+const quantile = (values: readonly number[], share: number): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number;
+};
+const median = (values: readonly number[]): number => quantile(values, 0.5);
+
+function held(): number {
+  globalThis.gc?.();
+  globalThis.gc?.();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+/** Addresses as hashes have them: no byte like another's. */
+function addressOf(n: number): string {
+  const next = seededUint32(n + 1);
+  let text = '';
+  while (text.length < 40) text += next().toString(16).padStart(8, '0');
+  return `0x${text.slice(0, 40)}`;
+}
+
+function* watchedWallets(count: number) {
+  for (let n = 0; n < count; n++)
+    yield {
+      chain: 'ETH' as const,
+      walletAddress: addressOf(n),
+      accountId: `account-${n % 1_000}`,
+      walletId: n.toString(32).padStart(26, '0'),
+    };
+}
+
+function blocksOf(watched: number): Block[] {
+  const next = seededUint32(99);
+  const anybody = (): string => addressOf(watched + (next() % 1_000_000));
+  return Array.from({ length: BLOCKS }, (_, height) => ({
+    chain: 'ETH' as const,
+    height,
+    hash: `b${height}`,
+    parentHash: null,
+    timestampMs: 0,
+    transfers: Array.from(
+      { length: TRANSFERS_A_BLOCK },
+      (_, i): Transfer => ({
+        chain: 'ETH',
+        txHash: `0x${height}.${i}`,
+        position: 'value',
+        blockNumber: height,
+        timestampMs: 0,
+        from: anybody(),
+        to: i % MATCH_EVERY === 0 ? addressOf(next() % watched) : anybody(),
+        asset: 'ETH',
+        amount: 1n,
+        decimals: 18,
+        valueUsd: 1,
+      }),
+    ),
+  }));
+}
+
+function matchRows(options: MonitoringBenchOptions): BenchRow[] {
+  const blocks = blocksOf(options.watched);
+  const expected = BLOCKS * Math.ceil(TRANSFERS_A_BLOCK / MATCH_EVERY);
+  const perSecond = (match: (block: Block) => number): number => {
+    const rates: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const startedMs = systemClock.monotonic();
+      let matched = 0;
+      for (const block of blocks) matched += match(block);
+      rates.push(((BLOCKS * TRANSFERS_A_BLOCK) / (systemClock.monotonic() - startedMs)) * 1_000);
+      if (matched !== expected) throw new Error(`${matched} transfers matched, ${expected} should.`);
+    }
+    return median(rates);
+  };
+
+  const empty = held();
+  const startedMs = systemClock.monotonic();
+  const table: WatchTable = buildWatchTable(watchedWallets(options.watched));
+  const buildMs = systemClock.monotonic() - startedMs;
+  const tableBytes = held() - empty;
+  const tableRate = perSecond((block) => matchBlock('ETH', block, table).length);
+  const last = {
+    ...[...watchedWallets(1)][0],
+    walletAddress: addressOf(-2),
+    walletId: 'z'.repeat(26),
+  } as const;
+  const changes = 100_000;
+  const changedMs = systemClock.monotonic();
+  for (let i = 0; i < changes; i++)
+    table.apply({
+      chain: 'ETH',
+      accountId: 'account-0',
+      walletAddress: last.walletAddress,
+      walletId: last.walletId,
+      isActive: i % 2 === 0,
+    });
+  const changeUs = ((systemClock.monotonic() - changedMs) / changes) * 1_000;
+  if (table.size !== options.watched) throw new Error('The table has another size than what was put in.');
+
+  const beforeMap = held();
+  const map = new Map<string, { accountId: string; walletId: string }[]>();
+  for (const { walletAddress, accountId, walletId } of watchedWallets(options.watched)) {
+    const known = map.get(walletAddress);
+    if (known === undefined) map.set(walletAddress, [{ accountId, walletId }]);
+    else known.push({ accountId, walletId });
+  }
+  const mapBytes = held() - beforeMap;
+  const mapRate = perSecond((block) => {
+    const found: unknown[] = [];
+    for (const transfer of block.transfers) {
+      for (const watcher of map.get(transfer.from?.toLowerCase() ?? '') ?? [])
+        found.push({ watcher, transfer });
+      for (const watcher of map.get(transfer.to?.toLowerCase() ?? '') ?? [])
+        found.push({ watcher, transfer });
+    }
+    return found.length;
+  });
+  const MB = 2 ** 20;
+  return [
+    row('transfers matched', tableRate, '1/s', { atLeast: 50_000 }, mapRate),
+    row('memory of the table', tableBytes / MB, 'MB', { atMost: 200 }, mapBytes / MB),
+    row('table built anew, its addresses made on the way', buildMs, 'ms'),
+    row('one wallet more or less', changeUs, 'µs'),
+  ];
+}
+
+const draft = (
+  n: number,
+  accountId: string,
+  webhook: string | null,
+): Parameters<MonitoringStore['addWallet']>[0] => ({
+  accountId,
+  chain: n % 3 === 0 ? 'BSC' : 'ETH',
+  walletAddress: addressOf(n),
+  label: n % 5 === 0 ? null : `Desk number ${n}`,
+  riskScore: 10,
+  riskLevel: 'LOW',
+  enabledRules: RULE_IDS,
+  customWebhookUrl: webhook,
+  alertThreshold: 'all',
+  alertFrequency: 'realtime',
+  notes: null,
+  watchFromHeight: 1,
+});
+
+const finding = (n: number): AlertDraft => ({
+  ruleId: 'MIXING-001',
+  ruleName: 'Interaction with a mixing service',
+  severity: SEVERITIES[n % 4] as (typeof SEVERITIES)[number],
+  title: 'Received from a mixer',
+  message: 'Received from a mixer. It is labelled mixer.',
+  category: 'MIXER',
+  riskType: 'COUNTERPARTY',
+  final: true,
+  transaction: {
+    hash: `0x${n.toString(16).padStart(64, '0')}`,
+    blockNumber: n,
+    direction: 'in',
+    counterparty: { address: addressOf(n), entity: null },
+    asset: 'ETH',
+    amount: '1.5',
+    amountUsd: 4_500,
+    timestampMs: 1_700_000_000_000,
+  },
+});
+
+/** Milliseconds of each of the calls. */
+function timed(calls: number, one: (call: number) => string): number[] {
+  const taken: number[] = [];
+  for (let call = 0; call < Math.min(WARM_UP, calls); call++) one(call);
+  for (let call = 0; call < calls; call++) {
+    const startedMs = systemClock.monotonic();
+    if (one(call).length === 0) throw new Error('An empty answer.');
+    taken.push(systemClock.monotonic() - startedMs);
+  }
+  return taken;
+}
+
+async function listRows(store: MonitoringStore, options: MonitoringBenchOptions): Promise<BenchRow[]> {
+  const added: MonitoredWallet[] = [];
+  for (let from = 0; from < LISTED_WALLETS; from += 1_000)
+    added.push(
+      ...(await Promise.all(
+        Array.from({ length: 1_000 }, (_, i) =>
+          store.addWallet(draft(from + i, 'lists', 'https://hooks.example.org/alerts'), LISTED_WALLETS),
+        ),
+      )),
+    );
+  const filters = [
+    { includeDeleted: false },
+    { includeDeleted: false, chain: 'BSC' as const },
+    { includeDeleted: true, status: 'ACTIVE' as const },
+    { includeDeleted: false, search: 'desk number 99' },
+  ];
+  const page = (call: number) => ({ limit: 1_000, offset: (call % 5) * 1_000 });
+  const lists = timed(LIST_CALLS, (call) => {
+    const { wallets, total } = store.wallets(
+      'lists',
+      filters[call % filters.length] as { includeDeleted: boolean },
+      page(call),
+    );
+    return `{"wallets":[${wallets.map(walletText).join(',')}],"total":${total}}`;
+  });
+  // The bare way: all records out of their JSON texts at each call, as a table without an index and a cache has them.
+  const texts = added.map((wallet) => JSON.stringify(wallet));
+  const control = timed(60, (call) => {
+    const all = texts.map((text) => JSON.parse(text) as MonitoredWallet);
+    const found = all.filter(({ chain }) => call % 2 === 0 || chain === 'BSC');
+    const { limit, offset } = page(call);
+    return JSON.stringify({
+      wallets: found.slice(offset, offset + limit).map(walletAnswer),
+      total: found.length,
+    });
+  });
+
+  for (let from = 0; from < options.alerts; from += 5_000)
+    await store.write((writer) => {
+      for (let n = from; n < Math.min(options.alerts, from + 5_000); n++) {
+        // Nobody is told: what is measured are lists.
+        const wallet = {
+          ...(added[n % LISTED_WALLETS] as MonitoredWallet),
+          alertThreshold: 'critical',
+          customWebhookUrl: null,
+        } as const;
+        writer.raise(wallet, finding(n), `cause ${n}`, null);
+      }
+    });
+  const wanted = [
+    {},
+    { severity: 'HIGH' as const },
+    { status: 'NEW' as const, severity: 'LOW' as const },
+    { walletIds: [added[7]?.id ?? ''] },
+  ];
+  const pages = timed(LIST_CALLS, (call) => {
+    const filter = wanted[call % wanted.length] as { walletIds?: string[] };
+    const { alerts, total } = store.alerts('lists', filter, {
+      limit: 100,
+      offset: filter.walletIds ? 0 : (call * 977) % (options.alerts / 5),
+    });
+    if (alerts.length === 0 || total === 0) throw new Error('A page without alerts.');
+    return JSON.stringify({ alerts: alerts.map(alertAnswer), total });
+  });
+  return [
+    row(
+      '10,000 wallets listed with filters, p99',
+      quantile(lists, 0.99),
+      'ms',
+      { atMost: 10 },
+      quantile(control, 0.99),
+    ),
+    row('alerts paged with filters, p50', quantile(pages, 0.5), 'ms'),
+    row('alerts paged with filters, p99', quantile(pages, 0.99), 'ms', { atMost: 10 }),
+  ];
+}
+
+const listen = (server: Server): Promise<string> =>
+  new Promise((resolve) =>
+    server.listen(0, '127.0.0.1', () =>
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    ),
+  );
+const closed = (server: Server): Promise<unknown> => {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(resolve));
+};
+
+/** Messages that wait are sent to so many receivers; the control posts as many bytes with nothing written down. */
+async function deliveryRow(store: MonitoringStore): Promise<BenchRow> {
+  let taken = 0;
+  let bytes = 0;
+  const receivers = Array.from({ length: RECEIVERS }, () =>
+    createServer((request, response) => {
+      request.on('data', (part: Buffer) => {
+        bytes += part.length;
+      });
+      request.on('end', () => {
+        taken++;
+        response.writeHead(204).end();
+      });
+    }),
+  );
+  const urls = await Promise.all(receivers.map(listen));
+  await store.channels.rotateSecret('deliveries');
+  const wallets = await Promise.all(
+    Array.from({ length: RECEIVERS * 10 }, (_, n) =>
+      store.addWallet(draft(n, 'deliveries', `${urls[n % RECEIVERS]}/`), LISTED_WALLETS),
+    ),
+  );
+  await store.write((writer) => {
+    for (let n = 0; n < DELIVERIES; n++)
+      writer.raise(wallets[n % wallets.length] as MonitoredWallet, finding(n), `cause ${n}`, null);
+  });
+  const policy = { trustedHosts: new Set(['127.0.0.1']) };
+  const agent = createOutboundAgent({
+    policy,
+    timeouts: { connectMs: 15_000, headersMs: 15_000, stallMs: 15_000 },
+  });
+  const senders = createSenders({
+    channels: store.channels,
+    agent,
+    policy,
+    mailer: null,
+    clock: systemClock,
+    telegramApi: 'https://api.telegram.org',
+  });
+  const courier = createCourier({ outbox: store.outbox, senders, clock: systemClock, log: silentLogger });
+  const startedMs = systemClock.monotonic();
+  await courier.runDue();
+  const perSecond = (DELIVERIES / (systemClock.monotonic() - startedMs)) * 1_000;
+  if (taken !== DELIVERIES) throw new Error(`${taken} of ${DELIVERIES} messages arrived.`);
+  await courier.stop();
+  await agent.destroy();
+
+  const body = 'x'.repeat(Math.round(bytes / DELIVERIES));
+  const bare = new Agent({ keepAlive: true, maxSockets: 4 });
+  const post = (url: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const sent = httpRequest(url, { method: 'POST', agent: bare }, (response) => {
+        response.resume().on('end', resolve);
+      });
+      sent.on('error', reject).end(body);
+    });
+  const bareMs = systemClock.monotonic();
+  await Promise.all(Array.from({ length: DELIVERIES }, (_, n) => post(`${urls[n % RECEIVERS]}/`)));
+  const control = (DELIVERIES / (systemClock.monotonic() - bareMs)) * 1_000;
+  bare.destroy();
+  await Promise.all(receivers.map(closed));
+  return row(`deliveries to ${RECEIVERS} receivers`, perSecond, '1/s', null, control);
+}
+
+/** From the command that makes a block to the whole webhook, through the built program; the node's own work is part of it. */
+async function receiptRows(payments: number): Promise<BenchRow[]> {
+  const [, mixer] = ACCOUNTS;
+  const world = newWorld();
+  const anvil = await startAnvil();
+  const arrivals = new Map<string, number>();
+  const hook = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const { data } = JSON.parse(Buffer.concat(parts).toString()) as {
+        data: { alert: { transaction: { hash: string } } };
+      };
+      arrivals.set(data.alert.transaction.hash, systemClock.monotonic());
+      response.writeHead(204).end();
+    });
+  });
+  try {
+    await anvil.mine();
+    const hookUrl = await listen(hook);
+    const labels = join(world.folder, 'mixer.csv');
+    writeFileSync(labels, `address,chain,entity,name,category\n${mixer},ETH,m,The Mixer,MIXER\n`);
+    for (const args of [
+      ['import', 'own', labels],
+      ['index', 'build'],
+    ])
+      if ((await world.run(args)).code !== 0) throw new Error(`assay ${args.join(' ')} failed.`);
+    const server = await world.serve({
+      ASSAY_RPC_ETH: `${anvil.url},${anvil.socketUrl}`,
+      ASSAY_WEBHOOK_TRUSTED_HOSTS: '127.0.0.1',
+    });
+    const wallet = addressOf(1);
+    const answer = await fetch(`${server.url}/api/v1/monitoring/wallets`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.firstKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ walletAddress: wallet, chain: 'ETH', customWebhookUrl: hookUrl }),
+    });
+    if (answer.status !== 200) throw new Error(await answer.text());
+    const taken: number[] = [];
+    for (let n = 0; n < payments; n++) {
+      const hash = await anvil.send({ from: mixer, to: wallet, value: BigInt(n + 1) });
+      const startedMs = systemClock.monotonic();
+      await anvil.mine();
+      while (!arrivals.has(hash)) {
+        if (systemClock.monotonic() - startedMs > 30_000) throw new Error(`No webhook for ${hash}.`);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      taken.push((arrivals.get(hash) as number) - startedMs);
+    }
+    await server.stop();
+    return [
+      row('block to webhook, p50', quantile(taken, 0.5), 'ms'),
+      row('block to webhook, p99', quantile(taken, 0.99), 'ms', { atMost: 1_000 }),
+    ];
+  } finally {
+    await world.end();
+    await anvil.stop();
+    await closed(hook);
+  }
+}
+
+export async function runMonitoringBench(options: MonitoringBenchOptions): Promise<BenchReport> {
+  const startedAt = isoTime(systemClock.now());
+  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'assay-bench-monitoring-'));
+  const store = openMonitoringStore(
+    { path: join(folder, 'monitoring.lmdb') },
+    { clock: systemClock, random: systemRandom, seal: createSeal(new Uint8Array(32), systemRandom) },
+  );
+  try {
+    const rows = [
+      ...matchRows(options),
+      ...(await listRows(store, options)),
+      await deliveryRow(store),
+      ...(hasAnvil && options.payments > 0 ? await receiptRows(options.payments) : []),
+    ];
+    const subject = {
+      'watched wallets': options.watched,
+      transfers: BLOCKS * TRANSFERS_A_BLOCK,
+      'of watched wallets': `1 in ${MATCH_EVERY}`,
+      alerts: options.alerts,
+      deliveries: DELIVERIES,
+      payments: hasAnvil ? options.payments : 0,
+      store: folder.startsWith('/dev/shm') ? 'in memory' : 'on disk',
+    };
+    return report('monitoring', startedAt, subject, rows);
+  } finally {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const bench = await runMonitoringBench({
+    watched: argument('--watched', 1_000_000),
+    alerts: argument('--alerts', 100_000),
+    payments: argument('--payments', 200),
+  });
+  process.stdout.write(formatReport(bench));
+  if (!process.argv.includes('--no-save')) process.stdout.write(`kept as ${saveReport(bench)}\n`);
+  if (!bench.met) process.exitCode = 1;
+}
