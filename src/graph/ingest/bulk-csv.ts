@@ -1,47 +1,20 @@
 /**
- * Large plain CSV of transfers (the columns of docs/transfers.md) into a bulk load, byte by byte. Whatever is out of the ordinary
- * (quotes, odd numbers, an address that does not parse) goes row by row to the reader of small files, which decides and explains.
+ * Large plain CSV of transfers (the columns of docs/transfers.md) into a bulk load: a thread reads rows into columns (bulk-rows.ts),
+ * this one writes the runs that are full.
  */
+import { on } from 'node:events';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
-import { setImmediate } from 'node:timers/promises';
-import { parse as parseCsv } from 'csv-parse/sync';
-import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
-import { maxKeyBytes, writeAddressKey, writeAddressKeyFromText } from '../../chains/address/parse.ts';
-import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
-import type { Transfer } from '../../chains/transfer.ts';
-import { checkTransfer } from '../check-transfer.ts';
+import { Worker } from 'node:worker_threads';
+import { AssayError, errorFromData } from '../../base/errors.ts';
+import { workerUrl } from '../../base/paths.ts';
+import type { ChainId } from '../../chains/registry.ts';
 import type { BulkLoad, LoadPlace, LoadProgress, LoadSource } from '../store/bulk-load.ts';
-import { BulkTransfer } from '../store/bulk-run.ts';
-import { packTransaction, positionCode } from '../store/fingerprint.ts';
-import type { TransferRowReader } from './ethereum-etl.ts';
-import type { RowFields } from './rows.ts';
-import { AddressTexts, timeOf } from './transfer-fields.ts';
+import { columnMemory, RunColumns } from '../store/run-columns.ts';
+import { type BulkRowsJob, type BulkRowsNews, COLUMNS, FIELDS_MAX, type RejectedRow } from './bulk-rows.ts';
 
 const LINE_FEED = 10;
-const RETURN = 13;
-const QUOTE = 34;
-const COMMA = 44;
-const POINT = 46;
-const ZERO = 48;
-const COLON = 58;
-
-const WINDOW_BYTES = 4 * 1024 * 1024;
-const FIELDS_MAX = 64;
-
-/** Columns that are read byte by byte; `chain` and others send a row the slower way only where they say something. */
-const COLUMNS = [
-  'txHash',
-  'position',
-  'blockNumber',
-  'timestamp',
-  'from',
-  'to',
-  'asset',
-  'amount',
-  'valueUsd',
-] as const;
-type Column = (typeof COLUMNS)[number];
+/** Columns that are filled and written by turns. */
+const SLOTS = 2;
 
 /**
  * Whether a file is one that this reader is for: large, not packed, a header with all columns of a transfer. Without `valueUsd` its
@@ -88,9 +61,7 @@ export interface BulkCsvOptions {
   readonly path: string;
   readonly chain: ChainId;
   readonly load: BulkLoad;
-  /** Reads a row that is out of the ordinary. Throws with the reason, as the reader of small files does. */
-  readonly read: TransferRowReader;
-  readonly reject: (line: number, error: unknown, text: string) => void;
+  readonly reject: (row: RejectedRow) => void;
   readonly onRows: (place: LoadPlace) => void;
   readonly onPass: (progress: LoadProgress) => void;
   readonly signal: AbortSignal | undefined;
@@ -106,381 +77,50 @@ export interface BulkCsvReport {
 
 /** Reads a file from where the load left it, and finishes the load. */
 export async function ingestBulkCsv(options: BulkCsvOptions): Promise<BulkCsvReport> {
-  const { path, load, onRows, onPass, signal } = options;
+  const { path, load, onPass, signal } = options;
   const header = readHeader(path);
   if (!header) throw new AssayError('INVALID_FILE', `${path}: the first line is no header of a CSV.`);
-  if (load.place) {
-    const rows = new BulkRows(options, header.names);
-    let place = load.place.offset === 0 ? { ...load.place, offset: header.bytes, line: 2 } : load.place;
-    const file = openSync(path, 'r');
-    try {
-      const window = Buffer.allocUnsafe(WINDOW_BYTES);
-      for (;;) {
-        onRows(place);
-        await setImmediate();
-        signal?.throwIfAborted();
-        const filled = fill(file, window, place.offset);
-        if (filled === 0) break;
-        place = rows.take(window, endOfRows(window, filled, path, place), place);
-      }
-      load.checkpoint(place);
-    } finally {
-      closeSync(file);
-    }
-  }
+  if (load.place) await readInto(options, header, load.place);
   const { stored, duplicates, place } = await load.finish(onPass, signal);
   return { stored, duplicates, rows: place.rows, rejected: place.rejected };
 }
 
-/** Reads a window; the last row of the file gets the line feed that it lacks. */
-function fill(file: number, window: Buffer, offset: number): number {
-  let filled = 0;
-  while (filled < window.length) {
-    const read = readSync(file, window, filled, window.length - filled, offset + filled);
-    if (read === 0) {
-      if (filled > 0 && window[filled - 1] !== LINE_FEED) window[filled++] = LINE_FEED;
-      break;
-    }
-    filled += read;
-  }
-  return filled;
-}
-
-function endOfRows(window: Buffer, filled: number, path: string, place: LoadPlace): number {
-  const end = window.subarray(0, filled).lastIndexOf(LINE_FEED) + 1;
-  if (end > 0) return end;
-  throw new AssayError(
-    'INVALID_FILE',
-    `${path}, line ${place.line}: the row is longer than ${WINDOW_BYTES} bytes.`,
-  );
-}
-
-/** Reads the rows of windows into the runs of a load. */
-class BulkRows {
-  readonly #options: BulkCsvOptions;
-  readonly #names: readonly string[];
-  readonly #places: Readonly<Record<Column, number>>;
-  /** Columns that send a row the slower way where they are not empty. */
-  readonly #others: readonly number[];
-  readonly #starts = new Int32Array(FIELDS_MAX + 1);
-  readonly #ends = new Int32Array(FIELDS_MAX + 1);
-  readonly #transfer = new BulkTransfer();
-  readonly #key = new Uint8Array(maxKeyBytes);
-  readonly #assets: AddressTexts;
-  readonly #symbol: Buffer;
-  readonly #isEvm: boolean;
-  #timeText = '';
-  #time = 0;
-
-  constructor(options: BulkCsvOptions, names: readonly string[]) {
-    this.#options = options;
-    this.#names = names;
-    this.#places = Object.fromEntries(COLUMNS.map((column) => [column, names.indexOf(column)])) as Record<
-      Column,
-      number
-    >;
-    const slow = ['chain', 'decimals'];
-    this.#others = names.flatMap((name, index) => (slow.includes(name) ? [index] : []));
-    this.#assets = new AddressTexts(options.chain);
-    this.#symbol = Buffer.from(chainOf(options.chain).symbol);
-    this.#isEvm = isEvm(options.chain);
-  }
-
-  /** Takes the rows of `window[0, end)`; returns the place behind them. */
-  take(window: Buffer, end: number, place: LoadPlace): LoadPlace {
-    const { run } = this.#options.load;
-    let { line, rows, rejected } = place;
-    let at = 0;
-    while (at < end) {
-      const rowEnd = window.indexOf(LINE_FEED, at);
-      const textEnd = rowEnd > at && window[rowEnd - 1] === RETURN ? rowEnd - 1 : rowEnd;
-      if (textEnd > at) {
-        rows++;
-        if (this.#read(window, at, textEnd)) run.add(this.#transfer);
-        else if (!this.#readSlowly(window.toString('utf8', at, textEnd), line)) rejected++;
-      }
-      at = rowEnd + 1;
-      line++;
-      if (run.isFull) this.#options.load.checkpoint({ offset: place.offset + at, line, rows, rejected });
-    }
-    return { offset: place.offset + end, line, rows, rejected };
-  }
-
-  /** False for a row that is out of the ordinary. */
-  #read(bytes: Buffer, start: number, end: number): boolean {
-    const count = this.#split(bytes, start, end);
-    if (count !== this.#names.length) return false;
-    const starts = this.#starts;
-    const ends = this.#ends;
-    for (const other of this.#others) if (starts[other] !== ends[other]) return false;
-    const places = this.#places;
-    const transfer = this.#transfer;
-    const from = (column: Column): number => starts[places[column]] as number;
-    const to = (column: Column): number => ends[places[column]] as number;
-    if (!this.#readTransaction(bytes, from('txHash'), to('txHash'))) return false;
-    if (!this.#readPosition(bytes, from('position'), to('position'))) return false;
-    const block = digits(bytes, from('blockNumber'), to('blockNumber'));
-    if (block < 0) return false;
-    transfer.blockNumber = block;
-    if (!this.#readTime(bytes, from('timestamp'), to('timestamp'))) return false;
-    const sender = this.#address(bytes, from('from'), to('from'));
-    const receiver = this.#address(bytes, from('to'), to('to'));
-    if (sender < 0 || receiver < 0 || (sender === 0 && receiver === 0)) return false;
-    transfer.from = sender;
-    transfer.to = receiver;
-    if (!readAmount(bytes, from('amount'), to('amount'), transfer)) return false;
-    transfer.cents = -1;
-    if (from('valueUsd') !== to('valueUsd')) {
-      const cents = centsOf(bytes, from('valueUsd'), to('valueUsd'));
-      if (cents < 0) return false;
-      transfer.cents = cents;
-    }
-    return this.#readAsset(bytes, from('asset'), to('asset'));
-  }
-
-  /** Number of fields; -1 where the row has a quote or too many. */
-  #split(bytes: Buffer, start: number, end: number): number {
-    let field = 0;
-    this.#starts[0] = start;
-    for (let at = start; at < end; at++) {
-      const byte = bytes[at] as number;
-      if (byte === QUOTE) return -1;
-      if (byte !== COMMA) continue;
-      this.#ends[field++] = at;
-      if (field > FIELDS_MAX) return -1;
-      this.#starts[field] = at + 1;
-    }
-    this.#ends[field] = end;
-    return field + 1;
-  }
-
-  #readTransaction(bytes: Buffer, start: number, end: number): boolean {
-    const { transaction } = this.#transfer;
-    if (this.#isEvm) {
-      if (end - start !== 66 || bytes[start] !== ZERO || (bytes[start + 1] as number) !== 120) return false;
-      transaction[0] = 0;
-      this.#transfer.transactionLength = 33;
-      let seen = 0;
-      for (let from = start + 2, to = 1; from < end; from += 2, to++) {
-        const high = HEX[bytes[from] as number] as number;
-        const low = HEX[bytes[from + 1] as number] as number;
-        seen |= high | low;
-        transaction[to] = (high << 4) | (low & 15);
-      }
-      return seen < 16;
-    }
-    const packed = packTransaction(bytes.toString('utf8', start, end));
-    if (packed.length < 2 || packed.length > 1 + LIMITS.txHashTextMax) return false;
-    packed.copy(transaction);
-    this.#transfer.transactionLength = packed.length;
-    return true;
-  }
-
-  #readPosition(bytes: Buffer, start: number, end: number): boolean {
-    const transfer = this.#transfer;
-    // `log:12`, by far the most frequent beside `value`.
-    if (bytes[start] === 108 && bytes[start + 3] === COLON && end - start < 13 && end - start > 4) {
-      const number = digits(bytes, start + 4, end);
-      const isPlain = number === 0 ? end - start === 5 : bytes[start + 4] !== ZERO;
-      if (number >= 0 && isPlain && bytes[start + 1] === 111 && bytes[start + 2] === 103) {
-        transfer.position = number * 8 + 9;
-        return true;
-      }
-    }
-    if (end === start || end - start > LIMITS.transferPositionTextMax) return false;
-    const text = bytes.toString('utf8', start, end);
-    transfer.position = positionCode(text) ?? -1;
-    transfer.positionText = text;
-    return true;
-  }
-
-  #readTime(bytes: Buffer, start: number, end: number): boolean {
-    // Blocks repeat their time.
-    if (!isText(bytes, start, end, this.#timeText)) {
-      const text = bytes.toString('latin1', start, end);
-      let ms: number | null;
-      try {
-        ms = timeOf({ timestamp: text }, 'timestamp', 'milliseconds');
-      } catch {
-        // The slower way finds the same fault, and reports it.
-        return false;
-      }
-      if (ms === null) return false;
-      this.#timeText = text;
-      this.#time = ms;
-    }
-    this.#transfer.timestampMs = this.#time;
-    return true;
-  }
-
-  /** Number of an address in the run; 0 for an empty cell, -1 where it does not parse. */
-  #address(bytes: Buffer, start: number, end: number): number {
-    if (start === end) return 0;
-    const length = writeAddressKey(this.#options.chain, bytes, start, end, this.#key, 0);
-    return length < 0 ? -1 : this.#options.load.run.addressNumber(this.#key, 0, length);
-  }
-
-  #readAsset(bytes: Buffer, start: number, end: number): boolean {
-    const { chain, load } = this.#options;
-    const { symbol, decimals } = chainOf(chain);
-    if (end - start === this.#symbol.length && this.#symbol.compare(bytes, start, end) === 0) {
-      this.#transfer.asset = load.run.assetNumber(symbol, decimals);
-      return true;
-    }
-    if (start === end) return false;
-    const text = bytes.toString('utf8', start, end);
-    let asset = text;
-    if (this.#isEvm)
-      try {
-        asset = this.#assets.required({ asset: text }, 'asset');
-      } catch {
-        // The slower way finds the same fault, and reports it.
-        return false;
-      }
-    this.#transfer.asset = load.run.assetNumber(asset, null);
-    return true;
-  }
-
-  /** False for a row that is rejected. */
-  #readSlowly(text: string, line: number): boolean {
-    const { read, reject, load } = this.#options;
-    let transfer: Transfer | null;
-    try {
-      transfer = read(this.#fieldsOf(text, line));
-      if (transfer) checkTransfer(transfer);
-    } catch (error) {
-      reject(line, error, text);
-      return false;
-    }
-    if (!transfer) return true;
-    this.#take(transfer);
-    load.run.add(this.#transfer);
-    return true;
-  }
-
-  #fieldsOf(text: string, line: number): RowFields {
-    const cells = text.includes('"') ? quotedCells(text) : text.split(',');
-    const expected = this.#names.length;
-    if (cells.length !== expected)
-      throw new AssayError(
-        'INVALID_REQUEST',
-        `Invalid Record Length: columns length is ${expected}, got ${cells.length} on line ${line}`,
-      );
-    return Object.fromEntries(cells.map((cell, index) => [this.#names[index], cell]));
-  }
-
-  /** Fills the reused transfer from a record. */
-  #take(record: Transfer): void {
-    const transfer = this.#transfer;
-    const { run } = this.#options.load;
-    const packed = packTransaction(record.txHash);
-    packed.copy(transfer.transaction);
-    transfer.transactionLength = packed.length;
-    transfer.position = positionCode(record.position) ?? -1;
-    transfer.positionText = record.position;
-    transfer.blockNumber = record.blockNumber;
-    transfer.timestampMs = record.timestampMs;
-    transfer.from = this.#numberOf(record.from);
-    transfer.to = this.#numberOf(record.to);
-    transfer.asset = run.assetNumber(record.asset, record.decimals);
-    transfer.setAmount(record.amount);
-    transfer.cents = record.valueUsd === null ? -1 : Math.round(record.valueUsd * 100);
-  }
-
-  #numberOf(address: string | null): number {
-    if (address === null) return 0;
-    const length = writeAddressKeyFromText(this.#options.chain, address, this.#key, 0);
-    return this.#options.load.run.addressNumber(this.#key, 0, length);
-  }
-}
-
-/** Cells of a row with quotes; a quoted cell ends on its line. */
-function quotedCells(text: string): string[] {
+/** Reads the file to its end, in a thread beside this one. */
+async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace): Promise<void> {
+  const { path, chain, load, reject, onRows, signal } = options;
+  const { runTransfers } = load;
+  const memories = Array.from({ length: SLOTS }, () => columnMemory(runTransfers));
+  const slots = memories.map((memory) => new RunColumns(memory, runTransfers));
+  const free = new Int32Array(new SharedArrayBuffer(4)).fill(SLOTS);
+  const job: BulkRowsJob = {
+    path,
+    chain,
+    names: header.names,
+    place: from.offset === 0 ? { ...from, offset: header.bytes, line: 2 } : from,
+    runTransfers,
+    memories,
+    free: free.buffer as SharedArrayBuffer,
+  };
+  signal?.throwIfAborted();
+  // Without the flags of the process, which may be those of a script on its command line.
+  const worker = new Worker(workerUrl('bulk-rows'), { workerData: job, execArgv: [] });
   try {
-    const rows: string[][] = parseCsv(text, { relax_column_count: true });
-    return rows[0] ?? [];
-  } catch (error) {
-    throw new AssayError('INVALID_REQUEST', `The row is not CSV: ${messageOf(error)}`, { cause: error });
+    for await (const [news] of on(worker, 'message', { close: ['exit'] }) as AsyncIterable<[BulkRowsNews]>) {
+      signal?.throwIfAborted();
+      if (news.type === 'failure') throw errorFromData(news.error);
+      if (news.type === 'rows') {
+        for (const row of news.rejects) reject(row);
+        onRows(news.place);
+        continue;
+      }
+      const { place, filled, isLast } = news;
+      load.checkpoint(place, filled, slots[filled.slot] as RunColumns);
+      if (isLast) return;
+      Atomics.add(free, 0, 1);
+      Atomics.notify(free, 0);
+    }
+    throw new AssayError('INTERNAL', `${path}: the thread that reads the file ended before the file did.`);
+  } finally {
+    await worker.terminate();
   }
-}
-
-/** Value of a hex digit; 16 and more for any other byte. */
-const HEX = new Uint8Array(256).fill(255);
-for (let digit = 0; digit < 10; digit++) HEX[ZERO + digit] = digit;
-for (let letter = 0; letter < 6; letter++) {
-  HEX[65 + letter] = 10 + letter;
-  HEX[97 + letter] = 10 + letter;
-}
-
-/** A whole number of at most 15 digits; -1 for anything else. */
-function digits(bytes: Uint8Array, start: number, end: number): number {
-  if (end === start || end - start > 15) return -1;
-  let value = 0;
-  for (let at = start; at < end; at++) {
-    const digit = (bytes[at] as number) - ZERO;
-    if (digit < 0 || digit > 9) return -1;
-    value = value * 10 + digit;
-  }
-  return value;
-}
-
-function isText(bytes: Uint8Array, start: number, end: number, text: string): boolean {
-  if (text.length !== end - start) return false;
-  for (let index = text.length - 1; index >= 0; index--)
-    if (bytes[start + index] !== text.charCodeAt(index)) return false;
-  return true;
-}
-
-const POWERS = Array.from({ length: 10 }, (_, power) => 10 ** power);
-
-/** Digits of at most 28, which fit three words; false for anything else. */
-function readAmount(bytes: Uint8Array, start: number, end: number, into: BulkTransfer): boolean {
-  if (end === start || end - start > 28) return false;
-  let low = 0;
-  let middle = 0;
-  let high = 0;
-  for (let at = start; at < end; ) {
-    const stop = Math.min(end, at + 9);
-    const part = digits(bytes, at, stop);
-    if (part < 0) return false;
-    const factor = POWERS[stop - at] as number;
-    // Words in halves: a product of 16 and 30 bits is exact.
-    let carry = part;
-    let sum = (low % 65536) * factor + carry;
-    carry = Math.floor(sum / 65536);
-    const low0 = sum % 65536;
-    sum = Math.floor(low / 65536) * factor + carry;
-    carry = Math.floor(sum / 65536);
-    low = (sum % 65536) * 65536 + low0;
-    sum = (middle % 65536) * factor + carry;
-    carry = Math.floor(sum / 65536);
-    const middle0 = sum % 65536;
-    sum = Math.floor(middle / 65536) * factor + carry;
-    carry = Math.floor(sum / 65536);
-    middle = (sum % 65536) * 65536 + middle0;
-    high = high * factor + carry;
-    at = stop;
-  }
-  into.amountLow = low;
-  into.amountMiddle = middle;
-  into.amountHigh = high;
-  into.large = null;
-  return true;
-}
-
-const USD_MAX_CENTS = 1e14;
-
-/** Cents of a decimal with at most two places; -1 for anything else, which the slower way rounds. */
-function centsOf(bytes: Uint8Array, start: number, end: number): number {
-  let point = start;
-  while (point < end && bytes[point] !== POINT) point++;
-  const whole = digits(bytes, start, point);
-  if (whole < 0) return -1;
-  const places = end - point - 1;
-  if (point === end) return whole * 100 <= USD_MAX_CENTS ? whole * 100 : -1;
-  if (places < 1 || places > 2) return -1;
-  const fraction = digits(bytes, point + 1, end);
-  if (fraction < 0) return -1;
-  const cents = whole * 100 + (places === 1 ? fraction * 10 : fraction);
-  return cents <= USD_MAX_CENTS ? cents : -1;
 }

@@ -1,6 +1,5 @@
 /** Files of transfers into the store: reads, rejects by line, stores in batches, reports. */
 import { basename } from 'node:path';
-import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { Transfer } from '../../chains/transfer.ts';
@@ -12,7 +11,7 @@ import { ingestBulkCsv, isBulkCsv, sourceOf } from './bulk-csv.ts';
 import { ethereumEtlReader, type TransferRowReader } from './ethereum-etl.ts';
 import { ndjsonReader } from './ndjson.ts';
 import { readRows } from './rows.ts';
-import { RowFault } from './transfer-fields.ts';
+import { faultOf, REJECT_TEXT_CHARS } from './transfer-fields.ts';
 
 export const INGEST_FORMATS = ['ethereum-etl', 'ndjson'] as const;
 export type IngestFormat = (typeof INGEST_FORMATS)[number];
@@ -63,17 +62,6 @@ const READERS: Readonly<Record<IngestFormat, (options: IngestOptions) => Promise
 };
 
 const PROGRESS_ROWS = 1_000;
-/** What a reject repeats of a row, as for every source. */
-const REJECT_TEXT_CHARS = 500;
-
-/** The reason in an error that a row is to blame for; anything else is thrown on. */
-function reasonOf(error: unknown): string {
-  if (error instanceof RowFault) return error.message;
-  if (error instanceof AssayError && (error.code === 'INVALID_ADDRESS' || error.code === 'INVALID_REQUEST'))
-    return error.message;
-  throw error;
-}
-
 /**
  * Ingests files that belong together (ethereum-etl: blocks beside their transactions). Rows that cannot be used are reported and
  * left; what was stored before an abort or a broken file stays, and another run goes on from there.
@@ -114,7 +102,7 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
           if (transfer) checkTransfer(transfer);
           else ignored++;
         } catch (error) {
-          reject(file, row.line, reasonOf(error), row.text);
+          reject(file, row.line, faultOf(error), row.text);
           continue;
         }
         if (transfer) yield transfer;
@@ -144,8 +132,7 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
       path: file,
       chain: options.chain,
       load,
-      read,
-      reject: (line, error, text) => reject(file, line, reasonOf(error), text),
+      reject: ({ line, reason, text }) => reject(file, line, reason, text),
       onRows: (place) =>
         options.onProgress?.({
           file,

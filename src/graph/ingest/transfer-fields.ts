@@ -1,11 +1,23 @@
 /** Reads the single fields of a transfer out of a row of a file, whatever its layout: text or number, exact or refused. */
 import { isoTime } from '../../base/clock.ts';
+import { AssayError } from '../../base/errors.ts';
 import { parseAddress } from '../../chains/address/parse.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { RowFields } from './rows.ts';
 
 /** Why a row cannot be used: caught by whoever reads the file, and reported with the row's line. */
 export class RowFault extends Error {}
+
+/** What a reject repeats of a row, as for every source. */
+export const REJECT_TEXT_CHARS = 500;
+
+/** The reason in an error that a row is to blame for; anything else is thrown on. */
+export function faultOf(error: unknown): string {
+  if (error instanceof RowFault) return error.message;
+  if (error instanceof AssayError && (error.code === 'INVALID_ADDRESS' || error.code === 'INVALID_REQUEST'))
+    return error.message;
+  throw error;
+}
 
 const shown = (value: unknown): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');

@@ -37,6 +37,7 @@ import {
 } from './chain-store.ts';
 import { FINGERPRINT_BYTES } from './fingerprint.ts';
 import { LOG_CHUNK_TRANSFERS, LogWriter } from './log.ts';
+import type { FilledRun, RunColumns } from './run-columns.ts';
 import { HALF_INDEX, HALF_NODE, HALF_WORDS, MARK_WORDS, RunReader } from './runs.ts';
 import { packPositions, readPositions } from './transactions.ts';
 
@@ -104,14 +105,17 @@ function isAppendable<K extends number | Uint8Array>(db: Database<Buffer, K>, fi
 export class BulkLoad {
   readonly #store: ChainStore;
   readonly #folder: string;
-  readonly run: BulkRun;
+  readonly #run: BulkRun;
+  /** Transfers of a run. */
+  readonly runTransfers: number;
   #state: LoadState;
 
   /** Begins a load, or takes up the one of this file. What another file left unfinished is finished by `finish` with it. */
   constructor(store: ChainStore, source: LoadSource, runTransfers: number) {
     this.#store = store;
     this.#folder = `${store.path}.load`;
-    this.run = new BulkRun(store, runTransfers);
+    this.#run = new BulkRun(store, runTransfers);
+    this.runTransfers = runTransfers;
     const left = readLoad(store);
     const isWhole = left !== null && this.#hasFiles(left);
     if (left && !isWhole && left.pass !== 'read')
@@ -141,11 +145,12 @@ export class BulkLoad {
     return sameSource(this.#state.source, source);
   }
 
-  /** Writes what was collected, and remembers `place`: an interrupted load goes on from here. */
-  checkpoint(place: LoadPlace): void {
+  /** Writes a run, and remembers `place`: an interrupted load goes on from here. */
+  checkpoint(place: LoadPlace, filled: FilledRun, columns: RunColumns): void {
     const state = this.#state;
-    const { count } = this.run;
-    const coverage = count > 0 ? this.run.spill(this.#folder, state.runs, state.transfers) : NO_COVERAGE;
+    const { count } = filled;
+    const coverage =
+      count > 0 ? this.#run.spill(this.#folder, state.runs, state.transfers, filled, columns) : NO_COVERAGE;
     this.#save({
       ...state,
       place,

@@ -1,16 +1,14 @@
 /**
- * The transfers of a bulk load that are in memory: columns that rows are added to, and their way into sorted runs on disk. Addresses
+ * The transfers of a bulk load that are in memory: their way from columns into sorted runs on disk. Addresses
  * and assets are numbers of this load until a run is written: then they get the store's ids, in one transaction.
  */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { assetId } from './batch.ts';
 import { ByteWriter } from './bytes.ts';
 import {
   type ChainStore,
   type Coverage,
-  joinCoverage,
   NO_COVERAGE,
   NODE_ID_MAX,
   packId,
@@ -18,7 +16,8 @@ import {
   writeState,
 } from './chain-store.ts';
 import { Fingerprinter, packedLength, positionMark } from './fingerprint.ts';
-import { KeyTable } from './key-table.ts';
+import { keysIn } from './key-table.ts';
+import { columnMemory, type FilledRun, RunColumns } from './run-columns.ts';
 import {
   FLAG_LARGE,
   FLAG_PRICED,
@@ -37,197 +36,106 @@ import {
 
 const TWO_32 = 2 ** 32;
 const LOG_WRITE_BYTES = 1 << 20;
+/** Above what a record needs whose transaction is an id of the longest. */
+const RECORD_BYTES_MAX = 1024;
 
-/** One transfer on its way in; reused from row to row. */
-export class BulkTransfer {
-  /** Packed transaction id, as fingerprint.ts has it. */
-  readonly transaction = Buffer.alloc(1 + LIMITS.txHashTextMax);
-  transactionLength = 0;
-  /** `positionCode`, or -1 where `positionText` says it. */
-  position = 0;
-  positionText = '';
-  blockNumber = 0;
-  timestampMs = 0;
-  /** Numbers of this load; 0 is nobody. */
-  from = 0;
-  to = 0;
-  asset = 0;
-  /** Whole cents; -1 where no price is known. */
-  cents = -1;
-  /** Words of 32 bits, where `large` is null. */
-  amountLow = 0;
-  amountMiddle = 0;
-  amountHigh = 0;
-  large: bigint | null = null;
+const NOTHING: FilledRun = {
+  slot: 0,
+  count: 0,
+  keys: new Uint32Array(0),
+  isLastOfNumbers: false,
+  assets: [],
+  positionTexts: new Map(),
+  large: new Map(),
+};
 
-  setAmount(amount: bigint): void {
-    this.large = amount < 1n << 96n ? null : amount;
-    this.amountLow = Number(amount & 0xffff_ffffn);
-    this.amountMiddle = Number((amount >> 32n) & 0xffff_ffffn);
-    this.amountHigh = Number((amount >> 64n) & 0xffff_ffffn);
-  }
+/** What a run is sorted in; used again for the next. */
+interface RunMemory {
+  readonly halves: Uint32Array;
+  readonly marks: Uint32Array;
+  readonly orders: { readonly order: Uint32Array; readonly spare: Uint32Array };
 }
+
+const createMemory = (capacity: number): RunMemory => ({
+  halves: new Uint32Array(capacity * 2 * HALF_WORDS),
+  marks: new Uint32Array(capacity * MARK_WORDS),
+  orders: { order: new Uint32Array(capacity * 2), spare: new Uint32Array(capacity * 2) },
+});
 
 /** Names of the files of one run. */
 export const runFile = (folder: string, run: number, kind: 'halves' | 'marks' | 'log'): string =>
   `${folder}/${run}.${kind}`;
 
+/** Writes the runs of one load. */
 export class BulkRun {
   readonly #store: ChainStore;
   readonly #fingerprint: Fingerprinter;
-  #keys = new KeyTable();
-  /** The store's id of each number of this load; 0 where it has none yet. */
-  #ids = new Uint32Array(1024);
-  #assets = new Map<string, number>();
-  #assetNames: { asset: string; decimals: number | null }[] = [];
-
   readonly #capacity: number;
-  readonly #from: Uint32Array;
-  readonly #to: Uint32Array;
-  readonly #asset: Uint32Array;
-  readonly #times: Float64Array;
-  readonly #blocks: Float64Array;
-  readonly #cents: Float64Array;
-  readonly #amounts: Uint32Array;
-  readonly #positions: Float64Array;
-  readonly #transactions: ByteWriter;
-  readonly #transactionEnds: Uint32Array;
-  readonly #positionTexts = new Map<number, string>();
-  readonly #large = new Map<number, bigint>();
-  readonly #halves: Uint32Array;
-  readonly #marks: Uint32Array;
-  readonly #orders: { order: Uint32Array; spare: Uint32Array };
-  count = 0;
+  /** The store's id of each number of this load. */
+  #ids = new Uint32Array(1024);
+  #memory: RunMemory | null = null;
+  #filled: FilledRun = NOTHING;
+  #columns = new RunColumns(columnMemory(0), 0);
 
   /** `capacity`: transfers of a run. */
   constructor(store: ChainStore, capacity: number) {
     this.#store = store;
     this.#fingerprint = new Fingerprinter(store.salt);
     this.#capacity = capacity;
-    this.#from = new Uint32Array(capacity);
-    this.#to = new Uint32Array(capacity);
-    this.#asset = new Uint32Array(capacity);
-    this.#times = new Float64Array(capacity);
-    this.#blocks = new Float64Array(capacity);
-    this.#cents = new Float64Array(capacity);
-    this.#amounts = new Uint32Array(capacity * 3);
-    this.#positions = new Float64Array(capacity);
-    this.#transactions = new ByteWriter(capacity * 33);
-    this.#transactionEnds = new Uint32Array(capacity + 1);
-    this.#halves = new Uint32Array(capacity * 2 * HALF_WORDS);
-    this.#marks = new Uint32Array(capacity * MARK_WORDS);
-    this.#orders = { order: new Uint32Array(capacity * 2), spare: new Uint32Array(capacity * 2) };
-  }
-
-  get isFull(): boolean {
-    return this.count === this.#capacity;
-  }
-
-  /** The number of an address by its key. */
-  addressNumber(key: Uint8Array, start: number, end: number): number {
-    return this.#keys.numberOf(key, start, end);
-  }
-
-  /** The number of an asset. */
-  assetNumber(asset: string, decimals: number | null): number {
-    const known = this.#assets.get(asset);
-    if (known !== undefined) return known;
-    const number = this.#assetNames.push({ asset, decimals });
-    this.#assets.set(asset, number);
-    return number;
-  }
-
-  add(transfer: BulkTransfer): void {
-    const at = this.count++;
-    this.#from[at] = transfer.from;
-    this.#to[at] = transfer.to;
-    this.#asset[at] = transfer.asset;
-    this.#times[at] = transfer.timestampMs;
-    this.#blocks[at] = transfer.blockNumber;
-    this.#cents[at] = transfer.cents;
-    this.#amounts[at * 3] = transfer.amountLow;
-    this.#amounts[at * 3 + 1] = transfer.amountMiddle;
-    this.#amounts[at * 3 + 2] = transfer.amountHigh;
-    if (transfer.large !== null) this.#large.set(at, transfer.large);
-    this.#positions[at] = transfer.position;
-    if (transfer.position < 0) this.#positionTexts.set(at, transfer.positionText);
-    this.#transactions.copy(transfer.transaction, 0, transfer.transactionLength);
-    this.#transactionEnds[at + 1] = this.#transactions.length;
   }
 
   /**
-   * Writes what was collected as run number `run` of `folder`, durably, with `firstIndex` as the number of its first transfer, and
-   * begins anew. Returns what the run covers.
+   * Writes what stands in columns as run number `run` of `folder`, durably, with `firstIndex` as the number of its first transfer.
+   * Returns what the run covers.
    */
-  spill(folder: string, run: number, firstIndex: number): Coverage {
+  spill(folder: string, run: number, firstIndex: number, filled: FilledRun, columns: RunColumns): Coverage {
+    this.#filled = filled;
+    this.#columns = columns;
+    this.#memory ??= createMemory(this.#capacity);
+    const { halves, marks, orders } = this.#memory;
     const assets = this.#store.root.transactionSync(() => this.#giveIds());
-    let coverage = NO_COVERAGE;
-    const { count } = this;
-    let halves = 0;
-    for (let at = 0; at < count; at++) {
-      this.#from[at] = this.#idOf(this.#from[at] as number);
-      this.#to[at] = this.#idOf(this.#to[at] as number);
-      this.#asset[at] = assets[(this.#asset[at] as number) - 1] as number;
-      halves = this.#addHalves(at, halves, firstIndex + at);
-      this.#addMark(at, firstIndex + at);
-    }
+    const { count } = filled;
+    const { from, to, asset, blocks, times } = columns;
+    const ids = this.#ids;
+    let half = 0;
     let firstBlock = Number.POSITIVE_INFINITY;
     let lastBlock = 0;
     let newestMs = 0;
     for (let at = 0; at < count; at++) {
-      firstBlock = Math.min(firstBlock, this.#blocks[at] as number);
-      lastBlock = Math.max(lastBlock, this.#blocks[at] as number);
-      newestMs = Math.max(newestMs, this.#times[at] as number);
+      from[at] = ids[from[at] as number] as number;
+      to[at] = ids[to[at] as number] as number;
+      asset[at] = assets[(asset[at] as number) - 1] as number;
+      half = this.#addHalves(halves, at, half, firstIndex + at);
+      this.#addMark(marks, at, firstIndex + at);
+      firstBlock = Math.min(firstBlock, blocks[at] as number);
+      lastBlock = Math.max(lastBlock, blocks[at] as number);
+      newestMs = Math.max(newestMs, times[at] as number);
     }
-    if (count > 0) coverage = joinCoverage(coverage, { firstBlock, lastBlock, newestMs });
-
     this.#writeLog(runFile(folder, run, 'log'));
-    const byNode = radixOrder(this.#halves, HALF_WORDS, HALF_NODE, halves, this.#orders);
-    writeRun(runFile(folder, run, 'halves'), this.#halves, HALF_WORDS, byNode, halves);
-    const byMark = radixOrder(this.#marks, MARK_WORDS, 0, count, this.#orders);
-    settleTies(this.#marks, byMark, count);
-    writeRun(runFile(folder, run, 'marks'), this.#marks, MARK_WORDS, byMark, count);
-    this.#clear();
-    return coverage;
+    const byNode = radixOrder(halves, HALF_WORDS, HALF_NODE, half, orders);
+    writeRun(runFile(folder, run, 'halves'), halves, HALF_WORDS, byNode, half);
+    const byMark = radixOrder(marks, MARK_WORDS, 0, count, orders);
+    settleTies(marks, byMark, count);
+    writeRun(runFile(folder, run, 'marks'), marks, MARK_WORDS, byMark, count);
+    if (filled.isLastOfNumbers) this.#ids = new Uint32Array(1024);
+    this.#filled = NOTHING;
+    return count > 0 ? { firstBlock, lastBlock, newestMs } : NO_COVERAGE;
   }
 
-  #clear(): void {
-    this.count = 0;
-    this.#transactions.length = 0;
-    this.#positionTexts.clear();
-    this.#large.clear();
-    this.#assets.clear();
-    this.#assetNames = [];
-    if (this.#keys.count <= LIMITS.bulkAddressesKept) return;
-    this.#keys = new KeyTable();
-    this.#ids = new Uint32Array(1024);
-  }
-
-  #idOf(number: number): number {
-    return number === 0 ? 0 : (this.#ids[number] as number);
-  }
-
-  /** Gives the store's ids to every number that has none; returns those of the run's assets. Runs inside a transaction. */
+  /** Gives the store's ids to the keys of a run; returns those of its assets. Runs inside a transaction. */
   #giveIds(): number[] {
     const store = this.#store;
     const state = readState(store);
     let { nextAddress, nextAsset } = state;
-    if (this.#ids.length <= this.#keys.count) {
-      const ids = new Uint32Array(this.#keys.count * 2);
-      ids.set(this.#ids);
-      this.#ids = ids;
-    }
     const fresh: { key: Buffer; id: number }[] = [];
-    for (let number = 1; number <= this.#keys.count; number++) {
-      if (this.#ids[number] !== 0) continue;
-      const key = this.#keys.keyOf(number);
+    for (const { number, key } of keysIn(this.#filled.keys)) {
       // Another process may have given it an id since.
       let id = nextAddress === 1 ? undefined : store.ids.getBinaryFast(key)?.readUInt32BE(0);
       if (id === undefined) {
         id = nextAddress + fresh.length;
         fresh.push({ key, id });
       }
-      this.#ids[number] = id;
+      this.#setId(number, id);
     }
     nextAddress += fresh.length;
     if (nextAddress > NODE_ID_MAX)
@@ -235,7 +143,7 @@ export class BulkRun {
     for (const { key, id } of fresh) store.keys.putSync(id, key);
     fresh.sort((a, b) => Buffer.compare(a.key, b.key));
     for (const { key, id } of fresh) store.ids.putSync(key, packId(id));
-    const assets = this.#assetNames.map(({ asset, decimals }) => {
+    const assets = this.#filled.assets.map(({ asset, decimals }) => {
       const id = assetId(store, asset, decimals, nextAsset);
       if (id === nextAsset) nextAsset++;
       return id;
@@ -244,42 +152,65 @@ export class BulkRun {
     return assets;
   }
 
-  #addHalves(at: number, halves: number, index: number): number {
-    const from = this.#from[at] as number;
-    const to = this.#to[at] as number;
+  #setId(number: number, id: number): void {
+    if (number >= this.#ids.length) {
+      const ids = new Uint32Array(number * 2);
+      ids.set(this.#ids);
+      this.#ids = ids;
+    }
+    this.#ids[number] = id;
+  }
+
+  /** Returns the number of halves. */
+  #addHalves(words: Uint32Array, at: number, halves: number, index: number): number {
+    const from = this.#columns.from[at] as number;
+    const to = this.#columns.to[at] as number;
     let next = halves;
-    if (from !== 0) this.#addHalf(next++, at, index, from * 2 + 1, to);
-    if (to !== 0 && to !== from) this.#addHalf(next++, at, index, to * 2, from);
+    if (from !== 0) this.#addHalf(words, next++, at, index, from * 2 + 1, to);
+    if (to !== 0 && to !== from) this.#addHalf(words, next++, at, index, to * 2, from);
     return next;
   }
 
-  #addHalf(half: number, at: number, index: number, node: number, counterparty: number): void {
-    const words = this.#halves;
+  #addHalf(
+    words: Uint32Array,
+    half: number,
+    at: number,
+    index: number,
+    node: number,
+    counterparty: number,
+  ): void {
+    const columns = this.#columns;
+    const { amounts } = columns;
     const place = half * HALF_WORDS;
-    const time = this.#times[at] as number;
-    const cents = this.#cents[at] as number;
+    const time = columns.times[at] as number;
+    const cents = columns.cents[at] as number;
     words[place + HALF_NODE] = node;
     words[place + HALF_COUNTERPARTY] = counterparty;
-    words[place + HALF_ASSET] = this.#asset[at] as number;
+    words[place + HALF_ASSET] = columns.asset[at] as number;
     words[place + HALF_INDEX] = index;
     words[place + HALF_TIME] = time >>> 0;
     words[place + HALF_TIME + 1] =
-      Math.floor(time / TWO_32) | (cents >= 0 ? FLAG_PRICED : 0) | (this.#large.has(at) ? FLAG_LARGE : 0);
+      Math.floor(time / TWO_32) | (cents >= 0 ? FLAG_PRICED : 0) | (this.#isLarge(at) ? FLAG_LARGE : 0);
     words[place + HALF_CENTS] = cents >= 0 ? cents >>> 0 : 0;
     words[place + HALF_CENTS + 1] = cents >= 0 ? Math.floor(cents / TWO_32) : 0;
-    for (let word = 0; word < 3; word++)
-      words[place + HALF_AMOUNT + word] = this.#amounts[at * 3 + word] as number;
+    words[place + HALF_AMOUNT] = amounts[at * 3] as number;
+    words[place + HALF_AMOUNT + 1] = amounts[at * 3 + 1] as number;
+    words[place + HALF_AMOUNT + 2] = amounts[at * 3 + 2] as number;
   }
 
-  #addMark(at: number, index: number): void {
+  #isLarge(at: number): boolean {
+    const { large } = this.#filled;
+    return large.size > 0 && large.has(at);
+  }
+
+  #addMark(words: Uint32Array, at: number, index: number): void {
     const fingerprint = this.#fingerprint;
-    const { bytes } = this.#transactions;
-    const start = at === 0 ? 0 : (this.#transactionEnds[at] as number);
-    const end = this.#transactionEnds[at + 1] as number;
-    const code = this.#positions[at] as number;
-    const mark = code >= 0 ? code : positionMark(this.#positionTexts.get(at) as string, fingerprint);
+    const { transactions: bytes, transactionEnds: ends, positions, from, to } = this.#columns;
+    const start = at === 0 ? 0 : (ends[at] as number);
+    const end = ends[at + 1] as number;
+    const code = positions[at] as number;
+    const mark = code >= 0 ? code : positionMark(this.#filled.positionTexts.get(at) as string, fingerprint);
     fingerprint.hash(bytes, start, end);
-    const words = this.#marks;
     const place = at * MARK_WORDS;
     words[place] = fingerprint.high;
     words[place + 1] = fingerprint.low;
@@ -287,8 +218,8 @@ export class BulkRun {
     words[place + 3] = index;
     words[place + 4] = mark >>> 0;
     words[place + 5] = Math.floor(mark / TWO_32);
-    words[place + 6] = this.#from[at] as number;
-    words[place + 7] = this.#to[at] as number;
+    words[place + 6] = from[at] as number;
+    words[place + 7] = to[at] as number;
   }
 
   /** The transfers of the run as the log has them, in their order. */
@@ -296,7 +227,7 @@ export class BulkRun {
     const file = openSync(path, 'w');
     const out = new ByteWriter(LOG_WRITE_BYTES + 4096);
     try {
-      for (let at = 0; at < this.count; at++) {
+      for (let at = 0; at < this.#filled.count; at++) {
         this.#packRecord(out, at);
         if (out.length < LOG_WRITE_BYTES) continue;
         writeSync(file, out.bytes, 0, out.length);
@@ -311,37 +242,43 @@ export class BulkRun {
 
   /** As `packTransfer` of log.ts, from columns. */
   #packRecord(out: ByteWriter, at: number): void {
+    const columns = this.#columns;
+    const { transactions: bytes, transactionEnds: ends, amounts } = columns;
+    out.reserve(RECORD_BYTES_MAX);
     const start = out.length;
-    out.byte(0);
-    out.byte(0);
-    const { bytes } = this.#transactions;
-    const from = at === 0 ? 0 : (this.#transactionEnds[at] as number);
-    const end = this.#transactionEnds[at + 1] as number;
+    out.length += 2;
+    const from = at === 0 ? 0 : (ends[at] as number);
+    const end = ends[at + 1] as number;
     const tag = bytes[from] as number;
     out.byte(tag);
     if (packedLength(tag) === null) out.byte(end - from - 1);
-    out.copy(bytes, from + 1, end);
-    const code = this.#positions[at] as number;
+    for (let byte = from + 1, to = out.length; byte < end; byte++, to++)
+      out.bytes[to] = bytes[byte] as number;
+    out.length += end - from - 1;
+    const code = columns.positions[at] as number;
     out.varint(Math.max(code, 0));
     if (code < 0) {
-      const text = Buffer.from(this.#positionTexts.get(at) as string, 'utf8');
+      const text = Buffer.from(this.#filled.positionTexts.get(at) as string, 'utf8');
       out.byte(text.length);
       out.copy(text, 0, text.length);
     }
-    out.varint(this.#blocks[at] as number);
-    out.time(this.#times[at] as number);
-    out.varint(this.#from[at] as number);
-    out.varint(this.#to[at] as number);
-    out.varint(this.#asset[at] as number);
-    out.varint((this.#cents[at] as number) + 1);
-    const large = this.#large.get(at);
+    out.varint(columns.blocks[at] as number);
+    out.time(columns.times[at] as number);
+    out.varint(columns.from[at] as number);
+    out.varint(columns.to[at] as number);
+    out.varint(columns.asset[at] as number);
+    out.varint((columns.cents[at] as number) + 1);
+    const large = this.#isLarge(at) ? this.#filled.large.get(at) : undefined;
     if (large !== undefined) out.amount(large);
-    else {
-      const amounts = this.#amounts;
-      const [low, middle, high] = [amounts[at * 3], amounts[at * 3 + 1], amounts[at * 3 + 2]];
-      out.amountWords(low as number, middle as number, high as number);
-    }
-    out.bytes.writeUInt16LE(out.length - start - 2, start);
+    else
+      out.amountWords(
+        amounts[at * 3] as number,
+        amounts[at * 3 + 1] as number,
+        amounts[at * 3 + 2] as number,
+      );
+    const length = out.length - start - 2;
+    out.bytes[start] = length & 255;
+    out.bytes[start + 1] = length >> 8;
   }
 }
 

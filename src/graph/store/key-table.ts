@@ -2,63 +2,85 @@
 import { systemRandom } from '../../base/random.ts';
 
 const SLOTS_AT_FIRST = 1 << 16;
+/** Words in front of a key: its number and its length in bytes. */
+const HEAD_WORDS = 2;
+const KEY_WORDS_MAX = 128;
 
 export class KeyTable {
-  /** Hash and number of each slot, number 0 where it is free; at most half of them are taken. */
+  /** Hash and record of each slot, record 0 where it is free; at most half of them are taken. */
   #slots = new Uint32Array(SLOTS_AT_FIRST * 2);
-  #ends = new Float64Array(SLOTS_AT_FIRST / 2 + 2);
-  #bytes = new Uint8Array(SLOTS_AT_FIRST * 16);
+  /** Records in the order of their numbers: number, length, then the key in words that are filled up with zeros. */
+  #records = new Uint32Array(SLOTS_AT_FIRST * 4);
+  /** The first record stands at 1, so that 0 is none. */
+  #filled = 1;
+  #taken = 1;
+  readonly #wanted = new Uint32Array(KEY_WORDS_MAX);
   /** Differs from table to table, so that nobody can prepare addresses that collide. */
   readonly #seed = Buffer.from(systemRandom.bytes(4)).readInt32LE(0);
   /** The greatest number given; the first is 1. */
   count = 0;
 
-  /** The number of a key, a new one where it was never seen. */
+  /** The number of a key of at most 512 bytes, a new one where it was never seen. */
   numberOf(key: Uint8Array, start: number, end: number): number {
-    let hash = this.#seed ^ (end - start);
-    let at = start;
-    for (; at + 4 <= end; at += 4) {
-      const word =
-        (key[at] as number) |
-        ((key[at + 1] as number) << 8) |
-        ((key[at + 2] as number) << 16) |
-        ((key[at + 3] as number) << 24);
+    const wanted = this.#wanted;
+    const length = end - start;
+    let hash = this.#seed ^ length;
+    let words = 0;
+    for (let at = start; at < end; at += 4) {
+      let word = 0;
+      if (at + 4 <= end)
+        word =
+          (key[at] as number) |
+          ((key[at + 1] as number) << 8) |
+          ((key[at + 2] as number) << 16) |
+          ((key[at + 3] as number) << 24);
+      else for (let rest = 0; at + rest < end; rest++) word |= (key[at + rest] as number) << (8 * rest);
+      wanted[words++] = word;
       hash = Math.imul(hash ^ word, 0x2c1b3c6d);
       hash ^= hash >>> 15;
     }
-    for (; at < end; at++) hash = Math.imul(hash ^ (key[at] as number), 0x01000193);
     hash = Math.imul(hash ^ (hash >>> 13), 0x297a2d39);
     hash = (hash ^ (hash >>> 15)) >>> 0;
     const slots = this.#slots;
+    const records = this.#records;
     const mask = slots.length / 2 - 1;
     let slot = hash & mask;
     for (;;) {
-      const number = slots[slot * 2 + 1] as number;
-      if (number === 0) break;
-      if (slots[slot * 2] === hash && this.#isAt(number, key, start, end)) return number;
+      const record = slots[slot * 2 + 1] as number;
+      if (record === 0) break;
+      if (slots[slot * 2] === hash && records[record + 1] === length) {
+        let same = 0;
+        while (same < words && records[record + HEAD_WORDS + same] === wanted[same]) same++;
+        if (same === words) return records[record] as number;
+      }
       slot = (slot + 1) & mask;
     }
-    const number = ++this.count;
     slots[slot * 2] = hash;
-    slots[slot * 2 + 1] = number;
-    const from = this.#ends[number - 1] as number;
-    if (from + end - start > this.#bytes.length) this.#bytes = grown(this.#bytes, this.#bytes.length * 2);
-    for (let own = start, to = from; own < end; own++, to++) this.#bytes[to] = key[own] as number;
-    this.#ends[number] = from + end - start;
-    if (number * 4 >= slots.length) this.#grow();
-    return number;
+    slots[slot * 2 + 1] = this.#filled;
+    this.#append(length, words);
+    if (this.count * 4 >= slots.length) this.#grow();
+    return this.count;
   }
 
-  /** The key of a number, as bytes of its own. */
-  keyOf(number: number): Buffer {
-    return Buffer.from(this.#bytes.slice(this.#ends[number - 1], this.#ends[number]));
+  /** The keys that got a number since the last call, to be read by `keysIn`. */
+  takeFresh(): Uint32Array<ArrayBuffer> {
+    const fresh = this.#records.slice(this.#taken, this.#filled);
+    this.#taken = this.#filled;
+    return fresh;
   }
 
-  #isAt(number: number, key: Uint8Array, start: number, end: number): boolean {
-    const from = this.#ends[number - 1] as number;
-    if ((this.#ends[number] as number) - from !== end - start) return false;
-    for (let at = start, own = from; at < end; at++, own++) if (this.#bytes[own] !== key[at]) return false;
-    return true;
+  #append(length: number, words: number): void {
+    const from = this.#filled;
+    if (from + HEAD_WORDS + words > this.#records.length) {
+      const more = new Uint32Array(this.#records.length * 2);
+      more.set(this.#records);
+      this.#records = more;
+    }
+    const records = this.#records;
+    records[from] = ++this.count;
+    records[from + 1] = length;
+    for (let word = 0; word < words; word++) records[from + HEAD_WORDS + word] = this.#wanted[word] as number;
+    this.#filled = from + HEAD_WORDS + words;
   }
 
   #grow(): void {
@@ -66,22 +88,24 @@ export class KeyTable {
     const length = before.length;
     const slots = new Uint32Array(length * 2);
     for (let at = 0; at < length; at += 2) {
-      const number = before[at + 1] as number;
-      if (number === 0) continue;
+      const record = before[at + 1] as number;
+      if (record === 0) continue;
       let slot = (before[at] as number) & (length - 1);
       while (slots[slot * 2 + 1] !== 0) slot = (slot + 1) & (length - 1);
       slots[slot * 2] = before[at] as number;
-      slots[slot * 2 + 1] = number;
+      slots[slot * 2 + 1] = record;
     }
     this.#slots = slots;
-    const ends = new Float64Array(length / 2 + 2);
-    ends.set(this.#ends);
-    this.#ends = ends;
   }
 }
 
-function grown(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
-  const more = new Uint8Array(length);
-  more.set(bytes);
-  return more;
+/** Numbers and keys of what `takeFresh` gave, in the order of their numbers. The keys are views of it. */
+export function* keysIn(fresh: Uint32Array<ArrayBuffer>): Generator<{ number: number; key: Buffer }> {
+  for (let at = 0; at < fresh.length; ) {
+    const number = fresh[at] as number;
+    const length = fresh[at + 1] as number;
+    at += HEAD_WORDS;
+    yield { number, key: Buffer.from(fresh.buffer, fresh.byteOffset + at * 4, length) };
+    at += Math.ceil(length / 4);
+  }
 }

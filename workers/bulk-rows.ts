@@ -1,0 +1,5 @@
+/** Entry of the thread that reads a large file of transfers while the runs before are written. */
+import { workerData } from 'node:worker_threads';
+import { type BulkRowsJob, runBulkRows } from '../src/graph/ingest/bulk-rows.ts';
+
+runBulkRows(workerData as BulkRowsJob);
