@@ -30,6 +30,8 @@ export interface EndpointRequest<T> {
   readonly body?: string;
   readonly rpcId?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Headers that depend on who is asked: where an API wants its key elsewhere than in `authorization`. */
+  readonly headersFor?: (endpoint: EndpointSpec) => Readonly<Record<string, string>>;
   /** Whether asking twice does no harm; true for everything that only reads. Default true. */
   readonly repeatable?: boolean;
   /** Statuses besides 200 that `read` understands. */
@@ -208,6 +210,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
         ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(spec.authorization === null ? {} : { authorization: spec.authorization }),
         ...request.headers,
+        ...request.headersFor?.(spec),
       },
       body: request.body ?? null,
       signal,

@@ -1,0 +1,348 @@
+/**
+ * The port over one reader of a chain that is no EVM and has no UTXO: endpoints of nodes and indexers in one pool, told apart by
+ * their layouts; pages of transactions cut into pages of transfers; following. What an answer means is the reader's matter.
+ */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { parseAddress } from '../address/parse.ts';
+import type { Block } from '../block.ts';
+import { type ChainId, chainOf } from '../registry.ts';
+import type { Transfer } from '../transfer.ts';
+import { createEndpointPool, type EndpointPool, type EndpointRequest } from './endpoint-pool.ts';
+import { asText, badAnswer, type Json } from './exact-json.ts';
+import { follow } from './follow.ts';
+import type { AdapterDeps, AdapterOptions, Call, ChainAdapter, HistoryPage, HistoryQuery } from './port.ts';
+
+/** A value and who told it. */
+export interface Told<T> {
+  readonly value: T;
+  readonly source: string;
+  /** Height as of which it holds; null where the source does not say. */
+  readonly height: number | null;
+  /** What is missing of it, in a sentence; absent where nothing is. */
+  readonly note?: string;
+}
+
+/** What one transaction (or one row of a source's list) moved. */
+export interface HistoryRow {
+  readonly height: number;
+  readonly transfers: readonly Transfer[];
+}
+
+export interface RowsQuery {
+  /** The source's own cursor; null for the newest rows. Comes from outside: its form is to be checked where it is used. */
+  readonly cursor: string | null;
+  /** Rows wanted at most. */
+  readonly size: number;
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+export interface RowsPage {
+  /** Newest first; rows outside the range may be among them. */
+  readonly rows: readonly HistoryRow[];
+  /** Null at the end. */
+  readonly next: string | null;
+}
+
+export interface HeadOfChain {
+  readonly height: number;
+  readonly hash: string;
+  readonly timestampMs: number | null;
+}
+
+export interface ChainReader {
+  balance(address: string, call: Call): Promise<Told<bigint>>;
+  /** Null where no source of the chain counts. */
+  readonly transactionCount: ((address: string, call: Call) => Promise<Told<number>>) | null;
+  rows(address: string, query: RowsQuery, call: Call): Promise<Told<RowsPage>>;
+  head(call: Call): Promise<Told<HeadOfChain>>;
+  block(height: number, call: Call): Promise<Told<Block | null>>;
+  hashAt(height: number, call: Call): Promise<string | null>;
+}
+
+export interface AccountChainSetup {
+  /** Layouts that answer each kind of question; a question with no endpoint among them is answered NONE. */
+  readonly layouts: {
+    readonly balance: readonly string[];
+    readonly count: readonly string[];
+    readonly history: readonly string[];
+    readonly block: readonly string[];
+  };
+  readonly verify: EndpointRequest<void> | null;
+  /** How often the head is looked at over public endpoints. Own ones are looked at every 500 ms. */
+  readonly pollPublicMs: number;
+  /** Blocks by which a row may stand above the one before it, where a source's order is of time and blocks span some. Default 0. */
+  readonly rowsOverlapBlocks?: number;
+  readonly reader: (pool: EndpointPool) => ChainReader;
+}
+
+const POLL_OWN_MS = 500;
+/** Rows asked of a source at once: small pages cost as much as middling ones. */
+const ROWS_MIN = 20;
+const ROWS_MAX = 100;
+/** Pages of a source that one page of transfers may take: rows outside the range or without transfers are walked over. */
+const SOURCE_PAGES_MAX = 8;
+/** Pages without any row that a sound source may give before its end. */
+const EMPTY_PAGES_MAX = 3;
+const CURSOR_MAX = 1_024;
+
+interface Cursor {
+  /** Of the page that is read next. */
+  readonly page: string | null;
+  /** Rows of that page at this height and above were delivered; null: none. */
+  readonly below: number | null;
+  /** Height of the last row that was seen: rows only come down. */
+  readonly last: number | null;
+}
+
+const START: Cursor = { page: null, below: null, last: null };
+
+const writeCursor = ({ page, below, last }: Cursor): string =>
+  Buffer.from(JSON.stringify([page, below, last])).toString('base64url');
+
+function readCursor(text: string | null): Cursor {
+  if (text === null) return START;
+  const isHeight = (value: unknown): value is number | null =>
+    value === null || (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0);
+  if (text.length <= CURSOR_MAX && /^[\w-]+$/.test(text)) {
+    try {
+      const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+      if (Array.isArray(parts) && parts.length === 3) {
+        const [page, below, last] = parts as [unknown, unknown, unknown];
+        if ((page === null || typeof page === 'string') && isHeight(below) && isHeight(last))
+          return { page, below, last };
+      }
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+  }
+  throw invalidCursor();
+}
+
+/** For a cursor that no history of the chain gave out. */
+export const invalidCursor = (): AssayError =>
+  new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
+
+/** A text of a chain's answer as an address in canonical form. Throws CHAIN_BAD_ANSWER. */
+export function asAddressOf(chain: ChainId, value: Json | undefined, field: string): string {
+  const address = addressOrNull(chain, value);
+  if (address === null) throw badAnswer(field, `an address of ${chain}`);
+  return address;
+}
+
+/** As `asAddressOf`; null for any text that is none (names of modules and contracts that are no accounts). */
+export function addressOrNull(chain: ChainId, value: Json | undefined): string | null {
+  if (typeof value !== 'string') return null;
+  try {
+    return parseAddress(chain, value).canonical;
+  } catch (error) {
+    if (error instanceof AssayError && error.code === 'INVALID_ADDRESS') return null;
+    throw error;
+  }
+}
+
+/** A text that matches; used for hashes and identifiers that become part of records or URLs. */
+export function asPattern(value: Json | undefined, pattern: RegExp, field: string): string {
+  const text = asText(value, field, 512);
+  if (!pattern.test(text)) throw badAnswer(field, 'in its known form');
+  return text;
+}
+
+/** Decimals of an asset as a source tells them; null where it does not. */
+export function decimalsOrNull(value: Json | undefined): number | null {
+  const decimals = typeof value === 'string' && /^\d{1,2}$/.test(value) ? Number(value) : value;
+  return typeof decimals === 'number' && Number.isInteger(decimals) && decimals >= 0 && decimals <= 77
+    ? decimals
+    : null;
+}
+
+/** Makes the transfers of one transaction: what they share is said once, and the native asset need not be named. */
+export function transfersOf(
+  chain: ChainId,
+  shared: { readonly txHash: string; readonly blockNumber: number; readonly timestampMs: number },
+): {
+  readonly list: readonly Transfer[];
+  add(move: {
+    readonly position: string;
+    readonly from: string | null;
+    readonly to: string | null;
+    readonly amount: bigint;
+    readonly asset?: string;
+    readonly decimals?: number | null;
+  }): void;
+} {
+  const { symbol, decimals } = chainOf(chain);
+  const list: Transfer[] = [];
+  return {
+    list,
+    add({ position, from, to, amount, asset, decimals: own = null }) {
+      if (from === null && to === null) return;
+      list.push({
+        chain,
+        ...shared,
+        position,
+        from,
+        to,
+        asset: asset ?? symbol,
+        amount,
+        decimals: asset === undefined ? decimals : own,
+        valueUsd: null,
+      });
+    },
+  };
+}
+
+/** The newest whole blocks that hold at most `limit` transfers, one block at least. */
+function cutAtBlock(transfers: readonly Transfer[], limit: number): readonly Transfer[] {
+  if (transfers.length <= limit) return transfers;
+  let end = limit;
+  while (end > 0 && transfers[end]?.blockNumber === transfers[end - 1]?.blockNumber) end--;
+  if (end > 0) return transfers.slice(0, end);
+  const height = transfers[0]?.blockNumber;
+  const next = transfers.findIndex((row) => row.blockNumber !== height);
+  return next < 0 ? transfers : transfers.slice(0, next);
+}
+
+/** See `OpenAdapter`. */
+export function openAccountChain(
+  setup: AccountChainSetup,
+  options: AdapterOptions,
+  deps: AdapterDeps,
+): ChainAdapter {
+  const { chain } = options;
+  const { clock, log, jitter } = deps;
+  const { layouts } = setup;
+  // A node may be named as an explorer and the other way round: the layout says what is spoken there.
+  const endpoints = [
+    ...new Map(
+      [...options.rpc, ...options.history].map((spec) => [`${spec.layout} ${spec.url}`, spec]),
+    ).values(),
+  ];
+  const known = new Set(Object.values(layouts).flat());
+  const foreign = endpoints.find((spec) => !known.has(spec.layout));
+  if (foreign !== undefined)
+    throw new AssayError(
+      'INVALID_CONFIG',
+      `${chain}: ${foreign.source} has a layout that this chain does not have. Layouts: ${[...known].join(', ')}.`,
+    );
+  const pool = createEndpointPool(
+    { chain, endpoints: endpoints.slice(0, LIMITS.endpointsPerChainMax), verify: setup.verify },
+    deps,
+  );
+  const reader = setup.reader(pool);
+  const closing = new AbortController();
+  const overlap = setup.rowsOverlapBlocks ?? 0;
+  const isOwn = endpoints.every(({ own }) => own);
+  const has = (wanted: readonly string[]): boolean => endpoints.some(({ layout }) => wanted.includes(layout));
+  const nobody = (what: string) =>
+    ({
+      source: null,
+      height: null,
+      completeness: 'NONE',
+      note: `No endpoint of ${chain} that tells ${what} is configured.`,
+    }) as const;
+  const provenance = ({ source, height, note }: Told<unknown>) => ({
+    source,
+    height,
+    completeness: note === undefined ? ('COMPLETE' as const) : ('PARTIAL' as const),
+    note: note ?? null,
+  });
+
+  async function history(address: string, query: HistoryQuery, call: Call): Promise<HistoryPage> {
+    const { limit, from, to } = query;
+    const until = clock.monotonic() + call.budgetMs;
+    const size = Math.min(ROWS_MAX, Math.max(ROWS_MIN, limit));
+    let cursor = readCursor(query.cursor);
+    let empty = 0;
+    for (let pages = 1; ; pages++) {
+      const told = await reader.rows(
+        address,
+        { cursor: cursor.page, size, from, to },
+        { signal: call.signal, budgetMs: until - clock.monotonic() },
+      );
+      const { rows, next } = told.value;
+      if (next !== null && next === cursor.page)
+        throw badAnswer('cursor', 'another than that of the page before');
+      empty = rows.length === 0 ? empty + 1 : 0;
+      if (empty > EMPTY_PAGES_MAX) throw badAnswer('cursor', 'one that comes to an end');
+      let last = cursor.below === null ? cursor.last : null;
+      for (const { height } of rows) {
+        if (last !== null && height > last + overlap) throw badAnswer('list', 'newest first');
+        last = last === null ? height : Math.min(last, height);
+      }
+      const isPast = from !== null && last !== null && last < from;
+      const transfers = rows
+        .filter(
+          ({ height }) =>
+            (cursor.below === null || height < cursor.below) &&
+            (from === null || height >= from) &&
+            (to === null || height <= to),
+        )
+        .flatMap((row) => row.transfers)
+        .filter((row) => row.from === address || row.to === address);
+      const kept = cutAtBlock(transfers, limit);
+      const after: Cursor | null =
+        kept.length < transfers.length
+          ? { page: cursor.page, below: (kept.at(-1) as Transfer).blockNumber, last: cursor.last }
+          : next === null || isPast
+            ? null
+            : { page: next, below: null, last };
+      if (kept.length > 0 || after === null || pages >= SOURCE_PAGES_MAX)
+        return {
+          ...provenance(told),
+          transfers: kept,
+          nextCursor: after === null ? null : writeCursor(after),
+        };
+      cursor = after;
+    }
+  }
+
+  const head: ChainAdapter['head'] = async (call) => {
+    const told = await reader.head(call);
+    return { ...provenance(told), ...told.value };
+  };
+
+  const block: ChainAdapter['block'] = async (height, call) => {
+    const told = await reader.block(height, call);
+    return { ...provenance(told), block: told.value };
+  };
+
+  return {
+    chain,
+    async balance(text, call) {
+      const address = parseAddress(chain, text).canonical;
+      if (!has(layouts.balance)) return { ...nobody('balances'), balance: null };
+      const told = await reader.balance(address, call);
+      return { ...provenance(told), balance: told.value };
+    },
+    async transactionCount(text, call) {
+      const address = parseAddress(chain, text).canonical;
+      if (reader.transactionCount === null || !has(layouts.count))
+        return { ...nobody('how many transactions an address has'), count: null };
+      const told = await reader.transactionCount(address, call);
+      return { ...provenance(told), count: told.value };
+    },
+    async history(text, query, call) {
+      const address = parseAddress(chain, text).canonical;
+      if (!has(layouts.history)) return { ...nobody('what an address did'), transfers: [], nextCursor: null };
+      return history(address, query, call);
+    },
+    head,
+    block,
+    subscribe: (from, call) =>
+      follow(
+        { head, block, hashAt: (height, each) => reader.hashAt(height, each) },
+        { chain, pollMs: isOwn ? POLL_OWN_MS : setup.pollPublicMs, closed: closing.signal },
+        from,
+        call,
+        { log, jitter },
+      ),
+    resolveName: null,
+    health: () => ({ chain, reachable: pool.reachable(), endpoints: pool.health() }),
+    async close() {
+      closing.abort();
+      await pool.close();
+    },
+  };
+}

@@ -1,0 +1,130 @@
+/** Questions in the style of REST over the endpoints of a pool, and lists that are read downwards in windows. */
+import { AssayError } from '../../base/errors.ts';
+import { invalidCursor, type Told } from './account-chain.ts';
+import type { EndpointAnswer, EndpointPool, EndpointRequest } from './endpoint-pool.ts';
+import { type EndpointSpec, endpointUrl } from './endpoints.ts';
+import { badAnswer, type Json } from './exact-json.ts';
+import type { Call } from './port.ts';
+
+export interface RestRequest<T> {
+  /** Below the endpoint's URL. */
+  readonly path: string | ((endpoint: EndpointSpec) => string);
+  readonly query?: Readonly<Record<string, string>>;
+  /** Sent as JSON by POST. */
+  readonly body?: Json;
+  readonly layouts: readonly string[];
+  /** What a 404 means; without it, that the endpoint does not answer this question. */
+  readonly missing?: T;
+  /** What answers of other statuses mean, where they mean something; those may throw what `read` may. */
+  readonly others?: { readonly statuses: readonly number[]; readonly read: (json: Json) => T };
+  readonly headersFor?: (endpoint: EndpointSpec) => Readonly<Record<string, string>>;
+  readonly read: (json: Json, endpoint: EndpointSpec) => T;
+}
+
+/** As a request of the pool. */
+export function restRequest<T>(request: RestRequest<T>): EndpointRequest<T> {
+  const { path, query, body, layouts, headersFor, others, read } = request;
+  const hasMissing = 'missing' in request;
+  return {
+    url: (spec) => endpointUrl(spec, typeof path === 'string' ? path : path(spec), query),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    layouts,
+    ...(headersFor === undefined ? {} : { headersFor }),
+    statuses: [...(hasMissing ? [404] : []), ...(others?.statuses ?? [])],
+    read: (answer: EndpointAnswer, endpoint) => {
+      if (answer.status === 404 && hasMissing) {
+        // A server's own page of an unknown path is no word on the question.
+        answer.json();
+        return request.missing as T;
+      }
+      if (answer.status !== 200 && others !== undefined) return others.read(answer.json());
+      return read(answer.json(), endpoint);
+    },
+  };
+}
+
+/** The password of an endpoint's URL, for APIs that take a key in a header of their own: `https://key:SECRET@host`. */
+export function apiKeyHeader(name: string): (endpoint: EndpointSpec) => Readonly<Record<string, string>> {
+  return ({ authorization }) => {
+    if (authorization === null) return {};
+    const [, ...key] = Buffer.from(authorization.slice('Basic '.length), 'base64')
+      .toString('utf8')
+      .split(':');
+    return { [name]: key.join(':') };
+  };
+}
+
+/** Asks one question. `height` of the answer is not known here. */
+export async function rest<T>(pool: EndpointPool, request: RestRequest<T>, call: Call): Promise<Told<T>> {
+  const { value, endpoint } = await pool.ask(restRequest(request), call);
+  return { value, source: endpoint.source, height: null };
+}
+
+/** One list of a source: rows with a key (a height or a time) inside [min, max], newest first, at most `size`. */
+export type WindowList<R> = (window: {
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly size: number;
+}) => Promise<readonly { readonly key: number; readonly row: R }[]>;
+
+/** Rows of one key that are read at most: pages of sources end there. */
+const ROWS_OF_KEY_MAX = 200;
+
+/**
+ * Reads several lists of one address as one, downwards: rows are only delivered down to a key that every list is complete above.
+ * The cursor is that key, which can only fall. Throws CHAIN_BAD_ANSWER for lists in another order or outside their window, and
+ * CHAIN_REFUSED where one key has more rows than a source gives.
+ */
+export async function readWindows<R>(
+  lists: readonly WindowList<R>[],
+  query: {
+    readonly cursor: string | null;
+    readonly size: number;
+    readonly min: number | null;
+    readonly max: number | null;
+  },
+): Promise<{ readonly rows: readonly R[]; readonly next: string | null }> {
+  const { cursor, size, min } = query;
+  if (cursor !== null && !/^\d{1,15}$/.test(cursor)) throw invalidCursor();
+  const ceilings = [query.max, cursor === null ? null : Number(cursor)].filter((each) => each !== null);
+  const max = ceilings.length === 0 ? null : Math.min(...ceilings);
+
+  async function read(window: {
+    readonly min: number | null;
+    readonly max: number | null;
+    readonly size: number;
+  }) {
+    const parts = await Promise.all(lists.map((list) => list(window)));
+    for (const rows of parts) {
+      if (rows.length > window.size) throw badAnswer('list', `at most ${window.size} rows long`);
+      for (const [index, { key }] of rows.entries()) {
+        const above = rows[index - 1];
+        if (
+          (window.max !== null && key > window.max) ||
+          (window.min !== null && key < window.min) ||
+          (above !== undefined && above.key < key)
+        )
+          throw badAnswer('list', 'inside the range and newest first');
+      }
+    }
+    const floors = parts.flatMap((rows) => (rows.length === window.size ? [rows.at(-1)?.key as number] : []));
+    const all = parts.flat().sort((a, b) => b.key - a.key);
+    return { all, floor: floors.length === 0 ? null : Math.max(...floors) };
+  }
+
+  const { all, floor } = await read({ min, max, size });
+  if (floor === null) return { rows: all.map(({ row }) => row), next: null };
+  const whole = all.filter(({ key }) => key > floor);
+  if (whole.length > 0) return { rows: whole.map(({ row }) => row), next: String(floor) };
+  // One key fills the page: all of it at once, then on below it.
+  const same = await read({ min: floor, max: floor, size: ROWS_OF_KEY_MAX });
+  if (same.floor !== null)
+    throw new AssayError(
+      'CHAIN_REFUSED',
+      `A block holds more than ${ROWS_OF_KEY_MAX} transfers of one address, more than can be read of it.`,
+    );
+  return {
+    rows: same.all.map(({ row }) => row),
+    next: floor === 0 || (min !== null && floor <= min) ? null : String(floor - 1),
+  };
+}

@@ -1,0 +1,292 @@
+/**
+ * Stellar over Horizon (developers.stellar.org, "Horizon API"): accounts, ledgers, payments, and the effects of merged accounts, which
+ * alone say how much a merge moved. A payment through the exchange is told as what arrived.
+ */
+import { AssayError } from '../../../base/errors.ts';
+import type { Block } from '../../block.ts';
+import {
+  addressOrNull,
+  asAddressOf,
+  asPattern,
+  type HistoryRow,
+  invalidCursor,
+  openAccountChain,
+  type RowsQuery,
+  type Told,
+  transfersOf,
+} from '../account-chain.ts';
+import type { EndpointPool } from '../endpoint-pool.ts';
+import {
+  asArray,
+  asCount,
+  asDecimalAmount,
+  asIsoMs,
+  asObject,
+  badAnswer,
+  type Json,
+  type JsonObject,
+} from '../exact-json.ts';
+import type { Call, OpenAdapter } from '../port.ts';
+import { rest, restRequest } from '../rest.ts';
+
+const LAYOUTS = ['horizon'] as const;
+const DECIMALS = 7;
+const PASSPHRASE = 'Public Global Stellar Network ; September 2015';
+const PAGE_MAX = 200;
+/** A ledger holds at most 1,000 operations (2026), each with at most a few payments of contracts. */
+const LEDGER_PAGES_MAX = 50;
+const NOT_READ = 'Claimable balances and shares of liquidity pools are not read.';
+
+const verify = restRequest<void>({
+  path: '',
+  layouts: LAYOUTS,
+  read(json) {
+    const passphrase = asObject(json, 'answer').network_passphrase;
+    if (typeof passphrase !== 'string') throw badAnswer('network_passphrase', 'a text');
+    if (passphrase !== PASSPHRASE)
+      throw new AssayError(
+        'CHAIN_MISMATCH',
+        `An endpoint of XLM serves the network '${passphrase.slice(0, 60)}'.`,
+      );
+  },
+});
+
+const recordsOf = (json: Json): readonly JsonObject[] =>
+  asArray(asObject(asObject(json, 'answer')._embedded, '_embedded').records, 'records', PAGE_MAX).map((row) =>
+    asObject(row, 'record'),
+  );
+
+const asHash = (value: Json | undefined, field: string): string => asPattern(value, /^[0-9a-f]{64}$/, field);
+
+/** Number and code of an operation (SEP-35): ledger in the upper 32 bits, then 20 of the transaction, then 12 of the operation. */
+function readOperationId(value: Json | undefined): {
+  readonly id: string;
+  readonly ledger: number;
+  readonly index: number;
+} {
+  const id = asPattern(value, /^\d{1,19}$/, 'id');
+  const number = BigInt(id);
+  return { id, ledger: Number(number >> 32n), index: Number(number & 0xfffn) };
+}
+
+function assetOf(row: JsonObject): { readonly asset?: string; readonly decimals?: number } {
+  if (row.asset_type === 'native') return {};
+  const code = asPattern(row.asset_code, /^[A-Za-z0-9]{1,12}$/, 'asset_code');
+  return { asset: `${code}:${asAddressOf('XLM', row.asset_issuer, 'asset_issuer')}`, decimals: DECIMALS };
+}
+
+interface Merge {
+  readonly operation: string;
+  readonly row: JsonObject;
+}
+
+function createReader(pool: EndpointPool) {
+  /** How much a merge moved: what the receiving account was credited. */
+  async function mergedAmount({ operation, row }: Merge, call: Call): Promise<bigint> {
+    const into = asAddressOf('XLM', row.into, 'into');
+    const { value } = await rest(
+      pool,
+      {
+        path: `operations/${operation}/effects`,
+        query: { limit: String(PAGE_MAX) },
+        layouts: LAYOUTS,
+        read: (json) => {
+          const credit = recordsOf(json).find(
+            (effect) => effect.type === 'account_credited' && effect.account === into,
+          );
+          if (credit === undefined) throw badAnswer('effects', 'with the credit of a merge');
+          return asDecimalAmount(credit.amount, DECIMALS, 'amount');
+        },
+      },
+      call,
+    );
+    return value;
+  }
+
+  async function rowOf(row: JsonObject, call: Call): Promise<HistoryRow> {
+    const { id, ledger, index } = readOperationId(row.id);
+    const { list, add } = transfersOf('XLM', {
+      txHash: asHash(row.transaction_hash, 'transaction_hash'),
+      blockNumber: ledger,
+      timestampMs: asIsoMs(row.created_at, 'created_at'),
+    });
+    const position = `op:${index}`;
+    const amount = (name: string): bigint => asDecimalAmount(row[name], DECIMALS, name);
+    const party = (name: string): string => asAddressOf('XLM', row[name], name);
+    if (row.transaction_successful === false) return { height: ledger, transfers: [] };
+    if (row.type === 'create_account')
+      add({ position, from: party('funder'), to: party('account'), amount: amount('starting_balance') });
+    else if (row.type === 'account_merge')
+      add({
+        position,
+        from: party('account'),
+        to: party('into'),
+        amount: await mergedAmount({ operation: id, row }, call),
+      });
+    else if (row.type === 'invoke_host_function')
+      for (const [place, value] of asArray(
+        row.asset_balance_changes ?? [],
+        'asset_balance_changes',
+        1_000,
+      ).entries()) {
+        const change = asObject(value, 'asset_balance_changes');
+        // Contracts are no accounts: what they give or take has one known side.
+        const from = addressOrNull('XLM', change.from);
+        const to = addressOrNull('XLM', change.to);
+        const moved = asDecimalAmount(change.amount, DECIMALS, 'amount');
+        add({ position: `${position}:${place}`, from, to, amount: moved, ...assetOf(change) });
+      }
+    else if (
+      row.type === 'payment' ||
+      row.type === 'path_payment_strict_receive' ||
+      row.type === 'path_payment_strict_send' ||
+      row.type === 'path_payment'
+    )
+      add({ position, from: party('from'), to: party('to'), amount: amount('amount'), ...assetOf(row) });
+    return { height: ledger, transfers: list };
+  }
+
+  function readLedger(json: Json) {
+    const ledger = asObject(json, 'ledger');
+    const sequence = asCount(ledger.sequence, 'sequence');
+    return {
+      height: sequence,
+      hash: asHash(ledger.hash, 'hash'),
+      parentHash: sequence <= 1 ? null : asHash(ledger.prev_hash, 'prev_hash'),
+      timestampMs: asIsoMs(ledger.closed_at, 'closed_at'),
+    };
+  }
+
+  async function ledgerAt(height: number, call: Call) {
+    return rest<ReturnType<typeof readLedger> | null>(
+      pool,
+      {
+        path: `ledgers/${height}`,
+        layouts: LAYOUTS,
+        missing: null,
+        read: (json) => {
+          const ledger = readLedger(json);
+          if (ledger.height !== height) throw badAnswer('sequence', `the ${height} that was asked for`);
+          return ledger;
+        },
+      },
+      call,
+    );
+  }
+
+  const paymentsPage = (path: string, query: Readonly<Record<string, string>>, call: Call) =>
+    rest<readonly JsonObject[]>(pool, { path, query, layouts: LAYOUTS, missing: [], read: recordsOf }, call);
+
+  return {
+    async balance(address: string, call: Call) {
+      return rest<bigint>(
+        pool,
+        {
+          path: `accounts/${address}`,
+          layouts: LAYOUTS,
+          missing: 0n,
+          read(json) {
+            const rows = asArray(asObject(json, 'account').balances, 'balances', 10_000);
+            const native = rows
+              .map((row) => asObject(row, 'balance'))
+              .find((row) => row.asset_type === 'native');
+            if (native === undefined) throw badAnswer('balances', 'with the native one');
+            return asDecimalAmount(native.balance, DECIMALS, 'balance');
+          },
+        },
+        call,
+      );
+    },
+    transactionCount: null,
+    async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
+      if (cursor !== null && !/^\d{1,19}$/.test(cursor)) throw invalidCursor();
+      // The cursor of an operation is its number: a ceiling of heights is a cursor as well.
+      const start = cursor ?? (to === null ? null : String((BigInt(to) + 1n) << 32n));
+      const told = await paymentsPage(
+        `accounts/${address}/payments`,
+        { order: 'desc', limit: String(size), ...(start === null ? {} : { cursor: start }) },
+        call,
+      );
+      const rows: HistoryRow[] = [];
+      for (const row of told.value) {
+        if (from !== null && readOperationId(row.id).ledger < from)
+          return { ...told, note: NOT_READ, value: { rows, next: null } };
+        rows.push(await rowOf(row, call));
+      }
+      const last = told.value.at(-1);
+      const next =
+        last === undefined || told.value.length < size
+          ? null
+          : asPattern(last.paging_token, /^\d{1,19}$/, 'paging_token');
+      return { ...told, note: NOT_READ, value: { rows, next } };
+    },
+    async head(call: Call) {
+      const told = await rest(
+        pool,
+        {
+          path: 'ledgers',
+          query: { order: 'desc', limit: '1' },
+          layouts: LAYOUTS,
+          read: (json) => {
+            const [newest] = recordsOf(json);
+            if (newest === undefined) throw badAnswer('records', 'with a ledger');
+            return readLedger(newest);
+          },
+        },
+        call,
+      );
+      const { height, hash, timestampMs } = told.value;
+      return { ...told, height, value: { height, hash, timestampMs } };
+    },
+    async block(height: number, call: Call): Promise<Told<Block | null>> {
+      const told = await ledgerAt(height, call);
+      if (told.value === null) return { ...told, value: null };
+      const { hash, parentHash, timestampMs } = told.value;
+      const rows: HistoryRow[] = [];
+      for (let cursor: string | null = '', pages = 0; cursor !== null; pages++) {
+        if (pages === LEDGER_PAGES_MAX) throw badAnswer('records', 'a list that comes to an end');
+        const page: Told<readonly JsonObject[]> = await paymentsPage(
+          `ledgers/${height}/payments`,
+          { order: 'asc', limit: String(PAGE_MAX), ...(cursor === '' ? {} : { cursor }) },
+          call,
+        );
+        for (const row of page.value) {
+          const read = await rowOf(row, call);
+          if (read.height !== height) throw badAnswer('id', `an operation of ledger ${height}`);
+          rows.push({ ...read, transfers: read.transfers.map((each) => ({ ...each, timestampMs })) });
+        }
+        const last = page.value.at(-1);
+        cursor =
+          last === undefined || page.value.length < PAGE_MAX
+            ? null
+            : asPattern(last.paging_token, /^\d{1,19}$/, 'paging_token');
+      }
+      return {
+        ...told,
+        height,
+        note: NOT_READ,
+        value: {
+          chain: 'XLM',
+          height,
+          hash,
+          parentHash,
+          timestampMs,
+          transfers: rows.flatMap(({ transfers }) => transfers),
+        },
+      };
+    },
+    hashAt: async (height: number, call: Call) => (await ledgerAt(height, call)).value?.hash ?? null,
+  };
+}
+
+export const openAdapter: OpenAdapter = (options, deps) =>
+  openAccountChain(
+    {
+      layouts: { balance: LAYOUTS, count: [], history: LAYOUTS, block: LAYOUTS },
+      verify,
+      pollPublicMs: 5_000,
+      reader: createReader,
+    },
+    options,
+    deps,
+  );

@@ -1,0 +1,312 @@
+/**
+ * Tezos over TzKT (api.tzkt.io): transactions with those that contracts sent, originations that carry value, and transfers of FA1.2 and
+ * FA2 tokens. TzKT numbers operations itself; those numbers stay the same, and place a token's transfer in its transaction.
+ */
+import { AssayError } from '../../../base/errors.ts';
+import type { Block } from '../../block.ts';
+import type { Transfer } from '../../transfer.ts';
+import {
+  addressOrNull,
+  asPattern,
+  decimalsOrNull,
+  type HistoryRow,
+  openAccountChain,
+  type RowsQuery,
+  type Told,
+  transfersOf,
+} from '../account-chain.ts';
+import type { EndpointPool } from '../endpoint-pool.ts';
+import {
+  asAmount,
+  asArray,
+  asCount,
+  asIsoMs,
+  asObject,
+  badAnswer,
+  type Json,
+  type JsonObject,
+} from '../exact-json.ts';
+import type { Call, OpenAdapter } from '../port.ts';
+import { readWindows, rest, restRequest, type WindowList } from '../rest.ts';
+
+const LAYOUTS = ['tzkt'] as const;
+const CHAIN_ID = 'NetXdQprcVkpaWU';
+/** TzKT's own limit of one list; a block has room for far fewer. */
+const LIST_MAX = 10_000;
+/** Numbers of operations asked for at once: kept below the length of a URL that servers take. */
+const IDS_AT_ONCE = 100;
+
+const verify = restRequest<void>({
+  path: 'v1/head',
+  layouts: LAYOUTS,
+  read(json) {
+    const id = asObject(json, 'head').chainId;
+    if (typeof id !== 'string') throw badAnswer('chainId', 'a text');
+    if (id !== CHAIN_ID)
+      throw new AssayError('CHAIN_MISMATCH', `An endpoint of XTZ serves the chain ${id.slice(0, 40)}.`);
+  },
+});
+
+const asBlockHash = (value: Json | undefined, field: string): string =>
+  asPattern(value, /^B[1-9A-HJ-NP-Za-km-z]{50}$/, field);
+const asOperationHash = (value: Json | undefined): string =>
+  asPattern(value, /^o[1-9A-HJ-NP-Za-km-z]{50}$/, 'hash');
+
+/** The address of `{alias, address}`; null for none, and for rollups, which are no accounts. */
+const party = (value: Json | undefined): string | null =>
+  value === undefined || value === null ? null : addressOrNull('XTZ', asObject(value, 'account').address);
+
+const rowsOf = (json: Json): readonly JsonObject[] => {
+  return asArray(json, 'list', LIST_MAX).map((row) => asObject(row, 'row'));
+};
+
+/** Place of an operation in its group: its counter, and its number where a contract sent it. */
+const placeOf = (row: JsonObject): string => {
+  const nonce = row.nonce;
+  const counter = asCount(row.counter, 'counter');
+  return nonce === undefined || nonce === null ? `op:${counter}` : `op:${counter}:${asCount(nonce, 'nonce')}`;
+};
+
+const LISTS = ['transactions', 'originations'] as const;
+
+/** What an operation of a list moved. */
+function operationMoves(list: (typeof LISTS)[number], row: JsonObject): readonly Transfer[] {
+  if (row.status !== 'applied') return [];
+  const moved = transfersOf('XTZ', {
+    txHash: asOperationHash(row.hash),
+    blockNumber: asCount(row.level, 'level'),
+    timestampMs: asIsoMs(row.timestamp, 'timestamp'),
+  });
+  const isCreation = list === 'originations';
+  const amount = asAmount((isCreation ? row.contractBalance : row.amount) ?? 0, 'amount');
+  const to = party(isCreation ? row.originatedContract : row.target);
+  if (amount > 0n) moved.add({ position: placeOf(row), from: party(row.sender), to, amount });
+  return moved.list;
+}
+
+interface TokenRow {
+  readonly row: JsonObject;
+  readonly height: number;
+  /** TzKT's number of the operation behind it, and its list; null where a protocol's change moved the token. */
+  readonly cause: { readonly list: (typeof LISTS)[number]; readonly id: string } | null;
+}
+
+function readTokenRow(row: JsonObject): TokenRow {
+  const id = (value: Json | undefined): string | null =>
+    value === undefined || value === null ? null : String(asCount(value, 'id'));
+  const transaction = id(row.transactionId);
+  const origination = id(row.originationId);
+  const cause =
+    transaction !== null
+      ? { list: 'transactions' as const, id: transaction }
+      : origination !== null
+        ? { list: 'originations' as const, id: origination }
+        : null;
+  return { row, height: asCount(row.level, 'level'), cause };
+}
+
+function createReader(pool: EndpointPool) {
+  const list = (path: string, query: Readonly<Record<string, string>>, call: Call) =>
+    rest(pool, { path, query, layouts: LAYOUTS, read: rowsOf }, call);
+
+  /** Hashes of operations by their number. */
+  async function hashesOf(rows: readonly TokenRow[], call: Call): Promise<ReadonlyMap<string, string>> {
+    const hashes = new Map<string, string>();
+    for (const name of LISTS) {
+      const ids = [...new Set(rows.flatMap(({ cause }) => (cause?.list === name ? cause.id : [])))];
+      for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+        const { value } = await list(
+          `v1/operations/${name}`,
+          {
+            'id.in': ids.slice(at, at + IDS_AT_ONCE).join(','),
+            limit: String(IDS_AT_ONCE),
+            select: 'id,hash',
+          },
+          call,
+        );
+        for (const row of value) hashes.set(String(asCount(row.id, 'id')), asOperationHash(row.hash));
+      }
+    }
+    return hashes;
+  }
+
+  async function tokenTransfers(rows: readonly TokenRow[], call: Call): Promise<readonly HistoryRow[]> {
+    const hashes = await hashesOf(rows, call);
+    return rows.map(({ row, height, cause }) => {
+      if (cause === null) return { height, transfers: [] };
+      const txHash = hashes.get(cause.id);
+      if (txHash === undefined) throw badAnswer('transactionId', 'that of an operation');
+      const token = asObject(row.token, 'token');
+      const contract = party(token.contract);
+      if (contract === null) throw badAnswer('token.contract', 'an address');
+      const tokenId = asPattern(token.tokenId, /^\d{1,78}$/, 'tokenId');
+      const metadata =
+        typeof token.metadata === 'object' && token.metadata !== null ? (token.metadata as JsonObject) : {};
+      const moved = transfersOf('XTZ', {
+        txHash,
+        blockNumber: height,
+        timestampMs: asIsoMs(row.timestamp, 'timestamp'),
+      });
+      moved.add({
+        position: `token:${asCount(row.id, 'id')}`,
+        from: party(row.from),
+        to: party(row.to),
+        amount: asAmount(row.amount, 'amount'),
+        asset: token.standard === 'fa1.2' ? contract : `${contract}:${tokenId}`,
+        decimals: decimalsOrNull(metadata.decimals),
+      });
+      return { height, transfers: moved.list };
+    });
+  }
+
+  /** A block and the one below it, in one answer. */
+  async function headers(height: number, call: Call) {
+    const told = await list(
+      'v1/blocks',
+      {
+        'level.in': height === 0 ? '0' : `${height - 1},${height}`,
+        select: 'level,hash,timestamp',
+        limit: '2',
+      },
+      call,
+    );
+    const at = (level: number) => told.value.find((row) => asCount(row.level, 'level') === level);
+    return { ...told, own: at(height), below: at(height - 1) };
+  }
+
+  return {
+    async balance(address: string, call: Call) {
+      return rest(
+        pool,
+        {
+          path: `v1/accounts/${address}`,
+          layouts: LAYOUTS,
+          missing: 0n,
+          read(json) {
+            const account = asObject(json, 'account');
+            return account.type === 'empty' ? 0n : asAmount(account.balance, 'balance');
+          },
+        },
+        call,
+      );
+    },
+    async transactionCount(address: string, call: Call) {
+      return rest(
+        pool,
+        {
+          path: `v1/accounts/${address}`,
+          layouts: LAYOUTS,
+          missing: 0,
+          read: (json) => asCount(asObject(json, 'account').numTransactions ?? 0, 'numTransactions'),
+        },
+        call,
+      );
+    },
+    async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
+      let source = '';
+      const window = ({ min, max, size: limit }: Parameters<WindowList<unknown>>[0]) => ({
+        limit: String(limit),
+        ...(min === null ? {} : { 'level.ge': String(min) }),
+        ...(max === null ? {} : { 'level.le': String(max) }),
+        'sort.desc': 'level',
+      });
+      type Row = { readonly operation: HistoryRow } | { readonly token: TokenRow };
+      const operations =
+        (name: (typeof LISTS)[number], parties: string, value: string): WindowList<Row> =>
+        async (each) => {
+          const query = { ...window(each), [`anyof.${parties}`]: address, status: 'applied', [value]: '0' };
+          const told = await list(`v1/operations/${name}`, query, call);
+          source = told.source;
+          return told.value.map((row) => {
+            const key = asCount(row.level, 'level');
+            return { key, row: { operation: { height: key, transfers: operationMoves(name, row) } } };
+          });
+        };
+      const tokens: WindowList<Row> = async (each) => {
+        const told = await list('v1/tokens/transfers', { ...window(each), 'anyof.from.to': address }, call);
+        return told.value.map(readTokenRow).map((token) => ({ key: token.height, row: { token } }));
+      };
+      const page = await readWindows(
+        [
+          operations('transactions', 'sender.target', 'amount.gt'),
+          operations('originations', 'sender.originatedContract', 'contractBalance.gt'),
+          tokens,
+        ],
+        { cursor, size, min: from, max: to },
+      );
+      const known = await tokenTransfers(
+        page.rows.flatMap((row) => ('token' in row ? row.token : [])),
+        call,
+      );
+      let at = 0;
+      const rows = page.rows.map((row) => ('operation' in row ? row.operation : (known[at++] as HistoryRow)));
+      return { value: { rows, next: page.next }, source, height: null };
+    },
+    async head(call: Call) {
+      const told = await rest(
+        pool,
+        {
+          path: 'v1/head',
+          layouts: LAYOUTS,
+          read(json) {
+            const head = asObject(json, 'head');
+            return {
+              height: asCount(head.level, 'level'),
+              hash: asBlockHash(head.hash, 'hash'),
+              timestampMs: asIsoMs(head.timestamp, 'timestamp'),
+            };
+          },
+        },
+        call,
+      );
+      return { ...told, height: told.value.height };
+    },
+    async block(height: number, call: Call): Promise<Told<Block | null>> {
+      const { own, below, source } = await headers(height, call);
+      if (own === undefined) return { value: null, source, height: null };
+      const at = { level: String(height), limit: String(LIST_MAX), 'sort.asc': 'id' };
+      const [transactions, originations, tokens] = await Promise.all([
+        list('v1/operations/transactions', { ...at, status: 'applied', 'amount.gt': '0' }, call),
+        list('v1/operations/originations', { ...at, status: 'applied', 'contractBalance.gt': '0' }, call),
+        list('v1/tokens/transfers', at, call),
+      ]);
+      const tokenRows = await tokenTransfers(tokens.value.map(readTokenRow), call);
+      const transfers = [
+        ...transactions.value.flatMap((row) => operationMoves('transactions', row)),
+        ...originations.value.flatMap((row) => operationMoves('originations', row)),
+        ...tokenRows.flatMap((row) => row.transfers),
+      ];
+      if (transfers.some(({ blockNumber }) => blockNumber !== height))
+        throw badAnswer('level', `the ${height} that was asked for`);
+      const timestampMs = asIsoMs(own.timestamp, 'timestamp');
+      return {
+        source,
+        height,
+        value: {
+          chain: 'XTZ',
+          height,
+          hash: asBlockHash(own.hash, 'hash'),
+          parentHash: below === undefined ? null : asBlockHash(below.hash, 'hash'),
+          timestampMs,
+          transfers: transfers.map((row) => ({ ...row, timestampMs })),
+        },
+      };
+    },
+    async hashAt(height: number, call: Call) {
+      const { own } = await headers(height, call);
+      return own === undefined ? null : asBlockHash(own.hash, 'hash');
+    },
+  };
+}
+
+export const openAdapter: OpenAdapter = (options, deps) =>
+  openAccountChain(
+    {
+      layouts: { balance: LAYOUTS, count: LAYOUTS, history: LAYOUTS, block: LAYOUTS },
+      verify,
+      pollPublicMs: 6_000,
+      reader: createReader,
+    },
+    options,
+    deps,
+  );

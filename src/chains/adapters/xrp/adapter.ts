@@ -1,0 +1,338 @@
+/**
+ * XRP Ledger over rippled's JSON-RPC (xrpl.org, "HTTP / WebSocket APIs", API version 1): ledgers, `account_info`, `account_tx`. What
+ * a payment moved is its delivered amount, never its Amount, which a partial payment does not reach. Destination tags are no part
+ * of an account and are not kept. Trades on the ledger's exchange are no transfers between two parties.
+ */
+import { AssayError } from '../../../base/errors.ts';
+import type { Block } from '../../block.ts';
+import {
+  asAddressOf,
+  asPattern,
+  type HistoryRow,
+  invalidCursor,
+  openAccountChain,
+  type RowsQuery,
+  type Told,
+  transfersOf,
+} from '../account-chain.ts';
+import type { EndpointPool, EndpointRequest } from '../endpoint-pool.ts';
+import {
+  asAmount,
+  asArray,
+  asCount,
+  asObject,
+  asText,
+  asTimeMs,
+  badAnswer,
+  type Json,
+  type JsonObject,
+} from '../exact-json.ts';
+import type { Call, OpenAdapter } from '../port.ts';
+
+const LAYOUTS = ['rippled'] as const;
+/** Seconds from 1970 to 2000, where the ledger's time begins. */
+const RIPPLE_EPOCH_S = 946_684_800;
+const MAINNET_NETWORK_ID = 0;
+/** Issued amounts have 15 significant digits at powers from -96 to 80; units of 10^-15 hold all of any that is 1 or more. */
+const ISSUED_DECIMALS = 15;
+const AMOUNT_MAX = (1n << 256n) - 1n;
+const LEDGER_TRANSACTIONS_MAX = 20_000;
+const NODES_MAX = 10_000;
+/** The server is alive and asks to be left alone, or has no ledger yet. */
+const UNWELL: ReadonlySet<string> = new Set([
+  'slowDown',
+  'tooBusy',
+  'noNetwork',
+  'noCurrent',
+  'noClosed',
+  'amendmentBlocked',
+  'notReady',
+]);
+
+/** One call. Errors named in `answers` are values for `read`; others are thrown. */
+function request<T>(
+  method: string,
+  params: JsonObject,
+  read: (result: JsonObject) => T,
+  answers: Readonly<Record<string, T>> = {},
+): EndpointRequest<T> {
+  return {
+    body: JSON.stringify({ method, params: [{ api_version: 1, ...params }] }),
+    layouts: LAYOUTS,
+    statuses: [400, 403, 503],
+    read(answer, { source }) {
+      if (answer.status !== 200)
+        throw new AssayError('CHAIN_UNREACHABLE', `${source} answered the status ${answer.status}.`);
+      const result = asObject(asObject(answer.json(), 'message').result, 'result');
+      if (result.error === undefined) return read(result);
+      const error = asText(result.error, 'error', 100);
+      if (Object.hasOwn(answers, error)) return answers[error] as T;
+      throw new AssayError(
+        UNWELL.has(error) ? 'CHAIN_UNREACHABLE' : 'CHAIN_REFUSED',
+        `${source} refused ${method}: ${error}.`,
+      );
+    },
+  };
+}
+
+const verify = request('server_info', {}, (result) => {
+  // Servers before 1.10 name no network.
+  const id = asObject(result.info, 'info').network_id;
+  if (id !== undefined && asCount(id, 'network_id') !== MAINNET_NETWORK_ID)
+    throw new AssayError('CHAIN_MISMATCH', `An endpoint of XRP serves the network ${String(id)}.`);
+});
+
+const asHash = (value: Json | undefined, field: string): string =>
+  asPattern(value, /^[0-9A-Fa-f]{64}$/, field).toUpperCase();
+
+const closeTimeMs = (value: Json | undefined, field: string): number =>
+  asTimeMs((asCount(value, field) + RIPPLE_EPOCH_S) * 1000, field);
+
+/** A decimal such as `12.5` or `1e-7` in units of 10^-15; digits below are cut off, and what 256 bits do not hold is their most. */
+function issuedAmount(value: Json | undefined, field: string): bigint {
+  const text = typeof value === 'number' ? String(value) : value;
+  const parts =
+    typeof text === 'string' && text.length <= 100
+      ? /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text)
+      : null;
+  if (parts === null) throw badAnswer(field, 'an issued amount');
+  const [, whole = '', fraction = '', exponent = '0'] = parts;
+  const shift = ISSUED_DECIMALS - fraction.length + Number(exponent);
+  if (Math.abs(shift) > 200) throw badAnswer(field, 'an issued amount');
+  const digits = BigInt(whole + fraction);
+  const amount = shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift);
+  return amount > AMOUNT_MAX ? AMOUNT_MAX : amount;
+}
+
+interface Value {
+  readonly amount: bigint;
+  readonly asset?: string;
+  readonly decimals?: number | null;
+}
+
+/** Drops as a text, `{currency, issuer, value}`, or `{mpt_issuance_id, value}`. */
+function readValue(value: Json | undefined, field: string): Value {
+  if (typeof value === 'string' || typeof value === 'number') return { amount: asAmount(value, field) };
+  const fields = asObject(value, field);
+  if (fields.mpt_issuance_id !== undefined)
+    return {
+      asset: asPattern(fields.mpt_issuance_id, /^[0-9A-Fa-f]{48}$/, 'mpt_issuance_id').toUpperCase(),
+      amount: asAmount(fields.value, `${field}.value`),
+    };
+  const currency = asPattern(fields.currency, /^(?:[\w?!@#$%^&*<>(){}[\]|]{3}|[0-9A-Fa-f]{40})$/, 'currency');
+  const issuer = asAddressOf('XRP', fields.issuer, 'issuer');
+  return {
+    asset: `${currency.length === 40 ? currency.toUpperCase() : currency}.${issuer}`,
+    amount: issuedAmount(fields.value, `${field}.value`),
+    decimals: ISSUED_DECIMALS,
+  };
+}
+
+/** Kinds whose value is what the metadata calls delivered. */
+const DELIVERING = new Set(['Payment', 'AccountDelete']);
+/** Kinds that release what an object of the ledger held, and that object. */
+const RELEASING: Readonly<Record<string, string>> = {
+  EscrowFinish: 'Escrow',
+  CheckCash: 'Check',
+  PaymentChannelClaim: 'PayChannel',
+};
+
+/** What a transaction moved; empty for failed ones and for kinds that move nothing. */
+function movesOf(tx: JsonObject, meta: JsonObject): readonly ({ from: string; to: string } & Value)[] {
+  if (meta.TransactionResult !== 'tesSUCCESS') return [];
+  const kind = asText(tx.TransactionType, 'TransactionType', 64);
+  const delivered = meta.delivered_amount ?? meta.DeliveredAmount;
+  if (DELIVERING.has(kind)) {
+    // 'unavailable' stands at partial payments before 2014: how much arrived is not known.
+    if (delivered === undefined || delivered === 'unavailable') return [];
+    return [
+      {
+        from: asAddressOf('XRP', tx.Account, 'Account'),
+        to: asAddressOf('XRP', tx.Destination, 'Destination'),
+        ...readValue(delivered, 'delivered_amount'),
+      },
+    ];
+  }
+  const object = RELEASING[kind];
+  if (object === undefined) return [];
+  for (const row of asArray(meta.AffectedNodes, 'AffectedNodes', NODES_MAX)) {
+    const wrapped = asObject(row, 'AffectedNodes');
+    const deleted = wrapped.DeletedNode;
+    const value = deleted ?? wrapped.ModifiedNode;
+    if (value === undefined) continue;
+    const node = asObject(value, 'node');
+    if (node.LedgerEntryType !== object) continue;
+    const fields = asObject(node.FinalFields, 'FinalFields');
+    const before = node.PreviousFields === undefined ? {} : asObject(node.PreviousFields, 'PreviousFields');
+    const parties = {
+      from: asAddressOf('XRP', fields.Account, 'Account'),
+      to: asAddressOf('XRP', fields.Destination, 'Destination'),
+    };
+    if (kind === 'PaymentChannelClaim') {
+      if (before.Balance === undefined) return [];
+      const paid = asAmount(fields.Balance, 'Balance') - asAmount(before.Balance, 'PreviousFields.Balance');
+      return paid > 0n ? [{ ...parties, amount: paid }] : [];
+    }
+    if (deleted === undefined) continue;
+    if (kind === 'EscrowFinish') return [{ ...parties, ...readValue(fields.Amount, 'Amount') }];
+    if (delivered !== undefined && delivered !== 'unavailable')
+      return [{ ...parties, ...readValue(delivered, 'delivered_amount') }];
+    return tx.Amount === undefined ? [] : [{ ...parties, ...readValue(tx.Amount, 'Amount') }];
+  }
+  return [];
+}
+
+function transferRow(
+  tx: JsonObject,
+  meta: JsonObject,
+  shared: { readonly txHash: string; readonly blockNumber: number; readonly timestampMs: number },
+): HistoryRow {
+  const { list, add } = transfersOf('XRP', shared);
+  for (const move of movesOf(tx, meta)) add({ position: 'value', ...move });
+  return { height: shared.blockNumber, transfers: list };
+}
+
+interface Ledger {
+  readonly height: number;
+  readonly hash: string;
+  readonly parentHash: string;
+  readonly timestampMs: number;
+  readonly transactions: readonly Json[];
+}
+
+function readLedger(result: JsonObject): Ledger {
+  const ledger = asObject(result.ledger, 'ledger');
+  return {
+    height: asCount(ledger.ledger_index, 'ledger_index'),
+    hash: asHash(ledger.ledger_hash, 'ledger_hash'),
+    parentHash: asHash(ledger.parent_hash, 'parent_hash'),
+    timestampMs: closeTimeMs(ledger.close_time, 'close_time'),
+    transactions:
+      ledger.transactions === undefined
+        ? []
+        : asArray(ledger.transactions, 'transactions', LEDGER_TRANSACTIONS_MAX),
+  };
+}
+
+/** The marker of `account_tx` as our cursor holds it. */
+function markerOf(cursor: string | null): JsonObject | null {
+  if (cursor === null) return null;
+  const [, ledger, seq] = /^(\d{1,12})\.(\d{1,12})$/.exec(cursor) ?? [];
+  if (ledger === undefined || seq === undefined) throw invalidCursor();
+  return { ledger: Number(ledger), seq: Number(seq) };
+}
+
+function createReader(pool: EndpointPool) {
+  async function ask<T>(asked: EndpointRequest<T>, call: Call): Promise<Told<T>> {
+    const { value, endpoint } = await pool.ask(asked, call);
+    return { value, source: endpoint.source, height: null };
+  }
+
+  const ledgerAt = (height: number, whole: boolean, call: Call): Promise<Told<Ledger | null>> =>
+    ask(
+      request<Ledger | null>(
+        'ledger',
+        { ledger_index: height, transactions: whole, expand: whole },
+        (result) => {
+          const ledger = readLedger(result);
+          if (ledger.height !== height) throw badAnswer('ledger_index', `the ${height} that was asked for`);
+          return result.validated === false ? null : ledger;
+        },
+        { lgrNotFound: null },
+      ),
+      call,
+    );
+
+  return {
+    async balance(address: string, call: Call) {
+      const told = await ask(
+        request(
+          'account_info',
+          { account: address, ledger_index: 'validated' },
+          (result) => ({
+            balance: asAmount(asObject(result.account_data, 'account_data').Balance, 'Balance'),
+            height: result.ledger_index === undefined ? null : asCount(result.ledger_index, 'ledger_index'),
+          }),
+          { actNotFound: { balance: 0n, height: null } },
+        ),
+        call,
+      );
+      return { ...told, value: told.value.balance, height: told.value.height };
+    },
+    // An account's Sequence begins at the ledger of its first payment: it counts nothing.
+    transactionCount: null,
+    async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
+      const marker = markerOf(cursor);
+      const read = (result: JsonObject) => ({
+        rows: asArray(result.transactions, 'transactions', 400).map((value): HistoryRow => {
+          const row = asObject(value, 'transaction');
+          const tx = asObject(row.tx, 'tx');
+          return transferRow(tx, asObject(row.meta, 'meta'), {
+            txHash: asHash(tx.hash, 'hash'),
+            blockNumber: asCount(tx.ledger_index, 'ledger_index'),
+            timestampMs: closeTimeMs(tx.date, 'date'),
+          });
+        }),
+        next: readMarker(result.marker),
+      });
+      return ask(
+        request(
+          'account_tx',
+          {
+            account: address,
+            ledger_index_min: from ?? -1,
+            ledger_index_max: to ?? -1,
+            limit: size,
+            ...(marker === null ? {} : { marker }),
+          },
+          read,
+          { actNotFound: { rows: [], next: null } },
+        ),
+        call,
+      );
+    },
+    async head(call: Call) {
+      const told = await ask(request('ledger', { ledger_index: 'validated' }, readLedger), call);
+      const { height, hash, timestampMs } = told.value;
+      return { ...told, height, value: { height, hash, timestampMs } };
+    },
+    async block(height: number, call: Call): Promise<Told<Block | null>> {
+      const told = await ledgerAt(height, true, call);
+      if (told.value === null) return { ...told, value: null };
+      const { hash, parentHash, timestampMs, transactions } = told.value;
+      // Those of an expanded ledger come in no order of their own; the metadata tells it.
+      const inOrder = transactions
+        .map((value) => {
+          const tx = asObject(value, 'transaction');
+          const meta = asObject(tx.metaData ?? tx.meta, 'metaData');
+          return { tx, meta, index: asCount(meta.TransactionIndex, 'TransactionIndex') };
+        })
+        .sort((a, b) => a.index - b.index);
+      const transfers = inOrder.flatMap(
+        ({ tx, meta }) =>
+          transferRow(tx, meta, { txHash: asHash(tx.hash, 'hash'), blockNumber: height, timestampMs })
+            .transfers,
+      );
+      return { ...told, height, value: { chain: 'XRP', height, hash, parentHash, timestampMs, transfers } };
+    },
+    hashAt: async (height: number, call: Call) => (await ledgerAt(height, false, call)).value?.hash ?? null,
+  };
+}
+
+function readMarker(value: Json | undefined): string | null {
+  if (value === undefined) return null;
+  const { ledger, seq } = asObject(value, 'marker');
+  return `${asCount(ledger, 'marker.ledger')}.${asCount(seq, 'marker.seq')}`;
+}
+
+export const openAdapter: OpenAdapter = (options, deps) =>
+  openAccountChain(
+    {
+      layouts: { balance: LAYOUTS, count: [], history: LAYOUTS, block: LAYOUTS },
+      verify,
+      pollPublicMs: 4_000,
+      reader: createReader,
+    },
+    options,
+    deps,
+  );

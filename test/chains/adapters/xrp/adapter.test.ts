@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAdapter } from '../../../../src/chains/adapters/xrp/adapter.ts';
+import { adapterConformance, openFor, within } from '../../../conformance/adapter.ts';
+import {
+  type Asked,
+  accountOf,
+  answer,
+  hex32,
+  type Loose,
+  makeChain,
+  type StandIn,
+  startStandIn,
+} from '../stand-in.ts';
+
+const family = { openAdapter, layouts: { rpc: 'rippled', history: 'rippled' } };
+const [alice, bob, issuer, unused] = [1, 2, 3, 9].map((n) => accountOf('XRP', n)) as [
+  string,
+  string,
+  string,
+  string,
+];
+
+interface Tx {
+  readonly tx: Readonly<Record<string, unknown>>;
+  readonly meta: Readonly<Record<string, unknown>>;
+}
+const done = { TransactionResult: 'tesSUCCESS' };
+const payment = (from: string, to: string, delivered: unknown, amount: unknown = delivered): Tx => ({
+  tx: { TransactionType: 'Payment', Account: from, Destination: to, Amount: amount, DestinationTag: 7 },
+  meta: { ...done, delivered_amount: delivered },
+});
+
+const contents: readonly (readonly Tx[])[] = [
+  [payment(bob, alice, '5000000')],
+  [
+    // A partial payment: asks for a billion, delivers ten.
+    payment(bob, alice, '10', '1000000000000000'),
+    payment(bob, alice, { currency: 'USD', issuer, value: '12.5' }),
+    { ...payment(alice, bob, '1'), meta: { TransactionResult: 'tecPATH_DRY' } },
+  ],
+  [],
+  [
+    payment(alice, bob, { currency: '0158415500000000C1F76FF6ECB0BAC600000000', issuer, value: '1e-7' }),
+    {
+      tx: { TransactionType: 'EscrowFinish', Account: bob, Owner: bob },
+      meta: {
+        ...done,
+        AffectedNodes: [
+          {
+            DeletedNode: {
+              LedgerEntryType: 'Escrow',
+              FinalFields: { Account: bob, Destination: alice, Amount: '777' },
+            },
+          },
+        ],
+      },
+    },
+    { tx: { TransactionType: 'OfferCreate', Account: alice }, meta: done },
+    { ...payment(bob, alice, 'unavailable') },
+  ],
+  [payment(alice, bob, { mpt_issuance_id: 'AB'.repeat(24), value: '3' })],
+];
+
+async function makeWorld() {
+  const chain = makeChain<Tx>({ first: 100, hash: (h, b) => hex32(`xrp ${h} ${b}`).toUpperCase(), contents });
+  const time = (s: number): number => s - 946_684_800;
+  const ledger = (block: ReturnType<typeof chain.head>, whole: boolean) => ({
+    validated: true,
+    ledger: {
+      ledger_index: String(block.height),
+      ledger_hash: block.hash,
+      parent_hash: block.parentHash,
+      close_time: time(block.timeS),
+      ...(whole
+        ? {
+            // In no order, as rippled gives them.
+            transactions: block.items
+              .map((item, index) => ({
+                ...item.tx,
+                hash: hex32(`${block.hash} ${index}`).toUpperCase(),
+                metaData: { ...item.meta, TransactionIndex: index },
+              }))
+              .toReversed(),
+          }
+        : {}),
+    },
+  });
+  const fail = (error: string) => ({ status: 'error', error });
+  const methods: Record<string, (p: Loose) => unknown> = {
+    server_info: () => ({ info: { network_id: 0, build_version: '2.5.0' } }),
+    account_info: ({ account }) =>
+      account === unused
+        ? fail('actNotFound')
+        : { account_data: { Balance: '123456789' }, ledger_index: chain.head().height },
+    ledger: ({ ledger_index, transactions }) => {
+      const block = ledger_index === 'validated' ? chain.head() : chain.at(ledger_index);
+      return block === undefined ? fail('lgrNotFound') : ledger(block, transactions === true);
+    },
+    account_tx: ({ account, limit, marker, ledger_index_min: min, ledger_index_max: max }) => {
+      if (account === unused) return fail('actNotFound');
+      const all = chain.blocks
+        .toReversed()
+        .flatMap((block) => block.items.map((item, index) => ({ block, item, index })).toReversed())
+        .filter(({ block }) => (min < 0 || block.height >= min) && (max < 0 || block.height <= max));
+      const start = marker
+        ? all.findIndex(({ block, index }) => block.height === marker.ledger && index === marker.seq)
+        : 0;
+      const page = all.slice(start, start + Math.min(limit, 2));
+      const next = all[start + page.length];
+      return {
+        transactions: page.map(({ block, item, index }) => ({
+          validated: true,
+          tx: {
+            ...item.tx,
+            hash: hex32(`${block.hash} ${index}`).toUpperCase(),
+            ledger_index: block.height,
+            date: time(block.timeS),
+          },
+          meta: { ...item.meta, TransactionIndex: index },
+        })),
+        ...(next === undefined ? {} : { marker: { ledger: next.block.height, seq: next.index } }),
+      };
+    },
+  };
+  const standIn: StandIn = await startStandIn(({ body }: Asked) =>
+    answer({ result: methods[body.method]!(body.params[0]) }),
+  );
+  return {
+    standIn,
+    chain: 'XRP' as const,
+    rpc: standIn.url,
+    history: null,
+    address: alice,
+    unused,
+    balance: () => Promise.resolve(123_456_789n),
+    historyKind: 'TRANSFERS' as const,
+    busyBlock: () => Promise.resolve({ height: 101, items: 2 }),
+    mine: chain.mine,
+    reorg: chain.reorg,
+    ofAnotherChain: (body: string) => body.replace('"network_id":0', '"network_id":1'),
+    dispose: standIn.close,
+  };
+}
+
+adapterConformance('XRP over rippled', family, makeWorld);
+
+describe('what the XRP Ledger moves', () => {
+  let world: Awaited<ReturnType<typeof makeWorld>>;
+  beforeAll(async () => {
+    world = await makeWorld();
+  });
+  afterAll(() => world.dispose());
+
+  it('is what was delivered, never what was asked for', async () => {
+    const adapter = openFor(family, 'XRP', { rpc: [world.rpc] });
+    const { block } = await adapter.block(101, within(5_000));
+    expect(block?.transfers).toMatchObject([
+      { from: bob, to: alice, asset: 'XRP', amount: 10n, decimals: 6, position: 'value' },
+      { from: bob, to: alice, asset: `USD.${issuer}`, amount: 12_500_000_000_000_000n, decimals: 15 },
+    ]);
+    const later = await adapter.block(103, within(5_000));
+    expect(later.block?.transfers).toMatchObject([
+      {
+        from: alice,
+        to: bob,
+        asset: `0158415500000000C1F76FF6ECB0BAC600000000.${issuer}`,
+        amount: 100_000_000n,
+      },
+      { from: bob, to: alice, asset: 'XRP', amount: 777n },
+    ]);
+    const newest = await adapter.block(104, within(5_000));
+    expect(newest.block?.transfers).toMatchObject([{ asset: 'AB'.repeat(24), amount: 3n, decimals: null }]);
+    await adapter.close();
+  });
+
+  it('is the same from the ledger and from the account', async () => {
+    const adapter = openFor(family, 'XRP', { rpc: [world.rpc] });
+    const page = await adapter.history(
+      alice,
+      { cursor: null, limit: 50, from: null, to: null },
+      within(5_000),
+    );
+    const fromBlocks = [];
+    for (let height = 104; height >= 100; height--)
+      fromBlocks.push(...((await adapter.block(height, within(5_000))).block?.transfers ?? []).toReversed());
+    const all = [...page.transfers];
+    for (let cursor = page.nextCursor; cursor !== null; ) {
+      const next = await adapter.history(alice, { cursor, limit: 50, from: null, to: null }, within(5_000));
+      all.push(...next.transfers);
+      cursor = next.nextCursor;
+    }
+    expect(all).toEqual(fromBlocks);
+    await adapter.close();
+  });
+
+  it('takes an X-address for its account', async () => {
+    const adapter = openFor(family, 'XRP', { rpc: [world.rpc] });
+    // From the standard's vectors: rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf with the tag 1.
+    await adapter.balance('XVLhHMPHU98es4dbozjVtdWzVrDjtV1kAsixQTdMjbWi39u', within(5_000));
+    expect(world.standIn.asked.at(-1)?.body.params[0].account).toBe('rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf');
+    await adapter.close();
+  });
+});
+
+describe('an XRP server that misbehaves', () => {
+  it('ends in a typed error for a marker that never ends, and waits where it is told to slow down', async () => {
+    let error: string | null = null;
+    const standIn = await startStandIn(({ body }) => {
+      if (body.method === 'server_info') return answer({ result: { info: {} } });
+      if (error !== null) return answer({ result: { status: 'error', error } });
+      return answer({
+        result: { transactions: [], marker: { ledger: 5, seq: Math.floor(Math.random() * 1e6) } },
+      });
+    });
+    const adapter = openFor(family, 'XRP', { rpc: [standIn.url] });
+    const query = { cursor: null, limit: 10, from: null, to: null };
+    await expect(adapter.history(alice, query, within(5_000))).rejects.toMatchObject({
+      code: 'CHAIN_BAD_ANSWER',
+    });
+    error = 'slowDown';
+    await expect(adapter.head(within(2_000))).rejects.toMatchObject({ code: 'CHAIN_UNREACHABLE' });
+    await adapter.close();
+    await standIn.close();
+  });
+});
