@@ -1,0 +1,311 @@
+/**
+ * Polkadot over a node's JSON-RPC (`substrate`: head, blocks, and accounts read from storage) and over Subscan's API (`subscan`:
+ * support.subscan.io) for transfers: those are events, which nobody reads from a block without the runtime's own metadata. Since
+ * November 2025 balances live on Polkadot Asset Hub; a node of either chain is taken, and an answer of the relay chain says so.
+ */
+import { blake2b } from '@noble/hashes/blake2.js';
+import { AssayError } from '../../../base/errors.ts';
+import { parseAddress } from '../../address/parse.ts';
+import type { Block } from '../../block.ts';
+import type { Transfer } from '../../transfer.ts';
+import {
+  asAddressOf,
+  asPattern,
+  type HistoryRow,
+  openAccountChain,
+  type RowsQuery,
+  type Told,
+  transfersOf,
+} from '../account-chain.ts';
+import type { EndpointPool } from '../endpoint-pool.ts';
+import {
+  asAmount,
+  asArray,
+  asCount,
+  asDecimalAmount,
+  asHexCount,
+  asObject,
+  asSecondsMs,
+  asText,
+  asTimeMs,
+  badAnswer,
+  type Json,
+  type JsonObject,
+} from '../exact-json.ts';
+import { rpcCall, rpcRequest } from '../json-rpc.ts';
+import type { Call, OpenAdapter } from '../port.ts';
+import { apiKeyHeader, readWindows, rest, type WindowList } from '../rest.ts';
+
+const NODE = ['substrate'] as const;
+const SUBSCAN = ['subscan'] as const;
+/** Block 0 of the relay chain and of Asset Hub. */
+const RELAY = '0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3';
+const ASSET_HUB = '0x68d56f15f85d3136970ec16946040bc1752654e906147f7e43e9d539d7c3de2f';
+const DECIMALS = 10;
+/** twox128("System") and twox128("Account"): where accounts lie in storage. */
+const ACCOUNTS_PREFIX = '0x26aa394eea5630e07c48ae0c9558cef7b99d880ec681799c0cf30e8886371da9';
+/** The pallet of time has this number on both chains; `set` is its first call. */
+const TIMESTAMP_PALLET = 3;
+const EXTRINSICS_MAX = 10_000;
+const PAGE_MAX = 100;
+const BLOCK_PAGES_MAX = 50;
+const ON_RELAY =
+  'Balances of Polkadot live on Asset Hub since November 2025; this is what the relay chain still holds.';
+const NO_EVENTS = 'Transfers are missing: they are events, which only an indexer (Subscan) tells.';
+
+const asHash = (value: Json | undefined, field: string): string =>
+  asPattern(value, /^0x[0-9a-f]{64}$/, field);
+const headersFor = apiKeyHeader('X-API-Key');
+
+/** `free + reserved` and nonce out of the SCALE bytes of AccountInfo; zeros for an account that is not stored. */
+function readAccount(value: Json): { readonly balance: bigint; readonly nonce: number } {
+  if (value === null) return { balance: 0n, nonce: 0 };
+  const bytes = Buffer.from(asPattern(value, /^0x(?:[0-9a-f]{2}){48,200}$/, 'account').slice(2), 'hex');
+  const u128 = (at: number): bigint => bytes.readBigUInt64LE(at) + (bytes.readBigUInt64LE(at + 8) << 64n);
+  // nonce, consumers, providers, sufficients (u32 each), then free and reserved (u128 each).
+  return { balance: u128(16) + u128(32), nonce: bytes.readUInt32LE(0) };
+}
+
+/** A SCALE compact number at a place: its value and the place behind it; null where the bytes end before. */
+function compactAt(bytes: Buffer, at: number): readonly [value: bigint, end: number] | null {
+  const first = bytes[at];
+  if (first === undefined) return null;
+  const mode = first & 3;
+  const length = mode === 3 ? (first >> 2) + 4 : 1 << mode;
+  const start = mode === 3 ? at + 1 : at;
+  if (start + length > bytes.length || length > 16) return null;
+  let value = 0n;
+  for (let i = start + length - 1; i >= start; i--) value = (value << 8n) | BigInt(bytes[i] as number);
+  return [mode === 3 ? value : value >> 2n, start + length];
+}
+
+/** The time that a block's first inherent sets, in milliseconds; 0 for block 0, which has none. */
+function timeOf(extrinsics: readonly Json[]): number {
+  for (const value of extrinsics) {
+    const text = asText(value, 'extrinsic', 20_000_000);
+    if (!/^0x(?:[0-9a-f]{2}){4,64}$/.test(text)) continue;
+    const bytes = Buffer.from(text.slice(2), 'hex');
+    const at = compactAt(bytes, 0)?.[1] ?? 0;
+    // Unsigned, of version 4 or 5; pallet; call.
+    const isSet =
+      (bytes[at] === 4 || bytes[at] === 5) && bytes[at + 1] === TIMESTAMP_PALLET && bytes[at + 2] === 0;
+    const moment = isSet ? compactAt(bytes, at + 3)?.[0] : undefined;
+    if (moment !== undefined) return asTimeMs(Number(moment), 'timestamp');
+  }
+  return 0;
+}
+
+/** An entry of Subscan's list of transfers. */
+function rowOf(row: JsonObject, timestampMs?: number): HistoryRow {
+  const height = asCount(row.block_num, 'block_num');
+  const event = asCount(row.event_idx, 'event_idx');
+  if (row.success === false) return { height, transfers: [] };
+  const { list, add } = transfersOf('DOT', {
+    // Transfers that no extrinsic made (by the runtime itself, by messages of other chains) are named by their block.
+    txHash: row.hash === '' || row.hash === undefined ? `${height}-${event}` : asHash(row.hash, 'hash'),
+    blockNumber: height,
+    timestampMs: timestampMs ?? asSecondsMs(row.block_timestamp, 'block_timestamp'),
+  });
+  const parties = { from: asAddressOf('DOT', row.from, 'from'), to: asAddressOf('DOT', row.to, 'to') };
+  const position = `event:${event}`;
+  if (row.asset_symbol === undefined || row.asset_symbol === 'DOT')
+    add({ position, ...parties, amount: asDecimalAmount(row.amount, DECIMALS, 'amount') });
+  else
+    add({
+      position,
+      ...parties,
+      amount: asAmount(row.amount_v2, 'amount_v2'),
+      asset: asPattern(row.asset_unique_id, /^[\w:./-]{1,100}$/, 'asset_unique_id'),
+    });
+  return { height, transfers: list };
+}
+
+function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
+  const rpc = async <T>(method: string, params: Json, read: (result: Json) => T, call: Call) => {
+    const { value, endpoint } = await rpcCall(pool, { method, params, layouts: NODE, read }, call);
+    return { value, source: endpoint.source, height: null, isRelay: relays.has(endpoint.url) };
+  };
+
+  async function account(address: string, call: Call) {
+    const publicKey = Buffer.from(parseAddress('DOT', address).key.subarray(2));
+    const hashed = Buffer.from(blake2b(publicKey, { dkLen: 16 }));
+    const key = `${ACCOUNTS_PREFIX}${hashed.toString('hex')}${publicKey.toString('hex')}`;
+    const { isRelay, ...told } = await rpc('state_getStorage', [key], readAccount, call);
+    return isRelay ? { ...told, note: ON_RELAY } : told;
+  }
+
+  const hashOf = (height: number, call: Call) =>
+    rpc('chain_getBlockHash', [height], (result) => (result === null ? null : asHash(result, 'hash')), call);
+
+  /** Subscan: `{code, message, data}`. */
+  const subscan = <T>(path: string, body: JsonObject, read: (data: JsonObject) => T, call: Call) =>
+    rest(
+      pool,
+      {
+        path,
+        body,
+        layouts: SUBSCAN,
+        headersFor,
+        read(json) {
+          const { code, message, data } = asObject(json, 'answer');
+          if (code !== 0)
+            throw new AssayError('CHAIN_REFUSED', `Subscan refused: ${String(message).slice(0, 200)}.`);
+          return read(asObject(data, 'data'));
+        },
+      },
+      call,
+    );
+  const transfersPage = (body: JsonObject, max: number, call: Call) =>
+    subscan(
+      'api/v2/scan/transfers',
+      body,
+      (data) => asArray(data.transfers ?? [], 'transfers', max).map((row) => asObject(row, 'transfer')),
+      call,
+    );
+
+  async function transfersAt(height: number, timestampMs: number, call: Call): Promise<readonly Transfer[]> {
+    const found: Transfer[] = [];
+    for (let page = 0; page < BLOCK_PAGES_MAX; page++) {
+      const { value } = await transfersPage(
+        { block_range: `${height}-${height}`, row: PAGE_MAX, page },
+        PAGE_MAX,
+        call,
+      );
+      for (const each of value) {
+        const row = rowOf(each, timestampMs);
+        if (row.height !== height) throw badAnswer('block_num', `the ${height} that was asked for`);
+        found.push(...row.transfers);
+      }
+      if (value.length < PAGE_MAX) return found;
+    }
+    throw badAnswer('transfers', 'a list that comes to an end');
+  }
+
+  interface WireBlock {
+    readonly parentHash: string;
+    readonly timestampMs: number;
+  }
+  const bodyOf = (hash: string, height: number, call: Call) =>
+    rpc(
+      'chain_getBlock',
+      [hash],
+      (result): WireBlock => {
+        const block = asObject(asObject(result, 'result').block, 'block');
+        const header = asObject(block.header, 'header');
+        if (asHexCount(header.number, 'number') !== height)
+          throw badAnswer('number', `the ${height} that was asked for`);
+        return {
+          parentHash: asHash(header.parentHash, 'parentHash'),
+          timestampMs: timeOf(asArray(block.extrinsics, 'extrinsics', EXTRINSICS_MAX)),
+        };
+      },
+      call,
+    );
+
+  return {
+    async balance(address: string, call: Call) {
+      const told = await account(address, call);
+      return { ...told, value: told.value.balance };
+    },
+    /** Those that the account signed: its nonce. */
+    async transactionCount(address: string, call: Call) {
+      const told = await account(address, call);
+      return { ...told, value: told.value.nonce };
+    },
+    async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
+      let source = '';
+      const list: WindowList<HistoryRow> = async ({ min, max, size: limit }) => {
+        const range =
+          min === null && max === null ? {} : { block_range: `${min ?? 0}-${max ?? 4_294_967_295}` };
+        const rows: { key: number; row: HistoryRow }[] = [];
+        for (let page = 0; rows.length < limit; page++) {
+          const count = Math.min(PAGE_MAX, limit);
+          const told = await transfersPage(
+            { address, row: count, page, order: 'desc', ...range },
+            count,
+            call,
+          );
+          source = told.source;
+          for (const each of told.value.slice(0, limit - rows.length)) {
+            const row = rowOf(each);
+            rows.push({ key: row.height, row });
+          }
+          if (told.value.length < count) break;
+        }
+        return rows;
+      };
+      const page = await readWindows([list], { cursor, size, min: from, max: to });
+      return { value: page, source, height: null };
+    },
+    /** The newest final block. */
+    async head(call: Call) {
+      const { value: hash } = await rpc(
+        'chain_getFinalizedHead',
+        [],
+        (result) => asHash(result, 'hash'),
+        call,
+      );
+      const { value: height } = await rpc(
+        'chain_getHeader',
+        [hash],
+        (result) => asHexCount(asObject(result, 'header').number, 'number'),
+        call,
+      );
+      const { value, source } = await bodyOf(hash, height, call);
+      return { source, height, value: { height, hash, timestampMs: value.timestampMs } };
+    },
+    async block(height: number, call: Call): Promise<Told<Block | null>> {
+      const { value: hash, source } = await hashOf(height, call);
+      if (hash === null) return { value: null, source, height: null };
+      const { parentHash, timestampMs } = (await bodyOf(hash, height, call)).value;
+      const isIndexed = pool.reachable(SUBSCAN);
+      const transfers = isIndexed ? await transfersAt(height, timestampMs, call) : [];
+      return {
+        source,
+        height,
+        ...(isIndexed ? {} : { note: NO_EVENTS }),
+        value: {
+          chain: 'DOT',
+          height,
+          hash,
+          parentHash: height === 0 ? null : parentHash,
+          timestampMs,
+          transfers,
+        },
+      };
+    },
+    hashAt: async (height: number, call: Call) => (await hashOf(height, call)).value,
+  };
+}
+
+export const openAdapter: OpenAdapter = (options, deps) => {
+  /** URLs of nodes of the relay chain. */
+  const relays = new Set<string>();
+  const genesis = rpcRequest<string>({
+    method: 'chain_getBlockHash',
+    params: [0],
+    layouts: NODE,
+    read: (result) => asHash(result, 'hash'),
+  });
+  return openAccountChain(
+    {
+      layouts: { balance: NODE, count: NODE, history: SUBSCAN, block: NODE },
+      verify: {
+        ...genesis,
+        read(answer, endpoint) {
+          const hash = genesis.read(answer, endpoint);
+          if (hash === RELAY) relays.add(endpoint.url);
+          else if (hash !== ASSET_HUB)
+            throw new AssayError(
+              'CHAIN_MISMATCH',
+              `An endpoint of DOT serves a chain that begins with ${hash}.`,
+            );
+        },
+      },
+      pollPublicMs: 6_000,
+      reader: (pool) => createReader(pool, relays),
+    },
+    options,
+    deps,
+  );
+};

@@ -1,0 +1,424 @@
+/**
+ * TRON over java-tron's HTTP API (developers.tron.network; TronGrid serves it too) and TronGrid's v1 lists of what an address did: TRX,
+ * TRC-10, TRC-20 and what contracts sent inside. v1's rows of tokens name neither block nor log: the transaction itself does.
+ */
+import { utils } from 'tronweb';
+import { AssayError } from '../../../base/errors.ts';
+import type { Block } from '../../block.ts';
+import {
+  addressOrNull,
+  asAddressOf,
+  asPattern,
+  type HistoryRow,
+  openAccountChain,
+  type RowsQuery,
+  type Told,
+  transfersOf,
+} from '../account-chain.ts';
+import type { EndpointPool } from '../endpoint-pool.ts';
+import {
+  asAmount,
+  asArray,
+  asCount,
+  asObject,
+  asText,
+  asTimeMs,
+  badAnswer,
+  type Json,
+  type JsonObject,
+} from '../exact-json.ts';
+import type { Call, OpenAdapter } from '../port.ts';
+import { apiKeyHeader, type RestRequest, readWindows, rest, restRequest, type WindowList } from '../rest.ts';
+
+const NODE = ['trongrid', 'java-tron'] as const;
+const GRID = ['trongrid'] as const;
+/** Block 0 of mainnet; its last four bytes are the chain's id. */
+const GENESIS = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc';
+/** keccak-256 of `Transfer(address,address,uint256)`, as TRC-20 and TRC-721 contracts log it. */
+const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const ZERO_ADDRESS = utils.address.fromHex(`41${'0'.repeat(40)}`);
+const BLOCK_TRANSACTIONS_MAX = 20_000;
+const LOGS_MAX = 10_000;
+/** Rows of a page where each may cost a question: public servers answer a few a second. */
+const ROWS_PUBLIC = 8;
+const ROWS_OWN = 50;
+const ROWS_AT_ONCE = 8;
+
+const headersFor = apiKeyHeader('TRON-PRO-API-KEY');
+
+const asHash = (value: Json | undefined, field: string): string => asPattern(value, /^[0-9a-f]{64}$/, field);
+
+/** `41` and 20 bytes in hex, 20 bytes alone (logs), or base58 already. */
+function asAddress(value: Json | undefined, field: string): string {
+  const text = asText(value, field, 64);
+  if (/^T/.test(text)) return asAddressOf('TRON', text, field);
+  if (!/^(?:41)?[0-9a-fA-F]{40}$/.test(text)) throw badAnswer(field, 'an address');
+  return utils.address.fromHex(text.length === 40 ? `41${text}` : text);
+}
+
+const partyOfTopic = (topic: string): string | null => {
+  const address = utils.address.fromHex(`41${topic.slice(24)}`);
+  return address === ZERO_ADDRESS ? null : address;
+};
+
+/** TRC-10 tokens are named by a number, which the wire carries as hex of its digits. */
+function tokenId(value: Json | undefined, field: string): string {
+  const text = asText(value, field, 128);
+  const decoded = /^(?:3[0-9]){1,20}$/.test(text) ? Buffer.from(text, 'hex').toString('latin1') : text;
+  return asPattern(decoded, /^\w{1,64}$/, field);
+}
+
+type Add = ReturnType<typeof transfersOf>['add'];
+
+const succeeded = (tx: JsonObject): boolean => {
+  if (tx.ret === undefined) return true;
+  const [first] = asArray(tx.ret, 'ret', 16);
+  const result = first === undefined ? undefined : asObject(first, 'ret').contractRet;
+  return result === undefined || result === 'SUCCESS';
+};
+
+/** What a transaction itself moved. Returns whether it called a contract, which may have moved more. */
+function addOwnMoves(tx: JsonObject, add: Add): boolean {
+  const [contract] = asArray(asObject(tx.raw_data, 'raw_data').contract, 'contract', 16);
+  const { type, parameter } = asObject(contract, 'contract');
+  const value = asObject(asObject(parameter, 'parameter').value, 'parameter.value');
+  const owner = (): string => asAddress(value.owner_address, 'owner_address');
+  if (type === 'TransferContract')
+    add({
+      position: 'value',
+      from: owner(),
+      to: asAddress(value.to_address, 'to_address'),
+      amount: asAmount(value.amount, 'amount'),
+    });
+  else if (type === 'TransferAssetContract')
+    add({
+      position: 'value',
+      from: owner(),
+      to: asAddress(value.to_address, 'to_address'),
+      amount: asAmount(value.amount, 'amount'),
+      asset: tokenId(value.asset_name, 'asset_name'),
+    });
+  else if (type === 'TriggerSmartContract') {
+    const to = asAddress(value.contract_address, 'contract_address');
+    add({ position: 'value', from: owner(), to, amount: asAmount(value.call_value ?? 0, 'call_value') });
+    const tokens = asAmount(value.call_token_value ?? 0, 'call_token_value');
+    if (tokens > 0n)
+      add({
+        position: 'token',
+        from: owner(),
+        to,
+        amount: tokens,
+        asset: String(asCount(value.token_id, 'token_id')),
+      });
+    return true;
+  }
+  return type === 'CreateSmartContract';
+}
+
+/** What contracts moved: logs of tokens, and calls that carried value. `decimals` are those of tokens, where known. */
+function addInnerMoves(info: JsonObject, add: Add, decimals: ReadonlyMap<string, number>): void {
+  for (const [index, value] of asArray(info.log ?? [], 'log', LOGS_MAX).entries()) {
+    const log = asObject(value, 'log');
+    const topics = asArray(log.topics ?? [], 'topics', 4).map((topic) => asHash(topic, 'topic'));
+    const [kind, from, to, piece] = topics;
+    if (kind !== TRANSFER_TOPIC || from === undefined || to === undefined) continue;
+    const data = asText(log.data ?? '', 'data', 4_096);
+    if (piece === undefined && !/^[0-9a-fA-F]{64}$/.test(data)) continue;
+    const asset = asAddress(log.address, 'address');
+    add({
+      position: `log:${index}`,
+      from: partyOfTopic(from),
+      to: partyOfTopic(to),
+      amount: piece === undefined ? BigInt(`0x${data}`) : 1n,
+      asset,
+      decimals: piece === undefined ? (decimals.get(asset) ?? null) : 0,
+    });
+  }
+  for (const [index, value] of asArray(
+    info.internal_transactions ?? [],
+    'internal_transactions',
+    LOGS_MAX,
+  ).entries()) {
+    const inner = asObject(value, 'internal_transaction');
+    if (inner.rejected === true) continue;
+    for (const [place, each] of asArray(inner.callValueInfo ?? [], 'callValueInfo', 64).entries()) {
+      const moved = asObject(each, 'callValueInfo');
+      const amount = asAmount(moved.callValue ?? 0, 'callValue');
+      if (amount === 0n) continue;
+      add({
+        position: `internal:${index}:${place}`,
+        from: asAddress(inner.caller_address, 'caller_address'),
+        to: asAddress(inner.transferTo_address, 'transferTo_address'),
+        amount,
+        ...(moved.tokenId === undefined || moved.tokenId === '' || moved.tokenId === '_'
+          ? {}
+          : { asset: tokenId(moved.tokenId, 'tokenId') }),
+      });
+    }
+  }
+}
+
+interface WireBlock {
+  readonly height: number;
+  readonly hash: string;
+  readonly parentHash: string;
+  readonly timestampMs: number;
+  readonly transactions: readonly JsonObject[];
+}
+
+/** Null for the empty object that a node answers for a block that is not there. */
+function readBlock(json: Json): WireBlock | null {
+  const block = asObject(json, 'block');
+  if (Object.keys(block).length === 0) return null;
+  const header = asObject(asObject(block.block_header, 'block_header').raw_data, 'raw_data');
+  return {
+    // The fields of block 0 that are zero are left out.
+    height: asCount(header.number ?? 0, 'number'),
+    hash: asHash(block.blockID, 'blockID'),
+    parentHash: asHash(header.parentHash, 'parentHash'),
+    timestampMs: asTimeMs(asCount(header.timestamp ?? 0, 'timestamp'), 'timestamp'),
+    transactions: asArray(block.transactions ?? [], 'transactions', BLOCK_TRANSACTIONS_MAX).map((row) =>
+      asObject(row, 'transaction'),
+    ),
+  };
+}
+
+const wallet = <T>(method: string, body: JsonObject, read: (json: Json) => T): RestRequest<T> => ({
+  path: `wallet/${method}`,
+  body,
+  layouts: NODE,
+  headersFor,
+  read(json) {
+    // java-tron answers its errors with the status 200.
+    if (typeof json === 'object' && json !== null && 'Error' in json)
+      throw new AssayError(
+        'CHAIN_REFUSED',
+        `The node refused ${method}: ${String(json.Error).slice(0, 200)}.`,
+      );
+    return read(json);
+  },
+});
+
+const verify = restRequest<void>(
+  wallet('getblockbynum', { num: 0 }, (json) => {
+    const hash = readBlock(json)?.hash;
+    if (hash !== GENESIS)
+      throw new AssayError(
+        'CHAIN_MISMATCH',
+        `An endpoint of TRON serves a chain that begins with ${String(hash)}.`,
+      );
+  }),
+);
+
+/** A row of one of v1's lists. */
+interface GridRow {
+  readonly txHash: string;
+  readonly timestampMs: number;
+  /** The whole transaction; null in the list of tokens. */
+  readonly tx: JsonObject | null;
+}
+
+function createReader(pool: EndpointPool) {
+  const isOwn = pool.endpoints.every(({ own }) => own);
+
+  const blockAt = (height: number, call: Call): Promise<Told<WireBlock | null>> =>
+    rest(
+      pool,
+      wallet('getblockbynum', { num: height }, (json) => {
+        const block = readBlock(json);
+        if (block !== null && block.height !== height)
+          throw badAnswer('number', `the ${height} that was asked for`);
+        return block;
+      }),
+      call,
+    );
+
+  const infoOf = async (txHash: string, call: Call): Promise<JsonObject> => {
+    const asked = wallet('gettransactioninfobyid', { value: txHash }, (json) => {
+      const info = asObject(json, 'info');
+      if (info.id !== txHash) throw badAnswer('id', 'that of the transaction');
+      return info;
+    });
+    return (await rest(pool, asked, call)).value;
+  };
+
+  async function rowOf(
+    rows: readonly GridRow[],
+    decimals: ReadonlyMap<string, number>,
+    call: Call,
+  ): Promise<HistoryRow> {
+    const [{ txHash, timestampMs }] = rows as readonly [GridRow];
+    const tx = rows.find((row) => row.tx !== null)?.tx ?? null;
+    const isKnown = tx !== null && tx.blockNumber !== undefined;
+    const contract =
+      tx === null ? undefined : asArray(asObject(tx.raw_data, 'raw_data').contract, 'contract', 16)[0];
+    const type = contract === undefined ? undefined : asObject(contract, 'contract').type;
+    const calls = type === undefined || type === 'TriggerSmartContract' || type === 'CreateSmartContract';
+    const info = calls || !isKnown ? await infoOf(txHash, call) : null;
+    const height = asCount(info === null ? tx?.blockNumber : info.blockNumber, 'blockNumber');
+    const { list, add } = transfersOf('TRON', { txHash, blockNumber: height, timestampMs });
+    if (tx !== null && !succeeded(tx)) return { height, transfers: [] };
+    if (info !== null && info.result === 'FAILED') return { height, transfers: [] };
+    if (tx !== null) addOwnMoves(tx, add);
+    if (info !== null) addInnerMoves(info, add, decimals);
+    return { height, transfers: list };
+  }
+
+  /** v1: `{data: [...], success, meta}`. */
+  const gridList = <T>(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    max: number,
+    read: (row: JsonObject) => T,
+    call: Call,
+  ) =>
+    rest(
+      pool,
+      {
+        path: `v1/${path}`,
+        query,
+        layouts: GRID,
+        headersFor,
+        read: (json) =>
+          asArray(asObject(json, 'answer').data, 'data', max).map((row) => read(asObject(row, 'row'))),
+      },
+      call,
+    );
+
+  return {
+    /** What can be spent: staked TRX is no part of it. */
+    async balance(address: string, call: Call) {
+      const asked = wallet('getaccount', { address, visible: true }, (json) => {
+        const account = asObject(json, 'account');
+        if (account.address !== undefined && asAddress(account.address, 'address') !== address)
+          throw badAnswer('address', 'the one that was asked for');
+        return asAmount(account.balance ?? 0, 'balance');
+      });
+      return rest(pool, asked, call);
+    },
+    transactionCount: null,
+    async rows(address: string, query: RowsQuery, call: Call) {
+      let source = '';
+      const decimals = new Map<string, number>();
+      const list =
+        (path: string, read: (row: JsonObject) => GridRow): WindowList<GridRow> =>
+        async ({ max, min, size }) => {
+          const told = await gridList(
+            `accounts/${address}/${path}`,
+            {
+              limit: String(size),
+              order_by: 'block_timestamp,desc',
+              only_confirmed: 'true',
+              ...(min === null ? {} : { min_timestamp: String(min) }),
+              ...(max === null ? {} : { max_timestamp: String(max) }),
+            },
+            size,
+            (row) => ({
+              key: asTimeMs(asCount(row.block_timestamp, 'block_timestamp'), 'block_timestamp'),
+              row: read(row),
+            }),
+            call,
+          );
+          source = told.source;
+          return told.value;
+        };
+      const transactions = list('transactions', (row) => ({
+        // Rows of value inside a transaction name it otherwise, and hold no transaction themselves.
+        txHash: asHash(row.txID ?? row.tx_id, 'txID'),
+        timestampMs: asCount(row.block_timestamp, 'block_timestamp'),
+        tx: row.raw_data === undefined ? null : row,
+      }));
+      const tokens = list('transactions/trc20', (row) => {
+        const token = asObject(row.token_info, 'token_info');
+        const asset = addressOrNull('TRON', token.address);
+        if (
+          asset !== null &&
+          typeof token.decimals === 'number' &&
+          token.decimals >= 0 &&
+          token.decimals <= 77
+        )
+          decimals.set(asset, token.decimals);
+        return {
+          txHash: asHash(row.transaction_id, 'transaction_id'),
+          timestampMs: asCount(row.block_timestamp, 'block_timestamp'),
+          tx: null,
+        };
+      });
+      const page = await readWindows([transactions, tokens], {
+        cursor: query.cursor,
+        size: Math.min(query.size, isOwn ? ROWS_OWN : ROWS_PUBLIC),
+        min: null,
+        max: null,
+      });
+      const byTransaction = new Map<string, GridRow[]>();
+      for (const row of page.rows) {
+        const rows = byTransaction.get(row.txHash);
+        if (rows === undefined) byTransaction.set(row.txHash, [row]);
+        else rows.push(row);
+      }
+      const groups = [...byTransaction.values()];
+      const rows: HistoryRow[] = [];
+      for (let at = 0; at < groups.length; at += ROWS_AT_ONCE) {
+        const part = groups.slice(at, at + ROWS_AT_ONCE);
+        rows.push(...(await Promise.all(part.map((each) => rowOf(each, decimals, call)))));
+      }
+      return { value: { rows, next: page.next }, source, height: null };
+    },
+    async head(call: Call) {
+      const told = await rest(pool, wallet('getnowblock', {}, readBlock), call);
+      if (told.value === null) throw badAnswer('block', 'there');
+      const { height, hash, timestampMs } = told.value;
+      return { ...told, height, value: { height, hash, timestampMs } };
+    },
+    async block(height: number, call: Call): Promise<Told<Block | null>> {
+      const told = await blockAt(height, call);
+      if (told.value === null) return { ...told, value: null };
+      const { hash, parentHash, timestampMs, transactions } = told.value;
+      const { value: infos } = await rest(
+        pool,
+        wallet('gettransactioninfobyblocknum', { num: height }, (json) =>
+          asArray(json, 'infos', BLOCK_TRANSACTIONS_MAX).map((row) => asObject(row, 'info')),
+        ),
+        call,
+      );
+      const byId = new Map(infos.map((info) => [info.id, info]));
+      const transfers = transactions.flatMap((tx) => {
+        if (!succeeded(tx)) return [];
+        const txHash = asHash(tx.txID, 'txID');
+        const { list, add } = transfersOf('TRON', { txHash, blockNumber: height, timestampMs });
+        const calls = addOwnMoves(tx, add);
+        const info = byId.get(txHash);
+        // The block was replaced between the two questions, or the node keeps no results.
+        if (info === undefined && calls)
+          throw new AssayError('CHAIN_REFUSED', `The node has no results of block ${height}.`);
+        if (info !== undefined) addInnerMoves(info, add, new Map());
+        return list;
+      });
+      return {
+        ...told,
+        height,
+        value: {
+          chain: 'TRON',
+          height,
+          hash,
+          parentHash: height === 0 ? null : parentHash,
+          timestampMs,
+          transfers,
+        },
+      };
+    },
+    hashAt: async (height: number, call: Call) => (await blockAt(height, call)).value?.hash ?? null,
+  };
+}
+
+export const openAdapter: OpenAdapter = (options, deps) =>
+  openAccountChain(
+    {
+      layouts: { balance: NODE, count: [], history: GRID, block: NODE },
+      verify,
+      pollPublicMs: 3_000,
+      reader: createReader,
+    },
+    options,
+    deps,
+  );

@@ -1,0 +1,101 @@
+/** A real Monero node: monerod (Debian: monero) on a private chain of its own, started by the test itself. Blocks come when told. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Whether this machine has it: tests of real nodes are skipped by name elsewhere. */
+export const hasMonerod = spawnSync('monerod', ['--version'], { encoding: 'utf8' }).status === 0;
+
+export interface Monerod {
+  readonly url: string;
+  /** Makes blocks that pay the address. */
+  mine(address: string, blocks: number): Promise<void>;
+  /** Takes the newest blocks back. */
+  pop(blocks: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return port;
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export async function startMonerod(): Promise<Monerod> {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-monerod-'));
+  const [rpcPort, p2pPort] = [await freePort(), await freePort()];
+  const url = `http://127.0.0.1:${rpcPort}`;
+  const child: ChildProcess = spawn(
+    'monerod',
+    [
+      '--regtest',
+      '--offline',
+      '--fixed-difficulty=1',
+      '--non-interactive',
+      '--no-zmq',
+      '--no-igd',
+      '--disable-rpc-ban',
+      '--log-level=0',
+      `--log-file=${join(folder, 'log')}`,
+      `--data-dir=${folder}`,
+      `--rpc-bind-port=${rpcPort}`,
+      `--p2p-bind-port=${p2pPort}`,
+    ],
+    { stdio: 'ignore' },
+  );
+
+  async function ask(
+    path: string,
+    body: unknown,
+  ): Promise<{ result?: unknown; error?: { message: string } }> {
+    const response = await fetch(`${url}/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as { result?: unknown; error?: { message: string } };
+  }
+
+  async function rpc(method: string, params: unknown): Promise<unknown> {
+    const { result, error } = await ask('json_rpc', { jsonrpc: '2.0', id: '0', method, params });
+    if (error) throw new Error(`${method}: ${error.message}`);
+    return result;
+  }
+
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null)
+      await new Promise<void>((resolve) => {
+        child.once('exit', () => resolve());
+        child.kill('SIGKILL');
+      });
+    rmSync(folder, { recursive: true, force: true });
+  };
+
+  for (let tries = 0; ; tries++) {
+    await sleep(100);
+    try {
+      await rpc('get_block_count', {});
+      break;
+    } catch (error) {
+      if (tries < 300 && child.exitCode === null) continue;
+      await stop();
+      throw new Error(`monerod did not start: ${String(error)}`);
+    }
+  }
+  return {
+    url,
+    mine: async (address, blocks) => {
+      await rpc('generateblocks', { amount_of_blocks: blocks, wallet_address: address });
+    },
+    pop: async (blocks) => {
+      await ask('pop_blocks', { nblocks: blocks });
+    },
+    stop,
+  };
+}

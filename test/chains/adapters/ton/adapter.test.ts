@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { openAdapter } from '../../../../src/chains/adapters/ton/adapter.ts';
+import { adapterConformance, openFor, within } from '../../../conformance/adapter.ts';
+import { accountOf, answer, hex32, type Loose, makeChain, startStandIn } from '../stand-in.ts';
+
+const family = { openAdapter, layouts: { rpc: 'toncenter', history: 'toncenter' } };
+const [alice, bob, master, unused] = [1, 2, 3, 9].map((n) => accountOf('TON', n)) as [
+  string,
+  string,
+  string,
+  string,
+];
+const b64 = (text: string): string => Buffer.from(hex32(text), 'hex').toString('base64');
+const raw = (address: string): string => address.toUpperCase();
+
+/** A message that arrives in this block, sent by a transaction of the sender in the same; or a transfer of jettons. */
+interface Move {
+  readonly from: string | null;
+  readonly to: string;
+  readonly amount: string;
+  readonly jetton?: boolean;
+}
+const contents: readonly (readonly Move[])[] = [
+  [{ from: bob, to: alice, amount: '1000000000' }],
+  [
+    { from: alice, to: bob, amount: '5' },
+    { from: bob, to: alice, amount: '250', jetton: true },
+    // From outside: carries nothing.
+    { from: null, to: alice, amount: '0' },
+  ],
+  [],
+  [{ from: bob, to: alice, amount: '7', jetton: true }],
+  [{ from: alice, to: alice, amount: '12345678901234567890' }],
+];
+
+async function makeWorld() {
+  const chain = makeChain<Move>({
+    first: 45_000_000,
+    hash: (h, b) => b64(`ton ${h} ${b}`),
+    contents,
+    secondsApart: 2,
+  });
+  interface Tx {
+    readonly account: string;
+    readonly [field: string]: Loose;
+  }
+  const transactions = (): Tx[] =>
+    chain.blocks.flatMap((block) =>
+      block.items.flatMap((move, index) => {
+        const name = `${block.hash} ${index}`;
+        const message = {
+          hash: b64(`${name} msg`),
+          source: move.from === null ? null : raw(move.from),
+          destination: raw(move.to),
+          value: move.from === null ? null : move.jetton ? '0' : move.amount,
+        };
+        const base = { mc_block_seqno: block.height, now: block.timeS, trace_id: b64(`${name} trace`) };
+        const sent =
+          move.from === null
+            ? []
+            : [
+                {
+                  ...base,
+                  hash: b64(`${name} out`),
+                  account: raw(move.from),
+                  in_msg: null,
+                  out_msgs: [message],
+                },
+              ];
+        return [
+          ...sent,
+          { ...base, hash: b64(`${name} in`), account: raw(move.to), in_msg: message, out_msgs: [] },
+        ];
+      }),
+    );
+  const jettons = () =>
+    chain.blocks.flatMap((block) =>
+      block.items.flatMap((move, index) => {
+        const name = `${block.hash} ${index}`;
+        if (!move.jetton) return [];
+        return [
+          {
+            source: raw(move.from!),
+            destination: raw(move.to),
+            amount: move.amount,
+            jetton_master: raw(master),
+            transaction_hash: b64(`${name} in`),
+            transaction_now: block.timeS,
+            trace_id: b64(`${name} trace`),
+            transaction_aborted: false,
+          },
+        ];
+      }),
+    );
+  const header = (block: ReturnType<typeof chain.head>) => ({
+    workchain: -1,
+    shard: '8000000000000000',
+    seqno: block.height,
+    root_hash: block.hash,
+    gen_utime: String(block.timeS),
+    global_id: -239,
+  });
+  const standIn = await startStandIn(({ path, query }) => {
+    const [limit, offset] = [Number(query.get('limit')), Number(query.get('offset') ?? 0)];
+    const at = (name: string): number | null => (query.has(name) ? Number(query.get(name)) : null);
+    const paged = <T extends Record<string, Loose>>(rows: readonly T[], time: keyof T): readonly T[] => {
+      const kept = rows.filter(
+        (row) => (at('start_utime') ?? 0) <= row[time] && row[time] <= (at('end_utime') ?? Infinity),
+      );
+      return (query.get('sort') === 'desc' ? kept.toReversed() : kept).slice(offset, offset + limit);
+    };
+    const account = (query.get('account') ?? query.get('owner_address') ?? '').toUpperCase();
+    if (path === '/api/v3/masterchainInfo')
+      return answer({ last: header(chain.head()), first: header(chain.blocks[0]!) });
+    if (path === '/api/v3/blocks')
+      return answer({ blocks: [chain.at(at('seqno')!)].flatMap((block) => (block ? [header(block)] : [])) });
+    if (path === '/api/v3/accountStates')
+      return answer({
+        accounts:
+          query.get('address') === unused
+            ? []
+            : [{ address: raw(alice), balance: '98765432109876543', status: 'active' }],
+      });
+    if (path === '/api/v3/transactionsByMasterchainBlock')
+      return answer({
+        transactions: paged(
+          transactions().filter((tx) => tx.mc_block_seqno === at('seqno')),
+          'now',
+        ),
+      });
+    if (path === '/api/v3/transactions') {
+      const hash = query.get('hash');
+      const own = transactions().filter((tx) =>
+        hash === null ? tx.account === account : Buffer.from(tx.hash, 'base64').toString('hex') === hash,
+      );
+      return answer({ transactions: paged(own, 'now') });
+    }
+    const rows = jettons().filter(
+      (row) => account === '' || row.source === account || row.destination === account,
+    );
+    return answer({ jetton_transfers: paged(rows, 'transaction_now') });
+  });
+  return {
+    standIn,
+    chain: 'TON' as const,
+    rpc: `${standIn.url}/api/v3`,
+    history: null,
+    address: alice,
+    unused,
+    balance: () => Promise.resolve(98_765_432_109_876_543n),
+    historyKind: 'TRANSFERS' as const,
+    busyBlock: () => Promise.resolve({ height: 45_000_001, items: 2 }),
+    mine: chain.mine,
+    // The masterchain is final.
+    reorg: null,
+    ofAnotherChain: (body: string) => body.replaceAll('"global_id":-239', '"global_id":-3'),
+    dispose: standIn.close,
+  };
+}
+
+adapterConformance('TON over toncenter', family, makeWorld);
+
+describe('what TON moves', () => {
+  it('is told alike by sender and receiver, and by the block', async () => {
+    const world = await makeWorld();
+    const adapter = openFor(family, 'TON', { history: [world.rpc] });
+    const query = { cursor: null, limit: 50, from: null, to: null };
+    const [own, others] = await Promise.all([
+      adapter.history(alice, query, within(5_000)),
+      adapter.history(bob, query, within(5_000)),
+    ]);
+    const name = (row: { txHash: string; position: string }) => `${row.txHash} ${row.position}`;
+    const shared = own.transfers.filter(({ from, to }) => from !== to);
+    expect(new Set(shared.map(name))).toEqual(new Set(others.transfers.map(name)));
+    const { block } = await adapter.block(45_000_001, within(5_000));
+    expect(block?.transfers).toMatchObject([
+      { from: alice, to: bob, amount: 5n, asset: 'TON', decimals: 9 },
+      { from: bob, to: alice, amount: 250n, asset: master, decimals: null },
+    ]);
+    for (const row of block?.transfers ?? []) expect(own.transfers.map(name)).toContain(name(row));
+    await adapter.close();
+    await world.dispose();
+  });
+});
