@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type Access, createAccess } from './accounts/access.ts';
 import { type Actor, auditBookings, auditKeys } from './accounts/audit.ts';
 import { readPlans } from './accounts/plans.ts';
-import { isoTime, systemClock } from './base/clock.ts';
+import { type Clock, isoTime, systemClock } from './base/clock.ts';
 import { ensureDataFolder } from './base/data-folder.ts';
 import { createLogger } from './base/log.ts';
 import { createMailer } from './base/mail.ts';
@@ -33,7 +33,7 @@ import { createLiveIngest, type LiveIngest } from './graph/ingest/live.ts';
 import { openTransferStore, type TransferStore } from './graph/store.ts';
 import { type OutputsStore, openOutputsStore } from './graph/utxo/outputs-store.ts';
 import { createHttpApp } from './http/http-app.ts';
-import type { Readiness, UseCases } from './http/ports.ts';
+import type { FollowedChain, Gauge, Readiness, UseCases } from './http/ports.ts';
 import { createPool, type WorkerPool } from './jobs/pool.ts';
 import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from './labels/build-index.ts';
 import { type ListFreshness, openFreshness } from './labels/freshness.ts';
@@ -43,6 +43,7 @@ import { openSnapshotSet } from './labels/index/snapshot-set.ts';
 import { loadRulebook } from './labels/map.ts';
 import { startRefreshing } from './labels/refresh.ts';
 import { labelsFolderOf, openLabelStore } from './labels/store.ts';
+import type { ChainState } from './monitoring/listener.ts';
 import { hasMonitoring, type Monitoring, type MonitoringDeps, openMonitoring } from './monitoring/open.ts';
 import {
   type BuildNamesReport,
@@ -410,7 +411,13 @@ export function openParts(config: Config, version: string): Parts {
         log,
         access: accounts,
         useCases: useCases(pool),
-        readiness: () => readinessOf(labels, freshness(), config),
+        readiness: () => {
+          const states = watching?.listener.states() ?? [];
+          return {
+            ...readinessOf(labels, freshness(), config),
+            ...(states.length === 0 ? {} : { monitoring: states.map(followedChain) }),
+          };
+        },
         gauges: [
           {
             name: 'assay_pool_tasks',
@@ -427,6 +434,7 @@ export function openParts(config: Config, version: string): Parts {
             help: 'Synthetic labels of the published snapshot.',
             value: () => labels.current.meta.synthetic.labels,
           },
+          ...monitoringGauges(() => watching, clock),
         ],
       },
     );
@@ -526,6 +534,61 @@ export function openParts(config: Config, version: string): Parts {
 /** Names all that an answer of labels depends on: the snapshot, and which lists are loaded and fresh. */
 function labelSetVersion(dataVersion: string, { asOf, stale }: ListFreshness): string {
   return [dataVersion, asOf ?? 'none', ...stale].join('.').replace(/[^\w.:-]/g, '_');
+}
+
+const followedChain = ({ chain, state, height, blockTimeMs }: ChainState): FollowedChain => ({
+  chain,
+  state,
+  height,
+  blockTime: blockTimeMs === null ? null : isoTime(blockTimeMs),
+});
+
+/** What monitoring tells of itself; nothing is opened to be asked. */
+function monitoringGauges(watching: () => Monitoring | null, clock: Clock): readonly Gauge[] {
+  const ofChains = (read: (state: ChainState) => number | null) => (): ReadonlyMap<string, number> =>
+    new Map(
+      (watching()?.listener.states() ?? []).flatMap((state): [string, number][] => {
+        const value = read(state);
+        return value === null ? [] : [[state.chain, value]];
+      }),
+    );
+  return [
+    {
+      name: 'assay_monitoring_wallets',
+      help: 'Wallets that are watched.',
+      value: () => watching()?.listener.watched ?? 0,
+    },
+    {
+      name: 'assay_monitoring_following',
+      help: 'Whether a chain that is watched is followed (1) or waits for its node (0).',
+      label: 'chain',
+      value: ofChains(({ state }) => (state === 'FOLLOWING' ? 1 : 0)),
+    },
+    {
+      name: 'assay_monitoring_height',
+      help: 'Height of the newest block that was processed.',
+      label: 'chain',
+      value: ofChains(({ height }) => height),
+    },
+    {
+      name: 'assay_monitoring_lag_seconds',
+      help: 'Age of the newest block that was processed.',
+      label: 'chain',
+      value: ofChains(({ blockTimeMs }) =>
+        blockTimeMs === null ? null : Math.max(0, clock.now() - blockTimeMs) / 1_000,
+      ),
+    },
+    {
+      name: 'assay_deliveries_waiting',
+      help: 'Messages that wait for a first or a further attempt.',
+      value: () => watching()?.service.store.outbox.waitingCount() ?? 0,
+    },
+    {
+      name: 'assay_alert_streams',
+      help: 'Live streams that are open.',
+      value: () => watching()?.service.streams.size ?? 0,
+    },
+  ];
 }
 
 function readinessOf(labels: SnapshotSet, freshness: ListFreshness, config: Config): Readiness {

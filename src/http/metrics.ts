@@ -112,13 +112,18 @@ export function createHttpMetrics(options: {
       }),
   });
 
-  for (const { name, help, value } of [...PROCESS_GAUGES, ...options.gauges]) {
+  for (const { name, help, value, label } of [...PROCESS_GAUGES, ...options.gauges]) {
     new PromGauge({
       name,
       help,
+      labelNames: label === undefined ? [] : [label],
       registers: [registry],
       collect() {
-        this.set(value());
+        const now = value();
+        if (typeof now === 'number') return this.set(now);
+        // What had a value before, and has none now, is not told as it was.
+        this.reset();
+        for (const [of, one] of now) this.set({ [label ?? name]: of }, one);
       },
     });
   }

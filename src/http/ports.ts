@@ -80,13 +80,26 @@ export interface Readiness {
     readonly syntheticLabels: number;
   } | null;
   readonly lists: readonly ListFreshness[];
+  /** Chains on which a wallet is watched, and whether they are followed. Left out where nothing is watched. */
+  readonly monitoring?: readonly FollowedChain[];
+}
+
+/** One chain that is watched, as `/ready` tells it. */
+export interface FollowedChain {
+  readonly chain: string;
+  readonly state: 'FOLLOWING' | 'WAITING' | 'UNREACHABLE';
+  readonly height: number | null;
+  /** Time of the newest block that was processed since the start. */
+  readonly blockTime: string | null;
 }
 
 /** A number that another room wants on `/metrics`; read at each scrape. */
 export interface Gauge {
   readonly name: string;
   readonly help: string;
-  readonly value: () => number;
+  /** One number, or where `label` names a label, one for each of its values. */
+  readonly value: () => number | ReadonlyMap<string, number>;
+  readonly label?: string;
 }
 
 export interface HttpDeps {

@@ -35,6 +35,8 @@ export interface ChainState {
   readonly height: number | null;
   /** When that was, in milliseconds since the epoch. */
   readonly processedAtMs: number | null;
+  /** Time of that block; null before the first since the start. */
+  readonly blockTimeMs: number | null;
   readonly lastError: string | null;
 }
 
@@ -44,6 +46,8 @@ export interface Listener {
   nudge(): void;
   /** Chains that something is watched on. */
   states(): readonly ChainState[];
+  /** Wallets that are watched, as of the last look. */
+  readonly watched: number;
   stop(): Promise<void>;
 }
 
@@ -58,8 +62,11 @@ interface Following {
   state: ChainState;
 }
 
+/** Of the last block that counts. */
+type Stand = Pick<ChainState, 'height' | 'blockTimeMs'>;
+
 /**
- * Takes one event of a chain into graph and store; returns the height of the last block that counts. Taking it again changes nothing:
+ * Takes one event of a chain into graph and store; returns where the chain stands then. Taking it again changes nothing:
  * a crash in between is made good by the next event from the checkpoint.
  */
 export async function takeEvent(
@@ -67,21 +74,21 @@ export async function takeEvent(
   event: ChainEvent,
   table: WatchTable,
   deps: Pick<ListenerDeps, 'processor' | 'ingest' | 'price' | 'log'>,
-): Promise<number | null> {
+): Promise<Stand> {
   const { processor, ingest, price, log } = deps;
   if (event.type === 'reorg') {
     const height = event.ancestor?.height ?? (event.dropped.at(-1)?.height ?? 0) - 1;
     await ingest?.apply(chain, event);
     await processor.takeBack(chain, height);
     log.warn({ chain, blocks: event.dropped.length, height }, 'Blocks were taken back.');
-    return event.ancestor?.height ?? null;
+    return { height: event.ancestor?.height ?? null, blockTimeMs: null };
   }
   const transfers: Transfer[] = [];
   for await (const transfer of price(event.block.transfers)) transfers.push(transfer);
   const block = { ...event.block, transfers };
   await ingest?.apply(chain, { ...event, block });
   await processor.block(chain, block, table);
-  return block.height;
+  return { height: block.height, blockTimeMs: block.timestampMs };
 }
 
 export function createListener(deps: ListenerDeps): Listener {
@@ -127,8 +134,8 @@ export function createListener(deps: ListenerDeps): Listener {
     const from = { fromHeight: last === null ? store.firstHeight(chain) : last.height + 1, known };
     for await (const event of adapter.subscribe(from, { signal, budgetMs: LIMITS.listenerBudgetMs })) {
       refreshTable();
-      const height = await takeEvent(chain, event, table, deps);
-      of.state = { chain, state: 'FOLLOWING', height, processedAtMs: clock.now(), lastError: null };
+      const stand = await takeEvent(chain, event, table, deps);
+      of.state = { chain, state: 'FOLLOWING', ...stand, processedAtMs: clock.now(), lastError: null };
     }
   }
 
@@ -181,7 +188,8 @@ export function createListener(deps: ListenerDeps): Listener {
   function begin(chain: MonitoringChain): void {
     const stop = new AbortController();
     const height = store.blocks(chain).at(-1)?.height ?? null;
-    const state: ChainState = { chain, state: 'WAITING', height, processedAtMs: null, lastError: null };
+    const nothing = { processedAtMs: null, blockTimeMs: null, lastError: null };
+    const state: ChainState = { chain, state: 'WAITING', height, ...nothing };
     const of: Following = { stop, state, ended: Promise.resolve() };
     const ended = follow(chain, of, stop.signal).catch((error: unknown) => {
       of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
@@ -201,6 +209,9 @@ export function createListener(deps: ListenerDeps): Listener {
       if (timer !== null) look();
     },
     states: () => [...following.values()].map(({ state }) => state),
+    get watched() {
+      return table.size;
+    },
     async stop() {
       stopped.abort();
       if (timer !== null) clearInterval(timer);

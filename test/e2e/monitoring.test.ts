@@ -181,6 +181,22 @@ describe.runIf(hasAnvil)('monitoring beside a real node', { timeout: 120_000 }, 
       data: { alert: { id: alert?.id, final: true } },
     });
     expect(refused).toEqual([]);
+
+    let metrics = '';
+    await until(async () => {
+      metrics = await (await fetch(`${server.url}/metrics`)).text();
+      return metrics.includes('assay_deliveries_waiting 0\n');
+    });
+    const height = Number(await anvil.rpc<string>('eth_blockNumber'));
+    for (const line of [
+      'assay_monitoring_wallets 1',
+      'assay_monitoring_following{chain="ETH"} 1',
+      `assay_monitoring_height{chain="ETH"} ${height}`,
+    ])
+      expect(metrics).toContain(`${line}\n`);
+    expect(metrics).toMatch(/^assay_monitoring_lag_seconds\{chain="ETH"\} \d/m);
+    const ready = (await (await fetch(`${server.url}/ready`)).json()) as { data: unknown };
+    expect(ready.data).toMatchObject({ monitoring: [{ chain: 'ETH', state: 'FOLLOWING', height }] });
   });
 
   it('a thousand payments, some of them in blocks that are taken back, are exactly a thousand transactions', async () => {

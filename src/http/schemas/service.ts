@@ -28,6 +28,17 @@ export const ReadyData = Type.Object({
       stale: flag(),
     }),
   ),
+  monitoring: Type.Optional(
+    listOf(
+      Type.Object({
+        chain: text(),
+        state: text('FOLLOWING; WAITING after a fault; UNREACHABLE: no node is configured.'),
+        height: nullable(Type.Integer()),
+        blockTime: nullable(Type.String()),
+      }),
+      'Chains on which a wallet is watched; left out where nothing is. Does not make the server unready.',
+    ),
+  ),
 });
 
 export const Ready = Type.Object({ success: Type.Literal(true), data: ReadyData });

@@ -100,7 +100,7 @@ export interface LmdbOutbox extends Outbox {
   ): DeliveryPage;
   /** Makes the digests of all days that ended before `nowMs`. Returns how many messages were stored. */
   closeDays(nowMs: number): Promise<number>;
-  /** Messages that wait, of all receivers; counted up to a bound of a million. */
+  /** Messages that wait, of all receivers. */
   waitingCount(): number;
 }
 
@@ -124,7 +124,6 @@ const LEAST: Readonly<Record<(typeof ALERT_THRESHOLDS)[number], (typeof SEVERITI
 const passes = (alert: Alert, wallet: MonitoredWallet): boolean =>
   SEVERITIES.indexOf(alert.severity) >= SEVERITIES.indexOf(LEAST[wallet.alertThreshold]);
 
-const WAITING_COUNT_MAX = 1_000_000;
 const laneOf = (accountId: string, { channel, target }: Receiver): Lane =>
   `${accountId}/${channel}/${createHash('sha256').update(target).digest('hex').slice(0, 24)}`;
 const keyOf = (accountId: string, id: string): string => `${accountId}/${id}`;
@@ -459,7 +458,11 @@ export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
       if (stored > 0) outbox.wake();
       return stored;
     },
-    waitingCount: () => queue.getKeysCount({ limit: WAITING_COUNT_MAX }),
+    waitingCount() {
+      root.resetReadTxn();
+      // Kept by the environment itself: nothing is counted.
+      return (queue.getStats() as { readonly entryCount: number }).entryCount;
+    },
   };
   return outbox;
 }
