@@ -104,6 +104,10 @@ export const LIMITS = {
   hubDeltaFromCounterparties: 2_000,
   /** Addresses whose ids a writer remembers: about 150 bytes each, 30 MB; an export repeats its hubs. */
   transferIdsCached: 200_000,
+  /** Positions of fresh transactions that a writer holds of a chain: about 60 bytes each, 30 MB; read from the log in a second. */
+  freshTransactionsMax: 500_000,
+  /** Fresh transactions that one write moves to their place, at least: about 20 ms. */
+  freshTransactionsStep: 4_096,
   /** Files of transfers from which on a bulk load is worth its sorting: about 150,000 rows. */
   bulkLoadFromBytes: 32 * 1024 * 1024,
   /** Transfers of one sorted run of a bulk load, 280 MB while they are in memory; also what a crash makes it read again. */

@@ -14,12 +14,14 @@ import { Batch, IdCache, takeBack } from './store/batch.ts';
 import { BulkLoad, type LoadSource } from './store/bulk-load.ts';
 import {
   type ChainStore,
+  isLoading,
   joinCoverage,
   openChainStore,
   readState,
   type State,
   writeState,
 } from './store/chain-store.ts';
+import { type FreshLimits, FreshTransactions } from './store/fresh-transactions.ts';
 import { type ChainReader, createChainReader } from './store/reader.ts';
 import type { TransferReader } from './transfers.ts';
 
@@ -56,12 +58,15 @@ export interface TransferStoreOptions {
   /** Folder; one file a chain. */
   readonly path: string;
   readonly readOnly: boolean;
+  /** When fresh transactions go to their place; smaller in tests. */
+  readonly fresh?: FreshLimits;
 }
 
 interface OpenChain {
   readonly store: ChainStore;
   readonly reader: ChainReader;
   readonly cache: IdCache;
+  readonly fresh: FreshTransactions;
 }
 
 async function* inBatches(
@@ -82,8 +87,8 @@ async function* inBatches(
 }
 
 /** Writes transfers that cannot be taken back. */
-function writeBatch({ store, cache }: OpenChain, transfers: readonly Transfer[]): IngestCounts {
-  const batch = new Batch(store, cache, null);
+function writeBatch({ store, cache, fresh }: OpenChain, transfers: readonly Transfer[]): IngestCounts {
+  const batch = new Batch(store, cache, fresh, null);
   for (const transfer of transfers) batch.add(transfer);
   const state = batch.write();
   if (batch.stored > 0) writeState(store, { ...state, settled: joinCoverage(state.settled, batch.coverage) });
@@ -122,11 +127,17 @@ function isKnown({ blocks }: ChainStore, block: Block): boolean {
   return false;
 }
 
-function writeBlock({ store, cache }: OpenChain, block: Block): IngestCounts {
+/** Everything that is fresh goes to where a bulk load looks for it. */
+function drain({ fresh }: OpenChain): void {
+  fresh.begin();
+  while (!fresh.drain(Number.POSITIVE_INFINITY));
+}
+
+function writeBlock({ store, cache, fresh }: OpenChain, block: Block): IngestCounts {
   if (isKnown(store, block)) return { stored: 0, duplicates: block.transfers.length };
   const { height, hash, parentHash, timestampMs, transfers } = block;
   const isFinal = height <= readState(store).settledHeight;
-  const batch = new Batch(store, cache, isFinal ? null : height);
+  const batch = new Batch(store, cache, fresh, isFinal ? null : height);
   for (const transfer of transfers) batch.add(transfer);
   const { firstOrdinal, stored, duplicates } = batch;
   const coverage = joinCoverage(batch.coverage, {
@@ -173,7 +184,12 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     const path = join(options.path, `${chain.toLowerCase()}.mdb`);
     if (options.readOnly && !existsSync(path)) return null;
     const store = openChainStore(path, chain, options.readOnly);
-    const opened = { store, reader: createChainReader(store), cache: new IdCache() };
+    const opened = {
+      store,
+      reader: createChainReader(store),
+      cache: new IdCache(),
+      fresh: new FreshTransactions(store, options.fresh),
+    };
     open.set(chain, opened);
     return opened;
   };
@@ -185,9 +201,17 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     if (!opened || options.readOnly)
       throw new AssayError('INTERNAL', `The transfer store of ${chain} was opened for reading only.`);
     try {
-      return opened.store.root.transactionSync(() => work(opened));
+      const outcome = opened.store.root.transactionSync(() => {
+        const answer = work(opened);
+        // A load looks for transactions in the store alone.
+        if (isLoading(opened.store)) drain(opened);
+        return answer;
+      });
+      opened.fresh.commit();
+      return outcome;
     } catch (error) {
       opened.cache.clear();
+      opened.fresh.forget();
       throw error;
     }
   };
@@ -217,14 +241,14 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     },
 
     async revertBlock(chain, height) {
-      const count = write(chain, ({ store }) => {
+      const count = write(chain, ({ store, fresh }) => {
         const block = store.blocks.get(height);
         if (!block)
           throw new AssayError(
             'NOT_FOUND',
             `Block ${height} of ${chain} is not one of the newest ${LIMITS.reorgBlocksKept} that were appended.`,
           );
-        takeBack(store, block.firstOrdinal, block.count);
+        takeBack(store, fresh, block.firstOrdinal, block.count);
         store.blocks.removeSync(height);
         const state = readState(store);
         writeState(store, { ...state, transfers: state.transfers - block.count });
@@ -238,6 +262,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       const opened = chainOf(chain);
       if (!opened || options.readOnly)
         throw new AssayError('INTERNAL', `The transfer store of ${chain} was opened for reading only.`);
+      write(chain, drain);
       return new BulkLoad(opened.store, source, runTransfers);
     },
 

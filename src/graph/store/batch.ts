@@ -19,21 +19,14 @@ import {
 } from './chain-store.ts';
 import { packEntries, readEntries, writeEntry } from './delta.ts';
 import { Fingerprinter, packTransaction, positionMark, transactionKey } from './fingerprint.ts';
-import { LogWriter, packTransfer, readTransfer } from './log.ts';
+import type { FreshTransactions } from './fresh-transactions.ts';
+import { eraseTransfers, LogWriter, loggedTransfers, packTransfer } from './log.ts';
 import { mergeNode } from './merge.ts';
 import { counterpartiesIn } from './node-record.ts';
-import { type KnownPosition, packPositions, readPositions } from './transactions.ts';
+import { packPositions, readPositions } from './transactions.ts';
 
 const IN = 0;
 const OUT = 1;
-
-/** A transaction that a batch touches. */
-interface OpenTransaction {
-  readonly packed: Buffer;
-  readonly key: Buffer;
-  readonly positions: KnownPosition[];
-  isChanged: boolean;
-}
 
 /** Dense ids of addresses that were written lately; shared by the batches of a store, emptied where one of them fails. */
 export class IdCache {
@@ -58,7 +51,7 @@ export class Batch {
   readonly #key = Buffer.alloc(maxKeyBytes);
   readonly #log: LogWriter;
   readonly #assetIds = new Map<string, number>();
-  readonly #transactions = new Map<string, OpenTransaction>();
+  readonly #fresh: FreshTransactions;
   /** What each address's delta gets. */
   readonly #deltas = new Map<number, ByteWriter>();
   readonly #state: { -readonly [K in keyof State]: State[K] };
@@ -68,8 +61,10 @@ export class Batch {
   duplicates = 0;
 
   /** `pendingBlock`: the height of a block that can be taken back, or null. */
-  constructor(store: ChainStore, cache: IdCache, pendingBlock: number | null) {
+  constructor(store: ChainStore, cache: IdCache, fresh: FreshTransactions, pendingBlock: number | null) {
     this.#store = store;
+    this.#fresh = fresh;
+    fresh.begin();
     this.#cache = cache;
     this.#fingerprint = new Fingerprinter(store.salt);
     this.#pendingBlock = pendingBlock;
@@ -79,9 +74,11 @@ export class Batch {
   }
 
   add(transfer: Transfer): void {
-    const transaction = this.#transaction(transfer.txHash);
+    const fresh = this.#fresh;
+    const packed = packTransaction(transfer.txHash);
+    const transaction = fresh.open(transactionKey(packed, this.#fingerprint));
     const mark = positionMark(transfer.position, this.#fingerprint);
-    if (transaction.positions.some((known) => known.mark === mark)) {
+    if (fresh.has(transaction, mark)) {
       this.duplicates++;
       return;
     }
@@ -91,8 +88,6 @@ export class Batch {
     const { amount, timestampMs, blockNumber } = transfer;
     const cents = transfer.valueUsd === null ? null : Math.round(transfer.valueUsd * 100);
     const ordinal = this.#state.nextOrdinal++;
-    const isParty = (node: number): boolean =>
-      transaction.positions.some((known) => known.from === node || known.to === node);
     const append = (node: number, direction: number, counterparty: number): void =>
       writeEntry(this.#delta(node), {
         direction,
@@ -102,12 +97,11 @@ export class Batch {
         cents,
         timestampMs,
         ordinal,
-        isNewTransaction: !isParty(node),
+        isNewTransaction: !fresh.isParty(transaction, node),
         pendingBlock: this.#pendingBlock,
       });
     if (from !== 0) append(from, OUT, to);
     if (to !== 0 && to !== from) append(to, IN, from);
-    const { packed } = transaction;
     const { position } = transfer;
     const record = {
       position,
@@ -121,8 +115,7 @@ export class Batch {
       transaction: packed,
     };
     this.#log.add(ordinal, packTransfer(record));
-    transaction.positions.push({ mark, from, to });
-    transaction.isChanged = true;
+    fresh.add(transaction, mark, from, to);
     this.stored++;
     this.coverage = joinCoverage(this.coverage, {
       firstBlock: blockNumber,
@@ -133,12 +126,8 @@ export class Batch {
 
   /** Writes what was collected; returns the state, which the caller writes. Runs inside the write transaction. */
   write(): State {
-    const { transactions } = this.#store;
     this.#log.flush();
-    const changed = [...this.#transactions.values()].filter((one) => one.isChanged);
-    // In the order of the keys: neighbouring pages are written once.
-    changed.sort((a, b) => Buffer.compare(a.key, b.key));
-    for (const { key, positions } of changed) transactions.putSync(key, packPositions(positions));
+    this.#fresh.settle(this.firstOrdinal, this.#state.nextOrdinal);
     const nodes = [...this.#deltas.keys()].sort((a, b) => a - b);
     for (const node of nodes) {
       const more = this.#deltas.get(node) as ByteWriter;
@@ -146,18 +135,6 @@ export class Batch {
     }
     this.#state.transfers += this.stored;
     return this.#state;
-  }
-
-  #transaction(txHash: string): OpenTransaction {
-    let found = this.#transactions.get(txHash);
-    if (!found) {
-      const packed = packTransaction(txHash);
-      const key = transactionKey(packed, this.#fingerprint);
-      const positions = readPositions(this.#store.transactions.getBinaryFast(key));
-      found = { packed, key, positions, isChanged: false };
-      this.#transactions.set(txHash, found);
-    }
-    return found;
   }
 
   #delta(node: number): ByteWriter {
@@ -240,13 +217,12 @@ function isHub(store: ChainStore, node: number): boolean {
   return counterpartiesIn(record, IN) + counterpartiesIn(record, OUT) > LIMITS.hubDeltaFromCounterparties;
 }
 
-/** Takes the transfers `first` to `first + count - 1` out of everything but the log, which keeps their numbers. */
-export function takeBack(store: ChainStore, first: number, count: number): void {
+/** Takes the transfers `first` to `first + count - 1` out of everything; their numbers are not given again. */
+export function takeBack(store: ChainStore, fresh: FreshTransactions, first: number, count: number): void {
   const fingerprint = new Fingerprinter(store.salt);
   const nodes = new Set<number>();
   const marks = new Map<string, { key: Buffer; marks: Set<number> }>();
-  for (let ordinal = first; ordinal < first + count; ordinal++) {
-    const { transaction, position, from, to } = readTransfer(store, ordinal);
+  for (const { transaction, position, from, to } of loggedTransfers(store, first, first + count)) {
     if (from !== 0) nodes.add(from);
     if (to !== 0) nodes.add(to);
     const key = transactionKey(transaction, fingerprint);
@@ -255,11 +231,17 @@ export function takeBack(store: ChainStore, first: number, count: number): void 
     entry.marks.add(positionMark(position, fingerprint));
     marks.set(name, entry);
   }
+  eraseTransfers(store, first, count);
+  fresh.begin();
   for (const { key, marks: gone } of marks.values()) {
-    const left = readPositions(store.transactions.getBinary(key)).filter(({ mark }) => !gone.has(mark));
+    fresh.remove(key, gone);
+    const stored = store.transactions.getBinary(key);
+    if (!stored) continue;
+    const left = readPositions(stored).filter(({ mark }) => !gone.has(mark));
     if (left.length > 0) store.transactions.putSync(key, packPositions(left));
     else store.transactions.removeSync(key);
   }
+  fresh.noteRemoval();
   for (const node of nodes) {
     const stored = store.deltas.getBinary(node);
     const left = (stored ? readEntries(stored) : []).filter(

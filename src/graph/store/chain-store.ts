@@ -152,6 +152,9 @@ export const writeState = (store: ChainStore, state: State): void => {
   store.meta.putSync('state', state);
 };
 
+/** Whether a bulk load is under way, here or in another process, or waits to be taken up. */
+export const isLoading = (store: ChainStore): boolean => store.meta.get('load') !== undefined;
+
 /** First 5 bytes name the address and direction; the rest orders its chunks. */
 export function chunkKey(node: number, direction: number, firstId: number): Buffer {
   const key = Buffer.allocUnsafe(9);

@@ -128,6 +128,23 @@ function recordsIn(bytes: Buffer | undefined): Buffer[] {
 
 const reader = new ByteReader();
 
+/** The transfers with the numbers from `first` to `end - 1`, without those that were taken back. */
+export function* loggedTransfers(store: ChainStore, first: number, end: number): Generator<LoggedTransfer> {
+  for (let chunk = Math.floor(first / LOG_CHUNK_TRANSFERS); chunk * LOG_CHUNK_TRANSFERS < end; chunk++)
+    for (const [slot, record] of recordsIn(store.log.getBinary(chunk)).entries()) {
+      const ordinal = chunk * LOG_CHUNK_TRANSFERS + slot;
+      if (ordinal >= first && ordinal < end && record.length > EMPTY_RECORD.length)
+        yield unpackTransfer(reader.open(record, EMPTY_RECORD.length));
+    }
+}
+
+/** Leaves the numbers of transfers that are taken back to nobody. */
+export function eraseTransfers(store: ChainStore, first: number, count: number): void {
+  const log = new LogWriter(store);
+  for (let ordinal = first; ordinal < first + count; ordinal++) log.add(ordinal, EMPTY_RECORD);
+  log.flush();
+}
+
 /** Throws STORE_CORRUPT for a number that no transfer has. */
 export function readTransfer(store: ChainStore, ordinal: number): LoggedTransfer {
   const bytes = store.log.getBinaryFast(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));

@@ -1,0 +1,306 @@
+/**
+ * Transactions that arrived lately, in memory: their fingerprints are random, and one page of `transactions` written for each would
+ * be most of what a live transfer costs. The log holds the same transfers, so nothing is lost with the memory: it is made again from
+ * the log. Many at a time, in the order of the keys, they go to `transactions`.
+ */
+import { LIMITS } from '../../base/limits.ts';
+import type { ChainStore } from './chain-store.ts';
+import { FINGERPRINT_BYTES, Fingerprinter, positionMark, transactionKey } from './fingerprint.ts';
+import { loggedTransfers } from './log.ts';
+import { type KnownPosition, packPositions, readPositions } from './transactions.ts';
+
+/** Which transfers of the log `transactions` does not know yet; written with every change. */
+interface FreshState {
+  readonly from: number;
+  readonly to: number;
+  /** Counts what is not an append, so that another writer's memory is not trusted after it. */
+  readonly turn: number;
+}
+
+const NONE: FreshState = { from: 0, to: 0, turn: 0 };
+
+/** Flags of a transaction: its positions differ from what is stored; what is stored of it was read. */
+const CHANGED = 1;
+const READ = 2;
+
+/** How many positions wait at most, and how many transactions one write moves at least. */
+export interface FreshLimits {
+  readonly max: number;
+  readonly step: number;
+}
+
+const FRESH_LIMITS: FreshLimits = { max: LIMITS.freshTransactionsMax, step: LIMITS.freshTransactionsStep };
+
+const FIRST_CAPACITY = 1024;
+
+/** One writer's memory of a chain. Everything runs inside a write transaction, after `begin`, but `commit` and `forget`, which end it. */
+export class FreshTransactions {
+  readonly #store: ChainStore;
+  readonly #fingerprint: Fingerprinter;
+  readonly #limits: FreshLimits;
+  #state: FreshState | null = null;
+  /** Whether the memory may hold what is not committed. */
+  #isOpen = false;
+  /** Number of the transaction in each slot, plus one; at most half of them are taken. */
+  #slots = new Uint32Array(FIRST_CAPACITY * 2);
+  /** Three words of key a transaction. */
+  #keys = new Uint32Array(FIRST_CAPACITY * 3);
+  #flags = new Uint8Array(FIRST_CAPACITY);
+  /** First position of each transaction, plus one. */
+  #heads = new Uint32Array(FIRST_CAPACITY);
+  #count = 0;
+  #marks = new Float64Array(FIRST_CAPACITY);
+  /** Sender, receiver, and the next position of the same transaction plus one. */
+  #parties = new Uint32Array(FIRST_CAPACITY * 3);
+  #positions = 0;
+  /** Transactions on their way to `transactions`, in the order of keys; those of the log up to `until`. */
+  #leaving: { readonly order: Uint32Array; at: number; readonly until: number } | null = null;
+
+  constructor(store: ChainStore, limits = FRESH_LIMITS) {
+    this.#store = store;
+    this.#limits = limits;
+    this.#fingerprint = new Fingerprinter(store.salt);
+  }
+
+  /** What was remembered since `begin` is in the store now. */
+  commit(): void {
+    this.#isOpen = false;
+  }
+
+  /** Forgets what a failed transaction may have changed. */
+  forget(): void {
+    if (this.#isOpen) this.#state = null;
+    this.#isOpen = false;
+  }
+
+  /** Makes the memory what the store says, which another process may have written since. */
+  begin(): void {
+    this.#isOpen = true;
+    const stored = (this.#store.meta.get('fresh') as FreshState | undefined) ?? NONE;
+    const own = this.#state;
+    if (own && own.from === stored.from && own.to === stored.to && own.turn === stored.turn) return;
+    this.#clear();
+    this.#state = stored;
+    for (const logged of loggedTransfers(this.#store, stored.from, stored.to)) {
+      const key = transactionKey(logged.transaction, this.#fingerprint);
+      const transaction = this.#slotOf(key);
+      const mark = positionMark(logged.position, this.#fingerprint);
+      this.#push(transaction, mark, logged.from, logged.to);
+      this.#flags[transaction] = (this.#flags[transaction] as number) | CHANGED;
+    }
+  }
+
+  /** The number of a transaction, for the calls below; its stored positions are read where they were not yet. */
+  open(key: Buffer): number {
+    const transaction = this.#slotOf(key);
+    if (((this.#flags[transaction] as number) & READ) === 0) this.#read(transaction, key);
+    return transaction;
+  }
+
+  has(transaction: number, mark: number): boolean {
+    for (let at = this.#heads[transaction] as number; at !== 0; at = this.#parties[at * 3 - 1] as number)
+      if (this.#marks[at - 1] === mark) return true;
+    return false;
+  }
+
+  /** Whether an address took part in it. */
+  isParty(transaction: number, node: number): boolean {
+    const parties = this.#parties;
+    for (let at = this.#heads[transaction] as number; at !== 0; at = parties[at * 3 - 1] as number)
+      if (parties[at * 3 - 3] === node || parties[at * 3 - 2] === node) return true;
+    return false;
+  }
+
+  add(transaction: number, mark: number, from: number, to: number): void {
+    this.#push(transaction, mark, from, to);
+    this.#flags[transaction] = (this.#flags[transaction] as number) | CHANGED;
+  }
+
+  /** Takes positions out again; what is stored of the transaction is the caller's. */
+  remove(key: Buffer, gone: ReadonlySet<number>): void {
+    const transaction = this.#slotOf(key);
+    const left = this.#positionsOf(transaction).filter(({ mark }) => !gone.has(mark));
+    this.#heads[transaction] = 0;
+    for (const { mark, from, to } of left) this.#push(transaction, mark, from, to);
+  }
+
+  /** After positions were removed, here and in the store. */
+  noteRemoval(): void {
+    const state = this.#state ?? NONE;
+    this.#put({ ...state, turn: state.turn + 1 });
+  }
+
+  /**
+   * After transfers `first` to `end - 1` were added. Where enough are waiting some go to `transactions`: twice as many as came, so that
+   * no single write pays for all.
+   */
+  settle(first: number, end: number): void {
+    const state = this.#state ?? NONE;
+    if (end > first) this.#put({ ...state, from: state.to > state.from ? state.from : first, to: end });
+    const { max, step } = this.#limits;
+    if (this.#leaving || this.#positions >= max) this.#leave(Math.max(step, 2 * (end - first)));
+  }
+
+  /** Moves up to `limit` transactions to the store; true when none is left. A bulk load looks for them there. */
+  drain(limit: number): boolean {
+    const isDone = this.#leave(limit);
+    const { from, to } = this.#state ?? NONE;
+    return isDone && from === to;
+  }
+
+  #leave(limit: number): boolean {
+    const state = this.#state ?? NONE;
+    this.#leaving ??= { order: this.#changedInOrder(), at: 0, until: state.to };
+    const { order, until } = this.#leaving;
+    const end = Math.min(order.length, this.#leaving.at + limit);
+    for (; this.#leaving.at < end; this.#leaving.at++) this.#write(order[this.#leaving.at] as number);
+    if (end < order.length) return false;
+    this.#leaving = null;
+    this.#compact();
+    this.#put({ from: until, to: state.to, turn: state.turn + 1 });
+    return true;
+  }
+
+  #changedInOrder(): Uint32Array {
+    const keys = this.#keys;
+    const order = new Uint32Array(this.#count);
+    let count = 0;
+    for (let transaction = 0; transaction < this.#count; transaction++)
+      if ((this.#flags[transaction] as number) & CHANGED) order[count++] = transaction;
+    return order
+      .subarray(0, count)
+      .sort(
+        (a, b) =>
+          (keys[a * 3] as number) - (keys[b * 3] as number) ||
+          (keys[a * 3 + 1] as number) - (keys[b * 3 + 1] as number) ||
+          (keys[a * 3 + 2] as number) - (keys[b * 3 + 2] as number),
+      );
+  }
+
+  #write(transaction: number): void {
+    const { transactions } = this.#store;
+    const key = Buffer.allocUnsafe(FINGERPRINT_BYTES);
+    for (let word = 0; word < 3; word++)
+      key.writeUInt32BE(this.#keys[transaction * 3 + word] as number, word * 4);
+    if (((this.#flags[transaction] as number) & READ) === 0) this.#read(transaction, key);
+    const positions = this.#positionsOf(transaction);
+    if (positions.length > 0) transactions.putSync(key, packPositions(positions));
+    this.#flags[transaction] = READ;
+  }
+
+  /** Joins what is stored of a transaction with what is known of it. */
+  #read(transaction: number, key: Buffer): void {
+    this.#flags[transaction] = (this.#flags[transaction] as number) | READ;
+    const stored = this.#store.transactions.getBinaryFast(key);
+    if (!stored) return;
+    for (const { mark, from, to } of readPositions(stored))
+      if (!this.has(transaction, mark)) this.#push(transaction, mark, from, to);
+  }
+
+  /** Oldest first. */
+  #positionsOf(transaction: number): KnownPosition[] {
+    const found: KnownPosition[] = [];
+    const parties = this.#parties;
+    for (let at = this.#heads[transaction] as number; at !== 0; at = parties[at * 3 - 1] as number)
+      found.push({
+        mark: this.#marks[at - 1] as number,
+        from: parties[at * 3 - 3] as number,
+        to: parties[at * 3 - 2] as number,
+      });
+    return found.reverse();
+  }
+
+  /** Leaves the transactions that are not stored as they are. */
+  #compact(): void {
+    const kept: { key: Uint32Array; flags: number; positions: KnownPosition[] }[] = [];
+    for (let transaction = 0; transaction < this.#count; transaction++) {
+      const flags = this.#flags[transaction] as number;
+      if (flags & CHANGED)
+        kept.push({
+          key: this.#keys.slice(transaction * 3, transaction * 3 + 3),
+          flags,
+          positions: this.#positionsOf(transaction),
+        });
+    }
+    this.#clear();
+    for (const { key, flags, positions } of kept) {
+      const transaction = this.#find(key[0] as number, key[1] as number, key[2] as number);
+      this.#flags[transaction] = flags;
+      for (const { mark, from, to } of positions) this.#push(transaction, mark, from, to);
+    }
+  }
+
+  #clear(): void {
+    this.#leaving = null;
+    this.#slots = new Uint32Array(FIRST_CAPACITY * 2);
+    this.#keys = new Uint32Array(FIRST_CAPACITY * 3);
+    this.#flags = new Uint8Array(FIRST_CAPACITY);
+    this.#heads = new Uint32Array(FIRST_CAPACITY);
+    this.#marks = new Float64Array(FIRST_CAPACITY);
+    this.#parties = new Uint32Array(FIRST_CAPACITY * 3);
+    this.#count = 0;
+    this.#positions = 0;
+  }
+
+  #put(state: FreshState): void {
+    this.#state = state;
+    this.#store.meta.putSync('fresh', state);
+  }
+
+  #slotOf(key: Buffer): number {
+    return this.#find(key.readUInt32BE(0), key.readUInt32BE(4), key.readUInt32BE(8));
+  }
+
+  /** The number of a transaction; a new one where it was not known. The key is a keyed hash: its words need no further mixing. */
+  #find(first: number, second: number, third: number): number {
+    const slots = this.#slots;
+    const keys = this.#keys;
+    const mask = slots.length - 1;
+    let slot = second & mask;
+    for (; slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const at = ((slots[slot] as number) - 1) * 3;
+      if (keys[at] === first && keys[at + 1] === second && keys[at + 2] === third)
+        return (slots[slot] as number) - 1;
+    }
+    const transaction = this.#count++;
+    slots[slot] = transaction + 1;
+    keys[transaction * 3] = first;
+    keys[transaction * 3 + 1] = second;
+    keys[transaction * 3 + 2] = third;
+    if (this.#count === this.#heads.length) this.#growTransactions();
+    return transaction;
+  }
+
+  #growTransactions(): void {
+    const capacity = this.#heads.length * 2;
+    this.#keys = grown(this.#keys, new Uint32Array(capacity * 3));
+    this.#flags = grown(this.#flags, new Uint8Array(capacity));
+    this.#heads = grown(this.#heads, new Uint32Array(capacity));
+    const slots = new Uint32Array(capacity * 2);
+    const mask = slots.length - 1;
+    for (let transaction = 0; transaction < this.#count; transaction++) {
+      let slot = (this.#keys[transaction * 3 + 1] as number) & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = transaction + 1;
+    }
+    this.#slots = slots;
+  }
+
+  #push(transaction: number, mark: number, from: number, to: number): void {
+    const position = this.#positions++;
+    if (position === this.#marks.length) {
+      this.#marks = grown(this.#marks, new Float64Array(position * 2));
+      this.#parties = grown(this.#parties, new Uint32Array(position * 6));
+    }
+    this.#marks[position] = mark;
+    this.#parties[position * 3] = from;
+    this.#parties[position * 3 + 1] = to;
+    this.#parties[position * 3 + 2] = this.#heads[transaction] as number;
+    this.#heads[transaction] = position + 1;
+  }
+}
+
+function grown<T extends Uint8Array | Uint32Array | Float64Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}
