@@ -221,6 +221,33 @@ describe('a bulk load', () => {
     }
   });
 
+  it('merges what it packed where somebody else stored those addresses meanwhile', async () => {
+    const transfers = randomTransfers(3_000, 7);
+    const whole = storeAt('whole');
+    await whole.ingest(transfers);
+    const store = storeAt('store');
+    // Enough for the address of the hub to be merged, and thus known.
+    let live: Promise<unknown> | null = null;
+    const report = await ingestFiles(
+      {
+        format: 'ndjson',
+        files: [fileOf('all.csv', csvOf(transfers.slice(0, 2_000)))],
+        chain: 'ETH',
+        bulk: BULK,
+        onProgress: ({ pass, done }) => {
+          if (pass === 'log' && done === 1)
+            setTimeout(() => {
+              live = store.ingest(transfers.slice(2_000));
+            }, 2);
+        },
+      },
+      { store },
+    );
+    await live;
+    expect(report.stored).toBe(2_000);
+    expect(everything(store)).toEqual(everything(whole));
+  });
+
   it('of another file finishes what was left of the first', async () => {
     const transfers = randomTransfers(2_000, 5);
     const first = fileOf('first.csv', csvOf(transfers.slice(0, 1_000)));

@@ -3,6 +3,7 @@
  * (which tell duplicates), log, addresses with their edges. What is durable is told in the store, so that a load which was
  * interrupted at any point goes on from there.
  */
+import { on } from 'node:events';
 import {
   closeSync,
   existsSync,
@@ -15,17 +16,14 @@ import {
   writeSync,
 } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 
 import { AssayError } from '../../base/errors.ts';
 import type { Database } from '../../base/lmdb.ts';
-import {
-  DUPLICATE,
-  type LoadContext,
-  NEW_FOR_RECEIVER,
-  NEW_FOR_SENDER,
-  NodeGroup,
-  writeGroup,
-} from './bulk-node.ts';
+import { workerUrl } from '../../base/paths.ts';
+import { type AddressBatch, type BulkAddressesJob, takeBatch } from './bulk-addresses.ts';
+import { storeSink, writeGroup } from './bulk-node.ts';
+import { DUPLICATE, NEW_FOR_RECEIVER, NEW_FOR_SENDER, type PackContext } from './bulk-pack.ts';
 import { BulkRun, compareMarks, runFile } from './bulk-run.ts';
 import {
   type ChainStore,
@@ -36,9 +34,9 @@ import {
   writeState,
 } from './chain-store.ts';
 import { FINGERPRINT_BYTES } from './fingerprint.ts';
-import { LOG_CHUNK_TRANSFERS, LogWriter } from './log.ts';
+import { LOG_CHUNK_TRANSFERS, LogWriter, readTransfer } from './log.ts';
 import type { FilledRun, RunColumns } from './run-columns.ts';
-import { HALF_INDEX, HALF_NODE, HALF_WORDS, MARK_WORDS, RunReader } from './runs.ts';
+import { MARK_WORDS, openRuns, type RunReader } from './runs.ts';
 import { packPositions, readPositions } from './transactions.ts';
 
 /** A file as a load knows it again. */
@@ -81,7 +79,9 @@ interface LoadState {
 }
 
 const START: LoadPlace = { offset: 0, line: 1, rows: 0, rejected: 0 };
-const READ_BYTES = 32 << 20;
+/** Batches of addresses (4 MB each) that are packed before they are written, and those of one transaction. */
+const BATCHES_AHEAD = 8;
+const COMMIT_BATCHES = 4;
 /** Entries of one transaction of a pass. */
 const COMMIT_ENTRIES = 250_000;
 /** The same of the first pass, which writes the marks of all transfers with each. */
@@ -229,16 +229,8 @@ export class BulkLoad {
     closeSync(file);
   }
 
-  #readers(kind: 'halves' | 'marks', words: number): RunReader[] {
-    const { runs } = this.#state;
-    const bytes = Math.min(1 << 20, Math.floor(READ_BYTES / Math.max(1, runs)));
-    return Array.from(
-      { length: runs },
-      (_, run) => new RunReader(runFile(this.#folder, run, kind), words, bytes),
-    ).filter((reader) => {
-      if (reader.isAtEnd) reader.close();
-      return !reader.isAtEnd;
-    });
+  #paths(kind: 'halves' | 'marks' | 'log'): string[] {
+    return Array.from({ length: this.#state.runs }, (_, run) => runFile(this.#folder, run, kind));
   }
 
   /** First pass: transactions in the order of their fingerprints. Marks tell the later passes what is new. */
@@ -247,7 +239,7 @@ export class BulkLoad {
     step: (pass: 'transactions', done: number) => Promise<void>,
   ): Promise<void> {
     const { transactions, root } = this.#store;
-    const readers = this.#readers('marks', MARK_WORDS);
+    const readers = openRuns(this.#paths('marks'), MARK_WORDS);
     const key = Buffer.alloc(FINGERPRINT_BYTES);
     const from = Buffer.from(String(this.#state.next), 'hex');
     const isDone = (): boolean => from.length > 0 && Buffer.compare(key, from) < 0;
@@ -291,8 +283,8 @@ export class BulkLoad {
   /** Second pass: the log, in the order of the file. */
   async #writeLog(marks: Uint8Array, step: (pass: 'log', done: number) => Promise<void>): Promise<void> {
     const { root } = this.#store;
-    const { runs, transfers, firstOrdinal } = this.#state;
-    const records = logRecords(Array.from({ length: runs }, (_, run) => runFile(this.#folder, run, 'log')));
+    const { transfers, firstOrdinal } = this.#state;
+    const records = logRecords(this.#paths('log'));
     const from = Number(this.#state.next);
     let index = 0;
     for (; index < from; index++) records.next();
@@ -318,45 +310,80 @@ export class BulkLoad {
     marks: Uint8Array,
     step: (pass: 'addresses', done: number) => Promise<void>,
   ): Promise<void> {
-    const { root, nodes, edges } = this.#store;
-    const { firstOrdinal, transfers } = this.#state;
-    const from = Number(this.#state.next);
-    const readers = this.#readers('halves', HALF_WORDS);
-    const group = new NodeGroup();
+    const shared = new SharedArrayBuffer(marks.length);
+    new Uint8Array(shared).set(marks);
+    // Once, unless another process writes addresses that were not known when the thread began.
+    while (this.#state.next !== Number.MAX_SAFE_INTEGER) await this.#takeAddresses(shared, marks, step);
+  }
+
+  /** Writes what a thread packs, until the end or until it packed what it should not have. */
+  async #takeAddresses(
+    shared: SharedArrayBuffer,
+    marks: Uint8Array,
+    step: (pass: 'addresses', done: number) => Promise<void>,
+  ): Promise<void> {
+    const store = this.#store;
+    const { firstOrdinal, transfers, next } = this.#state;
+    const free = new Int32Array(new SharedArrayBuffer(4)).fill(BATCHES_AHEAD);
+    const job: BulkAddressesJob = {
+      paths: this.#paths('halves'),
+      marks: shared,
+      firstOrdinal,
+      from: Number(next),
+      lastKnown: [...store.nodes.getKeys({ reverse: true, limit: 1 })][0] ?? 0,
+      free: free.buffer as SharedArrayBuffer,
+    };
+    const context: PackContext = {
+      firstOrdinal,
+      marks,
+      largeAmount: (ordinal) => readTransfer(store, ordinal).amount,
+    };
     let read = 0;
-    for (const reader of [...readers])
-      while (!reader.isAtEnd && (reader.words[reader.at + HALF_NODE] as number) < from) {
-        read++;
-        advance(readers, reader);
+    const worker = new Worker(workerUrl('bulk-addresses'), { workerData: job, execArgv: [] });
+    try {
+      let batches: AddressBatch[] = [];
+      for await (const [batch] of on(worker, 'message', { close: ['exit'] }) as AsyncIterable<
+        [AddressBatch]
+      >) {
+        batches.push(batch);
+        if (batch.next !== null && batches.length < COMMIT_BATCHES) continue;
+        const isWhole = store.root.transactionSync(() => this.#putBatches(context, batches));
+        if (!isWhole) return;
+        for (const { halves } of batches) read += halves;
+        Atomics.add(free, 0, batches.length);
+        Atomics.notify(free, 0);
+        batches = [];
+        await step('addresses', Math.min(1, read / Math.max(1, transfers * 2)));
+        if (batch.next === null) return;
       }
-    while (readers.length > 0) {
-      root.transactionSync(() => {
-        const first = Math.floor(leastNode(readers) / 2);
-        const key = Buffer.alloc(9);
-        key.writeUInt32BE(first, 0);
-        const append = isAppendable(nodes, first) && isAppendable(edges, key);
-        const context: LoadContext = { store: this.#store, firstOrdinal, marks, append };
-        for (let entries = 0; entries < COMMIT_ENTRIES && readers.length > 0; entries += group.count) {
-          const node = Math.floor(leastNode(readers) / 2);
-          group.count = 0;
-          for (const name of [node * 2, node * 2 + 1])
-            for (let at = 0; at < readers.length; at++) {
-              const reader = readers[at] as RunReader;
-              while (!reader.isAtEnd && reader.words[reader.at + HALF_NODE] === name) {
-                const index = reader.words[reader.at + HALF_INDEX] as number;
-                if (!((marks[index] as number) & DUPLICATE)) group.add(reader.words, reader.at);
-                read++;
-                reader.next();
-              }
-            }
-          for (const reader of readers.filter((one) => one.isAtEnd)) remove(readers, reader);
-          writeGroup(context, node, group);
-        }
-        const next = readers.length > 0 ? leastNode(readers) : Number.MAX_SAFE_INTEGER;
-        this.#put({ ...this.#state, next });
-      });
-      await step('addresses', Math.min(1, read / Math.max(1, transfers * 2)));
+      // A load without transfers, or all of whose addresses are written.
+      if (read === 0) this.#begin('addresses', Number.MAX_SAFE_INTEGER);
+      else throw new AssayError('INTERNAL', 'The thread that packs addresses ended before they did.');
+    } finally {
+      await worker.terminate();
     }
+  }
+
+  /** False where a batch was left because an address in it is known by now. Runs inside a write transaction. */
+  #putBatches(context: PackContext, batches: readonly AddressBatch[]): boolean {
+    const store = this.#store;
+    const { nodes, edges } = store;
+    const first = Math.floor(Number(this.#state.next) / 2);
+    const key = Buffer.alloc(9);
+    key.writeUInt32BE(first, 0);
+    const append = isAppendable(nodes, first) && isAppendable(edges, key);
+    const sink = storeSink(store, append);
+    for (const batch of batches) {
+      const left = takeBatch(batch, {
+        sink,
+        isFresh: (node) => append || nodes.getBinaryFast(node) === undefined,
+        raw: (node, group) => writeGroup(store, context, node, group, sink),
+      });
+      const next = left === null ? (batch.next ?? Number.MAX_SAFE_INTEGER) : left * 2;
+      this.#put({ ...this.#state, next });
+      if (left !== null) return false;
+    }
+    return true;
   }
 
   async #end(marks: Uint8Array): Promise<{ stored: number; duplicates: number; place: LoadPlace }> {
@@ -424,12 +451,6 @@ function leastOf(readers: readonly RunReader[], key: Buffer): RunReader | null {
 function firstKey(readers: readonly RunReader[], key: Buffer): Buffer {
   writeKey(least(readers), key);
   return key;
-}
-
-function leastNode(readers: readonly RunReader[]): number {
-  let best = Number.MAX_SAFE_INTEGER;
-  for (const { words, at } of readers) best = Math.min(best, words[at + HALF_NODE] as number);
-  return best;
 }
 
 function advance(readers: RunReader[], reader: RunReader): void {

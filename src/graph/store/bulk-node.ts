@@ -1,117 +1,40 @@
 /** Writes the transfers of one address that a bulk load brings: all at once where the store does not know it, else as a merge. */
 import { LIMITS } from '../../base/limits.ts';
-import { addNewest, ChunkBuilder, type Edge, type SingleTransfer, type TransferRef } from '../edges.ts';
+import { entryOf, type NodeGroup, type PackContext, type PackedSink, packGroup } from './bulk-pack.ts';
 import { type ChainStore, chunkKey } from './chain-store.ts';
 import type { DeltaEntry } from './delta.ts';
-import { readTransfer } from './log.ts';
-import { addToEdge, mergeNode } from './merge.ts';
-import { createNode, flowOf, packNode } from './node-record.ts';
-import {
-  FLAG_LARGE,
-  FLAG_PRICED,
-  HALF_AMOUNT,
-  HALF_ASSET,
-  HALF_CENTS,
-  HALF_COUNTERPARTY,
-  HALF_INDEX,
-  HALF_NODE,
-  HALF_TIME,
-  HALF_WORDS,
-} from './runs.ts';
+import { mergeNode } from './merge.ts';
+import { HALF_WORDS } from './runs.ts';
 
-const TWO_32 = 2 ** 32;
+const APPEND = { append: true };
 
-/** What the marks of a load say of a transfer: not to be counted; first of its transaction for its sender, its receiver. */
-export const DUPLICATE = 1;
-export const NEW_FOR_SENDER = 2;
-export const NEW_FOR_RECEIVER = 4;
-
-/** Halves of one address, in the order of direction, then of arrival. Duplicates are left out. */
-export class NodeGroup {
-  words = new Uint32Array(1024 * HALF_WORDS);
-  count = 0;
-
-  add(from: Uint32Array, at: number): void {
-    const start = this.count * HALF_WORDS;
-    if (start === this.words.length) {
-      const words = new Uint32Array(this.words.length * 2);
-      words.set(this.words);
-      this.words = words;
-    }
-    for (let word = 0; word < HALF_WORDS; word++) this.words[start + word] = from[at + word] as number;
-    this.count++;
-  }
-}
-
-/** What a group is read with. */
-export interface LoadContext {
-  readonly store: ChainStore;
-  /** Number in the log of the load's first transfer. */
-  readonly firstOrdinal: number;
-  /** By number in the load. */
-  readonly marks: Uint8Array;
-  /** Whether chunks and addresses may be appended: nothing greater is stored. */
-  readonly append: boolean;
-}
-
-const single: SingleTransfer = {
-  asset: 0,
-  cents: -1,
-  timestampMs: 0,
-  ordinal: -1,
-  amountLow: 0,
-  amountMiddle: 0,
-  amountHigh: 0,
-};
-const builder = new ChunkBuilder();
-let places = new Float64Array(1024);
-
-const timeOf = (words: Uint32Array, at: number): number =>
-  (words[at + HALF_TIME] as number) + ((words[at + HALF_TIME + 1] as number) & 0xffff) * TWO_32;
-
-const centsOf = (words: Uint32Array, at: number): number =>
-  (words[at + HALF_TIME + 1] as number) & FLAG_PRICED
-    ? (words[at + HALF_CENTS] as number) + (words[at + HALF_CENTS + 1] as number) * TWO_32
-    : -1;
-
-const isNewTransaction = ({ marks }: LoadContext, words: Uint32Array, at: number): boolean => {
-  const isSender = (words[at + HALF_NODE] as number) % 2 === 1;
-  const mark = marks[words[at + HALF_INDEX] as number] as number;
-  return (mark & (isSender ? NEW_FOR_SENDER : NEW_FOR_RECEIVER)) !== 0;
-};
-
-function amountOf({ store, firstOrdinal }: LoadContext, words: Uint32Array, at: number): bigint {
-  if ((words[at + HALF_TIME + 1] as number) & FLAG_LARGE)
-    return readTransfer(store, firstOrdinal + (words[at + HALF_INDEX] as number)).amount;
-  const low = words[at + HALF_AMOUNT] as number;
-  const middle = words[at + HALF_AMOUNT + 1] as number;
-  const high = words[at + HALF_AMOUNT + 2] as number;
-  if (high === 0 && middle < 0x20_0000) return BigInt(low + middle * TWO_32);
-  return (BigInt(high) << 64n) | (BigInt(middle) << 32n) | BigInt(low);
-}
-
-function entryOf(context: LoadContext, words: Uint32Array, at: number): DeltaEntry {
-  const cents = centsOf(words, at);
+/** Puts into a store. `append`: nothing greater is stored. */
+export function storeSink({ nodes, edges }: ChainStore, append: boolean): PackedSink {
   return {
-    direction: (words[at + HALF_NODE] as number) % 2,
-    counterparty: words[at + HALF_COUNTERPARTY] as number,
-    asset: words[at + HALF_ASSET] as number,
-    amount: amountOf(context, words, at),
-    cents: cents < 0 ? null : cents,
-    timestampMs: timeOf(words, at),
-    ordinal: context.firstOrdinal + (words[at + HALF_INDEX] as number),
-    isNewTransaction: isNewTransaction(context, words, at),
-    pendingBlock: null,
+    node: (node, bytes) => {
+      if (append) nodes.putSync(node, bytes, APPEND);
+      else nodes.putSync(node, bytes);
+    },
+    chunk: (node, direction, firstId, bytes) => {
+      const key = chunkKey(node, direction, firstId);
+      if (append) edges.putSync(key, bytes, APPEND);
+      else edges.putSync(key, bytes);
+    },
   };
 }
 
 /** Writes a group. Runs inside a write transaction. */
-export function writeGroup(context: LoadContext, node: number, group: NodeGroup): void {
-  const { store } = context;
+export function writeGroup(
+  store: ChainStore,
+  context: PackContext,
+  node: number,
+  group: NodeGroup,
+  sink: PackedSink,
+): void {
   const { words, count } = group;
   if (count === 0) return;
   if (count <= LIMITS.bulkGroupTransfers && store.nodes.getBinaryFast(node) === undefined) {
-    writeFresh(context, node, group);
+    packGroup(context, node, group, sink);
     return;
   }
   for (let start = 0; start < count; start += LIMITS.bulkGroupTransfers) {
@@ -119,179 +42,5 @@ export function writeGroup(context: LoadContext, node: number, group: NodeGroup)
     const end = Math.min(count, start + LIMITS.bulkGroupTransfers);
     for (let half = start; half < end; half++) entries.push(entryOf(context, words, half * HALF_WORDS));
     mergeNode(store, node, entries);
-  }
-}
-
-/** Sums of one flow while they are added up: words of amounts apart, as floats that hold them exactly. */
-interface OpenFlow {
-  readonly asset: number;
-  readonly direction: number;
-  transfers: number;
-  unpriced: number;
-  cents: number;
-  low: number;
-  middle: number;
-  high: number;
-  large: bigint;
-}
-
-function openFlow(flows: OpenFlow[], asset: number, direction: number): OpenFlow {
-  for (const flow of flows) if (flow.asset === asset && flow.direction === direction) return flow;
-  const made: OpenFlow = {
-    asset,
-    direction,
-    transfers: 0,
-    unpriced: 0,
-    cents: 0,
-    low: 0,
-    middle: 0,
-    high: 0,
-    large: 0n,
-  };
-  flows.push(made);
-  return made;
-}
-
-function writeFresh(context: LoadContext, node: number, { words, count }: NodeGroup): void {
-  const { store, firstOrdinal, append } = context;
-  const record = createNode();
-  const { newest } = record;
-  const flows: OpenFlow[] = [];
-  let last: OpenFlow | null = null;
-  let firstSeenMs = Number.POSITIVE_INFINITY;
-  let lastSeenMs = 0;
-  let oldestKeptMs = -1;
-  // From the newest on: most of the others then have no place among the newest.
-  for (let half = count - 1; half >= 0; half--) {
-    const at = half * HALF_WORDS;
-    const timestampMs = timeOf(words, at);
-    if (timestampMs < firstSeenMs) firstSeenMs = timestampMs;
-    if (timestampMs > lastSeenMs) lastSeenMs = timestampMs;
-    if (isNewTransaction(context, words, at)) record.transactions++;
-    if (timestampMs >= oldestKeptMs) {
-      const ordinal = firstOrdinal + (words[at + HALF_INDEX] as number);
-      addNewest(newest, { timestampMs, ordinal }, LIMITS.recentTransfersPerAddress);
-      if (newest.length === LIMITS.recentTransfersPerAddress)
-        oldestKeptMs = (newest[newest.length - 1] as TransferRef).timestampMs;
-    }
-    if (words[at + HALF_COUNTERPARTY] === node) {
-      record.selfTransfers++;
-      continue;
-    }
-    const asset = words[at + HALF_ASSET] as number;
-    const direction = (words[at + HALF_NODE] as number) % 2;
-    if (last === null || last.asset !== asset || last.direction !== direction)
-      last = openFlow(flows, asset, direction);
-    const cents = centsOf(words, at);
-    last.transfers++;
-    if (cents >= 0) last.cents += cents;
-    else if (!isZero(words, at)) last.unpriced++;
-    if ((words[at + HALF_TIME + 1] as number) & FLAG_LARGE) last.large += amountOf(context, words, at);
-    else {
-      last.low += words[at + HALF_AMOUNT] as number;
-      last.middle += words[at + HALF_AMOUNT + 1] as number;
-      last.high += words[at + HALF_AMOUNT + 2] as number;
-    }
-  }
-  record.firstSeenMs = firstSeenMs;
-  record.lastSeenMs = lastSeenMs;
-  for (const open of flows) {
-    const { transfers, unpriced, cents, low, middle, high, large } = open;
-    const amount = large + BigInt(low) + (BigInt(middle) << 32n) + (BigInt(high) << 64n);
-    Object.assign(flowOf(record, open.asset, open.direction), { transfers, unpriced, cents, amount });
-  }
-
-  let start = 0;
-  for (let direction = 0; direction < 2; direction++) {
-    let end = start;
-    while (end < count && (words[end * HALF_WORDS + HALF_NODE] as number) % 2 === direction) end++;
-    const added = end > start ? writeEdges(context, node, direction, words, start, end) : 0;
-    if (direction === 0) record.counterpartiesIn = added;
-    else record.counterpartiesOut = added;
-    start = end;
-  }
-  if (append) store.nodes.putSync(node, packNode(record), APPEND);
-  else store.nodes.putSync(node, packNode(record));
-}
-
-const APPEND = { append: true };
-
-const isZero = (words: Uint32Array, at: number): boolean =>
-  words[at + HALF_AMOUNT] === 0 &&
-  words[at + HALF_AMOUNT + 1] === 0 &&
-  words[at + HALF_AMOUNT + 2] === 0 &&
-  ((words[at + HALF_TIME + 1] as number) & FLAG_LARGE) === 0;
-
-/** Returns the number of counterparties. */
-function writeEdges(
-  context: LoadContext,
-  node: number,
-  direction: number,
-  words: Uint32Array,
-  start: number,
-  end: number,
-): number {
-  const { store, firstOrdinal, append } = context;
-  // Counterparty and place in one float: 31 and 20 bits.
-  if (places.length < end - start) places = new Float64Array((end - start) * 2);
-  let count = 0;
-  for (let half = start; half < end; half++) {
-    const counterparty = words[half * HALF_WORDS + HALF_COUNTERPARTY] as number;
-    if (counterparty !== 0 && counterparty !== node)
-      places[count++] = counterparty * 2 ** 20 + (half - start);
-  }
-  if (count === 0) return 0;
-  sortPlaces(count);
-  builder.clear();
-  let counterparties = 0;
-  for (let from = 0; from < count; ) {
-    const counterparty = Math.floor((places[from] as number) / 2 ** 20);
-    let to = from + 1;
-    while (to < count && (places[to] as number) < (counterparty + 1) * 2 ** 20) to++;
-    const at = (start + ((places[from] as number) % 2 ** 20)) * HALF_WORDS;
-    counterparties++;
-    if (to - from === 1 && !((words[at + HALF_TIME + 1] as number) & FLAG_LARGE)) {
-      single.asset = words[at + HALF_ASSET] as number;
-      single.cents = centsOf(words, at);
-      single.timestampMs = timeOf(words, at);
-      single.ordinal = direction === 1 ? firstOrdinal + (words[at + HALF_INDEX] as number) : -1;
-      single.amountLow = words[at + HALF_AMOUNT] as number;
-      single.amountMiddle = words[at + HALF_AMOUNT + 1] as number;
-      single.amountHigh = words[at + HALF_AMOUNT + 2] as number;
-      builder.addSingle(counterparty, single);
-    } else {
-      const edge: Edge = { counterparty, assets: [] };
-      for (let place = from; place < to; place++)
-        addToEdge(
-          edge,
-          entryOf(context, words, (start + ((places[place] as number) % 2 ** 20)) * HALF_WORDS),
-        );
-      builder.add(edge);
-    }
-    from = to;
-  }
-  const chunk = builder.packSingle();
-  for (const { firstId, bytes } of chunk ? [chunk] : builder.packHub(0, 0)) {
-    const key = chunkKey(node, direction, firstId);
-    if (append) store.edges.putSync(key, bytes, APPEND);
-    else store.edges.putSync(key, bytes);
-  }
-  return counterparties;
-}
-
-/** Orders the first `count` places. Most addresses have a handful. */
-function sortPlaces(count: number): void {
-  if (count > 24) {
-    places.subarray(0, count).sort();
-    return;
-  }
-  for (let at = 1; at < count; at++) {
-    const value = places[at] as number;
-    let to = at;
-    while (to > 0 && (places[to - 1] as number) > value) {
-      places[to] = places[to - 1] as number;
-      to--;
-    }
-    places[to] = value;
   }
 }

@@ -138,3 +138,17 @@ export class RunReader {
     this.isAtEnd = filled === 0;
   }
 }
+
+/** Memory of all readers of a pass. */
+const READ_BYTES = 32 << 20;
+
+/** Readers of the runs that hold anything. */
+export function openRuns(paths: readonly string[], words: number): RunReader[] {
+  const bytes = Math.min(1 << 20, Math.floor(READ_BYTES / Math.max(1, paths.length)));
+  return paths
+    .map((path) => new RunReader(path, words, bytes))
+    .filter((reader) => {
+      if (reader.isAtEnd) reader.close();
+      return !reader.isAtEnd;
+    });
+}

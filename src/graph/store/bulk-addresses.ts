@@ -1,0 +1,244 @@
+/**
+ * The thread of a bulk load that puts its addresses together: merges the halves of the runs, and packs those that the store does not
+ * know, while the thread that owns the store writes what was packed before. The others go over as they are.
+ */
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import { LIMITS } from '../../base/limits.ts';
+import { DUPLICATE, NodeGroup, type PackContext, type PackedSink, packGroup } from './bulk-pack.ts';
+import { HALF_INDEX, HALF_NODE, HALF_WORDS, openRuns, type RunReader } from './runs.ts';
+
+/** What the thread starts with. */
+export interface BulkAddressesJob {
+  /** Files of halves. */
+  readonly paths: readonly string[];
+  /** By number in the load, as bulk-pack.ts reads them. */
+  readonly marks: SharedArrayBuffer;
+  readonly firstOrdinal: number;
+  /** The first node * 2 + direction that is wanted. */
+  readonly from: number;
+  /** The greatest address that the store may know. */
+  readonly lastKnown: number;
+  /** An Int32: how many batches may be on their way. */
+  readonly free: SharedArrayBuffer;
+}
+
+/** Addresses in the order of their ids. */
+export interface AddressBatch {
+  readonly bytes: ArrayBuffer;
+  readonly length: number;
+  /** Where to go on behind it, as `from`; null at the end. */
+  readonly next: number | null;
+  /** Halves read for it. */
+  readonly halves: number;
+}
+
+const BATCH_BYTES = 4 << 20;
+const PACKED = 0;
+const RAW = 1;
+
+/** Runs in a thread of its own, until all addresses are handed over. */
+export function runBulkAddresses(job: BulkAddressesJob): void {
+  const port = parentPort as MessagePort;
+  const free = new Int32Array(job.free);
+  const marks = new Uint8Array(job.marks);
+  const context: PackContext = {
+    firstOrdinal: job.firstOrdinal,
+    marks,
+    largeAmount: (ordinal) => {
+      throw new RangeError(
+        `The amount of transfer ${ordinal} stands in the log, which this thread does not read.`,
+      );
+    },
+  };
+  const groups = new NodeGroups(job.paths, job.from, marks);
+  const group = new NodeGroup();
+  let out = new BatchWriter();
+  for (let node = groups.next(group); node !== null; node = groups.next(group)) {
+    if (group.count > 0) {
+      if (node <= job.lastKnown || group.hasLarge || group.count > LIMITS.bulkGroupTransfers)
+        out.raw(node, group);
+      else out.packed(node, () => packGroup(context, node, group, out));
+    }
+    if (out.length < BATCH_BYTES && groups.following !== null) continue;
+    while (Atomics.load(free, 0) === 0) Atomics.wait(free, 0, 0);
+    Atomics.sub(free, 0, 1);
+    const batch: AddressBatch = {
+      bytes: out.bytes,
+      length: out.length,
+      next: groups.following,
+      halves: groups.takeRead(),
+    };
+    port.postMessage(batch, [batch.bytes]);
+    out = new BatchWriter();
+  }
+}
+
+/** Addresses of sorted runs, one after the other. */
+class NodeGroups {
+  readonly #readers: RunReader[];
+  readonly #marks: Uint8Array;
+  #read = 0;
+
+  constructor(paths: readonly string[], from: number, marks: Uint8Array) {
+    this.#marks = marks;
+    this.#readers = openRuns(paths, HALF_WORDS);
+    for (const reader of this.#readers)
+      while (!reader.isAtEnd && (reader.words[reader.at + HALF_NODE] as number) < from) {
+        this.#read++;
+        reader.next();
+      }
+    this.#closeEnded();
+  }
+
+  /** Node * 2 + direction of what comes; null at the end. */
+  get following(): number | null {
+    let least = Number.POSITIVE_INFINITY;
+    for (const { words, at } of this.#readers) {
+      const name = words[at + HALF_NODE] as number;
+      if (name < least) least = name;
+    }
+    return least === Number.POSITIVE_INFINITY ? null : least;
+  }
+
+  /** Halves read since the last call. */
+  takeRead(): number {
+    const read = this.#read;
+    this.#read = 0;
+    return read;
+  }
+
+  /** Reads the next address into the group, without its duplicates; null at the end. */
+  next(group: NodeGroup): number | null {
+    group.clear();
+    const name = this.following;
+    if (name === null) return null;
+    const node = Math.floor(name / 2);
+    const marks = this.#marks;
+    let hasEnded = false;
+    for (const wanted of [node * 2, node * 2 + 1])
+      for (const reader of this.#readers) {
+        while (!reader.isAtEnd && reader.words[reader.at + HALF_NODE] === wanted) {
+          const index = reader.words[reader.at + HALF_INDEX] as number;
+          if (!((marks[index] as number) & DUPLICATE)) group.add(reader.words, reader.at);
+          this.#read++;
+          reader.next();
+        }
+        hasEnded ||= reader.isAtEnd;
+      }
+    if (hasEnded) this.#closeEnded();
+    return node;
+  }
+
+  #closeEnded(): void {
+    for (const reader of this.#readers.filter((one) => one.isAtEnd)) {
+      reader.close();
+      this.#readers.splice(this.#readers.indexOf(reader), 1);
+    }
+  }
+}
+
+/** Words, and bytes that are filled up to whole words, in memory that can be handed over. */
+class BatchWriter implements PackedSink {
+  bytes = new ArrayBuffer(BATCH_BYTES + (64 << 10));
+  length = 0;
+  #words = new Uint32Array(this.bytes);
+  #view = new Uint8Array(this.bytes);
+  #chunks = 0;
+
+  raw(node: number, { words, count }: NodeGroup): void {
+    this.#reserve(12 + count * HALF_WORDS * 4);
+    this.#word(node);
+    this.#word(RAW);
+    this.#word(count);
+    this.#words.set(words.subarray(0, count * HALF_WORDS), this.length / 4);
+    this.length += count * HALF_WORDS * 4;
+  }
+
+  /** Whatever `pack` hands to this sink is of the node. */
+  packed(node: number, pack: () => void): void {
+    this.#reserve(12);
+    this.#word(node);
+    this.#word(PACKED);
+    const chunksAt = this.length / 4;
+    this.#word(0);
+    this.#chunks = 0;
+    pack();
+    this.#words[chunksAt] = this.#chunks;
+  }
+
+  chunk(_node: number, direction: number, firstId: number, bytes: Buffer): void {
+    this.#chunks++;
+    this.#reserve(8);
+    this.#word(direction);
+    this.#word(firstId);
+    this.#value(bytes);
+  }
+
+  node(_node: number, bytes: Buffer): void {
+    this.#value(bytes);
+  }
+
+  #value(bytes: Buffer): void {
+    this.#reserve(8 + bytes.length);
+    this.#word(bytes.length);
+    this.#view.set(bytes, this.length);
+    this.length += (bytes.length + 3) & ~3;
+  }
+
+  #word(value: number): void {
+    this.#words[this.length / 4] = value;
+    this.length += 4;
+  }
+
+  #reserve(more: number): void {
+    if (this.length + more <= this.bytes.byteLength) return;
+    const grown = new ArrayBuffer(Math.max(this.bytes.byteLength * 2, (this.length + more + 3) & ~3));
+    const view = new Uint8Array(grown);
+    view.set(this.#view.subarray(0, this.length));
+    this.bytes = grown;
+    this.#view = view;
+    this.#words = new Uint32Array(grown);
+  }
+}
+
+/** What becomes of the addresses of a batch. */
+export interface AddressTaker {
+  readonly sink: PackedSink;
+  /** False where a packed address is known by now, which ends the reading of the batch. */
+  isFresh(node: number): boolean;
+  raw(node: number, group: NodeGroup): void;
+}
+
+/** Reads a batch to its end (null), or to an address that should not have been packed, which is named. */
+export function takeBatch({ bytes, length }: AddressBatch, taker: AddressTaker): number | null {
+  const words = new Uint32Array(bytes);
+  const { sink } = taker;
+  const group = new NodeGroup();
+  let at = 0;
+  const value = (): Buffer => {
+    const size = words[at++] as number;
+    const found = Buffer.from(bytes, at * 4, size);
+    at += (size + 3) >> 2;
+    return found;
+  };
+  while (at * 4 < length) {
+    const node = words[at++] as number;
+    const kind = words[at++] as number;
+    const count = words[at++] as number;
+    if (kind === RAW) {
+      group.words = words.subarray(at, at + count * HALF_WORDS);
+      group.count = count;
+      taker.raw(node, group);
+      at += count * HALF_WORDS;
+      continue;
+    }
+    if (!taker.isFresh(node)) return node;
+    for (let chunk = 0; chunk < count; chunk++) {
+      const direction = words[at++] as number;
+      const firstId = words[at++] as number;
+      sink.chunk(node, direction, firstId, value());
+    }
+    sink.node(node, value());
+  }
+  return null;
+}
