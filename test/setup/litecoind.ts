@@ -13,6 +13,8 @@ export const hasLitecoind = program !== null;
 export interface BitcoinNode {
   /** With credentials, as an operator names it. */
   readonly url: string;
+  /** What `getblock` takes behind the hash for whole transactions. */
+  readonly wholeBlock: readonly unknown[];
   rpc<T = unknown>(method: string, ...params: readonly unknown[]): Promise<T>;
   stop(): Promise<void>;
 }
@@ -103,6 +105,7 @@ export async function startLitecoind(
   const own = await rpc<string>('getnewaddress');
   return {
     url,
+    wholeBlock: [2],
     rpc,
     async mine(blocks = 1) {
       await rpc('generatetoaddress', blocks, own);

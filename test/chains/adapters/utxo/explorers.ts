@@ -23,7 +23,7 @@ interface NodeBlock {
   readonly hash: string;
   readonly height: number;
   readonly time: number;
-  readonly previousblockhash?: string;
+  readonly previousblockhash?: string | null;
   readonly tx: readonly NodeTransaction[];
 }
 
@@ -45,10 +45,11 @@ function chainOfNode(node: BitcoinNode) {
     const blocks: NodeBlock[] = [];
     let hash: string | undefined = await node.rpc<string>('getbestblockhash');
     while (hash !== undefined) {
-      const block: NodeBlock = byHash.get(hash) ?? (await node.rpc<NodeBlock>('getblock', hash, 2));
+      const block: NodeBlock =
+        byHash.get(hash) ?? (await node.rpc<NodeBlock>('getblock', hash, ...node.wholeBlock));
       byHash.set(hash, block);
       blocks[block.height] = block;
-      hash = block.previousblockhash;
+      hash = block.previousblockhash ?? undefined;
     }
     return blocks;
   };
@@ -266,7 +267,7 @@ export function startBlockbook(node: BitcoinNode, chain: ChainId): Promise<Explo
         totalPages: Math.ceil(block.tx.length / pageRows),
         itemsOnPage: pageRows,
         hash: block.hash,
-        previousBlockHash: block.previousblockhash,
+        previousBlockHash: block.previousblockhash ?? undefined,
         height: block.height,
         time: block.time,
         txCount: block.tx.length,

@@ -1,0 +1,165 @@
+/**
+ * Real Bitcoin and Bitcoin Cash nodes on regtest: bcoin and bcash, installed below node_modules/.cache when first wanted, from a
+ * lockfile of their own. A key of the tests' own is paid by the blocks and signs.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { payments, Block as RawBlock, Transaction as RawTransaction, script } from 'bitcoinjs-lib';
+import { SigningKey } from 'ethers';
+import { projectRoot } from '../../src/base/paths.ts';
+import { type BitcoinNode, ended, freePort, rpcOf, untilReady } from './litecoind.ts';
+
+const source = join(projectRoot, 'test', 'setup', 'nodes');
+const folder = join(projectRoot, 'node_modules', '.cache', 'nodes');
+
+/** Installs the packages once; null, with the reason on the console, where they cannot be had. */
+function installed(): string | null {
+  if (existsSync(folder)) return folder;
+  const making = `${folder}.${process.pid}`;
+  try {
+    rmSync(making, { recursive: true, force: true });
+    mkdirSync(making, { recursive: true });
+    for (const file of ['package.json', 'package-lock.json']) cpSync(join(source, file), join(making, file));
+    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: making,
+      encoding: 'utf8',
+      timeout: 240_000,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      shell: process.platform === 'win32',
+    });
+    renameSync(making, folder);
+    return folder;
+  } catch (error) {
+    rmSync(making, { recursive: true, force: true });
+    if (existsSync(folder)) return folder;
+    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
+    console.warn(`Tests of bcoin and bcash are left out: ${reason}`);
+    return null;
+  }
+}
+
+const packages = installed();
+export const hasBcoin = packages !== null;
+
+const key = new SigningKey(`0x${'17'.repeat(32)}`);
+const publicKey = Buffer.from(key.compressedPublicKey.slice(2), 'hex');
+const own = payments.p2pkh({ pubkey: publicKey, network: regtest() });
+
+/** Prefixes of regtest as bcoin and bcash write them. */
+function regtest() {
+  return {
+    messagePrefix: '',
+    bech32: 'rb',
+    bip32: { public: 0x043587cf, private: 0x04358394 },
+    pubKeyHash: 0x3c,
+    scriptHash: 0x26,
+    wif: 0xef,
+  };
+}
+
+/** The output script of the tests' own key. */
+export const ownScript = Buffer.from(own.output as Uint8Array);
+
+/** BIP 143 with the fork's number, which Bitcoin Cash signs by (replay protected sighash). */
+const SIGHASH_ALL_FORKID = 0x41;
+
+export interface Bcoin extends BitcoinNode {
+  mine(blocks?: number): Promise<void>;
+  /** Replaces the newest blocks by empty ones, one more than they were: these nodes go back for a longer branch alone. */
+  reorg(depth: number): Promise<void>;
+  /** Spends the coinbase of a block of the tests' own; the rest, but for a fee, comes back. Its id. */
+  pay(
+    height: number,
+    outputs: readonly { readonly script: Uint8Array; readonly value: bigint }[],
+  ): Promise<string>;
+}
+
+/** An empty block on another, with the little proof of work that regtest asks for. `branch` makes it unlike all others. */
+function emptyBlock(
+  parent: { readonly hash: string; readonly time: number; readonly bits: number },
+  height: number,
+  branch: number,
+): RawBlock {
+  const coinbase = new RawTransaction();
+  coinbase.addInput(
+    Buffer.alloc(32),
+    0xffff_ffff,
+    0xffff_ffff,
+    script.compile([script.number.encode(height), Buffer.alloc(60, branch)]),
+  );
+  coinbase.addOutput(ownScript, 1_000n);
+  const block = new RawBlock();
+  block.version = 0x2000_0000;
+  block.prevHash = Buffer.from(parent.hash, 'hex').reverse();
+  block.merkleRoot = RawBlock.calculateMerkleRoot([coinbase]);
+  block.timestamp = parent.time + 1;
+  block.bits = parent.bits;
+  block.transactions = [coinbase];
+  while (!block.checkProofOfWork()) block.nonce++;
+  return block;
+}
+
+export async function startBcoin(name: 'bcoin' | 'bcash'): Promise<Bcoin> {
+  if (packages === null) throw new Error(`There is no ${name}.`);
+  const port = await freePort();
+  const url = `http://x:secret@127.0.0.1:${port}`;
+  const rpc = rpcOf(url);
+  const child = spawn(process.execPath, [join(source, 'run-node.cjs'), packages, name, String(port)], {
+    stdio: 'ignore',
+  });
+  await untilReady(child, () => rpc('getblockchaininfo'));
+  const { address } = own;
+  let branch = 0;
+  return {
+    url,
+    wholeBlock: [true, true],
+    rpc,
+    async mine(blocks = 1) {
+      await rpc('generatetoaddress', blocks, address);
+    },
+    async reorg(depth) {
+      const height = await rpc<number>('getblockcount');
+      branch++;
+      let parent = await rpc<{ hash: string; time: number; bits: number }>(
+        'getblock',
+        await rpc('getblockhash', height - depth),
+        true,
+      );
+      for (let above = 1; above <= depth + 1; above++) {
+        const block = emptyBlock(parent, height - depth + above, branch);
+        const refusal = await rpc<string | null>('submitblock', block.toHex());
+        if (refusal !== null) throw new Error(`A block was refused: ${refusal}`);
+        parent = { ...parent, hash: block.getId(), time: block.timestamp };
+      }
+    },
+    async pay(height, outputs) {
+      const { tx } = await rpc<{ tx: { txid: string; vout: { value: number }[] }[] }>(
+        'getblock',
+        await rpc('getblockhash', height),
+        true,
+        true,
+      );
+      const [coinbase] = tx;
+      const value = BigInt(Math.round(coinbase!.vout[0]!.value * 1e8));
+      const spent = outputs.reduce((sum, output) => sum + output.value, 10_000n);
+      const raw = new RawTransaction();
+      raw.version = 2;
+      raw.addInput(Buffer.from(coinbase!.txid, 'hex').reverse(), 0);
+      for (const output of outputs) raw.addOutput(output.script, output.value);
+      raw.addOutput(ownScript, value - spent);
+      const hashType = name === 'bcash' ? SIGHASH_ALL_FORKID : RawTransaction.SIGHASH_ALL;
+      const digest =
+        name === 'bcash'
+          ? raw.hashForWitnessV0(0, ownScript, value, hashType)
+          : raw.hashForSignature(0, ownScript, hashType);
+      const { r, s } = key.sign(digest);
+      const compact = Buffer.from(r.slice(2) + s.slice(2), 'hex');
+      const der = script.signature.encode(compact, RawTransaction.SIGHASH_ALL);
+      der[der.length - 1] = hashType;
+      raw.setInputScript(0, script.compile([der, publicKey]));
+      return rpc<string>('sendrawtransaction', raw.toHex());
+    },
+    stop: () => ended(child),
+  };
+}
