@@ -102,8 +102,8 @@ export const LIMITS = {
   hubDeltaBytesMax: 16 * 1024,
   /** Counterparties from which on an address has the delta of a hub. */
   hubDeltaFromCounterparties: 2_000,
-  /** Addresses whose ids a writer remembers: about 150 bytes each, 30 MB; an export repeats its hubs. */
-  transferIdsCached: 200_000,
+  /** Addresses whose ids a writer remembers, a power of two: about 80 bytes each, 40 MB; an export repeats its hubs. */
+  transferIdsCached: 2 ** 19,
   /** Positions of fresh transactions that a writer holds of a chain: about 60 bytes each, 30 MB; read from the log in a second. */
   freshTransactionsMax: 500_000,
   /** Fresh transactions that one write moves to their place, at least: about 20 ms. */
@@ -380,6 +380,8 @@ export const LIMITS = {
   deliveryAttemptsKept: 100,
   /** Alerts named in one digest: about 150 KB of mail; the rest is counted. */
   digestAlertsMax: 500,
+  /** Deliveries looked through for one page of a filter: some 20 ms. A page that ends there is shorter, and says where to go on. */
+  deliveriesLookedMax: 2_000,
   /** Deliveries of one page. */
   deliveriesPageMax: 100,
   /** Changes of one alert that are kept: a person's work on it, not a script's. */

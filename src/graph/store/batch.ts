@@ -4,6 +4,7 @@
  */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { systemRandom } from '../../base/random.ts';
 import { maxKeyBytes, parseAddress, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import { ByteWriter } from './bytes.ts';
@@ -17,7 +18,7 @@ import {
   readState,
   type State,
 } from './chain-store.ts';
-import { packEntries, readEntries, writeEntry } from './delta.ts';
+import { type DeltaEntry, packEntries, readEntries, writeEntry } from './delta.ts';
 import { Fingerprinter, packTransaction, positionMark, transactionKey } from './fingerprint.ts';
 import type { FreshTransactions } from './fresh-transactions.ts';
 import { eraseTransfers, LogWriter, loggedTransfers, packTransfer } from './log.ts';
@@ -27,18 +28,89 @@ import { packPositions, readPositions } from './transactions.ts';
 
 const IN = 0;
 const OUT = 1;
+const ID_SLOT_BITS = Math.floor(Math.log2(LIMITS.transferIdsCached));
 
-/** Dense ids of addresses that were written lately; shared by the batches of a store, emptied where one of them fails. */
+/**
+ * Dense ids of addresses that were written lately, each text in the one slot that its hash names: the last comer stays. Shared by the
+ * batches of a store, emptied where one of them fails.
+ */
 export class IdCache {
-  readonly ids = new Map<string, number>();
+  #texts: (string | undefined)[] = [];
+  #ids = new Uint32Array(0);
+  /** Differs from cache to cache: nobody can prepare addresses that share a slot. */
+  readonly #seed = Buffer.from(systemRandom.bytes(4)).readInt32LE(0);
+  /** Where the last `get` looked. */
+  #slot = 0;
 
+  /** 0 where it is not known. */
+  get(text: string): number {
+    if (this.#ids.length === 0) this.#open();
+    let hash = this.#seed ^ text.length;
+    for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x5bd1e995);
+    hash ^= hash >>> 15;
+    this.#slot = Math.imul(hash, 0x2c1b3c6d) >>> (32 - ID_SLOT_BITS);
+    return this.#texts[this.#slot] === text ? (this.#ids[this.#slot] as number) : 0;
+  }
+
+  /** Remembers the id of the text that `get` did not know. */
   set(text: string, id: number): void {
-    if (this.ids.size >= LIMITS.transferIdsCached) this.ids.clear();
-    this.ids.set(text, id);
+    this.#texts[this.#slot] = text;
+    this.#ids[this.#slot] = id;
   }
 
   clear(): void {
-    this.ids.clear();
+    this.#texts = [];
+    this.#ids = new Uint32Array(0);
+  }
+
+  #open(): void {
+    this.#texts = new Array<string | undefined>(2 ** ID_SLOT_BITS).fill(undefined);
+    this.#ids = new Uint32Array(2 ** ID_SLOT_BITS);
+  }
+}
+
+/** An address and a number of arrival in one key: 31 and 22 bits. */
+const ARRIVALS = 2 ** 22;
+
+/** Halves of transfers as they come, packed one behind another, and handed out by address. */
+class Halves {
+  readonly #packed = new ByteWriter();
+  #keys = new Float64Array(1024);
+  #ends = new Uint32Array(1025);
+  #count = 0;
+
+  add(node: number, entry: DeltaEntry): void {
+    if (this.#count === this.#keys.length) this.#grow();
+    writeEntry(this.#packed, entry);
+    this.#keys[this.#count] = node * ARRIVALS + this.#count;
+    this.#ends[++this.#count] = this.#packed.length;
+  }
+
+  #grow(): void {
+    if (this.#count === ARRIVALS)
+      throw new AssayError('INVALID_REQUEST', `transfers: more than ${ARRIVALS / 2} in one block.`);
+    const keys = new Float64Array(this.#count * 2);
+    keys.set(this.#keys);
+    this.#keys = keys;
+    const ends = new Uint32Array(keys.length + 1);
+    ends.set(this.#ends);
+    this.#ends = ends;
+  }
+
+  /** What each address gets, in the order of ids and of arrival. The bytes hold until the next call. */
+  forEach(take: (node: number, entries: Buffer) => void): void {
+    const keys = this.#keys.subarray(0, this.#count).sort();
+    const { bytes } = this.#packed;
+    const joined = new ByteWriter(4096);
+    for (let at = 0; at < keys.length; ) {
+      const node = Math.floor((keys[at] as number) / ARRIVALS);
+      joined.length = 0;
+      for (; at < keys.length && (keys[at] as number) < (node + 1) * ARRIVALS; at++) {
+        const index = (keys[at] as number) - node * ARRIVALS;
+        joined.copy(bytes, this.#ends[index] as number, this.#ends[index + 1] as number);
+      }
+      take(node, joined.bytes.subarray(0, joined.length));
+    }
   }
 }
 
@@ -52,8 +124,8 @@ export class Batch {
   readonly #log: LogWriter;
   readonly #assetIds = new Map<string, number>();
   readonly #fresh: FreshTransactions;
-  /** What each address's delta gets. */
-  readonly #deltas = new Map<number, ByteWriter>();
+  /** What the deltas of addresses get. */
+  readonly #halves = new Halves();
   readonly #state: { -readonly [K in keyof State]: State[K] };
   readonly firstOrdinal: number;
   coverage: Coverage = NO_COVERAGE;
@@ -89,7 +161,7 @@ export class Batch {
     const cents = transfer.valueUsd === null ? null : Math.round(transfer.valueUsd * 100);
     const ordinal = this.#state.nextOrdinal++;
     const append = (node: number, direction: number, counterparty: number): void =>
-      writeEntry(this.#delta(node), {
+      this.#halves.add(node, {
         direction,
         counterparty,
         asset,
@@ -117,38 +189,31 @@ export class Batch {
     this.#log.add(ordinal, packTransfer(record));
     fresh.add(transaction, mark, from, to);
     this.stored++;
-    this.coverage = joinCoverage(this.coverage, {
-      firstBlock: blockNumber,
-      lastBlock: blockNumber,
-      newestMs: timestampMs,
-    });
+    this.#cover(blockNumber, timestampMs);
+  }
+
+  #cover(block: number, timestampMs: number): void {
+    const { firstBlock, lastBlock, newestMs } = this.coverage;
+    const isCovered = firstBlock !== null && firstBlock <= block && lastBlock !== null && lastBlock >= block;
+    if (isCovered && newestMs !== null && newestMs >= timestampMs) return;
+    const own = { firstBlock: block, lastBlock: block, newestMs: timestampMs };
+    this.coverage = joinCoverage(this.coverage, own);
   }
 
   /** Writes what was collected; returns the state, which the caller writes. Runs inside the write transaction. */
   write(): State {
     this.#log.flush();
     this.#fresh.settle(this.firstOrdinal, this.#state.nextOrdinal);
-    const nodes = [...this.#deltas.keys()].sort((a, b) => a - b);
-    for (const node of nodes) {
-      const more = this.#deltas.get(node) as ByteWriter;
+    this.#halves.forEach((node, more) => {
       appendDelta(this.#store, node, more, this.#state.settledHeight);
-    }
+    });
     this.#state.transfers += this.stored;
     return this.#state;
   }
 
-  #delta(node: number): ByteWriter {
-    let delta = this.#deltas.get(node);
-    if (!delta) {
-      delta = new ByteWriter(64);
-      this.#deltas.set(node, delta);
-    }
-    return delta;
-  }
-
   #addressId(text: string): number {
-    const known = this.#cache.ids.get(text);
-    if (known !== undefined) return known;
+    const known = this.#cache.get(text);
+    if (known !== 0) return known;
     const { ids, keys, chain } = this.#store;
     const length = writeAddressKeyFromText(chain, text, this.#key, 0);
     // Parsed again only to say what is wrong with it.
@@ -190,14 +255,14 @@ export function assetId(store: ChainStore, asset: string, decimals: number | nul
 }
 
 /** Appends to the delta of an address; merges what is final of it where it grew long. */
-function appendDelta(store: ChainStore, node: number, more: ByteWriter, settledHeight: number): void {
+function appendDelta(store: ChainStore, node: number, more: Buffer, settledHeight: number): void {
   const stored = store.deltas.getBinaryFast(node);
   const before = stored?.length ?? 0;
   const length = before + more.length;
   const bytes = Buffer.allocUnsafe(length);
   // The memory behind a fast get is longer than its length says.
   if (stored) bytes.set(stored.subarray(0, before));
-  more.bytes.copy(bytes, before, 0, more.length);
+  bytes.set(more, before);
   if (length <= LIMITS.deltaBytesMax || (length <= LIMITS.hubDeltaBytesMax && isHub(store, node))) {
     store.deltas.putSync(node, bytes);
     return;

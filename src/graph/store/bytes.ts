@@ -1,6 +1,12 @@
 /** Packed integers, times and amounts: what every record of the transfer store is written with and read by. */
 import { AssayError } from '../../base/errors.ts';
 
+const TWO_64 = 1n << 64n;
+const TWO_96 = 1n << 96n;
+/** The lowest 64 bits of an amount, also as words: fewer steps than digits. */
+const lowWords = new BigUint64Array(1);
+const words = new Uint32Array(lowWords.buffer);
+
 /** Writes into memory of its own, which grows. */
 export class ByteWriter {
   bytes: Buffer;
@@ -53,13 +59,18 @@ export class ByteWriter {
 
   /** A length byte, then the bytes of the amount, greatest first. */
   amount(amount: bigint): void {
-    const hex = amount === 0n ? '' : amount.toString(16);
+    if (amount < TWO_96) {
+      lowWords[0] = amount;
+      this.amountWords(words[0] as number, words[1] as number, amount < TWO_64 ? 0 : Number(amount >> 64n));
+      return;
+    }
+    const hex = amount.toString(16);
     const length = (hex.length + 1) >> 1;
     if (length > 255)
       throw new AssayError('INTERNAL', 'The sum of the amounts of an edge needs more than 255 bytes.');
     this.reserve(length + 1);
     this.bytes[this.length] = length;
-    if (length > 0) this.bytes.write(hex.length % 2 === 0 ? hex : `0${hex}`, this.length + 1, length, 'hex');
+    this.bytes.write(hex.length % 2 === 0 ? hex : `0${hex}`, this.length + 1, length, 'hex');
     this.length += length + 1;
   }
 
