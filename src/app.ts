@@ -480,6 +480,7 @@ export function openParts(config: Config, version: string): Parts {
       firstKey,
       async stop() {
         clearInterval(look);
+        watching?.service.streams.close('The server is stopping.');
         await Promise.all([refreshing?.stop(), app.close()]);
         await watching?.close();
         await pool.close();

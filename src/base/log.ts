@@ -1,13 +1,20 @@
-/** Structured logs on stderr (stdout belongs to answers). Anything that looks like an API key is cut out of every line. */
+/** Structured logs on stderr (stdout belongs to answers). What looks like a key or a secret is cut out of every line. */
 import pino from 'pino';
 
 export type Logger = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-const KEY_SHAPE = /assay_live_[0-9A-Za-z]+/g;
+/** What opens a door: our own keys, secrets of webhooks, hooks of Slack, tokens of Telegram's bots. */
+const SECRET_SHAPES: readonly (readonly [RegExp, string])[] = [
+  [/assay_live_[0-9A-Za-z]+/g, 'assay_live_[redacted]'],
+  [/whsec_[0-9A-Za-z+/=]+/g, 'whsec_[redacted]'],
+  [/(hooks\.slack\.com\/)[^\s"'\\]+/g, '$1[redacted]'],
+  [/\d{6,20}:[A-Za-z0-9_-]{30,100}/g, '[redacted]'],
+];
 
-/** Replaces every API key in a text. */
-export const redactKeys = (text: string): string => text.replace(KEY_SHAPE, 'assay_live_[redacted]');
+/** Replaces every key and secret in a text. */
+export const redactKeys = (text: string): string =>
+  SECRET_SHAPES.reduce((left, [shape, shown]) => left.replace(shape, shown), text);
 
 export function createLogger(options: { level: LogLevel }): Logger {
   const stderr = pino.destination({ dest: 2, sync: true });

@@ -890,7 +890,8 @@ export const ROUTES: readonly Route[] = [
     ],
     answer: envelope(DeliveryList),
     summary: 'Delivery log',
-    description: 'Every message and every attempt, newest first, kept for 30 days.',
+    description:
+      'Every message and every attempt, newest first, kept for 30 days. A page of a filter may be short though more follow: go on while nextCursor is set.',
   },
   {
     ...monitoring,

@@ -4,6 +4,7 @@ import { SMTPServer } from 'smtp-server';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isoTime, systemClock } from '../../src/base/clock.ts';
+import { LIMITS } from '../../src/base/limits.ts';
 import { openLiveStore } from '../../src/base/live-store.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createMailer } from '../../src/base/mail.ts';
@@ -428,6 +429,23 @@ describe('threshold, frequency, pause', () => {
     );
   });
 
+  it('a digest names so many alerts and counts the rest, and goes to a URL as long as one may be', async () => {
+    const world = openIn();
+    const hook = await listen(OK);
+    const long = `${hook.url}/`.padEnd(LIMITS.receiverUrlCharsMax, 'x');
+    const wallet = world.wallet({ customWebhookUrl: long, alertFrequency: 'daily' });
+    for (let i = 0; i < LIMITS.digestAlertsMax + 7; i++) await world.raise(wallet);
+    const other = world.wallet({ customWebhookUrl: `${hook.url}/other`, alertFrequency: 'daily' });
+    await world.raise(other);
+    world.clock.advance(24 * 3_600_000);
+    await world.courier.runDue();
+    const digests = hook.received.map(({ body }) => JSON.parse(body).data.digest);
+    expect(digests.map(({ alerts, more }) => [alerts.length, more]).sort((x, y) => x[0] - y[0])).toEqual([
+      [1, 0],
+      [LIMITS.digestAlertsMax, 7],
+    ]);
+  });
+
   it('what waits for a wallet that is paused is cancelled, also between two attempts', async () => {
     const world = openIn();
     const hook = await listen(() => ({ status: 500 }));
@@ -445,6 +463,33 @@ describe('threshold, frequency, pause', () => {
 });
 
 describe('the log of deliveries', () => {
+  it('is looked through a bounded way at a time: a filter that finds little says where to go on', async () => {
+    const world = openIn();
+    const rare = world.wallet({ customWebhookUrl: 'https://hooks.example.org/rare' });
+    await world.raise(rare);
+    const busy = world.wallet({ customWebhookUrl: 'https://hooks.example.org/busy' });
+    const alert = await world.raise(busy);
+    await world.root.transaction(() => {
+      for (let i = 0; i < 2 * LIMITS.deliveriesLookedMax; i++)
+        world.outbox.enqueue('alert.created', alert, busy);
+    });
+    const found: string[] = [];
+    let pages = 0;
+    for (let cursor: string | undefined; ; ) {
+      const page = world.outbox.list(
+        'a',
+        { walletId: rare.id },
+        { limit: 10, ...(cursor === undefined ? {} : { cursor }) },
+      );
+      pages++;
+      found.push(...page.deliveries.map(({ walletId }) => walletId ?? ''));
+      if (page.nextCursor === null) break;
+      cursor = page.nextCursor;
+    }
+    expect(found).toEqual([rare.id]);
+    expect(pages).toBe(3);
+  });
+
   it('is paged from the newest, filtered, and of one account alone', async () => {
     const world = openIn();
     const hook = await listen((_, count) => ({ status: count % 2 === 0 ? 200 : 410 }));

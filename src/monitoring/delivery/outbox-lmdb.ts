@@ -55,8 +55,14 @@ interface Receiver {
   readonly target: string;
 }
 
-/** Alerts of a day that wait for its end, by day, account and receiver. */
-type DigestKey = [dayMs: number, accountId: string, channel: ChannelKind, target: string, alertId: string];
+/** Alerts of a day that wait for its end, by day, account and receiver: a URL is longer than a key may be. */
+type DigestKey = [
+  dayMs: number,
+  accountId: string,
+  channel: ChannelKind,
+  targetHash: string,
+  alertId: string,
+];
 
 export interface DeliveryFilter {
   readonly status?: Delivery['status'];
@@ -65,7 +71,7 @@ export interface DeliveryFilter {
 }
 
 export interface DeliveryPage {
-  /** Newest first. */
+  /** Newest first. May be fewer than asked for, though more follow: only so many are looked through at a time. */
   readonly deliveries: readonly Delivery[];
   /** Continues behind the last one; null at the end. */
   readonly nextCursor: string | null;
@@ -145,6 +151,7 @@ export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
     name: 'goneUrls',
     encoding: 'json',
   });
+  /** Values are the targets. */
   const digests: Database<string, DigestKey> = root.openDB({ name: 'digests', encoding: 'string' });
   const listeners: ((lanes: ReadonlySet<Lane>) => void)[] = [];
   /** Receivers that something was stored for since the last wake. */
@@ -238,6 +245,28 @@ export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
     }
   }
 
+  /** Inside a transaction: the digest of the day and receiver that a key belongs to. Returns how many messages were stored. */
+  function closeDay([dayMs, accountId, channel, targetHash]: DigestKey): number {
+    const range = {
+      start: [dayMs, accountId, channel, targetHash, ''] as DigestKey,
+      end: [dayMs, accountId, channel, targetHash, PAST_IDS] as DigestKey,
+    };
+    const named: string[] = [];
+    let target = '';
+    let count = 0;
+    for (const { key, value } of [...digests.getRange(range)]) {
+      count++;
+      target = value;
+      if (named.length < LIMITS.digestAlertsMax) named.push(key[4]);
+      digests.removeSync(key);
+    }
+    const alerts = named.flatMap((id) => deps.readAlert(accountId, id) ?? []).map(alertAnswer);
+    if (alerts.length === 0) return 0;
+    const digest = { day: isoTime(dayMs).slice(0, 10), alerts, more: count - named.length };
+    store(accountId, { channel, target }, null, null, { event: 'digest', digest });
+    return 1;
+  }
+
   const find = (accountId: string, id: string): Delivery => {
     const delivery = ID_SHAPE.test(id) ? deliveries.get(keyOf(accountId, id)) : undefined;
     if (delivery !== undefined) return delivery;
@@ -253,7 +282,7 @@ export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
         if (event === 'alert.updated') return 0;
         const dayMs = Math.floor(alert.createdAtMs / DAY_MS) * DAY_MS;
         for (const { channel, target } of receivers)
-          digests.putSync([dayMs, wallet.accountId, channel, target, alert.id], wallet.id);
+          digests.putSync([dayMs, wallet.accountId, channel, urlHash(target), alert.id], target);
         return receivers.length;
       }
       const message: Message = { event, alert: alertAnswer(alert) };
@@ -409,13 +438,18 @@ export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
           field: 'cursor',
         });
       const page: Delivery[] = [];
+      root.resetReadTxn();
       const range = {
         start: keyOf(accountId, cursor ?? PAST_IDS),
         end: keyOf(accountId, ''),
         reverse: true,
       };
+      let looked = 0;
+      let lastLooked: string | null = null;
       for (const { value } of deliveries.getRange(range)) {
         if (value.id === cursor) continue;
+        if (++looked > LIMITS.deliveriesLookedMax) return { deliveries: page, nextCursor: lastLooked };
+        lastLooked = value.id;
         if (filter.status !== undefined && value.status !== filter.status) continue;
         if (filter.walletId !== undefined && value.walletId !== filter.walletId) continue;
         if (filter.alertId !== undefined && value.alertId !== filter.alertId) continue;
@@ -425,36 +459,15 @@ export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
       return { deliveries: page, nextCursor: null };
     },
     async closeDays(nowMs) {
-      const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
-      const end: DigestKey = [todayMs, '', 'webhook', '', ''];
-      if ([...digests.getKeys({ end, limit: 1 })].length === 0) return 0;
-      const stored = await root.transaction(() => {
-        const groups = new Map<string, { key: DigestKey; alertIds: string[] }>();
-        for (const { key } of [...digests.getRange({ end })]) {
-          const name = JSON.stringify(key.slice(0, 4));
-          const group = groups.get(name) ?? { key, alertIds: [] };
-          group.alertIds.push(key[4]);
-          groups.set(name, group);
-          digests.removeSync(key);
-        }
-        let count = 0;
-        for (const { key, alertIds } of groups.values()) {
-          const [dayMs, accountId, channel, target] = key;
-          const alerts = alertIds
-            .slice(0, LIMITS.digestAlertsMax)
-            .flatMap((id) => deps.readAlert(accountId, id) ?? [])
-            .map(alertAnswer);
-          if (alerts.length === 0) continue;
-          const digest = {
-            day: isoTime(dayMs).slice(0, 10),
-            alerts,
-            more: Math.max(0, alertIds.length - LIMITS.digestAlertsMax),
-          };
-          store(accountId, { channel, target }, null, null, { event: 'digest', digest });
-          count++;
-        }
-        return count;
-      });
+      const end: DigestKey = [Math.floor(nowMs / DAY_MS) * DAY_MS, '', 'webhook', '', ''];
+      let stored = 0;
+      // A receiver's day is one transaction: the days of a whole installation would keep the writer for long.
+      for (;;) {
+        root.resetReadTxn();
+        const first = [...digests.getKeys({ end, limit: 1 })][0];
+        if (first === undefined) break;
+        stored += await root.transaction(() => closeDay(first));
+      }
       if (stored > 0) outbox.wake();
       return stored;
     },
