@@ -1,0 +1,119 @@
+/**
+ * The transfers of a Cardano transaction. Its inputs and outputs belong to addresses, not to one another: what the addresses that
+ * gave more than they took lost is shared among those that took more, in proportion, for each asset by itself. Exact: what a
+ * receiver is told to have got is what it got.
+ */
+import type { Transfer } from '../../transfer.ts';
+import { transfersOf } from '../account-chain.ts';
+
+export interface Output {
+  readonly address: string;
+  /** By asset; ADA under the empty text, in lovelace. */
+  readonly amounts: ReadonlyMap<string, bigint>;
+}
+
+export interface AssetFlow {
+  readonly inputs: readonly Output[];
+  readonly outputs: readonly Output[];
+  /** Decimals of tokens, where the source knows them. */
+  readonly decimals: ReadonlyMap<string, number>;
+}
+
+/** Above so many pairs, senders and receivers are matched one after the other: no fewer transfers tell the same sums. */
+const PAIRS_MAX = 256;
+
+interface Move {
+  /** `0:1`: from the first sender to the second receiver, each in the order of their addresses; `mint:1` where nobody gave it. */
+  readonly place: string;
+  readonly from: string | null;
+  readonly to: string;
+  readonly amount: bigint;
+}
+
+type Net = readonly [address: string, amount: bigint];
+
+const sum = (nets: readonly Net[]): bigint => nets.reduce((total, [, amount]) => total + amount, 0n);
+
+/** Each receiver's part of what the senders gave, shared by what each of them gave; the last sender bears the remainder. */
+function inProportion(senders: readonly Net[], receivers: readonly Net[], given: bigint): Move[] {
+  const moves: Move[] = [];
+  for (const [j, [to, wanted]] of receivers.entries()) {
+    let left = wanted;
+    for (const [i, [from, share]] of senders.entries()) {
+      const amount = i === senders.length - 1 ? left : (wanted * share) / given;
+      left -= amount;
+      if (amount > 0n) moves.push({ place: `${i}:${j}`, from, to, amount });
+    }
+  }
+  return moves;
+}
+
+/** Senders are used up one after the other. */
+function inTurn(senders: readonly Net[], receivers: readonly Net[]): Move[] {
+  const moves: Move[] = [];
+  let i = 0;
+  let rest = senders[0]?.[1] ?? 0n;
+  for (const [j, [to, wanted]] of receivers.entries()) {
+    let left = wanted;
+    while (left > 0n && i < senders.length) {
+      const amount = left < rest ? left : rest;
+      if (amount > 0n) moves.push({ place: `${i}:${j}`, from: (senders[i] as Net)[0], to, amount });
+      left -= amount;
+      rest -= amount;
+      if (rest === 0n) rest = senders[++i]?.[1] ?? 0n;
+    }
+  }
+  return moves;
+}
+
+function movesOf(nets: ReadonlyMap<string, bigint>): Move[] {
+  const sorted = [...nets].sort(([a], [b]) => (a < b ? -1 : 1));
+  const senders: readonly Net[] = sorted.flatMap(([address, net]) =>
+    net < 0n ? [[address, -net] as const] : [],
+  );
+  const receivers = sorted.filter(([, net]) => net > 0n);
+  const given = sum(senders);
+  const taken = sum(receivers);
+  // More came out than went in: minted, or paid out of the reserves (rewards). That part comes from nobody.
+  const minted: Move[] = [];
+  const paid =
+    taken <= given
+      ? receivers
+      : receivers.map(([to, wanted], j): Net => {
+          const amount = (wanted * given) / taken;
+          if (wanted > amount) minted.push({ place: `mint:${j}`, from: null, to, amount: wanted - amount });
+          return [to, amount];
+        });
+  const pairs = senders.length * paid.length;
+  return [...(pairs > PAIRS_MAX ? inTurn(senders, paid) : inProportion(senders, paid, given)), ...minted];
+}
+
+/** Transfers of one transaction; `flow:` asset, sender and receiver, each by their place in the order of their texts. */
+export function flowTransfers(
+  flow: AssetFlow,
+  shared: { readonly txHash: string; readonly blockNumber: number; readonly timestampMs: number },
+): readonly Transfer[] {
+  const nets = new Map<string, Map<string, bigint>>();
+  const count = (outputs: readonly Output[], sign: bigint): void => {
+    for (const { address, amounts } of outputs)
+      for (const [asset, amount] of amounts) {
+        const ofAsset = nets.get(asset) ?? new Map<string, bigint>();
+        nets.set(asset, ofAsset);
+        ofAsset.set(address, (ofAsset.get(address) ?? 0n) + sign * amount);
+      }
+  };
+  count(flow.inputs, -1n);
+  count(flow.outputs, 1n);
+  const { list, add } = transfersOf('ADA', shared);
+  const assets = [...nets].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [index, [asset, ofAsset]] of assets.entries())
+    for (const { place, from, to, amount } of movesOf(ofAsset))
+      add({
+        position: `flow:${index}:${place}`,
+        from,
+        to,
+        amount,
+        ...(asset === '' ? {} : { asset, decimals: flow.decimals.get(asset) ?? null }),
+      });
+  return list;
+}

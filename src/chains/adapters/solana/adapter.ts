@@ -1,0 +1,441 @@
+/**
+ * Solana over a node's JSON-RPC (solana.com/docs/rpc): parsed transactions, SPL tokens by the owners of their accounts, blocks by slot.
+ * A slot that no leader filled is told as an empty block that bears the hash of the block below it, so that slots follow one another.
+ * Fees, votes and failed transactions are no transfers.
+ */
+import { PublicKey, StakeProgram, SystemProgram, VoteProgram } from '@solana/web3.js';
+import { AssayError } from '../../../base/errors.ts';
+import type { Block } from '../../block.ts';
+import {
+  addressOrNull,
+  asAddressOf,
+  asPattern,
+  decimalsOrNull,
+  type HistoryRow,
+  invalidCursor,
+  openAccountChain,
+  type RowsPage,
+  type RowsQuery,
+  type Told,
+  transfersOf,
+} from '../account-chain.ts';
+import type { EndpointPool } from '../endpoint-pool.ts';
+import {
+  asAmount,
+  asArray,
+  asCount,
+  asObject,
+  asSecondsMs,
+  badAnswer,
+  type Json,
+  type JsonObject,
+} from '../exact-json.ts';
+import { RpcRefusal, rpcCall, rpcRequest } from '../json-rpc.ts';
+import type { Call, OpenAdapter } from '../port.ts';
+
+const LAYOUTS = ['json-rpc'] as const;
+const GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
+/** Seen by two thirds of the stake: never been taken back so far, and told 12 s before what is final. */
+const COMMITMENT = 'confirmed';
+const TOKEN_PROGRAMS: ReadonlySet<string> = new Set(
+  ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'].map((id) =>
+    new PublicKey(id).toBase58(),
+  ),
+);
+const SYSTEM = SystemProgram.programId.toBase58();
+const STAKE = StakeProgram.programId.toBase58();
+const VOTE = VoteProgram.programId.toBase58();
+
+/** Slot skipped, or missing in long-term storage for good. */
+const SKIPPED: ReadonlySet<number> = new Set([-32007, -32009]);
+/** Block not available yet, and its status not either. */
+const NOT_YET: ReadonlySet<number> = new Set([-32004, -32014]);
+/** The node is behind the others. */
+const UNWELL = [-32005, -32016];
+/** Slots looked back for the block below one that was skipped: the longest outage of leaders in a row had some dozens. */
+const LOOK_BACK_SLOTS = 400;
+const BLOCK_TRANSACTIONS_MAX = 100_000;
+const INSTRUCTIONS_MAX = 2_000;
+const ACCOUNTS_MAX = 512;
+/** Each row costs a question of its own: public servers answer a few a second. */
+const ROWS_PUBLIC = 8;
+const ROWS_OWN = 50;
+const ROWS_AT_ONCE = 8;
+const NOT_LISTED =
+  'Tokens that came into token accounts of the address by transactions that do not name it are not listed by the node.';
+
+const asSignature = (value: Json | undefined): string =>
+  asPattern(value, /^[1-9A-HJ-NP-Za-km-z]{80,90}$/, 'signature');
+const asBlockhash = (value: Json | undefined, field: string): string =>
+  asPattern(value, /^[1-9A-HJ-NP-Za-km-z]{32,44}$/, field);
+
+const verify = rpcRequest<void>({
+  method: 'getGenesisHash',
+  params: [],
+  layouts: LAYOUTS,
+  read(result) {
+    const found = asBlockhash(result, 'genesis hash');
+    if (found !== GENESIS)
+      throw new AssayError(
+        'CHAIN_MISMATCH',
+        `An endpoint of SOL serves the cluster that begins with ${found}.`,
+      );
+  },
+});
+
+interface TokenAccount {
+  readonly owner: string | null;
+  readonly mint: string | null;
+  readonly decimals: number | null;
+}
+
+/** Every token account that the transaction touched, by its address: from balances before and after, and from those made inside. */
+function tokenAccounts(
+  keys: readonly string[],
+  meta: JsonObject,
+  instructions: readonly Instruction[],
+): ReadonlyMap<string, TokenAccount> {
+  const accounts = new Map<string, TokenAccount>();
+  const mintDecimals = new Map<string, number | null>();
+  for (const field of ['preTokenBalances', 'postTokenBalances'])
+    for (const value of asArray(meta[field] ?? [], field, ACCOUNTS_MAX)) {
+      const row = asObject(value, field);
+      const account = keys[asCount(row.accountIndex, 'accountIndex')];
+      if (account === undefined) throw badAnswer('accountIndex', 'that of an account');
+      const mint = asAddressOf('SOL', row.mint, 'mint');
+      const decimals = decimalsOrNull(asObject(row.uiTokenAmount, 'uiTokenAmount').decimals);
+      mintDecimals.set(mint, decimals);
+      // Balances of before 2021 name no owner.
+      accounts.set(account, { owner: addressOrNull('SOL', row.owner), mint, decimals });
+    }
+  for (const { program, type, info } of instructions) {
+    if (!TOKEN_PROGRAMS.has(program) || !type.startsWith('initializeAccount')) continue;
+    const account = addressOrNull('SOL', info.account);
+    const mint = addressOrNull('SOL', info.mint);
+    if (account === null || accounts.has(account)) continue;
+    const decimals = mint === null ? null : (mintDecimals.get(mint) ?? null);
+    accounts.set(account, { owner: addressOrNull('SOL', info.owner), mint, decimals });
+  }
+  return accounts;
+}
+
+interface Instruction {
+  /** `2`, or `2:1` for the second instruction inside the third. */
+  readonly place: string;
+  readonly program: string;
+  readonly type: string;
+  readonly info: JsonObject;
+}
+
+/** Instructions that the node could parse. */
+function readInstruction(value: Json, place: string): readonly Instruction[] {
+  const fields = asObject(value, 'instruction');
+  const { parsed } = fields;
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return [];
+  const { type, info } = parsed as JsonObject;
+  if (typeof type !== 'string' || typeof info !== 'object' || info === null) return [];
+  return [
+    { place, program: asAddressOf('SOL', fields.programId, 'programId'), type, info: asObject(info, 'info') },
+  ];
+}
+
+function readInstructions(message: JsonObject, meta: JsonObject): readonly Instruction[] {
+  const inner = new Map<number, readonly Json[]>();
+  for (const value of asArray(meta.innerInstructions ?? [], 'innerInstructions', INSTRUCTIONS_MAX)) {
+    const group = asObject(value, 'innerInstructions');
+    inner.set(asCount(group.index, 'index'), asArray(group.instructions, 'instructions', INSTRUCTIONS_MAX));
+  }
+  return asArray(message.instructions, 'instructions', INSTRUCTIONS_MAX).flatMap((value, index) => [
+    ...readInstruction(value, String(index)),
+    ...(inner.get(index) ?? []).flatMap((each, at) => readInstruction(each, `${index}:${at}`)),
+  ]);
+}
+
+/** Who gives and who takes in instructions that move lamports, by the names that the node's parser gives them. */
+const LAMPORT_MOVES: Readonly<Record<string, readonly [from: string, to: string]>> = {
+  [`${SYSTEM} transfer`]: ['source', 'destination'],
+  [`${SYSTEM} transferWithSeed`]: ['source', 'destination'],
+  [`${SYSTEM} createAccount`]: ['source', 'newAccount'],
+  [`${SYSTEM} createAccountWithSeed`]: ['source', 'newAccount'],
+  [`${SYSTEM} withdrawFromNonce`]: ['nonceAccount', 'destination'],
+  [`${STAKE} withdraw`]: ['stakeAccount', 'destination'],
+  [`${STAKE} split`]: ['stakeAccount', 'newSplitAccount'],
+  [`${VOTE} withdraw`]: ['voteAccount', 'destination'],
+};
+
+/** What a parsed transaction moved; null for one whose messages the answer does not hold. */
+function readTransaction(
+  value: JsonObject,
+  shared: { readonly blockNumber: number; readonly timestampMs: number },
+): HistoryRow {
+  const height = shared.blockNumber;
+  const meta = value.meta === null ? {} : asObject(value.meta, 'meta');
+  if (meta.err !== undefined && meta.err !== null) return { height, transfers: [] };
+  const transaction = asObject(value.transaction, 'transaction');
+  const [signature] = asArray(transaction.signatures, 'signatures', 64);
+  const message = asObject(transaction.message, 'message');
+  const keys = asArray(message.accountKeys, 'accountKeys', ACCOUNTS_MAX).map((key) =>
+    asAddressOf('SOL', asObject(key, 'accountKey').pubkey, 'pubkey'),
+  );
+  const instructions = readInstructions(message, meta);
+  const accounts = tokenAccounts(keys, meta, instructions);
+  const { list, add } = transfersOf('SOL', { txHash: asSignature(signature), ...shared });
+  const account = (info: JsonObject, name: string): string => asAddressOf('SOL', info[name], name);
+  for (const { place, program, type, info } of instructions) {
+    const position = `ix:${place}`;
+    const lamports = LAMPORT_MOVES[`${program} ${type}`];
+    if (lamports !== undefined) {
+      const [from, to] = lamports;
+      add({
+        position,
+        from: account(info, from),
+        to: account(info, to),
+        amount: asAmount(info.lamports, 'lamports'),
+      });
+      continue;
+    }
+    if (!TOKEN_PROGRAMS.has(program)) continue;
+    // The checked forms hold the amount beside its decimals.
+    const amountOf = (): bigint =>
+      info.tokenAmount === undefined
+        ? asAmount(info.amount, 'amount')
+        : asAmount(asObject(info.tokenAmount, 'tokenAmount').amount, 'amount');
+    const move = (source: string | null, destination: string | null): void => {
+      const given = source === null ? undefined : accounts.get(source);
+      const taken = destination === null ? undefined : accounts.get(destination);
+      const mint = addressOrNull('SOL', info.mint) ?? given?.mint ?? taken?.mint ?? null;
+      if (mint === null) return;
+      const decimals =
+        info.tokenAmount === undefined
+          ? null
+          : decimalsOrNull(asObject(info.tokenAmount, 'tokenAmount').decimals);
+      add({
+        position,
+        from: source === null ? null : (given?.owner ?? addressOrNull('SOL', info.authority)),
+        to: destination === null ? null : (taken?.owner ?? destination),
+        amount: amountOf(),
+        asset: mint,
+        decimals: decimals ?? given?.decimals ?? taken?.decimals ?? null,
+      });
+    };
+    if (type === 'transfer' || type === 'transferChecked' || type === 'transferCheckedWithFee')
+      move(account(info, 'source'), account(info, 'destination'));
+    else if (type === 'mintTo' || type === 'mintToChecked') move(null, account(info, 'account'));
+    else if (type === 'burn' || type === 'burnChecked') move(account(info, 'account'), null);
+  }
+  return { height, transfers: list };
+}
+
+interface WireBlock {
+  readonly hash: string;
+  readonly parentHash: string;
+  readonly parentSlot: number;
+  readonly timestampMs: number;
+  readonly transactions: readonly Json[];
+}
+
+function readBlock(result: Json): WireBlock | null {
+  if (result === null) return null;
+  const block = asObject(result, 'block');
+  return {
+    hash: asBlockhash(block.blockhash, 'blockhash'),
+    parentHash: asBlockhash(block.previousBlockhash, 'previousBlockhash'),
+    parentSlot: asCount(block.parentSlot, 'parentSlot'),
+    timestampMs: block.blockTime === null ? 0 : asSecondsMs(block.blockTime, 'blockTime'),
+    transactions: asArray(block.transactions ?? [], 'transactions', BLOCK_TRANSACTIONS_MAX),
+  };
+}
+
+function createReader(pool: EndpointPool) {
+  const isOwn = pool.endpoints.every(({ own }) => own);
+  const rpc = async <T>(
+    method: string,
+    params: Json,
+    read: (result: Json) => T,
+    call: Call,
+  ): Promise<Told<T>> => {
+    const options = { method, params, layouts: LAYOUTS, unwellCodes: UNWELL, read };
+    const { value, endpoint } = await rpcCall(pool, options, call);
+    return { value, source: endpoint.source, height: null };
+  };
+
+  /** The block of a slot, `skipped` where there will never be one, null where there is none yet. */
+  async function slotAt(
+    slot: number,
+    content: 'full' | 'none',
+    call: Call,
+  ): Promise<Told<WireBlock | 'skipped' | null>> {
+    const params = [
+      slot,
+      {
+        encoding: 'jsonParsed',
+        transactionDetails: content,
+        rewards: false,
+        commitment: COMMITMENT,
+        maxSupportedTransactionVersion: 0,
+      },
+    ];
+    try {
+      return await rpc('getBlock', params, readBlock, call);
+    } catch (error) {
+      if (!(error instanceof RpcRefusal)) throw error;
+      const source = error.message.split(' refused ')[0] ?? '';
+      if (SKIPPED.has(error.rpcCode)) return { value: 'skipped', source, height: null };
+      if (NOT_YET.has(error.rpcCode)) return { value: null, source, height: null };
+      throw error;
+    }
+  }
+
+  /** The newest slot at or below one that has a block. */
+  async function filledSlot(slot: number, call: Call): Promise<number> {
+    const from = Math.max(0, slot - LOOK_BACK_SLOTS);
+    const { value } = await rpc(
+      'getBlocks',
+      [from, slot, { commitment: COMMITMENT }],
+      (result) => asArray(result, 'slots', LOOK_BACK_SLOTS + 1).map((each) => asCount(each, 'slot')),
+      call,
+    );
+    const newest = value.at(-1);
+    if (newest === undefined || newest > slot || newest < from)
+      throw badAnswer('slots', `with one up to ${slot}`);
+    return newest;
+  }
+
+  async function head(call: Call) {
+    const { value: slot } = await rpc(
+      'getSlot',
+      [{ commitment: COMMITMENT }],
+      (result) => asCount(result, 'slot'),
+      call,
+    );
+    const height = await filledSlot(slot, call);
+    const { value: block, source } = await slotAt(height, 'none', call);
+    if (block === null || block === 'skipped') throw badAnswer('block', 'there');
+    return { source, height, value: { height, hash: block.hash, timestampMs: block.timestampMs } };
+  }
+
+  async function block(height: number, call: Call): Promise<Told<Block | null>> {
+    const told = await slotAt(height, 'full', call);
+    const { source } = told;
+    if (told.value === null) return { value: null, source, height: null };
+    if (told.value === 'skipped') {
+      const below = await slotAt(await filledSlot(height, call), 'none', call);
+      if (below.value === null || below.value === 'skipped') throw badAnswer('block', 'there');
+      const { hash, timestampMs } = below.value;
+      return {
+        source,
+        height,
+        value: { chain: 'SOL', height, hash, parentHash: hash, timestampMs, transfers: [] },
+      };
+    }
+    const { hash, parentHash, timestampMs, transactions } = told.value;
+    const transfers = transactions.flatMap(
+      (value) =>
+        readTransaction(asObject(value, 'transaction'), { blockNumber: height, timestampMs }).transfers,
+    );
+    return {
+      source,
+      height,
+      value: {
+        chain: 'SOL',
+        height,
+        hash,
+        parentHash: height === 0 ? null : parentHash,
+        timestampMs,
+        transfers,
+      },
+    };
+  }
+
+  interface Signature {
+    readonly signature: string;
+    readonly slot: number;
+    readonly failed: boolean;
+  }
+
+  async function rowOf({ signature, slot, failed }: Signature, call: Call): Promise<HistoryRow> {
+    if (failed) return { height: slot, transfers: [] };
+    const options = { encoding: 'jsonParsed', commitment: COMMITMENT, maxSupportedTransactionVersion: 0 };
+    const { value } = await rpc(
+      'getTransaction',
+      [signature, options],
+      (result) => {
+        // Another node of the same name may not have it yet.
+        if (result === null)
+          throw new AssayError('CHAIN_REFUSED', `The node does not have the transaction ${signature}.`);
+        const fields = asObject(result, 'transaction');
+        if (asCount(fields.slot, 'slot') !== slot) throw badAnswer('slot', 'that of the list');
+        const timestampMs =
+          fields.blockTime === null || fields.blockTime === undefined
+            ? 0
+            : asSecondsMs(fields.blockTime, 'blockTime');
+        return readTransaction(fields, { blockNumber: slot, timestampMs });
+      },
+      call,
+    );
+    return value;
+  }
+
+  return {
+    async balance(address: string, call: Call) {
+      const told = await rpc(
+        'getBalance',
+        [address, { commitment: COMMITMENT }],
+        (result) => {
+          const { context, value } = asObject(result, 'result');
+          return {
+            balance: asAmount(value, 'value'),
+            slot: asCount(asObject(context, 'context').slot, 'slot'),
+          };
+        },
+        call,
+      );
+      return { ...told, value: told.value.balance, height: told.value.slot };
+    },
+    transactionCount: null,
+    async rows(address: string, { cursor, size, from }: RowsQuery, call: Call): Promise<Told<RowsPage>> {
+      if (cursor !== null && !/^[1-9A-HJ-NP-Za-km-z]{80,90}$/.test(cursor)) throw invalidCursor();
+      const limit = Math.min(size, isOwn ? ROWS_OWN : ROWS_PUBLIC);
+      const told = await rpc(
+        'getSignaturesForAddress',
+        [address, { limit, commitment: COMMITMENT, ...(cursor === null ? {} : { before: cursor }) }],
+        (result) =>
+          asArray(result, 'signatures', limit).map((value): Signature => {
+            const row = asObject(value, 'signature');
+            return {
+              signature: asSignature(row.signature),
+              slot: asCount(row.slot, 'slot'),
+              failed: row.err !== null && row.err !== undefined,
+            };
+          }),
+        call,
+      );
+      const wanted = told.value.filter(({ slot }) => from === null || slot >= from);
+      const rows: HistoryRow[] = [];
+      for (let at = 0; at < wanted.length; at += ROWS_AT_ONCE)
+        rows.push(...(await Promise.all(wanted.slice(at, at + ROWS_AT_ONCE).map((row) => rowOf(row, call)))));
+      const isEnd = told.value.length < limit || wanted.length < told.value.length;
+      const next = isEnd ? null : (told.value.at(-1)?.signature ?? null);
+      return { ...told, note: NOT_LISTED, value: { rows, next } };
+    },
+    head,
+    block,
+    async hashAt(height: number, call: Call) {
+      const { value } = await slotAt(height, 'none', call);
+      if (value === 'skipped') return (await block(height, call)).value?.hash ?? null;
+      return value?.hash ?? null;
+    },
+  };
+}
+
+export const openAdapter: OpenAdapter = (options, deps) =>
+  openAccountChain(
+    {
+      layouts: { balance: LAYOUTS, count: [], history: LAYOUTS, block: LAYOUTS },
+      verify,
+      pollPublicMs: 2_000,
+      reader: createReader,
+    },
+    options,
+    deps,
+  );

@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import { openAdapter } from '../../../../src/chains/adapters/solana/adapter.ts';
+import { adapterConformance, openFor, within } from '../../../conformance/adapter.ts';
+import {
+  accountOf,
+  base58OfPrefix,
+  jsonRpc,
+  type Loose,
+  makeChain,
+  RpcFault,
+  startStandIn,
+} from '../stand-in.ts';
+
+const family = { openAdapter, layouts: { rpc: 'json-rpc', history: 'json-rpc' } };
+const [alice, bob, mint, aliceTokens, bobTokens, unused] = [1, 2, 3, 4, 5, 9].map((n) =>
+  accountOf('SOL', n),
+) as [string, string, string, string, string, string];
+const GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
+const SYSTEM = '11111111111111111111111111111111';
+const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+
+interface Tx {
+  readonly instructions: readonly Loose[];
+  readonly inner?: readonly Loose[];
+  readonly failed?: boolean;
+}
+const parsed = (programId: string, type: string, info: object) => ({
+  programId,
+  program: 'x',
+  parsed: { type, info },
+});
+const pay = (source: string, destination: string, lamports: number | bigint) =>
+  parsed(SYSTEM, 'transfer', { source, destination, lamports });
+const contents: readonly (readonly Tx[])[] = [
+  [{ instructions: [pay(bob, alice, 1_000_000_000)] }],
+  [
+    {
+      instructions: [
+        // What the node cannot parse holds accounts and data alone.
+        { programId: accountOf('SOL', 8), accounts: [alice], data: '3Bxs' },
+        parsed(TOKEN, 'transferChecked', {
+          source: bobTokens,
+          destination: aliceTokens,
+          mint,
+          authority: bob,
+          tokenAmount: { amount: '2500000', decimals: 6, uiAmount: 2.5, uiAmountString: '2.5' },
+        }),
+      ],
+      inner: [
+        pay(alice, bob, 5),
+        parsed(TOKEN, 'transfer', {
+          source: aliceTokens,
+          destination: bobTokens,
+          amount: '18446744073709551615',
+          authority: alice,
+        }),
+      ],
+    },
+    { instructions: [pay(bob, alice, 9)], failed: true },
+  ],
+  [],
+  [
+    {
+      instructions: [
+        parsed(TOKEN, 'mintTo', { mint, account: aliceTokens, mintAuthority: bob, amount: '7' }),
+      ],
+    },
+  ],
+  [{ instructions: [pay(alice, bob, 3)] }],
+];
+const SKIPPED = 2;
+
+async function makeWorld() {
+  const first = 300_000_000;
+  const chain = makeChain<Tx>({
+    first,
+    hash: (h, b) => base58OfPrefix('', 44, `sol ${h} ${b}`),
+    contents,
+    secondsApart: 1,
+  });
+  const isSkipped = (slot: number): boolean => slot === first + SKIPPED;
+  const filled = () => chain.blocks.filter(({ height }) => !isSkipped(height));
+  const sign = (block: { hash: string }, index: number): string =>
+    base58OfPrefix('', 88, `${block.hash} ${index}`);
+  const balance = (account: number, owner: string) => ({
+    accountIndex: account,
+    mint,
+    owner,
+    uiTokenAmount: { amount: '1', decimals: 6 },
+  });
+  const wire = (block: { hash: string }, item: Tx, index: number) => ({
+    transaction: {
+      signatures: [sign(block, index)],
+      message: {
+        accountKeys: [alice, bob, aliceTokens, bobTokens].map((pubkey) => ({
+          pubkey,
+          signer: false,
+          writable: true,
+        })),
+        instructions: item.instructions,
+      },
+    },
+    meta: {
+      err: item.failed ? { InstructionError: [0, 'Custom'] } : null,
+      innerInstructions: item.inner === undefined ? [] : [{ index: 0, instructions: item.inner }],
+      preTokenBalances: [balance(3, bob)],
+      postTokenBalances: [balance(2, alice), balance(3, bob)],
+    },
+  });
+  const standIn = await startStandIn(
+    jsonRpc({
+      getGenesisHash: () => GENESIS,
+      getSlot: () => chain.head().height,
+      getBalance: ([address]: [string]) => ({
+        context: { slot: chain.head().height },
+        value: address === unused ? 0 : 123_456_789,
+      }),
+      getBlocks: ([from, to]: [number, number]) =>
+        filled()
+          .map(({ height }) => height)
+          .filter((slot) => slot >= from && slot <= to),
+      getBlock: ([slot, { transactionDetails }]: [number, { transactionDetails: string }]) => {
+        const block = chain.at(slot);
+        if (block === undefined) throw new RpcFault(-32004, `Block not available for slot ${slot}`);
+        if (isSkipped(slot))
+          throw new RpcFault(-32007, `Slot ${slot} was skipped, or missing due to ledger jump`);
+        const below = filled().findLast(({ height }) => height < slot);
+        return {
+          blockhash: block.hash,
+          previousBlockhash: below?.hash ?? block.parentHash,
+          parentSlot: below?.height ?? slot - 1,
+          blockTime: block.timeS,
+          blockHeight: slot - 1_000,
+          ...(transactionDetails === 'full'
+            ? { transactions: block.items.map((item, index) => wire(block, item, index)) }
+            : {}),
+        };
+      },
+      getSignaturesForAddress: ([address, { limit, before }]: [
+        string,
+        { limit: number; before?: string },
+      ]) => {
+        if (address === unused) return [];
+        const all = filled()
+          .toReversed()
+          .flatMap((block) =>
+            block.items
+              .map((item, index) => ({
+                signature: sign(block, index),
+                slot: block.height,
+                err: item.failed ? {} : null,
+              }))
+              .toReversed(),
+          );
+        const start = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1;
+        return all.slice(start, start + limit);
+      },
+      getTransaction: ([signature]: [string]) => {
+        for (const block of filled())
+          for (const [index, item] of block.items.entries())
+            if (sign(block, index) === signature)
+              return { slot: block.height, blockTime: block.timeS, ...wire(block, item, index) };
+        return null;
+      },
+    }),
+  );
+  return {
+    standIn,
+    chain: 'SOL' as const,
+    rpc: standIn.url,
+    history: null,
+    address: alice,
+    unused,
+    balance: () => Promise.resolve(123_456_789n),
+    historyKind: 'TRANSFERS' as const,
+    busyBlock: () => Promise.resolve({ height: first + 1, items: 3 }),
+    mine: chain.mine,
+    reorg: chain.reorg,
+    ofAnotherChain: (body: string) => body.replace(GENESIS, 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG'),
+    dispose: standIn.close,
+  };
+}
+
+adapterConformance('SOL over a stand-in of its RPC', family, makeWorld);
+
+describe('what Solana moves', () => {
+  it('is lamports and tokens, between the owners of token accounts, inside calls too', async () => {
+    const world = await makeWorld();
+    const adapter = openFor(family, 'SOL', { rpc: [world.rpc] });
+    const { block } = await adapter.block(300_000_001, within(5_000));
+    expect(block?.transfers).toMatchObject([
+      { position: 'ix:0:0', from: alice, to: bob, amount: 5n, asset: 'SOL', decimals: 9 },
+      { position: 'ix:0:1', from: alice, to: bob, amount: 2n ** 64n - 1n, asset: mint, decimals: 6 },
+      { position: 'ix:1', from: bob, to: alice, amount: 2_500_000n, asset: mint, decimals: 6 },
+    ]);
+    const page = await adapter.history(
+      alice,
+      { cursor: null, limit: 50, from: null, to: null },
+      within(5_000),
+    );
+    expect(page).toMatchObject({ completeness: 'PARTIAL', note: expect.stringContaining('token accounts') });
+    expect(page.transfers.filter(({ blockNumber }) => blockNumber === 300_000_001)).toEqual(block?.transfers);
+    expect(page.transfers).toContainEqual(
+      expect.objectContaining({ from: null, to: alice, amount: 7n, asset: mint }),
+    );
+    await adapter.close();
+    await world.dispose();
+  });
+
+  it('has an empty block with the hash below for a slot that nobody filled', async () => {
+    const world = await makeWorld();
+    const adapter = openFor(family, 'SOL', { rpc: [world.rpc] });
+    const [below, skipped, above] = await Promise.all(
+      [1, 2, 3].map(async (n) => (await adapter.block(300_000_000 + n, within(5_000))).block),
+    );
+    expect(skipped).toMatchObject({ hash: below?.hash, parentHash: below?.hash, transfers: [] });
+    expect(above?.parentHash).toBe(skipped?.hash);
+    await adapter.close();
+    await world.dispose();
+  });
+});
