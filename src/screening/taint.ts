@@ -162,7 +162,7 @@ interface TaintSectionOptions {
 
 function onOutputs(
   { subject, reader }: { readonly subject: Assessment['subject']; readonly reader: LabelReader },
-  { methods, asOf }: TaintSectionOptions,
+  { methods, maxHops, asOf }: TaintSectionOptions,
   { taint, policy }: TaintSectionDeps,
 ): TaintShares[] {
   const { chain, key } = subject;
@@ -170,6 +170,7 @@ function onOutputs(
     const provenance = taint.provenanceOf<ExposureCategory>(chain, key, {
       method,
       transactions: LIMITS.screeningTaintTransactions,
+      maxHops,
       originOf(other) {
         const { category } = attribute(reader.lookup(other, chain), policy, asOf);
         return category === 'UNKNOWN' ? null : category;

@@ -230,6 +230,20 @@ describe('screening', () => {
     for (const { received } of all) expect(received.MINING_POOL).toBe(100);
   });
 
+  it('follows outputs no further back than maxHops, and says what it did not read', () => {
+    const chain = [BTC_WALLET, '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2', '1BoatSLRHtKNngkdXEeobR76b53LETtpyT'];
+    world.outputs.put('BTC', [btcBlock(chain)]);
+    const taint = (maxHops: number) =>
+      screening({ chain: 'BTC', address: chain[2] as string, maxHops }).taint.methods[0];
+    expect(taint(2)).toMatchObject({ received: { MINING_POOL: 100 }, unexploredPercentage: 0 });
+    expect(taint(2)?.isTruncated).toBe(false);
+    expect(taint(1)).toMatchObject({
+      received: { UNKNOWN: 100 },
+      unexploredPercentage: 100,
+      isTruncated: true,
+    });
+  });
+
   it('lists what moved a day, newest first', () => {
     expect(screen(WALLETS.payer).transactionFlow).toMatchObject({
       daily: [
