@@ -1,7 +1,7 @@
 /** Options that use cases read from a caller's text: each throws INVALID_REQUEST naming the field and its bound. */
-import countries from 'i18n-iso-countries/index.js';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import { isCountryCode } from '../risk/jurisdictions.ts';
 
 const refuse = (field: string, sentence: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field}: ${sentence}`, { field });
@@ -9,7 +9,7 @@ const refuse = (field: string, sentence: string): AssayError =>
 /** ISO 3166-1 alpha-2 in any letter case; default CH. */
 export function readJurisdiction(text: string | undefined): string {
   const code = (text ?? 'CH').toUpperCase();
-  if (code.length === 2 && countries.isValid(code)) return code;
+  if (isCountryCode(code)) return code;
   throw refuse(
     'jurisdiction',
     `'${code.slice(0, 20)}' is not a country code of ISO 3166-1 alpha-2, such as CH.`,
