@@ -28,6 +28,50 @@ const FAMILIES: Partial<Record<ChainFamily, Family>> = {
     load: async () => (await import('./utxo/adapter.ts')).openAdapter,
     layout: { rpc: 'json-rpc', history: 'esplora' },
   },
+  solana: {
+    load: async () => (await import('./solana/adapter.ts')).openAdapter,
+    layout: { rpc: 'json-rpc', history: 'json-rpc' },
+  },
+  tron: {
+    load: async () => (await import('./tron/adapter.ts')).openAdapter,
+    layout: { rpc: 'trongrid', history: 'trongrid' },
+  },
+  xrpl: {
+    load: async () => (await import('./xrp/adapter.ts')).openAdapter,
+    layout: { rpc: 'rippled', history: 'rippled' },
+  },
+  stellar: {
+    load: async () => (await import('./stellar/adapter.ts')).openAdapter,
+    layout: { rpc: 'horizon', history: 'horizon' },
+  },
+  cardano: {
+    load: async () => (await import('./cardano/adapter.ts')).openAdapter,
+    layout: { rpc: 'koios', history: 'koios' },
+  },
+  polkadot: {
+    load: async () => (await import('./polkadot/adapter.ts')).openAdapter,
+    layout: { rpc: 'substrate', history: 'subscan' },
+  },
+  ton: {
+    load: async () => (await import('./ton/adapter.ts')).openAdapter,
+    layout: { rpc: 'toncenter', history: 'toncenter' },
+  },
+  cosmos: {
+    load: async () => (await import('./cosmos/adapter.ts')).openAdapter,
+    layout: { rpc: 'tendermint', history: 'lcd' },
+  },
+  algorand: {
+    load: async () => (await import('./algorand/adapter.ts')).openAdapter,
+    layout: { rpc: 'algod', history: 'indexer' },
+  },
+  tezos: {
+    load: async () => (await import('./tezos/adapter.ts')).openAdapter,
+    layout: { rpc: 'tzkt', history: 'tzkt' },
+  },
+  monero: {
+    load: async () => (await import('./monero/adapter.ts')).openAdapter,
+    layout: { rpc: 'monerod', history: 'monerod' },
+  },
 };
 
 export interface ChainAdaptersOptions {
