@@ -228,6 +228,18 @@ export function openParts(config: Config, version: string): Parts {
       }),
     () => {},
   );
+  /** For whom alerts wait: whole blocks are priced by the tables at hand, and no server is asked for a thousand tokens. */
+  const watchedIngest = once<LiveIngest>(
+    () => {
+      const tables = firstPriceOf([loadOwnPrices({ folder: pricesFolderOf(dataDir) }), loadShippedPrices()]);
+      return createLiveIngest({
+        transfers: transferStores.write(),
+        outputs: () => outputsStores.write(),
+        price: (transfers) => priced(transfers, tables),
+      });
+    },
+    () => {},
+  );
   /** Who reads chains live; null where no endpoint of any chain is named. */
   const onDemand = once<OnDemand | null>(
     () =>
@@ -315,7 +327,7 @@ export function openParts(config: Config, version: string): Parts {
         labels: () => snapshots().current,
         transfers: transferStores.read(),
         adapter: async (chain) => (chainAdapters.isConfigured(chain, 'rpc') ? adapters().of(chain) : null),
-        ingest: { apply: (chain, event) => liveIngest().apply(chain, event) },
+        ingest: { apply: (chain, event) => watchedIngest().apply(chain, event) },
         price: (transfers) => priced(transfers, prices()),
         screen,
         walletsMax: (accountId) => plans()[access().keys.planOf(accountId) ?? 'FREE'].walletsMax,

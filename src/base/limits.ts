@@ -392,6 +392,8 @@ export const LIMITS = {
   monitoringPageMax: 100,
   /** A request of a listener to a node: nobody waits for it, and a slow node is better than none. */
   listenerBudgetMs: 30_000,
+  /** An alert waits this long for prices of a server: it should be out within a second of its block. */
+  alertPriceWaitMs: 500,
   /** A wallet's label and notes: lines for people. */
   walletLabelCharsMax: 200,
   walletNotesCharsMax: 4_000,

@@ -19,9 +19,9 @@ export interface ListenerDeps {
   readonly processor: Processor;
   /** The adapter of a chain; null where no node is configured. */
   readonly adapter: (chain: ChainId) => Promise<ChainAdapter | null>;
-  /** Takes what comes into the graph, before the rules look at it; idempotent. Null where no graph is kept. */
+  /** Takes what comes into the graph, before the rules look at it; idempotent, and asks nobody. Null where no graph is kept. */
   readonly ingest: { apply(chain: ChainId, event: ChainEvent): Promise<unknown> } | null;
-  /** Fills in what transfers are worth, where that is known. */
+  /** Fills in what transfers are worth, in their order, where that is known. May ask others, who are not waited for for long. */
   readonly price: (transfers: Iterable<Transfer>) => AsyncIterable<Transfer>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -62,6 +62,39 @@ interface Following {
   state: ChainState;
 }
 
+/**
+ * Transfers with their worth filled in for those of watched wallets: the others of a block are thousands, of tokens that nobody asked
+ * for. A price that does not come in time is not known: the alert is worth more than its value.
+ */
+async function withPrices(
+  chain: MonitoringChain,
+  transfers: readonly Transfer[],
+  table: WatchTable,
+  { price, log }: Pick<ListenerDeps, 'price' | 'log'>,
+): Promise<readonly Transfer[]> {
+  const isWatched = (address: string | null): boolean =>
+    address !== null && table.watchers(chain, address).length > 0;
+  const wanted = transfers.filter(({ from, to }) => isWatched(from) || isWatched(to));
+  if (wanted.length === 0) return transfers;
+  const worth = new Map<Transfer, Transfer>();
+  async function ask(): Promise<void> {
+    let at = 0;
+    for await (const priced of price(wanted)) worth.set(wanted[at++] as Transfer, priced);
+  }
+  const asked = ask().catch((error: unknown) => {
+    log.warn({ chain, error: messageOf(error) }, 'Transfers could not be priced.');
+  });
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([
+    asked,
+    new Promise((resolve) => {
+      timer = setTimeout(resolve, LIMITS.alertPriceWaitMs);
+    }),
+  ]);
+  clearTimeout(timer);
+  return transfers.map((transfer) => worth.get(transfer) ?? transfer);
+}
+
 /** Of the last block that counts. */
 type Stand = Pick<ChainState, 'height' | 'blockTimeMs'>;
 
@@ -75,7 +108,7 @@ export async function takeEvent(
   table: WatchTable,
   deps: Pick<ListenerDeps, 'processor' | 'ingest' | 'price' | 'log'>,
 ): Promise<Stand> {
-  const { processor, ingest, price, log } = deps;
+  const { processor, ingest, log } = deps;
   if (event.type === 'reorg') {
     const height = event.ancestor?.height ?? (event.dropped.at(-1)?.height ?? 0) - 1;
     await ingest?.apply(chain, event);
@@ -83,8 +116,7 @@ export async function takeEvent(
     log.warn({ chain, blocks: event.dropped.length, height }, 'Blocks were taken back.');
     return { height: event.ancestor?.height ?? null, blockTimeMs: null };
   }
-  const transfers: Transfer[] = [];
-  for await (const transfer of price(event.block.transfers)) transfers.push(transfer);
+  const transfers = await withPrices(chain, event.block.transfers, table, deps);
   const block = { ...event.block, transfers };
   await ingest?.apply(chain, { ...event, block });
   await processor.block(chain, block, table);

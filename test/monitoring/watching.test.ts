@@ -2,11 +2,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { LIMITS } from '../../src/base/limits.ts';
+import { silentLogger } from '../../src/base/log.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import { createSeal } from '../../src/base/seal.ts';
+import type { Transfer } from '../../src/chains/transfer.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
 import type { Label } from '../../src/labels/label.ts';
+import { takeEvent } from '../../src/monitoring/listener.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor } from '../../src/monitoring/processor.ts';
 import type { MonitoredWallet, WalletFilter } from '../../src/monitoring/records.ts';
@@ -288,4 +291,88 @@ it('keeps what a reorg can take back, and no more', async () => {
   const taken: string[] = [];
   await store.takeBack('ETH', -1, ({ hash }) => taken.push(hash));
   expect(taken).toEqual([`0x${2 + LIMITS.reorgBlocksMax}`]);
+});
+
+describe('prices of a block', () => {
+  const transferTo = (to: string, n: number): Transfer => ({
+    chain: 'ETH',
+    txHash: `0x${n}`,
+    position: 'value',
+    blockNumber: 1,
+    timestampMs: 0,
+    from: address(99),
+    to,
+    asset: 'ETH',
+    amount: 1n,
+    decimals: 18,
+    valueUsd: null,
+  });
+  async function take(price: (transfers: Iterable<Transfer>) => AsyncIterable<Transfer>): Promise<unknown> {
+    const wallet = await store.addWallet(draft(1), 10);
+    const transfers = [transferTo(address(1), 1), transferTo(address(2), 2), transferTo(address(1), 3)];
+    const block = {
+      chain: 'ETH' as const,
+      height: 1,
+      hash: 'b1',
+      parentHash: null,
+      timestampMs: nowMs,
+      transfers,
+    };
+    const processor = createProcessor({
+      store,
+      policy: loadMonitoringPolicy(),
+      riskPolicy: loadPolicy(loadTaxonomy().rows),
+      transfers: null,
+      clock,
+      labels: () => null,
+    });
+    const deps = { processor, price, ingest: null, log: silentLogger };
+    await takeEvent(
+      'ETH',
+      { type: 'block', block, completeness: 'COMPLETE' },
+      buildWatchTable(store.watched()),
+      deps,
+    );
+    const { transactions } = store.transactions('a', wallet.id, { limit: 10, offset: 0 });
+    return transactions.map(({ hash, amountUsd }) => [hash, amountUsd]);
+  }
+
+  it('are asked for transfers of watched wallets alone', async () => {
+    const asked: string[] = [];
+    const seen = await take(async function* (transfers) {
+      for (const transfer of transfers) {
+        asked.push(transfer.txHash);
+        yield { ...transfer, valueUsd: 5 };
+      }
+    });
+    expect(asked).toEqual(['0x1', '0x3']);
+    expect(seen).toEqual([
+      ['0x3', 5],
+      ['0x1', 5],
+    ]);
+  });
+
+  it('are not waited for for ever, and a fault of theirs loses no transfer', async () => {
+    const seen = await take(async function* (transfers) {
+      for (const transfer of transfers) {
+        if (transfer.txHash === '0x3') await new Promise(() => {});
+        yield { ...transfer, valueUsd: 5 };
+      }
+    });
+    expect(seen).toEqual([
+      ['0x3', null],
+      ['0x1', 5],
+    ]);
+  });
+
+  it('that fail are not known', async () => {
+    // biome-ignore lint/correctness/useYield: it fails before.
+    const seen = await take(async function* () {
+      throw new Error('no prices today');
+    });
+    expect(seen).toEqual([
+      ['0x3', null],
+      ['0x1', null],
+    ]);
+  });
 });
