@@ -222,7 +222,8 @@ describe('a bulk load', () => {
   });
 
   it('merges what it packed where somebody else stored those addresses meanwhile', async () => {
-    const transfers = randomTransfers(3_000, 7);
+    // Without amounts of 2^96 and more, which are never packed ahead.
+    const transfers = randomTransfers(3_000, 7).map((one) => ({ ...one, amount: one.amount % 2n ** 90n }));
     const whole = storeAt('whole');
     await whole.ingest(transfers);
     const store = storeAt('store');

@@ -239,33 +239,32 @@ export class BulkLoad {
     step: (pass: 'transactions', done: number) => Promise<void>,
   ): Promise<void> {
     const { transactions, root } = this.#store;
-    const readers = openRuns(this.#paths('marks'), MARK_WORDS);
+    const merge = new MarkMerge(openRuns(this.#paths('marks'), MARK_WORDS));
     const key = Buffer.alloc(FINGERPRINT_BYTES);
     const from = Buffer.from(String(this.#state.next), 'hex');
     const isDone = (): boolean => from.length > 0 && Buffer.compare(key, from) < 0;
     let read = 0;
-    while (readers.length > 0) {
+    while (!merge.isAtEnd) {
       const next = root.transactionSync(() => {
-        const append = isAppendable(transactions, firstKey(readers, key));
-        for (let entries = 0; entries < COMMIT_TRANSACTIONS && readers.length > 0; entries++) {
-          const reader = least(readers);
-          writeKey(reader, key);
+        const append = isAppendable(transactions, merge.keyInto(key));
+        for (let entries = 0; entries < COMMIT_TRANSACTIONS && !merge.isAtEnd; entries++) {
+          merge.keyInto(key);
           const isSkipped = isDone();
           const positions = append || isSkipped ? [] : readPositions(transactions.getBinaryFast(key));
           const before = positions.length;
-          for (let same: RunReader | null = reader; same; same = leastOf(readers, key)) {
-            if (!isSkipped) markPosition(same, positions, marks);
+          do {
+            if (!isSkipped) markPosition(merge.first, positions, marks);
             read++;
-            advance(readers, same);
-          }
+            merge.next();
+          } while (merge.isOf(key));
           if (positions.length === before) continue;
           if (append) transactions.putSync(Buffer.from(key), packPositions(positions), { append });
           else transactions.putSync(Buffer.from(key), packPositions(positions));
         }
         // Marks are durable before the entries that they speak of; doubled work after a crash gives the same marks.
         this.#writeMarks(marks);
-        const following = readers.length > 0 ? firstKey(readers, key).toString('hex') : '';
-        if (readers.length > 0) this.#put({ ...this.#state, next: following });
+        const following = !merge.isAtEnd ? merge.keyInto(key).toString('hex') : '';
+        if (!merge.isAtEnd) this.#put({ ...this.#state, next: following });
         else {
           const state = readState(this.#store);
           const firstOrdinal = Math.ceil(state.nextOrdinal / LOG_CHUNK_TRANSFERS) * LOG_CHUNK_TRANSFERS;
@@ -431,37 +430,68 @@ function writeKey({ words, at }: RunReader, key: Buffer): void {
   for (let word = 0; word < 3; word++) key.writeUInt32BE(words[at + word] as number, word * 4);
 }
 
-/** The reader whose mark comes first. */
-function least(readers: readonly RunReader[]): RunReader {
-  let best = readers[0] as RunReader;
-  for (const reader of readers)
-    if (compareMarks(reader.words, reader.at, best.words, best.at) < 0) best = reader;
-  return best;
+/** Readers of marks with the one in front whose mark comes first: a heap. */
+class MarkMerge {
+  readonly #readers: RunReader[];
+
+  constructor(readers: readonly RunReader[]) {
+    this.#readers = [...readers];
+    for (let at = (readers.length >> 1) - 1; at >= 0; at--) this.#sink(at);
+  }
+
+  get isAtEnd(): boolean {
+    return this.#readers.length === 0;
+  }
+
+  /** The reader of the next mark, which must not be at the end. */
+  get first(): RunReader {
+    return this.#readers[0] as RunReader;
+  }
+
+  /** Whether the next mark is of the transaction of `key`. */
+  isOf(key: Buffer): boolean {
+    if (this.isAtEnd) return false;
+    const { words, at } = this.first;
+    for (let word = 0; word < 3; word++) if (key.readUInt32BE(word * 4) !== words[at + word]) return false;
+    return true;
+  }
+
+  /** Writes the transaction of the next mark into `key`, which it returns. */
+  keyInto(key: Buffer): Buffer {
+    writeKey(this.first, key);
+    return key;
+  }
+
+  next(): void {
+    const { first } = this;
+    first.next();
+    if (first.isAtEnd) {
+      first.close();
+      const last = this.#readers.pop() as RunReader;
+      if (last === first) return;
+      this.#readers[0] = last;
+    }
+    this.#sink(0);
+  }
+
+  #sink(from: number): void {
+    const readers = this.#readers;
+    const sinking = readers[from] as RunReader;
+    let at = from;
+    for (;;) {
+      let child = at * 2 + 1;
+      if (child >= readers.length) break;
+      if (child + 1 < readers.length && isBefore(readers[child + 1], readers[child])) child++;
+      if (!isBefore(readers[child], sinking)) break;
+      readers[at] = readers[child] as RunReader;
+      at = child;
+    }
+    readers[at] = sinking;
+  }
 }
 
-/** The same where its transaction is the one of `key`; null where it is another. */
-function leastOf(readers: readonly RunReader[], key: Buffer): RunReader | null {
-  if (readers.length === 0) return null;
-  const reader = least(readers);
-  for (let word = 0; word < 3; word++)
-    if (key.readUInt32BE(word * 4) !== reader.words[reader.at + word]) return null;
-  return reader;
-}
-
-function firstKey(readers: readonly RunReader[], key: Buffer): Buffer {
-  writeKey(least(readers), key);
-  return key;
-}
-
-function advance(readers: RunReader[], reader: RunReader): void {
-  reader.next();
-  if (reader.isAtEnd) remove(readers, reader);
-}
-
-function remove(readers: RunReader[], reader: RunReader): void {
-  reader.close();
-  readers.splice(readers.indexOf(reader), 1);
-}
+const isBefore = (a: RunReader | undefined, b: RunReader | undefined): boolean =>
+  a !== undefined && b !== undefined && compareMarks(a.words, a.at, b.words, b.at) < 0;
 
 /** Records of the log, file after file. Each is valid until the next. */
 function* logRecords(paths: readonly string[]): Generator<Buffer, undefined> {

@@ -35,6 +35,8 @@ import {
 } from './runs.ts';
 
 const TWO_32 = 2 ** 32;
+const BUCKET_BITS = 8;
+const BUCKETS = 2 ** BUCKET_BITS;
 const LOG_WRITE_BYTES = 1 << 20;
 /** Above what a record needs whose transaction is an id of the longest. */
 const RECORD_BYTES_MAX = 1024;
@@ -53,12 +55,17 @@ const NOTHING: FilledRun = {
 interface RunMemory {
   readonly halves: Uint32Array;
   readonly marks: Uint32Array;
+  /** Fingerprints of the transactions. */
+  readonly highs: Uint32Array;
+  readonly lows: Uint32Array;
   readonly orders: { readonly order: Uint32Array; readonly spare: Uint32Array };
 }
 
 const createMemory = (capacity: number): RunMemory => ({
   halves: new Uint32Array(capacity * 2 * HALF_WORDS),
   marks: new Uint32Array(capacity * MARK_WORDS),
+  highs: new Uint32Array(capacity),
+  lows: new Uint32Array(capacity),
   orders: { order: new Uint32Array(capacity * 2), spare: new Uint32Array(capacity * 2) },
 });
 
@@ -97,20 +104,25 @@ export class BulkRun {
     const { count } = filled;
     const { from, to, asset, blocks, times } = columns;
     const ids = this.#ids;
-    let half = 0;
     let firstBlock = Number.POSITIVE_INFINITY;
     let lastBlock = 0;
     let newestMs = 0;
+    let greatest = 0;
     for (let at = 0; at < count; at++) {
-      from[at] = ids[from[at] as number] as number;
-      to[at] = ids[to[at] as number] as number;
+      const sender = ids[from[at] as number] as number;
+      const receiver = ids[to[at] as number] as number;
+      from[at] = sender;
+      to[at] = receiver;
       asset[at] = assets[(asset[at] as number) - 1] as number;
-      half = this.#addHalves(halves, at, half, firstIndex + at);
-      this.#addMark(marks, at, firstIndex + at);
+      greatest = Math.max(greatest, sender, receiver);
       firstBlock = Math.min(firstBlock, blocks[at] as number);
       lastBlock = Math.max(lastBlock, blocks[at] as number);
       newestMs = Math.max(newestMs, times[at] as number);
     }
+    // By the highest bits of what they are sorted by: putting them in order then stays within memory that is near.
+    const shift = Math.max(0, 32 - Math.clz32(greatest * 2 + 1) - BUCKET_BITS);
+    const half = this.#placeHalves(halves, shift, firstIndex);
+    this.#placeMarks(marks, firstIndex);
     this.#writeLog(runFile(folder, run, 'log'));
     const byNode = radixOrder(halves, HALF_WORDS, HALF_NODE, half, orders);
     writeRun(runFile(folder, run, 'halves'), halves, HALF_WORDS, byNode, half);
@@ -162,13 +174,27 @@ export class BulkRun {
   }
 
   /** Returns the number of halves. */
-  #addHalves(words: Uint32Array, at: number, halves: number, index: number): number {
-    const from = this.#columns.from[at] as number;
-    const to = this.#columns.to[at] as number;
-    let next = halves;
-    if (from !== 0) this.#addHalf(words, next++, at, index, from * 2 + 1, to);
-    if (to !== 0 && to !== from) this.#addHalf(words, next++, at, index, to * 2, from);
-    return next;
+  #placeHalves(words: Uint32Array, shift: number, firstIndex: number): number {
+    const { from: senders, to: receivers } = this.#columns;
+    const { count } = this.#filled;
+    const places = new Uint32Array(BUCKETS);
+    for (let at = 0; at < count; at++) {
+      const from = senders[at] as number;
+      const to = receivers[at] as number;
+      if (from !== 0) tally(places, (from * 2 + 1) >>> shift);
+      if (to !== 0 && to !== from) tally(places, (to * 2) >>> shift);
+    }
+    const halves = toStarts(places);
+    for (let at = 0; at < count; at++) {
+      const from = senders[at] as number;
+      const to = receivers[at] as number;
+      const index = firstIndex + at;
+      if (from !== 0)
+        this.#addHalf(words, tally(places, (from * 2 + 1) >>> shift), at, index, from * 2 + 1, to);
+      if (to !== 0 && to !== from)
+        this.#addHalf(words, tally(places, (to * 2) >>> shift), at, index, to * 2, from);
+    }
+    return halves;
   }
 
   #addHalf(
@@ -203,23 +229,33 @@ export class BulkRun {
     return large.size > 0 && large.has(at);
   }
 
-  #addMark(words: Uint32Array, at: number, index: number): void {
+  #placeMarks(words: Uint32Array, firstIndex: number): void {
+    const { highs, lows } = this.#memory as RunMemory;
     const fingerprint = this.#fingerprint;
+    const { positionTexts, count } = this.#filled;
     const { transactions: bytes, transactionEnds: ends, positions, from, to } = this.#columns;
-    const start = at === 0 ? 0 : (ends[at] as number);
-    const end = ends[at + 1] as number;
-    const code = positions[at] as number;
-    const mark = code >= 0 ? code : positionMark(this.#filled.positionTexts.get(at) as string, fingerprint);
-    fingerprint.hash(bytes, start, end);
-    const place = at * MARK_WORDS;
-    words[place] = fingerprint.high;
-    words[place + 1] = fingerprint.low;
-    words[place + 2] = lastWord(bytes, start, end);
-    words[place + 3] = index;
-    words[place + 4] = mark >>> 0;
-    words[place + 5] = Math.floor(mark / TWO_32);
-    words[place + 6] = from[at] as number;
-    words[place + 7] = to[at] as number;
+    const places = new Uint32Array(BUCKETS);
+    for (let at = 0; at < count; at++) {
+      fingerprint.hash(bytes, at === 0 ? 0 : (ends[at] as number), ends[at + 1] as number);
+      highs[at] = fingerprint.high;
+      lows[at] = fingerprint.low;
+      tally(places, fingerprint.high >>> (32 - BUCKET_BITS));
+    }
+    toStarts(places);
+    for (let at = 0; at < count; at++) {
+      const high = highs[at] as number;
+      const code = positions[at] as number;
+      const mark = code >= 0 ? code : positionMark(positionTexts.get(at) as string, fingerprint);
+      const place = tally(places, high >>> (32 - BUCKET_BITS)) * MARK_WORDS;
+      words[place] = high;
+      words[place + 1] = lows[at] as number;
+      words[place + 2] = lastWord(bytes, at === 0 ? 0 : (ends[at] as number), ends[at + 1] as number);
+      words[place + 3] = firstIndex + at;
+      words[place + 4] = mark >>> 0;
+      words[place + 5] = Math.floor(mark / TWO_32);
+      words[place + 6] = from[at] as number;
+      words[place + 7] = to[at] as number;
+    }
   }
 
   /** The transfers of the run as the log has them, in their order. */
@@ -280,6 +316,24 @@ export class BulkRun {
     out.bytes[start] = length & 255;
     out.bytes[start + 1] = length >> 8;
   }
+}
+
+/** Counts one more; returns how many there were. */
+function tally(counts: Uint32Array, bucket: number): number {
+  const before = counts[bucket] as number;
+  counts[bucket] = before + 1;
+  return before;
+}
+
+/** Turns sizes of buckets into their starts; returns the sum. */
+function toStarts(counts: Uint32Array): number {
+  let sum = 0;
+  for (let bucket = 0; bucket < counts.length; bucket++) {
+    const own = counts[bucket] as number;
+    counts[bucket] = sum;
+    sum += own;
+  }
+  return sum;
 }
 
 /** The last four bytes as a number, as `transactionKey` has them; shorter ids are filled with zeros behind. */
