@@ -5,7 +5,7 @@ import { AssayError } from '../base/errors.ts';
 import type { ChainEvent } from '../chains/adapters/port.ts';
 import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
-import { projectTransaction } from '../graph/utxo/project.ts';
+import { knownTransfers } from '../graph/utxo/project.ts';
 import { type Terminal, wholeNumber } from './context.ts';
 import type { Parts } from './parts.ts';
 
@@ -48,7 +48,7 @@ function linesOf(chain: ChainId, event: ChainEvent, json: boolean): string[] {
     ];
   }
   const { transfers, transactions = [] } = event.block;
-  const moved = [...transfers, ...transactions.flatMap((row) => projectTransaction(row).transfers)];
+  const moved = [...transfers, ...knownTransfers(transactions)];
   return moved.map(json ? jsonLine : line);
 }
 

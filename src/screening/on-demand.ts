@@ -14,7 +14,7 @@ import type { PriceSource } from '../chains/prices/price.ts';
 import { priced } from '../chains/prices/priced.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
-import { projectTransaction } from '../graph/utxo/project.ts';
+import { knownTransfers } from '../graph/utxo/project.ts';
 import type { CoverageEntry } from './answers.ts';
 import type { BalanceReport, BalanceSource, HeldBalance } from './balances.ts';
 import { NOT_READ } from './context.ts';
@@ -159,10 +159,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
 
   async function store(reading: HistoryReading, page: HistoryPage, call: Call): Promise<void> {
     const transactions = page.transactions ?? [];
-    const transfers = [
-      ...page.transfers,
-      ...transactions.flatMap((row) => projectTransaction(row).transfers),
-    ];
+    const transfers = [...page.transfers, ...knownTransfers(transactions)];
     const isOwn = page.transfers.every(({ from, to }) => from === reading.address || to === reading.address);
     if (!isOwn)
       throw new AssayError('CHAIN_BAD_ANSWER', `${page.source} answered transfers of another address.`);

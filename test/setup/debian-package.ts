@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
 
 export interface DebianProgram {
@@ -20,12 +20,6 @@ const run = (command: string, args: readonly string[], cwd?: string): string =>
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
   });
-
-const onPath = (program: string): string | undefined =>
-  (process.env.PATH ?? '')
-    .split(delimiter)
-    .map((folder) => join(folder, program))
-    .find(existsSync);
 
 /** Names of the packages that installing `name` would bring, by apt's own dry run. */
 const missingFor = (name: string): string[] =>
@@ -58,25 +52,31 @@ function unpack(name: string, folder: string): void {
   }
 }
 
-/** The program of a package; null, with the reason on the console, where it cannot be had. */
-export function debianProgram(name: string, program = name): DebianProgram | null {
-  const installed = onPath(program);
-  if (installed !== undefined) return { path: installed, env: {} };
+/**
+ * A program of a package by its path below /usr, such as `bin/monerod`; null, with the reason on the console, where it cannot be had.
+ */
+export function debianProgram(name: string, program: string): DebianProgram | null {
+  const installed = join('/usr', program);
+  if (existsSync(installed)) return { path: installed, env: {} };
   const folder = join(projectRoot, 'node_modules', '.cache', 'debian', name);
   try {
     if (!existsSync(folder)) unpack(name, folder);
     const root = join(folder, 'root', 'usr');
+    const path = join(root, program);
+    if (!existsSync(path)) throw new Error(`The package ${name} holds no ${program}.`);
     const libraries = join(root, 'lib');
-    const platforms = existsSync(libraries)
+    const searched = existsSync(libraries)
       ? readdirSync(libraries, { withFileTypes: true }).filter((entry) => entry.isDirectory())
       : [];
-    const path = [join(root, 'bin', program), join(root, 'sbin', program)].find(existsSync);
-    if (path === undefined) throw new Error(`The package ${name} holds no ${program}.`);
-    const searched = [libraries, ...platforms.map((entry) => join(libraries, entry.name))];
-    return { path, env: { LD_LIBRARY_PATH: searched.join(':') } };
+    return {
+      path,
+      env: {
+        LD_LIBRARY_PATH: [libraries, ...searched.map((entry) => join(libraries, entry.name))].join(':'),
+      },
+    };
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
-    console.warn(`Tests of ${program} are left out: ${reason} (apt-get install ${name} helps)`);
+    console.warn(`Tests of ${name} are left out: ${reason} (apt-get install ${name} helps)`);
     return null;
   }
 }

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { debianProgram } from './debian-package.ts';
 
-const program = debianProgram('litecoind');
+// The one that is on the path writes into the home folder first.
+const program = debianProgram('litecoind', 'lib/litecoin/litecoind');
 /** Whether this machine has, or could unpack, the program: tests of it are skipped by name elsewhere. */
 export const hasLitecoind = program !== null;
 

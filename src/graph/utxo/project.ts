@@ -165,3 +165,11 @@ export function projectTransaction(tx: UtxoTransaction): Projection {
   }
   return { transfers, returned, change, coinJoin, isUnpaired };
 }
+
+/** The transfers of those transactions whose inputs are all known; of the others nothing can be said yet. */
+export function knownTransfers(transactions: readonly UtxoTransaction[]): Transfer[] {
+  const isKnown = ({ inputs }: UtxoTransaction): boolean => inputs.every(({ value }) => value !== null);
+  return transactions
+    .filter(isKnown)
+    .flatMap((transaction) => [...projectTransaction(transaction).transfers]);
+}

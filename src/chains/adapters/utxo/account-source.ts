@@ -1,10 +1,9 @@
 /** What answers for addresses of a UTXO chain: balances, counts and whole transactions, newest first. */
-
 import { AssayError } from '../../../base/errors.ts';
 import type { ParsedAddress } from '../../address/address.ts';
 import type { UtxoTransaction } from '../../utxo-transaction.ts';
 import type { BalanceAnswer, Call, HistoryPage, HistoryQuery, TransactionCountAnswer } from '../port.ts';
-import { lackOf } from './block-source.ts';
+import { checkSums, lackOf } from './block-source.ts';
 
 export interface AccountSource {
   balance(address: ParsedAddress, call: Call): Promise<BalanceAnswer>;
@@ -22,6 +21,7 @@ export function historyPage(
   transactions: readonly UtxoTransaction[],
   nextCursor: string | null,
 ): HistoryPage {
+  for (const transaction of transactions) checkSums(transaction);
   const note = lackOf(transactions);
   return {
     source,

@@ -1,9 +1,10 @@
 /** What answers for heads and blocks of a UTXO chain, whichever layout it speaks, and how a block becomes an answer. */
+import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
 import type { ChainId } from '../../registry.ts';
 import type { UtxoTransaction } from '../../utxo-transaction.ts';
 import type { BlockAnswer, Call, HeadAnswer } from '../port.ts';
-import type { BlockBody } from './wire.ts';
+import type { BlockBody, TransactionBody } from './wire.ts';
 
 export interface BlockSource {
   head(call: Call): Promise<HeadAnswer>;
@@ -22,8 +23,21 @@ export function lackOf(transactions: readonly Pick<UtxoTransaction, 'inputs'>[])
   return `${unknown} inputs are without address and amount: no source told which outputs they spend.`;
 }
 
+/** Throws CHAIN_BAD_ANSWER for a transaction that pays more than it takes: no rule of any of these chains allows one. */
+export function checkSums({ txid, isCoinbase, inputs, outputs, shielded }: TransactionBody): void {
+  let rest = (shielded?.in ?? 0n) - (shielded?.out ?? 0n);
+  for (const { value } of inputs) {
+    if (value === null) return;
+    rest += value;
+  }
+  for (const { value } of outputs) rest -= value;
+  if (rest < 0n && !isCoinbase)
+    throw new AssayError('CHAIN_BAD_ANSWER', `Transaction ${txid} pays ${-rest} satoshi more than it takes.`);
+}
+
 export function blockAnswer(chain: ChainId, height: number, body: BlockBody, source: string): BlockAnswer {
   const { hash, parentHash, timestampMs } = body;
+  for (const transaction of body.transactions) checkSums(transaction);
   const transactions = body.transactions.map((transaction, indexInBlock) => ({
     chain,
     ...transaction,
