@@ -368,6 +368,8 @@ export const LIMITS = {
   deliveriesInFlightMax: 512,
   /** Deliveries to one receiver at once: more would be an attack on a small one. */
   deliveriesPerReceiverMax: 4,
+  /** Alerts on their way to the mail server at once: each has a connection of its own, and servers of hosters allow ten. */
+  alertLettersInFlightMax: 8,
   /** Waiting deliveries of one receiver that are looked at to find the next: those of 256 wallets. */
   deliveryScanMax: 256,
   /** Of an answer to a delivery, what is read before the connection is dropped: its status alone counts. */

@@ -369,6 +369,49 @@ describe('the order of deliveries', () => {
     expect(dead.received.length).toBeLessThan(50);
   });
 
+  it('a mail server gets a bounded number of letters at once, and holds up no other receiver', async () => {
+    let open = 0;
+    let most = 0;
+    const waiting: (() => void)[] = [];
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      onData(stream, _session, callback) {
+        most = Math.max(most, ++open);
+        stream.resume().on('end', () =>
+          waiting.push(() => {
+            open--;
+            callback();
+          }),
+        );
+      },
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing.push(() => new Promise<void>((resolve) => server.close(resolve)));
+    const { port } = server.server.address() as AddressInfo;
+    const world = openIn({ smtpUrl: `smtp://127.0.0.1:${port}` });
+    const hook = await listen(OK);
+    const letters = 3 * LIMITS.alertLettersInFlightMax;
+    for (let n = 0; n < letters; n++) {
+      await world.channels.setChannels(`mail-${n}`, {
+        email: `person${n}@example.org`,
+        slackWebhookUrl: null,
+        telegram: null,
+      });
+      await world.raise(world.wallet({ accountId: `mail-${n}` }));
+    }
+    await world.raise(world.wallet({ customWebhookUrl: hook.url }));
+    const sent = world.courier.runDue();
+    while (hook.received.length === 0 || waiting.length < LIMITS.alertLettersInFlightMax)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    const answering = setInterval(() => waiting.shift()?.(), 2);
+    await sent;
+    clearInterval(answering);
+    expect(most).toBe(LIMITS.alertLettersInFlightMax);
+    for (let n = 0; n < letters; n++)
+      expect(world.outbox.list(`mail-${n}`, {}, { limit: 1 }).deliveries[0]?.status).toBe('DELIVERED');
+  });
+
   it('a stop in the middle loses nothing: what was not sent is sent after the restart, what was sent is not', async () => {
     const world = openIn();
     const hook = await listen(OK);

@@ -8,7 +8,7 @@ import { messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ChannelKind } from '../records.ts';
-import type { Lane, LmdbOutbox, Waiting } from './outbox-lmdb.ts';
+import { channelOf, type Lane, type LmdbOutbox, type Waiting } from './outbox-lmdb.ts';
 import type { Send } from './senders.ts';
 
 export interface Courier {
@@ -49,6 +49,8 @@ export function createCourier(deps: CourierDeps): Courier {
   const running = new Set<Promise<void>>();
   /** Attempts on their way to receivers that failed before. */
   let failing = 0;
+  /** Letters on their way: to whomever they go, one mail server takes them all. */
+  let letters = 0;
   let isStopped = false;
   let timer: NodeJS.Timeout | null = null;
   let sweptMs = Number.NEGATIVE_INFINITY;
@@ -95,6 +97,7 @@ export function createCourier(deps: CourierDeps): Courier {
   function fill(lane: Lane, state: LaneState): void {
     // Receivers that are dead take up to half of all room, however many there are: the others always have the rest.
     if (state.isFailing && failing >= LIMITS.deliveriesInFlightMax / 2) return;
+    const isMail = channelOf(lane) === 'email';
     const most = state.isFailing ? 1 : LIMITS.deliveriesPerReceiverMax;
     if (state.inFlight.size >= most) {
       state.nextLookMs = null;
@@ -104,6 +107,10 @@ export function createCourier(deps: CourierDeps): Courier {
     state.nextLookMs = nextDueMs;
     for (const one of waiting) {
       if (state.inFlight.size >= most || running.size >= LIMITS.deliveriesInFlightMax) return;
+      if (isMail && letters >= LIMITS.alertLettersInFlightMax) {
+        state.nextLookMs = one.dueMs;
+        return;
+      }
       if (state.inFlight.has(one.id)) continue;
       if (one.isFirst && one.walletId !== null) {
         if (state.wallets.has(one.walletId)) continue;
@@ -112,9 +119,11 @@ export function createCourier(deps: CourierDeps): Courier {
       state.inFlight.add(one.id);
       const wasFailing = state.isFailing;
       if (wasFailing) failing++;
+      if (isMail) letters++;
       const work = deliver(one, state).finally(() => {
         running.delete(work);
         if (wasFailing) failing--;
+        if (isMail) letters--;
         if (!isStopped) fill(lane, state);
       });
       running.add(work);

@@ -132,6 +132,8 @@ const passes = (alert: Alert, wallet: MonitoredWallet): boolean =>
 
 const laneOf = (accountId: string, { channel, target }: Receiver): Lane =>
   `${accountId}/${channel}/${createHash('sha256').update(target).digest('hex').slice(0, 24)}`;
+/** How what waits in a lane is sent. */
+export const channelOf = (lane: Lane): string | undefined => lane.split('/').at(-2);
 const keyOf = (accountId: string, id: string): string => `${accountId}/${id}`;
 const PAST_IDS = '~';
 
