@@ -18,6 +18,7 @@ import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { FORMAT_VERSION } from './index/format.ts';
 import type { NameListRow, NameStore } from './lists.ts';
 import { type Fingerprints, FingerprintWriter, openFingerprints } from './lists-fingerprints.ts';
 import type { NameEntity, NameIndex, NameIndexMeta } from './name.ts';
@@ -45,6 +46,8 @@ export interface BuildNamesReport {
 
 /** What an index was built from. */
 interface BuiltFrom {
+  /** Format of the index: one of another is built anew, also where the lists are what they were. */
+  readonly format: number;
   readonly revision: string;
   readonly lists: readonly NameListRow[];
 }
@@ -78,7 +81,8 @@ export async function buildNames(
   }
   const revision = createHash('sha256').update(`${LAYOUT} ${names.revision()}`).digest('hex');
   const current = currentNames(root);
-  if (options.force !== true && current !== null && readBuiltFrom(current)?.revision === revision) {
+  const before = current === null ? null : readBuiltFrom(current);
+  if (options.force !== true && before?.format === FORMAT_VERSION && before.revision === revision) {
     return { built: false, meta: null };
   }
   mkdirSync(root, { recursive: true });
@@ -91,7 +95,11 @@ export async function buildNames(
     const fingerprints = new FingerprintWriter();
     const meta = await indexer.build(inForce(names, rows, fingerprints), folder);
     fingerprints.write(folder);
-    writeJsonAtomically(join(folder, BUILT_FROM), { revision, lists: rows } satisfies BuiltFrom);
+    writeJsonAtomically(join(folder, BUILT_FROM), {
+      format: FORMAT_VERSION,
+      revision,
+      lists: rows,
+    } satisfies BuiltFrom);
     const stamp = isoTime(clock.now()).replace(/\D/g, '');
     let name = `${PUBLISHED}${stamp}-${revision.slice(0, 12)}`;
     for (let again = 2; existsSync(join(root, name)); again++)

@@ -119,6 +119,20 @@ it('goes on answering from the old index where the new one is broken', async () 
   expect(screen([{ name: 'Ann Example' }]).results[0]?.totalMatches).toBe(1);
 });
 
+it('builds an index of an older format anew, though no list changed', async () => {
+  await own('Ann Example,pep,1\n');
+  await buildNames(deps);
+  const root = join(deps.names.folder, 'index');
+  const path = join(root, readFileSync(join(root, 'CURRENT'), 'utf8').trim(), 'built-from.json');
+  const { format, ...rest } = JSON.parse(readFileSync(path, 'utf8')) as { format: number };
+  for (const older of [{ ...rest, format: format - 1 }, rest]) {
+    const current = join(root, readFileSync(join(root, 'CURRENT'), 'utf8').trim(), 'built-from.json');
+    writeFileSync(current, JSON.stringify(older));
+    expect(await buildNames(deps)).toMatchObject({ built: true });
+    expect(await buildNames(deps)).toMatchObject({ built: false });
+  }
+});
+
 it('says that there is no index yet', async () => {
   await expect(buildNames(deps)).rejects.toMatchObject({ code: 'NOT_READY' });
   expect(() => screening()([{ name: 'A' }])).toThrow(/No index of names/);

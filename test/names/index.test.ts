@@ -77,6 +77,22 @@ describe('an index of names', () => {
     index.close();
   });
 
+  it('finds every bearer of a common name, and a name that is nothing but a title', async () => {
+    const bearers = Array.from({ length: 90 }, (_, at) => entity(`a${at}`, ['Abdul Rahman']));
+    const others = Array.from({ length: 400 }, (_, at) => entity(`0${at}`, [`Abdul Rahman ${at} Example`]));
+    const index = await indexOf('common', [
+      ...others,
+      ...bearers,
+      entity('m', ['Aung Example Win', 'Major']),
+      entity('n', ['Major Tom Example']),
+    ]);
+    const found = index.match({ name: 'Abdul Rahman' }, { limit: 500 });
+    expect(found.filter((match) => match.score === 1)).toHaveLength(90);
+    expect(found.slice(0, 90).every((match) => match.entityId.startsWith('a'))).toBe(true);
+    expect(index.match({ name: 'Major' })[0]).toMatchObject({ entityId: 'm', score: 1 });
+    index.close();
+  });
+
   it('answers the same whatever the order of the entities and of the questions', async () => {
     const [one, other] = [await indexOf('there', PEOPLE), await indexOf('back', [...PEOPLE].reverse())];
     expect(one.meta.version).toBe(other.meta.version);

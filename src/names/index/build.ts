@@ -20,7 +20,7 @@ import {
   type ValueName,
   WEAK,
 } from './format.ts';
-import { joinsOf, keysOf } from './keys.ts';
+import { joinsOf, keysOf, wholeKey } from './keys.ts';
 
 export interface NameIndexDeps {
   readonly clock: Clock;
@@ -92,6 +92,7 @@ export async function buildNameIndex(
         return word;
       });
       nameRows.push({ entity: number, flags: name.weak ? WEAK : 0, text: name.text, words: ids });
+      joins.add(keyHash(wholeKey(parsed.parts)), id);
       for (const joined of joinsOf(parsed.parts, JOINED_MOST)) joins.add(keyHash(joined), id);
     }
   }

@@ -5,7 +5,7 @@
  * - `words`: for each distinct word: end of its text (1), end of its postings (1); then the texts
  *   (`<kind><script><text>`, and after a space the folded spelling where it is another).
  * - `keys`: hash (1) of every key, ascending; then the word of each.
- * - `joins`: hash (1) of neighbouring words written as one, ascending; then the name of each.
+ * - `joins`: hash (1) of every whole name, and of neighbouring words written as one, ascending; then the name of each.
  * - `postings`: names of each word, ascending.
  * - `weights`: weight (float) of each name.
  * - `names`: entity, flags, end of its words, end of its text for each name; then the words; then the texts.
@@ -16,7 +16,7 @@ import type { NameIndexMeta } from '../name.ts';
 import type { NamePartKind } from '../parse.ts';
 import type { NameScript } from '../transliterate.ts';
 
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
 export const ENVIRONMENT_FILE = 'names.mdb';
 /** How many bytes the environment had when it was finished. */
 export const SIZE_FILE = 'names.size';

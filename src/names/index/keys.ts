@@ -41,6 +41,16 @@ function without(text: string): string[] {
   return shorter;
 }
 
+/**
+ * The key of the whole name: names that are identical but for their legal forms share it, and no word is too common or too light to be
+ * found by it.
+ */
+export const wholeKey = (parts: readonly NamePart[]): string =>
+  parts.reduce((key, part) => `${key} ${sameThing(part)}`, '=');
+
+const sameThing = ({ kind, script, text, groups }: NamePart): string =>
+  kind === 'descriptive' && groups.length > 0 ? `#${groups[0]}` : `${kind} ${script} ${text}`;
+
 const JOIN_LETTERS_MIN = 4;
 
 /** Neighbours written as one: two of them anywhere, three and four too, and the whole of a short name. */

@@ -40,7 +40,7 @@ import {
   type ValueName,
   WEAK,
 } from './format.ts';
-import { joinsOf, keysOf } from './keys.ts';
+import { joinsOf, keysOf, wholeKey } from './keys.ts';
 
 /** Names that are compared part by part, best candidates first. */
 const COMPARED_MOST = 64;
@@ -53,6 +53,8 @@ const JOINED_NAMES_MOST = 200;
 const JOINED_MOST = 4;
 /** A name that meets less of what was asked, by the weight of its words, would not come near any threshold. */
 const RANK_LEAST = 0.25;
+/** Names of just the asked words, which are compared whatever else is: on the lists of today at most some 60 bear one. */
+const WHOLE_NAMES_MOST = 1_000;
 const LIMIT = 100;
 const THRESHOLD = 0.7;
 
@@ -257,7 +259,7 @@ class MappedNames implements NameIndex {
     void this.environment.close();
   }
 
-  /** Names that share rare words, or words like them, with the asked one; most promising first. */
+  /** Names of just the asked words, then those that share rare words, or words like them, with it; most promising first. */
   private candidates(asked: ParsedName): number[] {
     const { gains, stamps } = this;
     const touched: number[] = [];
@@ -312,7 +314,12 @@ class MappedNames implements NameIndex {
         for (let at = this.postingStart(word); at < end; at++) add(this.postings[at] as number, joinedGain);
       });
     }
-    return this.mostPromising(touched, total);
+    const chosen = new Set<number>();
+    this.range(this.joins, this.counts.joins, keyHash(wholeKey(asked.parts)), WHOLE_NAMES_MOST, (name) =>
+      chosen.add(name),
+    );
+    for (const name of this.mostPromising(touched, total)) chosen.add(name);
+    return [...chosen];
   }
 
   private mostPromising(touched: readonly number[], total: number): number[] {
