@@ -50,6 +50,8 @@ export interface TransferStore extends TransferReader {
    * went. Throws NOT_FOUND where no block that can be taken back stands there.
    */
   revertBlock(chain: ChainId, height: number): Promise<number>;
+  /** The highest block that cannot be taken back any more, stored or not; -1 where all can. */
+  finalHeight(chain: ChainId): number;
   /** Begins a bulk load of a file, or takes up the one that was interrupted. */
   bulkLoad(chain: ChainId, source: LoadSource, runTransfers?: number): BulkLoad;
 }
@@ -256,6 +258,11 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       });
       await flushed();
       return count;
+    },
+
+    finalHeight(chain) {
+      const opened = chainOf(chain);
+      return opened === null ? -1 : readState(opened.store).settledHeight;
     },
 
     bulkLoad(chain, source, runTransfers = LIMITS.bulkRunTransfers) {

@@ -237,6 +237,39 @@ describe('blocks into the graph as they come', () => {
     await expect(run()).rejects.toMatchObject({ code: 'CHAIN_REORG_TOO_DEEP' });
   });
 
+  it('a reorg deeper than the store can undo takes back what it can, and says what stays', async () => {
+    const store = openTransferStore({ path: join(folder, 'deep'), readOnly: false });
+    const ingest = createLiveIngest({ transfers: store, outputs });
+    const refs: { height: number; hash: string }[] = [];
+    const last = LIMITS.reorgBlocksKept + 7;
+    for (let height = 0; height <= last; height++) {
+      const hash = `a${height}`;
+      refs.unshift({ height, hash });
+      await ingest.apply('ETH', {
+        type: 'block',
+        completeness: 'COMPLETE',
+        block: {
+          chain: 'ETH',
+          height,
+          hash,
+          parentHash: height === 0 ? null : `a${height - 1}`,
+          timestampMs: Date.UTC(2026, 0, 1),
+          transfers: [],
+        },
+      });
+    }
+    expect(store.finalHeight('ETH')).toBe(7);
+    const dropped = refs.slice(0, -5);
+    await expect(
+      ingest.apply('ETH', { type: 'reorg', ancestor: refs.at(-5) ?? null, dropped }),
+    ).rejects.toMatchObject({
+      code: 'CHAIN_REORG_TOO_DEEP',
+      message: expect.stringContaining('of which 5 to 7 are final'),
+    });
+    expect(store.blocks('ETH')).toEqual([]);
+    await store.close();
+  });
+
   it('a node that lags is not taken for a reorg', async () => {
     const chain = new SimulatedChain(9);
     chain.honest = true;

@@ -1,4 +1,5 @@
 /** Blocks as an adapter delivers them into the graph, and out of it again where the chain leaves them: each counted exactly once. */
+import { AssayError } from '../../base/errors.ts';
 import type { ChainEvent, FollowFrom } from '../../chains/adapters/port.ts';
 import type { Block } from '../../chains/block.ts';
 import { type ChainId, chainOf } from '../../chains/registry.ts';
@@ -16,14 +17,20 @@ export interface LiveIngest {
   append(block: Block): Promise<number>;
   /** Takes a block back. One that was never stored, or too long ago, is left. */
   revert(chain: ChainId, height: number): Promise<void>;
-  /** What an event asks for. */
+  /**
+   * What an event asks for. A reorg takes back all that it dropped and that can be. Throws CHAIN_REORG_TOO_DEEP where older blocks
+   * are among it: their transfers are final in the store, and stay though the chain left them.
+   */
   apply(chain: ChainId, event: ChainEvent): Promise<number>;
   /** Where following goes on: behind the newest stored block, or from `fromHeight` where none is stored, or it lies further on. */
   from(chain: ChainId, fromHeight: number | null): FollowFrom;
 }
 
 export interface LiveIngestDeps {
-  readonly transfers: Pick<TransferStore, 'ingest' | 'appendBlock' | 'revertBlock' | 'blocks'>;
+  readonly transfers: Pick<
+    TransferStore,
+    'ingest' | 'appendBlock' | 'revertBlock' | 'blocks' | 'finalHeight'
+  >;
   /** Opened when a UTXO chain first delivers. */
   readonly outputs: () => LiveUtxoDeps['outputs'];
   readonly price?: PriceTransfers;
@@ -59,8 +66,15 @@ export function createLiveIngest(deps: LiveIngestDeps): LiveIngest {
     revert,
     async apply(chain, event) {
       if (event.type === 'block') return append(event.block);
+      const finalHeight = transfers.finalHeight(chain);
       for (const { height } of event.dropped) await revert(chain, height);
-      return 0;
+      const stay = event.dropped.map(({ height }) => height).filter((height) => height <= finalHeight);
+      if (stay.length === 0) return 0;
+      throw new AssayError(
+        'CHAIN_REORG_TOO_DEEP',
+        `${chain} left ${event.dropped.length} blocks, of which ${Math.min(...stay)} to ${Math.max(...stay)} are final in the ` +
+          'transfer store and stay there: move its file away and ingest the chain anew.',
+      );
     },
     from(chain, fromHeight) {
       // Only blocks without a gap between them can be walked back along.
