@@ -1,4 +1,5 @@
 /** The end of a call: its budget and its caller's signal as one, with waits and attempts that end with it and leave nothing behind. */
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Call } from './port.ts';
@@ -21,6 +22,8 @@ export interface Deadline {
 
 export function startDeadline(call: Call, clock: Clock): Deadline {
   const { signal, budgetMs } = call;
+  // As many as questions that one call has under way, which the queues of endpoints bound: no leak to warn of.
+  setMaxListeners(0, signal);
   const endsAt = clock.monotonic() + budgetMs;
   const leftMs = (): number => endsAt - clock.monotonic();
   const timeout = (): AssayError =>

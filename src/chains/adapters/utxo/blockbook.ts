@@ -328,7 +328,8 @@ export function createBlockbook(
   async function history(address: ParsedAddress, query: HistoryQuery, call: Call): Promise<HistoryPage> {
     const deadline = startDeadline(call, clock);
     const to = Math.min(readCursor(query.cursor), query.to ?? HEIGHT_MAX);
-    const from = query.from ?? 0;
+    // The API takes 0 for no bound, and in block 0 nobody was paid what can be spent.
+    const from = Math.max(query.from ?? 0, 1);
     if (to < from) return historyPage(pool.endpoints[0]?.source ?? null, [], null);
     const size = Math.min(PAGE_ROWS_MAX, Math.max(PAGE_ROWS_MIN, query.limit));
     const { value, endpoint } = await pageOf(address, { from, to, page: 1, size }, call);
