@@ -249,18 +249,24 @@ export function openAccountChain(
     note: note ?? null,
   });
 
+  /** A call whose budget is what is left of it whenever it is looked at: an answer may take several questions. */
+  function running({ signal, budgetMs }: Call): Call {
+    const until = clock.monotonic() + budgetMs;
+    return {
+      signal,
+      get budgetMs() {
+        return Math.max(0, until - clock.monotonic());
+      },
+    };
+  }
+
   async function history(address: string, query: HistoryQuery, call: Call): Promise<HistoryPage> {
     const { limit, from, to } = query;
-    const until = clock.monotonic() + call.budgetMs;
     const size = Math.min(ROWS_MAX, Math.max(ROWS_MIN, limit));
     let cursor = readCursor(query.cursor);
     let empty = 0;
     for (let pages = 1; ; pages++) {
-      const told = await reader.rows(
-        address,
-        { cursor: cursor.page, size, from, to },
-        { signal: call.signal, budgetMs: until - clock.monotonic() },
-      );
+      const told = await reader.rows(address, { cursor: cursor.page, size, from, to }, call);
       const { rows, next } = told.value;
       if (next !== null && next === cursor.page)
         throw badAnswer('cursor', 'another than that of the page before');
@@ -313,23 +319,23 @@ export function openAccountChain(
     async balance(text, call) {
       const address = parseAddress(chain, text).canonical;
       if (!has(layouts.balance)) return { ...nobody('balances'), balance: null };
-      const told = await reader.balance(address, call);
+      const told = await reader.balance(address, running(call));
       return { ...provenance(told), balance: told.value };
     },
     async transactionCount(text, call) {
       const address = parseAddress(chain, text).canonical;
       if (reader.transactionCount === null || !has(layouts.count))
         return { ...nobody('how many transactions an address has'), count: null };
-      const told = await reader.transactionCount(address, call);
+      const told = await reader.transactionCount(address, running(call));
       return { ...provenance(told), count: told.value };
     },
     async history(text, query, call) {
       const address = parseAddress(chain, text).canonical;
       if (!has(layouts.history)) return { ...nobody('what an address did'), transfers: [], nextCursor: null };
-      return history(address, query, call);
+      return history(address, query, running(call));
     },
-    head,
-    block,
+    head: (call) => head(running(call)),
+    block: (height, call) => block(height, running(call)),
     subscribe: (from, call) =>
       follow(
         { head, block, hashAt: (height, each) => reader.hashAt(height, each) },

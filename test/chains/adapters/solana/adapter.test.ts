@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openAdapter } from '../../../../src/chains/adapters/solana/adapter.ts';
 import { adapterConformance, openFor, within } from '../../../conformance/adapter.ts';
+import { startFaultProxy } from '../../../setup/fault-proxy.ts';
 import {
   accountOf,
   base58OfPrefix,
@@ -204,6 +205,23 @@ describe('what Solana moves', () => {
       expect.objectContaining({ from: null, to: alice, amount: 7n, asset: mint }),
     );
     await adapter.close();
+    await world.dispose();
+  });
+
+  it('ends with the budget of the call where a later question hangs', async () => {
+    const world = await makeWorld();
+    const slow = await startFaultProxy(world.rpc);
+    const adapter = openFor(family, 'SOL', { rpc: [slow.url] });
+    const query = { cursor: null, limit: 50, from: null, to: null };
+    await adapter.head(within(5_000));
+    // The list is answered, and the transactions that it names are not.
+    slow.rewrite = (body) => {
+      if (body.includes('signature')) slow.fault = 'hang';
+      return body;
+    };
+    await expect(adapter.history(alice, query, within(400))).rejects.toMatchObject({ code: 'CHAIN_TIMEOUT' });
+    await adapter.close();
+    await slow.close();
     await world.dispose();
   });
 
