@@ -26,7 +26,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Until it is true; the test's own limit of time ends it. */
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(50);
+  while (!(await isSo())) await sleep(100);
 }
 
 describe.runIf(hasAnvil)('monitoring beside a real node', { timeout: 120_000 }, () => {
