@@ -1,7 +1,7 @@
 /** `assay lookup` and `assay screen`: one address, all its labels, or the whole screening. */
 import type { Command } from 'commander';
-import type { EntityLabelSet, Reason, ScreeningAnswer } from '../screening/answers.ts';
-import { answer, type Terminal, table } from './context.ts';
+import type { EntityLabelSet, Reason, ScreeningAnswer, TaintShares } from '../screening/answers.ts';
+import { answer, type Terminal, table, wholeNumber } from './context.ts';
 import type { Parts } from './parts.ts';
 
 const reasonLine = (reason: Reason): string => `  ${reason.severity} ${reason.code}: ${reason.message}`;
@@ -30,7 +30,23 @@ const shares = (exposure: ScreeningAnswer['exposureSending']): string =>
     .map(([category, percentage]) => `${category} ${percentage} %`)
     .join(', ') || 'nothing known';
 
-function screeningLines(screening: ScreeningAnswer): readonly string[] {
+const taintLine = ({ method, received, isTruncated }: TaintShares): string =>
+  `  ${method.padEnd(7)}  ${shares(received)}${isTruncated ? ' (not all of it was read)' : ''}`;
+
+interface ScreenOptions {
+  readonly jurisdiction: string;
+  readonly asOf?: string;
+  readonly taint?: string;
+  readonly maxHops: string;
+  readonly json?: boolean;
+}
+
+/** For people the taint stands beside the exposure only where it was asked for. */
+function screeningLines(
+  screening: ScreeningAnswer,
+  { taint }: Pick<ScreenOptions, 'taint'>,
+): readonly string[] {
+  const told = taint === undefined ? [] : screening.taint.methods;
   return [
     `${screening.address} on ${screening.chain}: ${screening.riskLevel}, score ${screening.riskScore} of 100`,
     `entity: ${screening.entity ? `${screening.entity.name} (${screening.entity.category})` : 'not known'}`,
@@ -46,6 +62,8 @@ function screeningLines(screening: ScreeningAnswer): readonly string[] {
     ),
     `received from: ${shares(screening.exposureReceiving)}`,
     `sent to: ${shares(screening.exposureSending)}`,
+    ...(told.length === 0 ? [] : ['taint of what was received:']),
+    ...told.map(taintLine),
     ...screening.reasons.map(reasonLine),
     `data version ${screening.dataVersion}, policy ${screening.policyVersion}`,
   ];
@@ -71,21 +89,22 @@ export function addScreenCommand(program: Command, terminal: Terminal, parts: ()
     .argument('<address>', 'address in any form valid for the chain')
     .option('--jurisdiction <code>', 'country whose law is interpreted (ISO 3166-1 alpha-2)', 'CH')
     .option('--as-of <date>', 'lists as in force on that day (YYYY-MM-DD)')
+    .option(
+      '--taint <rule>',
+      'poison, haircut, fifo, lifo, tiho or all; accounts take haircut, poison or all',
+    )
+    .option('--max-hops <n>', 'how far money is followed through addresses nobody knows, 1 to 5', '3')
     .option('--json', 'answer as JSON')
-    .action(
-      async (
-        chain: string,
-        address: string,
-        options: { jurisdiction: string; asOf?: string; json?: boolean },
-      ) => {
-        const request = await parts().readLive({
-          chain,
-          address,
-          jurisdiction: options.jurisdiction,
-          ...(options.asOf === undefined ? {} : { asOf: options.asOf }),
-        });
-        const screening = parts().screening()(request);
-        answer(terminal, options.json ?? false, screening, screeningLines);
-      },
-    );
+    .action(async (chain: string, address: string, options: ScreenOptions) => {
+      const request = await parts().readLive({
+        chain,
+        address,
+        jurisdiction: options.jurisdiction,
+        maxHops: wholeNumber('--max-hops', options.maxHops, 1, 5),
+        ...(options.asOf === undefined ? {} : { asOf: options.asOf }),
+        ...(options.taint === undefined ? {} : { taint: options.taint }),
+      });
+      const screening = parts().screening()(request);
+      answer(terminal, options.json ?? false, screening, (data) => screeningLines(data, options));
+    });
 }

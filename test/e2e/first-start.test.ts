@@ -168,6 +168,8 @@ describe('bulk', () => {
     [['lookup', 'ETH', '0x12'], 'address'],
     [['lookup', 'DOGECOIN', BINANCE], 'not a supported chain'],
     [['screen', 'ETH', BINANCE, '--jurisdiction', 'XX'], 'jurisdiction'],
+    [['screen', 'ETH', BINANCE, '--taint', 'fifo'], 'taint: fifo follows outputs'],
+    [['screen', 'ETH', BINANCE, '--max-hops', '6'], 'a whole number from 1 to 5'],
   ])('%j says what is wrong with the question', async (args, said) => {
     const outcome = await world.run(args);
     expect(outcome).toMatchObject({ code: 1, out: '', err: expect.stringContaining(said) });

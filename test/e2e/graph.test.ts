@@ -66,6 +66,19 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
     Math.round(100 * Object.values(shares as object).reduce((total: number, one: number) => total + one, 0)) /
     100;
 
+  it('takes the same options on the command line', async () => {
+    const screened = async (...options: string[]): Promise<Record<string, unknown>> => {
+      const { out, err } = await world.run(['screen', 'BTC', GAMBLER, ...options, '--json']);
+      expect(err).toBe('');
+      return JSON.parse(out) as Record<string, unknown>;
+    };
+    const overHttp = await post('/screening', { address: GAMBLER, chain: 'BTC', taint: 'all', maxHops: 1 });
+    const typed = await screened('--taint', 'all', '--max-hops', '1');
+    expect(typed.taint).toEqual(overHttp.taint);
+    expect(typed.exposures).toEqual(overHttp.exposures);
+    expect((await screened()).taint).not.toEqual(overHttp.taint);
+  });
+
   it('follows the money of a router to pools two and three hops away', async () => {
     const answer = await post('/screening', { address: ROUTER, chain: 'ETH' });
     const exposures = answer.exposures as { type: string; category: string; hops: number }[];
