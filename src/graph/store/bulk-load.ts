@@ -78,13 +78,14 @@ interface LoadState {
   readonly next: string | number;
 }
 
+const APPEND = { append: true };
 const START: LoadPlace = { offset: 0, line: 1, rows: 0, rejected: 0 };
 /** Batches of addresses (4 MB each) that are packed before they are written, and those of one transaction. */
 const BATCHES_AHEAD = 8;
 const COMMIT_BATCHES = 4;
-/** Entries of one transaction of a pass. */
-const COMMIT_ENTRIES = 250_000;
-/** The same of the first pass, which writes the marks of all transfers with each. */
+/** Transfers of one transaction of the second pass: whole chunks of the log. */
+const COMMIT_LOG = 250_000;
+/** Entries of one transaction of the first pass, which writes the marks of all transfers with each. */
 const COMMIT_TRANSACTIONS = 1_000_000;
 
 const readLoad = ({ meta }: ChainStore): LoadState | null =>
@@ -281,27 +282,51 @@ export class BulkLoad {
 
   /** Second pass: the log, in the order of the file. */
   async #writeLog(marks: Uint8Array, step: (pass: 'log', done: number) => Promise<void>): Promise<void> {
-    const { root } = this.#store;
+    const { root, log } = this.#store;
     const { transfers, firstOrdinal } = this.#state;
-    const records = logRecords(this.#paths('log'));
-    const from = Number(this.#state.next);
+    const records = new LogRecords(this.#paths('log'));
     let index = 0;
-    for (; index < from; index++) records.next();
-    while (index < transfers) {
-      root.transactionSync(() => {
-        const log = new LogWriter(this.#store);
-        const end = Math.min(transfers, index + COMMIT_ENTRIES);
-        for (; index < end; index++) {
-          const record = records.next().value as Buffer;
-          if (!((marks[index] as number) & DUPLICATE)) log.add(firstOrdinal + index, record);
-        }
-        log.flush();
-        this.#put({ ...this.#state, next: index });
-      });
-      await step('log', index / transfers);
+    for (const from = Number(this.#state.next); index < from; index++) records.take(1);
+    try {
+      while (index < transfers) {
+        root.transactionSync(() => {
+          const append = isAppendable(log, (firstOrdinal + index) / LOG_CHUNK_TRANSFERS);
+          const end = Math.min(transfers, index + COMMIT_LOG);
+          for (; index < end; index += LOG_CHUNK_TRANSFERS) {
+            const count = Math.min(LOG_CHUNK_TRANSFERS, end - index);
+            this.#putLogChunk(
+              firstOrdinal + index,
+              records.take(count),
+              marks.subarray(index, index + count),
+              append,
+            );
+          }
+          index = end;
+          this.#put({ ...this.#state, next: index });
+        });
+        await step('log', index / transfers);
+      }
+    } finally {
+      records.close();
     }
-    records.return(undefined);
     this.#begin('addresses', 0);
+  }
+
+  /** Writes the records of one chunk, whose first has the number `ordinal`. `append`: no greater chunk is there. */
+  #putLogChunk(ordinal: number, records: Buffer, marks: Uint8Array, append: boolean): void {
+    // The records of a run stand as those of a chunk do.
+    if (append && marks.length === LOG_CHUNK_TRANSFERS && !marks.some((mark) => mark & DUPLICATE)) {
+      this.#store.log.putSync(ordinal / LOG_CHUNK_TRANSFERS, records, APPEND);
+      return;
+    }
+    const writer = new LogWriter(this.#store);
+    let at = 0;
+    for (const [offset, mark] of marks.entries()) {
+      const end = at + 2 + records.readUInt16LE(at);
+      if (!(mark & DUPLICATE)) writer.add(ordinal + offset, records.subarray(at, end));
+      at = end;
+    }
+    writer.flush();
   }
 
   /** Third pass: addresses in the order of their ids, each with the edges of both directions. */
@@ -493,31 +518,62 @@ class MarkMerge {
 const isBefore = (a: RunReader | undefined, b: RunReader | undefined): boolean =>
   a !== undefined && b !== undefined && compareMarks(a.words, a.at, b.words, b.at) < 0;
 
-/** Records of the log, file after file. Each is valid until the next. */
-function* logRecords(paths: readonly string[]): Generator<Buffer, undefined> {
-  const buffer = Buffer.allocUnsafe(1 << 20);
-  for (const path of paths) {
-    const file = openSync(path, 'r');
-    try {
-      let filled = 0;
-      let at = 0;
-      for (;;) {
-        const end = filled - at >= 2 ? at + 2 + buffer.readUInt16LE(at) : Number.POSITIVE_INFINITY;
-        if (end <= filled) {
-          // A copy: the log's writer keeps eight of them.
-          yield Buffer.from(buffer.subarray(at, end));
-          at = end;
-          continue;
-        }
-        buffer.copy(buffer, 0, at, filled);
-        filled -= at;
-        at = 0;
-        const read = readSync(file, buffer, filled, buffer.length - filled, null);
-        if (read === 0) break;
-        filled += read;
+/** Records of the log, file after file. */
+class LogRecords {
+  readonly #paths: readonly string[];
+  #path = 0;
+  #file: number | null = null;
+  readonly #buffer = Buffer.allocUnsafe(1 << 20);
+  #filled = 0;
+  #at = 0;
+
+  constructor(paths: readonly string[]) {
+    this.#paths = paths;
+  }
+
+  /** The next `count` records, which there must be, each with its length in front. They are valid until the next call. */
+  take(count: number): Buffer {
+    let end = this.#at;
+    for (let left = count; left > 0; ) {
+      const next =
+        end + 2 <= this.#filled ? end + 2 + this.#buffer.readUInt16LE(end) : Number.POSITIVE_INFINITY;
+      if (next <= this.#filled) {
+        end = next;
+        left--;
+        continue;
       }
-    } finally {
-      closeSync(file);
+      const offset = end - this.#at;
+      this.#fill();
+      end = this.#at + offset;
     }
+    const records = this.#buffer.subarray(this.#at, end);
+    this.#at = end;
+    return records;
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+  }
+
+  /** Moves what is left to the front, and reads behind it: of the next file where one ended. */
+  #fill(): void {
+    const buffer = this.#buffer;
+    buffer.copy(buffer, 0, this.#at, this.#filled);
+    this.#filled -= this.#at;
+    this.#at = 0;
+    for (;;) {
+      this.#file ??= this.#open();
+      const read = readSync(this.#file, buffer, this.#filled, buffer.length - this.#filled, null);
+      this.#filled += read;
+      if (read > 0) return;
+      this.close();
+    }
+  }
+
+  #open(): number {
+    const path = this.#paths[this.#path++];
+    if (path !== undefined) return openSync(path, 'r');
+    throw new AssayError('STORE_CORRUPT', 'The files of an unfinished load end before its transfers do.');
   }
 }
