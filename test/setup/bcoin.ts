@@ -106,7 +106,7 @@ export async function startBcoin(name: 'bcoin' | 'bcash'): Promise<Bcoin> {
   const url = `http://x:secret@127.0.0.1:${port}`;
   const rpc = rpcOf(url);
   const child = spawn(process.execPath, [join(source, 'run-node.cjs'), packages, name, String(port)], {
-    stdio: 'ignore',
+    stdio: ['pipe', 'ignore', 'ignore'],
   });
   await untilReady(child, () => rpc('getblockchaininfo'));
   const { address } = own;

@@ -101,6 +101,12 @@ export async function startLitecoind(
     ],
     { stdio: 'ignore', env: { ...process.env, ...program.env } },
   );
+  // A test that fails before it stops its node must not leave it behind.
+  const atExit = (): void => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', atExit);
   await untilReady(child, () => rpc('getblockchaininfo'));
   await rpc('createwallet', 'w');
   const own = await rpc<string>('getnewaddress');
@@ -120,6 +126,7 @@ export async function startLitecoind(
     },
     async stop() {
       await ended(child);
+      process.off('exit', atExit);
       rmSync(folder, { recursive: true, force: true });
     },
   };

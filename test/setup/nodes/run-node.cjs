@@ -27,6 +27,8 @@ const node = new FullNode({
   listen: false,
   logLevel: 'none',
 });
+// A test that fails before it stops its node must not leave it behind.
+process.stdin.on('end', () => process.exit()).resume();
 (async () => {
   await node.ensure?.();
   await node.open();
