@@ -576,6 +576,25 @@ describe.each(['uws', 'node'] as const)('monitoring on %s', (backend) => {
       expect([1006, 1013]).toContain(await closed);
     });
 
+    it('tells nothing more to a key that was taken away', async () => {
+      const who = await caller();
+      const { id } = (await add(who, 1)).body.data.wallet;
+      const socket = socketTo(who);
+      const messages: string[] = [];
+      socket.on('message', (data) => messages.push(String(data)));
+      await new Promise((resolve) => socket.once('open', resolve));
+      await raise(who, id, 'before');
+      await expect.poll(() => messages.length).toBe(1);
+      const closed = new Promise<string>((resolve) =>
+        socket.once('close', (_, reason) => resolve(String(reason))),
+      );
+      await world.access.keys.revoke(world.access.keys.list(who.accountId)[0]?.id ?? '');
+      await raise(who, id, 'after');
+      expect(await closed).toContain('not valid any more');
+      expect(messages).toHaveLength(1);
+      await expect.poll(() => monitoring.service.streams.size).toBe(0);
+    });
+
     it('has a bound of streams for an account', async () => {
       const who = await caller();
       const open = Array.from({ length: LIMITS.streamsPerAccountMax }, () => socketTo(who));
