@@ -120,6 +120,7 @@ const SENTENCES: Readonly<Record<string, (params: Params, schema: Params) => str
   maximum: (params) => `must be at most ${params.limit}`,
   minItems: (params) => `must have at least ${params.limit} items`,
   maxItems: (params) => `must have at most ${params.limit} items`,
+  enum: (params) => `must be one of ${[params.allowedValues].flat().join(', ')}`,
   pattern: (_params, schema) => `must be ${schema.description ?? 'of the documented form'}`,
 };
 

@@ -174,6 +174,11 @@ describe('POST /kyt', () => {
     expect(credits).toBe(1);
   });
 
+  it('a word that is none of the known ones is answered with those', async () => {
+    const { body } = await ask('/kyt', { chain: 'ETH', address: WALLETS.payer, direction: 'sideways' });
+    expect(body).toEqual({ error: 'direction: must be one of in, out, both.' });
+  });
+
   it('checks one address in a direction', async () => {
     const { body } = await ask('/kyt', { chain: 'ETH', address: WALLETS.payer, direction: 'out' });
     expect(body.data).toMatchObject({ direction: 'out', decision: 'ALLOW', flags: [], resolved: {} });
