@@ -1,12 +1,15 @@
 /** A real Monero node: monerod (Debian: monero) on a private chain of its own, started by the test itself. Blocks come when told. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { debianProgram } from '../../../setup/debian-package.ts';
 
-/** Whether this machine has it: tests of real nodes are skipped by name elsewhere. */
-export const hasMonerod = spawnSync('monerod', ['--version'], { encoding: 'utf8' }).status === 0;
+const program = debianProgram('monero', 'bin/monerod');
+
+/** Whether it can be had: tests of real nodes are skipped by name elsewhere. */
+export const hasMonerod = program !== null;
 
 export interface Monerod {
   readonly url: string;
@@ -28,11 +31,12 @@ async function freePort(): Promise<number> {
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 export async function startMonerod(): Promise<Monerod> {
+  if (program === null) throw new Error('There is no monerod.');
   const folder = mkdtempSync(join(tmpdir(), 'assay-monerod-'));
   const [rpcPort, p2pPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${rpcPort}`;
   const child: ChildProcess = spawn(
-    'monerod',
+    program.path,
     [
       '--regtest',
       '--offline',
@@ -47,7 +51,7 @@ export async function startMonerod(): Promise<Monerod> {
       `--rpc-bind-port=${rpcPort}`,
       `--p2p-bind-port=${p2pPort}`,
     ],
-    { stdio: 'ignore' },
+    { stdio: 'ignore', env: { ...process.env, ...program.env } },
   );
 
   async function ask(
