@@ -19,7 +19,7 @@ interface Family {
   readonly layout: Readonly<Record<EndpointRole, string>>;
 }
 
-const FAMILIES: Partial<Record<ChainFamily, Family>> = {
+const FAMILIES: Readonly<Record<ChainFamily, Family>> = {
   evm: {
     load: async () => (await import('./evm/adapter.ts')).openAdapter,
     layout: { rpc: 'json-rpc', history: 'blockscout' },
@@ -84,7 +84,7 @@ export interface ChainAdaptersOptions {
 }
 
 export interface ChainAdapters {
-  /** Opens the adapter of a chain when first asked. Throws CHAIN_REFUSED where no module serves the chain. */
+  /** Opens the adapter of a chain when first asked. */
   of(chain: ChainId): Promise<ChainAdapter>;
   /** Chains that have an endpoint. */
   readonly configured: readonly ChainId[];
@@ -120,7 +120,7 @@ export function createChainAdapters(options: ChainAdaptersOptions, deps: Adapter
           `${field}: '${id.slice(0, 32)}' is not a chain. Chains: ${CHAINS.map((row) => row.id).join(', ')}.`,
           { field },
         );
-      const defaultLayout = FAMILIES[chain.family]?.layout[role] ?? role;
+      const defaultLayout = FAMILIES[chain.family].layout[role];
       const texts = text.split(',').filter((part) => part.trim() !== '');
       named[role].set(
         chain.id,
@@ -140,10 +140,7 @@ export function createChainAdapters(options: ChainAdaptersOptions, deps: Adapter
   let isClosed = false;
 
   async function openChain(chain: ChainId): Promise<ChainAdapter> {
-    const family = FAMILIES[chainOf(chain).family];
-    if (family === undefined)
-      throw new AssayError('CHAIN_REFUSED', `${chain}: nothing reads this chain yet.`);
-    const openAdapter = await family.load();
+    const openAdapter = await FAMILIES[chainOf(chain).family].load();
     const adapter = openAdapter(
       {
         chain,

@@ -53,7 +53,7 @@ const JOINED_NAMES_MOST = 200;
 const JOINED_MOST = 4;
 /** A name that meets less of what was asked, by the weight of its words, would not come near any threshold. */
 const RANK_LEAST = 0.25;
-/** Names of just the asked words, which are compared whatever else is: on the lists of today at most some 60 bear one. */
+/** Names of just the asked words, which are compared whatever else is: on the lists of today at most 14 bear one. */
 const WHOLE_NAMES_MOST = 1_000;
 const LIMIT = 100;
 const THRESHOLD = 0.7;
