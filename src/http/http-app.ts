@@ -148,7 +148,9 @@ export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
   return {
     async listen() {
       const createServer = await chooseServer(options.backend, deps.log);
-      server = createServer(options, { router, fallback: pipeline.fallback(UNKNOWN_ROUTE), log: deps.log });
+      const streams = ROUTES.filter(({ handler }) => works[handler].kind === 'stream').flatMap(patternsOf);
+      const fallback = pipeline.fallback(UNKNOWN_ROUTE);
+      server = createServer(options, { router, fallback, streams, log: deps.log });
       const port = await server.listen();
       const host = options.host.includes(':') ? `[${options.host}]` : options.host;
       const url = `${options.tls ? 'https' : 'http'}://${host}:${port}`;

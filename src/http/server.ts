@@ -64,6 +64,8 @@ export interface ServerDeps {
   readonly router: Router<Handler>;
   /** Answers what no route matches. */
   readonly fallback: Handler;
+  /** Patterns at which a WebSocket may be asked for; elsewhere such a request is one like any other. Default: none. */
+  readonly streams?: readonly string[];
   readonly log: Logger;
 }
 

@@ -424,23 +424,26 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   const countSocket = (_res: HttpResponse, change: unknown): void => {
     openSockets += Number(change);
   };
+  const sockets: uws.WebSocketBehavior<SocketData> = {
+    // Nothing is expected from a reader.
+    maxPayloadLength: 1_024,
+    maxBackpressure: LIMITS.streamBufferBytesMax * 2,
+    // The types of the library want a number.
+    closeOnBackpressureLimit: 1,
+    idleTimeout: 60,
+    sendPingsAutomatically: true,
+    upgrade: (res, req, context) => answer(res, req, 'GET', context),
+    open: (socket) => socket.getUserData().stream.opened(socket),
+    close: (socket) => socket.getUserData().stream.ended(),
+  };
   const app = createApp()
     .filter(countSocket)
-    .ws<SocketData>('/*', {
-      // Nothing is expected from a reader.
-      maxPayloadLength: 1_024,
-      maxBackpressure: LIMITS.streamBufferBytesMax * 2,
-      // The types of the library want a number.
-      closeOnBackpressureLimit: 1,
-      idleTimeout: 60,
-      sendPingsAutomatically: true,
-      upgrade: (res, req, context) => answer(res, req, 'GET', context),
-      open: (socket) => socket.getUserData().stream.opened(socket),
-      close: (socket) => socket.getUserData().stream.ended(),
-    })
     .get('/*', (res, req) => answer(res, req, 'GET'))
     .post('/*', (res, req) => answer(res, req, 'POST'))
     .any('/*', (res, req) => answer(res, req, req.getCaseSensitiveMethod().toUpperCase()));
+
+  // Each by its own path: a pattern for all of them would look for a handshake in every request.
+  for (const pattern of deps.streams ?? []) app.ws(pattern, sockets);
 
   return {
     backend: 'uws',
