@@ -2,6 +2,7 @@
 import { AssayError } from '../../../base/errors.ts';
 import type { ParsedAddress } from '../../address/address.ts';
 import type { UtxoTransaction } from '../../utxo-transaction.ts';
+import type { Answered } from '../endpoint-pool.ts';
 import type { BalanceAnswer, Call, HistoryPage, HistoryQuery, TransactionCountAnswer } from '../port.ts';
 import { checkSums, lackOf } from './block-source.ts';
 
@@ -15,6 +16,16 @@ export const HEIGHT_MAX = 2_147_483_647;
 
 export const strangeCursor = (): AssayError =>
   new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
+
+/**
+ * The height that an answer takes into account: what the same endpoint told of its newest block, asked beside it. Null where another
+ * one told it, or nobody did.
+ */
+export const heightOf = (tip: Promise<Answered<number>>, source: string): Promise<number | null> =>
+  tip.then(
+    (told) => (told.endpoint.source === source ? told.value : null),
+    () => null,
+  );
 
 export function historyPage(
   source: string | null,

@@ -22,7 +22,7 @@ import {
   type JsonObject,
 } from '../exact-json.ts';
 import type { Call, HistoryPage, HistoryQuery, Provenance } from '../port.ts';
-import { type AccountSource, HEIGHT_MAX, historyPage, strangeCursor } from './account-source.ts';
+import { type AccountSource, HEIGHT_MAX, heightOf, historyPage, strangeCursor } from './account-source.ts';
 import { type BlockSource, blockAnswer, NO_BLOCK } from './block-source.ts';
 import { networkOf } from './networks.ts';
 import { chainIsKnownBy } from './verify.ts';
@@ -265,10 +265,7 @@ export function createBlockbook(
       },
       call,
     );
-    const height = await best.then(
-      (told) => (told.endpoint.source === endpoint.source ? told.value : null),
-      () => null,
-    );
+    const height = await heightOf(best, endpoint.source);
     call.signal.throwIfAborted();
     return { fields, source: endpoint.source, height, completeness: 'COMPLETE', note: null };
   }

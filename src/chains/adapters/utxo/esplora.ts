@@ -23,7 +23,7 @@ import {
   type JsonObject,
 } from '../exact-json.ts';
 import type { Call, HistoryPage, HistoryQuery, Provenance } from '../port.ts';
-import { type AccountSource, HEIGHT_MAX, historyPage, strangeCursor } from './account-source.ts';
+import { type AccountSource, HEIGHT_MAX, heightOf, historyPage, strangeCursor } from './account-source.ts';
 import { type BlockSource, blockAnswer, NO_BLOCK } from './block-source.ts';
 import { networkOf } from './networks.ts';
 import { chainIsKnownBy } from './verify.ts';
@@ -210,10 +210,7 @@ export function createEsplora(
       },
       call,
     );
-    const height = await tip.then(
-      (told) => (told.endpoint.source === endpoint.source ? told.value : null),
-      () => null,
-    );
+    const height = await heightOf(tip, endpoint.source);
     call.signal.throwIfAborted();
     return { stats, source: endpoint.source, height, completeness: 'COMPLETE', note: null };
   }
