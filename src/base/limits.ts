@@ -417,4 +417,8 @@ export const LIMITS = {
   streamsPerAccountMax: 20,
   /** Proxies end connections that are silent for a minute. */
   streamPingMs: 20_000,
+  /** A Redis that has not answered the connection by then is down; another attempt follows. */
+  redisConnectMs: 2_000,
+  /** An atomic step takes under a millisecond; a fail-over of a cluster 1 to 5 s, and an API client is told before that. */
+  redisCommandMs: 3_000,
 } as const;

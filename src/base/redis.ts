@@ -1,0 +1,274 @@
+/**
+ * The connection to Redis: single, Sentinel or Cluster. The only importer of ioredis. Everybody's keys begin with one prefix and carry
+ * a hash tag, so that what one atomic step touches stands in one slot; each such step is a Lua script, and one round trip.
+ */
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { AssayError, messageOf } from './errors.ts';
+import { LIMITS } from './limits.ts';
+import type { Logger } from './log.ts';
+
+/** Where Redis is, as `ASSAY_REDIS_URL` says it. */
+export interface RedisPlace {
+  readonly kind: 'single' | 'sentinel' | 'cluster';
+  readonly nodes: readonly { readonly host: string; readonly port: number }[];
+  /** Name of the master that Sentinels watch; empty elsewhere. */
+  readonly master: string;
+  readonly username: string | null;
+  readonly password: string | null;
+  readonly database: number;
+  readonly tls: boolean;
+  /** What all keys begin with. */
+  readonly prefix: string;
+}
+
+const SCHEMES: Readonly<Record<string, Pick<RedisPlace, 'kind' | 'tls'>>> = {
+  'redis:': { kind: 'single', tls: false },
+  'rediss:': { kind: 'single', tls: true },
+  'redis+sentinel:': { kind: 'sentinel', tls: false },
+  'rediss+sentinel:': { kind: 'sentinel', tls: true },
+  'redis+cluster:': { kind: 'cluster', tls: false },
+  'rediss+cluster:': { kind: 'cluster', tls: true },
+};
+const DEFAULT_PORTS = { single: 6379, sentinel: 26_379, cluster: 6379 } as const;
+const DEFAULT_PREFIX = 'assay';
+
+/** What is wrong with the text, never the text itself: it holds a password. */
+const wrong = (reason: string): AssayError =>
+  new AssayError('INVALID_CONFIG', `The Redis URL ${reason}.`, { field: 'redisUrl' });
+
+function readNode(text: string, defaultPort: number): RedisPlace['nodes'][number] {
+  const found = /^(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::(\d{1,5}))?$/.exec(text);
+  const port = Number(found?.[2] ?? defaultPort);
+  if (found === null || port < 1 || port > 65_535) throw wrong('names a server that is no host and port');
+  return { host: (found[1] as string).replace(/^\[|\]$/g, ''), port };
+}
+
+/**
+ * Reads `redis://user:password@host:port/database?prefix=assay`, its forms `rediss` (TLS), `redis+cluster://a:1,b:2` and
+ * `redis+sentinel://a:1,b:2/master`. Throws INVALID_CONFIG.
+ */
+export function parseRedisUrl(text: string): RedisPlace {
+  const found = /^([a-z+]+:)\/\/(?:([^@/?]*)@)?([^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(text);
+  const scheme = found === null ? undefined : SCHEMES[found[1] as string];
+  if (found === null || scheme === undefined)
+    throw wrong(`must begin with one of ${Object.keys(SCHEMES).join('//, ')}//`);
+  const [, , credentials, hosts = '', path = '', query = ''] = found;
+  const { kind, tls } = scheme;
+  const nodes = hosts.split(',').map((node) => readNode(node, DEFAULT_PORTS[kind]));
+  if (kind === 'single' && nodes.length > 1)
+    throw wrong('names several servers: say redis+cluster or redis+sentinel');
+  if (kind === 'sentinel' && !/^[0-9A-Za-z._-]+$/.test(path))
+    throw wrong('must end in the name of the master');
+  if (kind === 'cluster' && path !== '' && path !== '0')
+    throw wrong('names a database, and a cluster has none');
+  if (kind === 'single' && !/^\d{0,3}$/.test(path))
+    throw wrong('must end in the number of a database, or in nothing');
+  const [user, password] = (credentials ?? '').split(/:(.*)/s);
+  const settings = new URLSearchParams(query);
+  for (const name of settings.keys())
+    if (name !== 'prefix') throw wrong(`has the setting '${name}', and only prefix is known`);
+  const prefix = settings.get('prefix') ?? DEFAULT_PREFIX;
+  // Braces would make the prefix a hash tag, and put everything into one slot.
+  if (!/^[0-9A-Za-z:_.-]{1,64}$/.test(prefix))
+    throw wrong('has a prefix that is not 1 to 64 letters, digits, colons, dots or hyphens');
+  return {
+    kind,
+    nodes,
+    master: kind === 'sentinel' ? path : '',
+    username: user ? decodeURIComponent(user) : null,
+    password: password ? decodeURIComponent(password) : null,
+    database: kind === 'single' ? Number(path) : 0,
+    tls,
+    prefix,
+  };
+}
+
+/** ioredis's own client, for the few commands that are no script, and for BullMQ. */
+export type RedisConnection = Redis | Cluster;
+
+/** One atomic step: runs on the server as a whole. `keys` stand in one slot. */
+export type Script = (
+  keys: readonly string[],
+  args: readonly (string | number | Buffer)[],
+) => Promise<unknown>;
+
+export interface RedisStore {
+  readonly place: RedisPlace;
+  /**
+   * Where ordinary commands go. What they reject with is turned into an AssayError by `guard`, or by hand.
+   */
+  readonly connection: RedisConnection;
+  /** `<prefix>:{<slot>}:<name>`: all names of one slot stand on one server. */
+  key(slot: string, name: string): string;
+  /**
+   * Defines a script. It may be sent twice where the connection broke while it ran, so it is written to be repeated. A reply is text,
+   * numbers and lists of them; with `binary`, texts come as Buffers. Rejects with NOT_READY where no server answers in time.
+   */
+  script(name: string, lua: string, options?: { readonly binary?: true }): Script;
+  /** Awaits a command; rejects with NOT_READY in place of what a lost connection rejects with. */
+  guard<T>(command: Promise<T>): Promise<T>;
+  /**
+   * A further connection, for commands that wait (XREAD BLOCK) or subscribe; closed with the store. `bullmq`: with the settings BullMQ
+   * asks for (it waits for ever).
+   */
+  another(purpose: 'blocking' | 'bullmq'): RedisConnection;
+  /** Scripts and guarded commands that were sent, for those who count round trips. */
+  readonly roundTrips: number;
+  /** Throws INVALID_CONFIG where the servers may drop what they are told to keep. */
+  checkKeeps(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RedisDeps {
+  readonly log: Logger;
+}
+
+/** A cluster moves its slots and fails over while it is asked: ioredis's documented settings for that. */
+const CLUSTER_RETRIES = {
+  maxRedirections: 64,
+  retryDelayOnFailover: 150,
+  retryDelayOnClusterDown: 150,
+} as const;
+const RECONNECT_MS_MAX = 1_000;
+
+const notReady = (cause: unknown): AssayError =>
+  new AssayError('NOT_READY', 'Redis cannot be reached at the moment; nothing was done. Try again.', {
+    cause,
+    retryAfterSeconds: 1,
+  });
+
+/** Replies of a server that works and refuses this command: faults of ours, and no reason to wait. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof Error &&
+  error.name === 'ReplyError' &&
+  !/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|MISCONF)/.test(error.message);
+
+function serverOptions(place: RedisPlace, use: 'asking' | 'blocking' | 'bullmq'): RedisOptions {
+  return {
+    ...(place.username === null ? {} : { username: place.username }),
+    ...(place.password === null ? {} : { password: place.password }),
+    ...(place.tls ? { tls: {} } : {}),
+    db: place.database,
+    connectTimeout: LIMITS.redisConnectMs,
+    retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MS_MAX),
+    // A command that fails over is given the time of an API request; BullMQ and whoever blocks waits for ever.
+    ...(use === 'asking'
+      ? { commandTimeout: LIMITS.redisCommandMs, maxRetriesPerRequest: 3 }
+      : { maxRetriesPerRequest: null }),
+  };
+}
+
+function connect(place: RedisPlace, use: 'asking' | 'blocking' | 'bullmq'): RedisConnection {
+  const options = serverOptions(place, use);
+  if (place.kind === 'cluster')
+    return new Cluster([...place.nodes], {
+      ...CLUSTER_RETRIES,
+      clusterRetryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MS_MAX),
+      redisOptions: options,
+    });
+  if (place.kind === 'sentinel')
+    return new Redis({
+      ...options,
+      sentinels: [...place.nodes],
+      name: place.master,
+      ...(place.password === null ? {} : { sentinelPassword: place.password }),
+      ...(place.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+    });
+  const [node] = place.nodes;
+  if (node === undefined) throw wrong('names no server');
+  return new Redis({ ...options, ...node });
+}
+
+/** Masters of a cluster, or the one server there is. */
+const serversOf = (connection: RedisConnection): readonly Redis[] =>
+  connection instanceof Cluster ? connection.nodes('master') : [connection];
+
+const fieldOf = (info: string, name: string): string =>
+  new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
+
+/** What a server may lose of what it was told to keep, in a sentence; null where it keeps everything. */
+async function lossOf(server: Redis): Promise<string | null> {
+  const memory = await server.info('memory');
+  const policy = fieldOf(memory, 'maxmemory_policy');
+  if (policy !== 'noeviction' && fieldOf(memory, 'maxmemory') !== '0')
+    return `evicts keys when its memory is full (maxmemory-policy ${policy}); set it to noeviction`;
+  const appends = fieldOf(await server.info('persistence'), 'aof_enabled') === '1';
+  if (appends) return null;
+  // A managed server may not tell its configuration; without an append-only file it is not believed.
+  const [, saves = ''] = await server.config('GET', 'save').then(
+    (reply) => reply as string[],
+    () => [],
+  );
+  return saves === ''
+    ? 'keeps nothing on disk (no append-only file and no snapshots); set appendonly yes'
+    : null;
+}
+
+/** Connects. A server that is away at the start is waited for by the first command, and after that by each. */
+export function openRedis(place: RedisPlace, { log }: RedisDeps): RedisStore {
+  const connection = connect(place, 'asking');
+  const further: RedisConnection[] = [];
+  let roundTrips = 0;
+  let wasLost = false;
+  const listen = (client: RedisConnection): void => {
+    client.on('error', (error: unknown) => {
+      if (!wasLost) log.warn({ error: messageOf(error) }, 'The connection to Redis is lost.');
+      wasLost = true;
+    });
+    client.on('ready', () => {
+      if (wasLost) log.info('Redis is there again.');
+      wasLost = false;
+    });
+  };
+  listen(connection);
+
+  async function guard<T>(command: Promise<T>): Promise<T> {
+    roundTrips++;
+    try {
+      return await command;
+    } catch (error) {
+      throw error instanceof AssayError || isAnswer(error) ? error : notReady(error);
+    }
+  }
+
+  return {
+    place,
+    connection,
+    key: (slot, name) => `${place.prefix}:{${slot}}:${name}`,
+    script(name, lua, { binary } = {}) {
+      const command = `assay_${name}`;
+      connection.defineCommand(command, { lua });
+      type Call = (...args: readonly (string | number | Buffer)[]) => Promise<unknown>;
+      const call = (connection as unknown as Readonly<Record<string, Call>>)[
+        binary ? `${command}Buffer` : command
+      ] as Call;
+      return (keys, args) => guard(call.call(connection, keys.length, ...keys, ...args));
+    },
+    guard,
+    another(purpose) {
+      const client = connect(place, purpose);
+      listen(client);
+      further.push(client);
+      return client;
+    },
+    get roundTrips() {
+      return roundTrips;
+    },
+    async checkKeeps() {
+      await guard(connection.ping());
+      for (const server of serversOf(connection)) {
+        const loss = await lossOf(server);
+        if (loss !== null)
+          throw new AssayError(
+            'INVALID_CONFIG',
+            `The Redis server ${server.options.host}:${server.options.port} ${loss}, or say ASSAY_REDIS_MAY_LOSE=on.`,
+            { field: 'ASSAY_REDIS_URL' },
+          );
+      }
+    },
+    async close() {
+      for (const client of further) client.disconnect();
+      await connection.quit().catch(() => connection.disconnect());
+    },
+  };
+}

@@ -1,0 +1,159 @@
+/** The connection to Redis, against real servers. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
+import {
+  hasRedis,
+  type RedisCluster,
+  type RedisServer,
+  startRedis,
+  startRedisCluster,
+} from '../setup/redis.ts';
+
+const log = createLogger({ level: 'silent' });
+
+describe('the URL of Redis', () => {
+  it('names one server, with what it asks for', () => {
+    expect(parseRedisUrl('rediss://ann:p%40ss:w@cache.example:7000/3?prefix=as.say')).toEqual({
+      kind: 'single',
+      nodes: [{ host: 'cache.example', port: 7000 }],
+      master: '',
+      username: 'ann',
+      password: 'p@ss:w',
+      database: 3,
+      tls: true,
+      prefix: 'as.say',
+    });
+  });
+  it('names several, as a cluster or behind Sentinels', () => {
+    expect(parseRedisUrl('redis+cluster://a:1,[::1]:2,c')).toMatchObject({
+      kind: 'cluster',
+      nodes: [
+        { host: 'a', port: 1 },
+        { host: '::1', port: 2 },
+        { host: 'c', port: 6379 },
+      ],
+      prefix: 'assay',
+    });
+    expect(parseRedisUrl('redis+sentinel://:secret@a,b/main')).toMatchObject({
+      kind: 'sentinel',
+      nodes: [
+        { host: 'a', port: 26_379 },
+        { host: 'b', port: 26_379 },
+      ],
+      master: 'main',
+      username: null,
+      password: 'secret',
+    });
+  });
+  it.each([
+    'http://secret@a',
+    'redis://a,b',
+    'redis+sentinel://a',
+    'redis+cluster://a/1',
+    'redis://a/x',
+    'redis://a:99999',
+    'redis://a?colour=red',
+    'redis://a?prefix={x}',
+    'redis://',
+  ])('refuses %s without repeating a password', (url) => {
+    const error = (() => {
+      try {
+        return parseRedisUrl(url) as unknown;
+      } catch (thrown) {
+        return thrown;
+      }
+    })();
+    expect(error).toMatchObject({ code: 'INVALID_CONFIG' });
+    expect(String(error)).not.toContain('secret');
+  });
+});
+
+const COUNT = 'return redis.call("INCRBY", KEYS[1], ARGV[1])';
+
+describe.skipIf(!hasRedis)('one server', () => {
+  let server: RedisServer;
+  let redis: RedisStore;
+  beforeAll(async () => {
+    server = await startRedis();
+    redis = openRedis(parseRedisUrl(server.url), { log });
+  }, 120_000);
+  afterAll(async () => {
+    await redis.close();
+    await server.stop();
+  });
+
+  it('runs a script as one round trip', async () => {
+    const count = redis.script('count', COUNT);
+    const before = redis.roundTrips;
+    expect(await count([redis.key('a', 'n')], [2])).toBe(2);
+    expect(await count([redis.key('a', 'n')], [3])).toBe(5);
+    expect(redis.roundTrips - before).toBe(2);
+    expect(server.run('get', 'assay:{a}:n')).toBe('5');
+  });
+  it('says NOT_READY while the server is away, and goes on when it is back', async () => {
+    const count = redis.script('count', COUNT);
+    await count([redis.key('b', 'n')], [1]);
+    await server.kill();
+    await expect(count([redis.key('b', 'n')], [1])).rejects.toMatchObject({ code: 'NOT_READY' });
+    await server.restart();
+    await expect
+      .poll(() => count([redis.key('c', 'n')], [1]).catch(() => 0), { timeout: 10_000 })
+      .toBeGreaterThan(0);
+  });
+  it('says NOT_READY where the server does not answer in time', async () => {
+    const count = redis.script('count', COUNT);
+    server.freeze();
+    await expect(count([redis.key('d', 'n')], [1])).rejects.toMatchObject({ code: 'NOT_READY' });
+    server.thaw();
+  }, 20_000);
+  it('accepts a server that keeps what it is told', async () => {
+    await expect(redis.checkKeeps()).resolves.toBeUndefined();
+  });
+  it('refuses one that evicts, or keeps nothing on disk', async () => {
+    server.run('config', 'set', 'maxmemory', '100mb');
+    server.run('config', 'set', 'maxmemory-policy', 'allkeys-lru');
+    await expect(redis.checkKeeps()).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      message: expect.stringContaining('noeviction'),
+    });
+    server.run('config', 'set', 'maxmemory-policy', 'noeviction');
+    server.run('config', 'set', 'appendonly', 'no');
+    await expect(redis.checkKeeps()).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      message: expect.stringContaining('appendonly'),
+    });
+    server.run('config', 'set', 'save', '3600 1');
+    await expect(redis.checkKeeps()).resolves.toBeUndefined();
+  });
+});
+
+describe.skipIf(!hasRedis)('a cluster', () => {
+  let cluster: RedisCluster;
+  let redis: RedisStore;
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+    redis = openRedis(parseRedisUrl(cluster.url), { log });
+  }, 120_000);
+  afterAll(async () => {
+    await redis.close();
+    await cluster.stop();
+  });
+
+  it('runs scripts on whichever node has the slot', async () => {
+    const count = redis.script('count', COUNT);
+    const counted = await Promise.all(
+      Array.from({ length: 20 }, (_, account) => count([redis.key(`account${account}`, 'n')], [account + 1])),
+    );
+    expect(counted).toEqual(Array.from({ length: 20 }, (_, account) => account + 1));
+    await redis.checkKeeps();
+  });
+  it('goes on when a master is killed and its replica takes over', async () => {
+    const count = redis.script('count', COUNT);
+    const key = redis.key('moved', 'n');
+    await count([key], [1]);
+    await expect.poll(() => cluster.masterOf(key).run('wait', '1', '100')).toBe('1');
+    await cluster.masterOf(key).kill();
+    await expect.poll(() => count([key], [1]).catch(() => 0), { timeout: 20_000 }).toBeGreaterThan(1);
+  }, 30_000);
+});

@@ -1,0 +1,163 @@
+/** Real Redis servers for tests: Debian's redis-server, single or a cluster of six on loopback, on free ports, with files of their own. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { debianProgram } from './debian-package.ts';
+import { freePort } from './litecoind.ts';
+
+const server = debianProgram('redis-server', 'bin/redis-server');
+const client = server === null ? null : debianProgram('redis-server', 'bin/redis-cli');
+/** Whether this machine has, or could unpack, the program: tests of it are skipped by name elsewhere. */
+export const hasRedis = server !== null && client !== null;
+
+export interface RedisServer {
+  readonly port: number;
+  /** `redis://127.0.0.1:<port>` */
+  readonly url: string;
+  /** Runs a command on it, by redis-cli; what it prints. */
+  run(...command: readonly string[]): string;
+  /** Ends it without a word, as a crash would. */
+  kill(): Promise<void>;
+  /** Starts it again over the same files. */
+  restart(): Promise<void>;
+  /** Stops its clock: connections stay open, and nothing is answered, until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+  /** Ends it and removes its files. */
+  stop(): Promise<void>;
+}
+
+export interface RedisCluster {
+  /** `redis+cluster://…` with all six. */
+  readonly url: string;
+  readonly nodes: readonly RedisServer[];
+  /** The node that owns the slot of a key now. */
+  masterOf(key: string): RedisServer;
+  stop(): Promise<void>;
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const listens = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = createConnection({ port, host: '127.0.0.1' });
+    const end = (isOpen: boolean) => (): void => {
+      socket.destroy();
+      resolve(isOpen);
+    };
+    socket.on('connect', end(true)).on('error', end(false));
+  });
+
+async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (let tries = 0; tries < 1_200; tries++) {
+    if (await isSo()) return;
+    await sleep(25);
+  }
+  throw new Error(`${what} did not happen within 30 s.`);
+}
+
+/** Starts a server that keeps what it is told (append-only file, every write flushed each second). `settings`: `['--save', '']`. */
+export async function startRedis(
+  settings: readonly string[] = ['--appendonly', 'yes'],
+): Promise<RedisServer> {
+  if (server === null || client === null) throw new Error('redis-server is not to be had.');
+  const folder = mkdtempSync(join(tmpdir(), 'assay-redis-'));
+  const port = await freePort();
+  let child: ChildProcess | null = null;
+
+  const run = (...command: readonly string[]): string =>
+    execFileSync(client.path, ['-p', String(port), ...command], {
+      encoding: 'utf8',
+      env: { ...process.env, ...client.env },
+      timeout: 10_000,
+    }).trim();
+
+  async function start(): Promise<void> {
+    child = spawn(
+      server?.path as string,
+      ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...settings],
+      { stdio: 'ignore', env: { ...process.env, ...server?.env } },
+    );
+    await until(() => listens(port), `The start of redis-server on port ${port}`);
+    await until(() => run('ping') === 'PONG', `An answer of redis-server on port ${port}`);
+  }
+
+  async function kill(): Promise<void> {
+    const dying = child;
+    child = null;
+    if (dying === null || dying.exitCode !== null || dying.signalCode !== null) return;
+    const ended = new Promise((resolve) => dying.once('exit', resolve));
+    dying.kill('SIGKILL');
+    await ended;
+  }
+
+  await start();
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    run,
+    kill,
+    restart: start,
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
+    async stop() {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts three masters with a replica each; a master that is away for a second is replaced. */
+export async function startRedisCluster(): Promise<RedisCluster> {
+  const settings = [
+    ...['--appendonly', 'yes', '--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'],
+    ...['--repl-diskless-sync-delay', '0', '--cluster-replica-validity-factor', '0'],
+  ];
+  const nodes = await Promise.all(Array.from({ length: 6 }, () => startRedis(settings)));
+  const [first] = nodes as [RedisServer, ...RedisServer[]];
+  first.run(
+    ...['--cluster', 'create', ...nodes.map(({ port }) => `127.0.0.1:${port}`)],
+    ...['--cluster-replicas', '1', '--cluster-yes'],
+  );
+  await until(
+    () =>
+      nodes.every(
+        (node) =>
+          node.run('cluster', 'info').includes('cluster_state:ok') &&
+          (node.run('role').startsWith('master') || node.run('role').includes('connected')),
+      ),
+    'The making of a cluster',
+  );
+  return {
+    url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    nodes,
+    masterOf(key) {
+      const asked = nodes.find((node) => {
+        try {
+          return node.run('ping') === 'PONG';
+        } catch {
+          return false;
+        }
+      });
+      if (asked === undefined) throw new Error('No node of the cluster is there.');
+      const slot = Number(asked.run('cluster', 'keyslot', key));
+      for (const line of asked.run('cluster', 'nodes').split('\n')) {
+        const [, address = '', flags = '', , , , , , ...ranges] = line.split(' ');
+        const owns = ranges.some((range) => {
+          const [from, to] = range.split('-').map(Number) as [number, number | undefined];
+          return slot >= from && slot <= (to ?? from);
+        });
+        if (!flags.includes('master') || flags.includes('fail') || !owns) continue;
+        const port = Number(/:(\d+)@/.exec(address)?.[1]);
+        const node = nodes.find((each) => each.port === port);
+        if (node !== undefined) return node;
+      }
+      throw new Error(`No master owns slot ${slot}.`);
+    },
+    async stop() {
+      await Promise.all(nodes.map((node) => node.stop()));
+    },
+  };
+}
