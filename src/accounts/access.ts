@@ -7,6 +7,8 @@ import type { Random } from '../base/random.ts';
 import { scryptOnLibuv } from '../base/scrypt.ts';
 import { type AuditLog, auditBookings, openAuditLog } from './audit.ts';
 import { readCreditTerms } from './credits.ts';
+import type { Gate } from './gate.ts';
+import { createEmbeddedGate } from './gate-embedded.ts';
 import type { KeyRecord, KeyStore } from './keys.ts';
 import { openKeyStore } from './keys-lmdb.ts';
 import type { Ledger } from './ledger.ts';
@@ -22,6 +24,8 @@ import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 
 export interface Access {
   readonly keys: KeyStore;
+  /** What a request takes before its work. */
+  readonly gate: Gate;
   readonly limiter: RateLimiter;
   readonly quota: QuotaMeter;
   /** The ledger of credits, opened when first asked for. Throws what opening throws; a later call tries again. */
@@ -112,6 +116,7 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
 
   const access: Access = {
     keys,
+    gate: createEmbeddedGate({ limiter, quota, ledger: () => access.ledger() }),
     limiter,
     quota,
     ledger() {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import type { AnswerSlot, Ledger } from './ledger.ts';
+import type { AnswerSlot, StoredAnswer } from './ledger.ts';
 
 const FIELD = 'Idempotency-Key';
 const PRINTABLE = /^[\x21-\x7e]+$/;
@@ -40,8 +40,8 @@ export interface IdempotentAnswer {
 
 export interface Idempotency {
   /**
-   * Runs `work` (which keeps its answer in the slot) unless the slot holds an answer or is being worked for: then that answer
-   * is given, and whoever waits shares a failure as well, which is not kept. Rejects with INVALID_REQUEST for another body.
+   * Runs `work`, which looks for a kept answer first and keeps its own in the slot, unless the slot is being worked for: then that
+   * answer is given, and whoever waits shares a failure as well, which is not kept. Rejects with INVALID_REQUEST for another body.
    */
   run(
     slot: AnswerSlot,
@@ -57,7 +57,13 @@ interface Running {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-export function createIdempotency(ledger: () => Pick<Ledger, 'storedAnswer'>): Idempotency {
+/** A kept answer as the answer of this request. Throws INVALID_REQUEST for another body. */
+export function replayed(kept: StoredAnswer, bodyHash: Uint8Array): IdempotentAnswer {
+  if (hex(kept.bodyHash) !== hex(bodyHash)) throw otherBody();
+  return { body: kept.body, replayed: true };
+}
+
+export function createIdempotency(): Idempotency {
   /** Bounded by the requests that are not answered yet. */
   const running = new Map<string, Running>();
 
@@ -69,11 +75,6 @@ export function createIdempotency(ledger: () => Pick<Ledger, 'storedAnswer'>): I
       if (first !== undefined) {
         if (first.bodyHash !== hash) throw otherBody();
         return { body: (await first.answer).body, replayed: true };
-      }
-      const kept = ledger().storedAnswer(slot);
-      if (kept !== null) {
-        if (hex(kept.bodyHash) !== hash) throw otherBody();
-        return { body: kept.body, replayed: true };
       }
       const answer = work();
       running.set(place, { bodyHash: hash, answer });

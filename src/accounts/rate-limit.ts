@@ -1,5 +1,6 @@
 /** Rate limits: never more than N requests of a key and class in any 60 seconds, a rested key may use all N at once. */
 import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { RATE_CLASSES, type RateClass } from './plans.ts';
 
@@ -19,7 +20,17 @@ export interface RateDecision {
 export interface RateLimiter {
   /** Counts a request where it is allowed; a refused one is not counted. `monotonicMs` never goes back; default: the clock's. */
   check(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision;
+  /** What `check` would refuse it with, counting nothing; null where it would be allowed, or has to be asked for. */
+  refuses(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision | null;
 }
+
+/** The 429 of a refused `check`: what the limit is, and when the next request is allowed. */
+export const rateLimited = (rate: RateDecision): AssayError =>
+  new AssayError(
+    'RATE_LIMITED',
+    `The limit of ${rate.limit} requests a minute for this operation is reached; the next one is allowed in ${rate.retryAfterSeconds} s.`,
+    { retryAfterSeconds: rate.retryAfterSeconds },
+  );
 
 /** One bucket a second. 61 of them are counted: the current second and the 60 before it. */
 const BUCKET_MS = 1_000;
@@ -122,40 +133,54 @@ export function createRateLimiter(options: { windowsMax?: number }, deps: RateLi
     return window;
   }
 
+  /** The window as of now, with the limit in force; null where the table is full. */
+  function windowOf(keyId: string, rateClass: RateClass, second: number): Window | null {
+    const windows = byClass.get(rateClass) as Map<string, Window>;
+    const window = windows.get(keyId) ?? track(windows, keyId, second);
+    if (window === null) return null;
+    const generation = deps.generation();
+    if (window.generation !== generation) {
+      window.limit = deps.limitOf(keyId, rateClass);
+      window.generation = generation;
+    }
+    if (second > window.newest) advance(window, second);
+    return window;
+  }
+
+  function decisionOf(window: Window, allowed: boolean, monotonicMs: number): RateDecision {
+    const freed = freeingSecond(window) + COUNTED;
+    const untilResetMs = freed * BUCKET_MS - monotonicMs;
+    return {
+      allowed,
+      limit: window.limit,
+      remaining: Math.max(0, window.limit - window.total),
+      resetEpochSeconds: Math.ceil((deps.clock.now() + untilResetMs) / 1000),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(untilResetMs / 1000)),
+    };
+  }
+
   return {
     check(keyId, rateClass, monotonicMs = deps.clock.monotonic()) {
-      const windows = byClass.get(rateClass) as Map<string, Window>;
-      const second = Math.floor(monotonicMs / BUCKET_MS);
-      const window = windows.get(keyId) ?? track(windows, keyId, second);
-      const wallMs = deps.clock.now();
+      const window = windowOf(keyId, rateClass, Math.floor(monotonicMs / BUCKET_MS));
       if (window === null) {
         const limit = deps.limitOf(keyId, rateClass);
-        const resetEpochSeconds = Math.ceil(wallMs / 1000) + 1;
+        const resetEpochSeconds = Math.ceil(deps.clock.now() / 1000) + 1;
         return { allowed: false, limit, remaining: 0, resetEpochSeconds, retryAfterSeconds: 1 };
       }
-      const generation = deps.generation();
-      if (window.generation !== generation) {
-        window.limit = deps.limitOf(keyId, rateClass);
-        window.generation = generation;
-      }
-      if (second > window.newest) advance(window, second);
-      const { limit } = window;
-      const allowed = window.total < limit;
+      const allowed = window.total < window.limit;
       if (allowed) {
         if (window.total === 0) window.oldest = window.newest;
         const slot = window.newest & (RING - 1);
         window.counts[slot] = (window.counts[slot] as number) + 1;
         window.total++;
       }
-      const freed = freeingSecond(window) + COUNTED;
-      const untilResetMs = freed * BUCKET_MS - monotonicMs;
-      return {
-        allowed,
-        limit,
-        remaining: Math.max(0, limit - window.total),
-        resetEpochSeconds: Math.ceil((wallMs + untilResetMs) / 1000),
-        retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(untilResetMs / 1000)),
-      };
+      return decisionOf(window, allowed, monotonicMs);
+    },
+    refuses(keyId, rateClass, monotonicMs = deps.clock.monotonic()) {
+      if (!byClass.get(rateClass)?.has(keyId)) return null;
+      const window = windowOf(keyId, rateClass, Math.floor(monotonicMs / BUCKET_MS));
+      if (window === null || window.total === 0 || window.total < window.limit) return null;
+      return decisionOf(window, false, monotonicMs);
     },
   };
 }

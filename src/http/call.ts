@@ -20,6 +20,12 @@ export class Call {
   caller: KeyRecord | null = null;
   /** Who comes to an operation of people; null elsewhere. */
   visit: Visit | null = null;
+  /** Whose requests this one is counted with; null where none are. */
+  subject: string | null = null;
+  /** Whether the key may do this: a request without permission is counted, and then refused. */
+  isPermitted = true;
+  /** Whether the gate counted it, or refused it. */
+  isCounted = false;
   quotaMeter: QuotaMeterName | null = null;
   quota: QuotaDecision | null = null;
   /** Units held by this request. */

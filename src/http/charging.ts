@@ -1,8 +1,15 @@
 /**
- * The part of the pipeline that credits pass through: reserve → work → commit, with the answer made inside the commit. Nothing is
+ * The part of the pipeline that credits pass through: gate → work → commit, with the answer made inside the commit. Nothing is
  * sent before its charge is on the disk, and whatever fails before is not charged.
  */
-import { answerSlot, createIdempotency, hashBody } from '../accounts/idempotency.ts';
+import type { Admission, Asked } from '../accounts/gate.ts';
+import {
+  answerSlot,
+  createIdempotency,
+  hashBody,
+  type IdempotentAnswer,
+  replayed,
+} from '../accounts/idempotency.ts';
 import type { Charge } from '../accounts/ledger.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Call } from './call.ts';
@@ -23,8 +30,8 @@ export interface Charging {
   /** Takes the Idempotency-Key of an admitted request while its headers can be read. Throws INVALID_REQUEST. */
   prepare(call: Call): void;
   /**
-   * Works, charges, and resolves with the whole answer; `readBody` parses and checks the body. Rejects with what the steps throw,
-   * CREDITS_EXHAUSTED among it; then nothing was charged.
+   * Takes what the body asks for, works, charges, and resolves with the whole answer; `readBody` parses and checks the body. Rejects
+   * with what the steps throw, CREDITS_EXHAUSTED among it; then nothing was charged.
    */
   answer(
     call: Call,
@@ -66,22 +73,31 @@ function bareOf(data: Uint8Array, ignored: readonly string[] | null): Uint8Array
   return Buffer.concat([data.subarray(0, -1), Buffer.from(`,"ignored":${JSON.stringify(ignored)}}`)]);
 }
 
-export function createCharging({ access, log }: Pick<HttpDeps, 'access' | 'log'>): Charging {
-  const idempotency = createIdempotency(() => access.ledger());
+export interface ChargingDeps extends Pick<HttpDeps, 'access' | 'log'> {
+  /** The gate, which counts the request and throws what refuses it. */
+  readonly admit: (call: Call, route: Route, wants: Pick<Asked, 'slot' | 'credits'>) => Promise<Admission>;
+}
 
-  /** Reserve → work → commit. Ends the reservation either way. */
+export function createCharging({ access, log, admit }: ChargingDeps): Charging {
+  const idempotency = createIdempotency();
+
+  /** Gate → work → commit. Ends the reservation either way. */
   async function charged(
     call: Call,
     route: Route,
     body: unknown,
     work: ChargedWork,
     keep: Charge['keep'],
-  ): Promise<{ readonly body: Uint8Array; readonly replayed: boolean }> {
-    const { caller } = call;
-    if (caller === null) throw new AssayError('INTERNAL', 'A charged operation was reached without a key.');
-    const ledger = access.ledger();
+  ): Promise<IdempotentAnswer> {
     call.credits = work.cost?.(body) ?? route.credits;
-    const reservation = ledger.reserve(caller.accountId, call.credits);
+    const { kept, reservation } = await admit(call, route, {
+      slot: keep?.slot ?? null,
+      credits: call.credits,
+    });
+    if (kept !== null && keep !== undefined) return replayed(kept, keep.bodyHash);
+    if (reservation === null)
+      throw new AssayError('INTERNAL', 'A charged operation was let in without credits.');
+    const ledger = access.ledger();
     try {
       const data = await work.answer(call, body);
       if (keep === undefined && call.exchange.isGone)
@@ -110,12 +126,15 @@ export function createCharging({ access, log }: Pick<HttpDeps, 'access' | 'log'>
     },
 
     async answer(call, route, bytes, readBody, work) {
+      const body = readBody(bytes);
       const slot = call.answerSlot;
-      if (slot === null) return (await charged(call, route, readBody(bytes), work, undefined)).body;
+      if (slot === null) return (await charged(call, route, body, work, undefined)).body;
       const bodyHash = hashBody(bytes);
-      const answer = await idempotency.run(slot, bodyHash, async () =>
-        charged(call, route, readBody(bytes), work, { slot, bodyHash }),
+      const answer = await idempotency.run(slot, bodyHash, () =>
+        charged(call, route, body, work, { slot, bodyHash }),
       );
+      // One that waited for another's answer is a request all the same.
+      if (!call.isCounted) await admit(call, route, { slot: null, credits: null });
       if (answer.replayed) call.lines += REPLAYED;
       return answer.body;
     },

@@ -161,6 +161,10 @@ class NodeExchange implements Exchange {
     return typeof value === 'string' ? value : (value?.[0] ?? '');
   }
 
+  keep(): void {
+    // A request of node:http stays as it is.
+  }
+
   remoteAddress(): string {
     return (this.#request.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
   }

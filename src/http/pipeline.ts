@@ -1,12 +1,12 @@
 /**
- * The way of every request: key → permission → rate limit → quota → schema → work → reply. A step that refuses throws; one place
+ * The way of every request: key → permission → schema → gate (rate limit, quota, credits) → work → reply. A step that refuses throws; one place
  * turns what was thrown into an answer and gives back what the request held, so no error is ever charged.
  */
 import { clientUnit } from '../accounts/attempts.ts';
+import type { Admission, Asked } from '../accounts/gate.ts';
 import type { KeyRecord } from '../accounts/keys.ts';
-import type { RateClass } from '../accounts/plans.ts';
-import { quotaExhausted } from '../accounts/quota.ts';
-import type { RateDecision } from '../accounts/rate-limit.ts';
+import { type RateDecision, rateLimited } from '../accounts/rate-limit.ts';
+import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { Call } from './call.ts';
@@ -16,7 +16,7 @@ import { type BodyOutline, compileBodyCheck, outlineBody, parseJson, unknownFiel
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import type { HttpDeps } from './ports.ts';
 import type { ClientOrigin } from './proxies.ts';
-import { permissionsOf, type Route, type Visitor } from './routes.ts';
+import { permissionsOf, type Route } from './routes.ts';
 import type { EventStream, Exchange, Handler } from './server.ts';
 import { createVisits } from './visit.ts';
 
@@ -107,11 +107,23 @@ const copyData: WriteData = (_call, out, offset, data) => {
   return offset + bytes.length;
 };
 
+/** Of an operation that nobody pays or waits for. */
+const OPEN: Admission = { rate: null, kept: null, quota: null, reservation: null, refused: null };
+/** What operations take of the route's quota, and whether the request can still be read. */
+const ONE_UNIT = { units: 1, isOpen: true } as const;
+const NO_UNIT = { units: 0, isOpen: true } as const;
+const UNIT_OF_BODY = { units: 1, isOpen: false } as const;
+const NOTHING: Pick<Asked, 'slot' | 'credits'> = { slot: null, credits: null };
+
 const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
 
 export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pipeline {
   const { clock, log, access, metrics, requestIdFor, origin } = deps;
-  const charging = createCharging(deps);
+  const charging = createCharging({
+    access,
+    log,
+    admit: async (call, route, wants) => letIn(call, route, 0, await admit(call, route, 0, wants)),
+  });
   const admitVisitor = createVisits({
     people: () => access.people(),
     origin,
@@ -221,61 +233,126 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     return caller;
   }
 
-  /** Counts a request, and tells of the limit in every answer to it. */
-  function count(call: Call, id: string, rateClass: RateClass): RateDecision {
-    const rate = access.limiter.check(id, rateClass, call.startedMs);
+  /** Every answer tells of the limit. */
+  function tellRate(call: Call, rate: RateDecision): void {
     call.head += `\r\nX-RateLimit-Limit: ${rate.limit}\r\nX-RateLimit-Remaining: ${rate.remaining}\r\nX-RateLimit-Reset: ${rate.resetEpochSeconds}`;
-    return rate;
   }
 
-  const rateLimited = (rate: RateDecision): AssayError =>
-    new AssayError(
-      'RATE_LIMITED',
-      `The limit of ${rate.limit} requests a minute for this operation is reached; the next one is allowed in ${rate.retryAfterSeconds} s.`,
-      { retryAfterSeconds: rate.retryAfterSeconds },
-    );
-
-  /** Session, key or neither, as the operation asks; rate limit by account, key or address. */
-  function admitVisit(call: Call, route: Route, visitor: Visitor): void {
-    const visit = admitVisitor(call.exchange, visitor, () => callerOf(call));
-    call.visit = visit;
-    if (route.rateClass === null) return;
-    const subject = visit.key?.id ?? visit.accountId ?? `address ${clientUnit(visit.actor.from)}`;
-    const rate = count(call, subject, route.rateClass);
-    if (!rate.allowed) throw rateLimited(rate);
-  }
-
-  /** Key, permission, rate limit. Throws UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED. */
-  function admit(call: Call, route: Route): void {
+  /** Session, key or neither, as the operation asks. Throws UNAUTHENTICATED, FORBIDDEN. */
+  function identify(call: Call, route: Route): void {
+    const isCounted = route.rateClass !== null;
     if (route.visitor !== null) {
-      admitVisit(call, route, route.visitor);
+      const visit = admitVisitor(call.exchange, route.visitor, () => callerOf(call));
+      call.visit = visit;
+      if (isCounted)
+        call.subject = visit.key?.id ?? visit.accountId ?? `address ${clientUnit(visit.actor.from)}`;
       return;
     }
     if (route.permission === null) return;
     const caller = callerOf(call);
     call.caller = caller;
+    if (isCounted) call.subject = caller.id;
     const wanted = permissionsOf(route);
-    const allowed = wanted.length === 0 || wanted.some((one) => caller.permissions.includes(one));
-    if (route.rateClass !== null) {
-      // A request without permission counts as well: its answer carries the limit, and probing is bounded.
-      const rate = count(call, caller.id, route.rateClass);
-      if (allowed && !rate.allowed) throw rateLimited(rate);
-    }
-    if (!allowed)
-      throw new AssayError('FORBIDDEN', `This API key lacks the permission '${wanted.join("' or '")}'.`, {
-        field: 'permission',
-      });
+    call.isPermitted = wanted.length === 0 || wanted.some((one) => caller.permissions.includes(one));
   }
 
-  /** Throws QUOTA_EXHAUSTED, with nothing taken. */
-  function takeQuota(call: Call, route: Route, units: number): void {
-    if (route.quota === null || call.caller === null) return;
-    const { meter } = route.quota;
-    const decision = access.quota.take(call.caller.accountId, meter, units);
-    if (!decision.ok) throw quotaExhausted(decision, meter, units);
-    call.quotaMeter = meter;
-    call.quotaTaken = units;
-    call.quota = decision;
+  /** As `identify`, before a body is read: throws RATE_LIMITED where that is certain already, FORBIDDEN after the count. */
+  function identifySender(call: Call, route: Route): void {
+    identify(call, route);
+    if (!call.isPermitted) throw lacksPermission(route);
+    if (call.subject === null || route.rateClass === null) return;
+    const rate = access.gate.refuses(call.subject, route.rateClass, call.startedMs);
+    if (rate === null) return;
+    call.isCounted = true;
+    tellRate(call, rate);
+    throw rateLimited(rate);
+  }
+
+  const lacksPermission = (route: Route): AssayError =>
+    new AssayError(
+      'FORBIDDEN',
+      `This API key lacks the permission '${permissionsOf(route).join("' or '")}'.`,
+      { field: 'permission' },
+    );
+
+  /** Asks the gate, for `units` of the route's quota. A request without permission is counted, and takes nothing. */
+  function admit(call: Call, route: Route, units: number, wants = NOTHING): Awaitable<Admission> {
+    const { subject, caller, isPermitted } = call;
+    const { rateClass, quota } = route;
+    const accountId = isPermitted && caller !== null ? caller.accountId : null;
+    const meter = accountId === null || quota === null || units === 0 ? null : quota.meter;
+    if (subject === null && meter === null && wants.credits === null) return OPEN;
+    return access.gate.admit(
+      {
+        rate: subject === null || rateClass === null ? null : { subject, rateClass },
+        accountId,
+        slot: wants.slot,
+        quota: meter === null ? null : { meter, units },
+        credits: accountId === null ? null : wants.credits,
+      },
+      call.startedMs,
+    );
+  }
+
+  /** Notes what the gate gave. Throws what refused the request: FORBIDDEN, RATE_LIMITED, QUOTA_EXHAUSTED, CREDITS_EXHAUSTED. */
+  function letIn(call: Call, route: Route, units: number, admission: Admission): Admission {
+    const { rate, quota, refused } = admission;
+    call.isCounted = true;
+    if (rate !== null) tellRate(call, rate);
+    if (!call.isPermitted) throw lacksPermission(route);
+    if (refused !== null) throw refused;
+    if (quota !== null && route.quota !== null) {
+      call.quotaMeter = route.quota.meter;
+      call.quotaTaken = units;
+      call.quota = quota;
+    }
+    return admission;
+  }
+
+  /**
+   * Goes on once the gate let the request in: in this turn where the gate says so at once, and throws what refuses it then. `isOpen`:
+   * the handler has not returned, so that what it could read of the request has to be kept.
+   */
+  function onceIn(
+    call: Call,
+    route: Route,
+    position: number,
+    { units, isOpen }: { readonly units: number; readonly isOpen: boolean },
+    go: () => void,
+  ): void {
+    const admission = admit(call, route, units);
+    if (!(admission instanceof Promise)) {
+      letIn(call, route, units, admission);
+      go();
+      return;
+    }
+    if (isOpen) call.exchange.keep();
+    admission
+      .then((found) => {
+        letIn(call, route, units, found);
+        go();
+      })
+      .catch((error: unknown) => fail(call, position, route.path, error));
+  }
+
+  /** Fails a request that did not come to the gate: it is counted like any other, and what it may be told is bounded by that. */
+  function failCounted(call: Call, position: number, route: Route, error: unknown): void {
+    if (call.isCounted || call.subject === null) {
+      fail(call, position, route.path, error);
+      return;
+    }
+    const told = (admission: Admission): void => {
+      call.isCounted = true;
+      if (admission.rate !== null) tellRate(call, admission.rate);
+      fail(call, position, route.path, call.isPermitted ? (admission.refused ?? error) : error);
+    };
+    try {
+      const admission = admit(call, route, 0);
+      if (!(admission instanceof Promise)) told(admission);
+      else admission.then(told).catch((second: unknown) => fail(call, position, route.path, second));
+    } catch (second) {
+      fail(call, position, route.path, second);
+    }
   }
 
   /** Answers with what `data` resolves with. */
@@ -321,9 +398,8 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
       const call = begin(exchange);
       try {
         if (redirected(call, position)) return;
-        admit(call, route);
-        takeQuota(call, route, 1);
-        writeAnswer(call, position, write, null);
+        identify(call, route);
+        onceIn(call, route, position, ONE_UNIT, () => writeAnswer(call, position, write, null));
       } catch (error) {
         call.accept = exchange.header('accept');
         fail(call, position, route.path, error);
@@ -351,7 +427,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
         call.ignored = unknownFields(outline.fields, known);
         answer(call, body, outline);
       } catch (error) {
-        fail(call, position, route.path, error);
+        failCounted(call, position, route, error);
       }
     };
 
@@ -360,11 +436,11 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
       try {
         call.accept = exchange.header('accept');
         if (redirected(call, position)) return;
-        admit(call, route);
+        identifySender(call, route);
         if (route.credits > 0) charging.prepare(call);
         exchange.readBody(LIMITS.bodyBytesMax, (body) => onBody(call, body));
       } catch (error) {
-        fail(call, position, route.path, error);
+        failCounted(call, position, route, error);
       }
     };
   }
@@ -378,10 +454,9 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     if (route.body === null) throw new Error(`The table gives ${route.path} no schema for its body.`);
     const check = compileBodyCheck(route.body);
     return bodyHandler(route, position, (call, bytes) => {
-      takeQuota(call, route, 1);
       const body = parseJson(bytes);
       check(body);
-      answer(call, body);
+      onceIn(call, route, position, UNIT_OF_BODY, () => answer(call, body));
     });
   }
 
@@ -400,7 +475,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
         .then((answer) => succeed(call, position, answer))
         .catch((error: unknown) => {
           charging.refund(call);
-          fail(call, position, route.path, error);
+          failCounted(call, position, route, error);
         });
     });
   }
@@ -415,9 +490,8 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
       try {
         call.accept = exchange.header('accept');
         if (redirected(call, position)) return;
-        admit(call, route);
-        takeQuota(call, route, 1);
-        answerLater(call, route, position, answer(call));
+        identify(call, route);
+        onceIn(call, route, position, ONE_UNIT, () => answerLater(call, route, position, answer(call)));
       } catch (error) {
         fail(call, position, route.path, error);
       }
@@ -434,11 +508,14 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
       try {
         call.accept = exchange.header('accept');
         if (redirected(call, position)) return;
-        admit(call, route);
-        follow(call, () => {
-          const stream = exchange.openStream(call.head + call.lines);
-          metrics.record(position, 200, clock.monotonic() - call.startedMs);
-          return stream;
+        identify(call, route);
+        onceIn(call, route, position, NO_UNIT, () => {
+          if (exchange.isGone) return finish(call, position, 200, call.head, '');
+          follow(call, () => {
+            const stream = exchange.openStream(call.head + call.lines);
+            metrics.record(position, 200, clock.monotonic() - call.startedMs);
+            return stream;
+          });
         });
       } catch (error) {
         fail(call, position, route.path, error);
@@ -470,8 +547,10 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
           return streamHandler(route, position, work.follow);
         case 'bytes':
           return bodyHandler(route, position, (call, body, outline) => {
-            takeQuota(call, route, work.units(outline, body));
-            answerLater(call, route, position, work.answer(call, body));
+            const units = work.units(outline, body);
+            onceIn(call, route, position, { units, isOpen: false }, () =>
+              answerLater(call, route, position, work.answer(call, body)),
+            );
           });
       }
     },

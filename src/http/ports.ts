@@ -19,7 +19,7 @@ import type { TraceRequest, TraceResult } from '../screening/trace.ts';
 /** As much of the accounts as a request needs: who is this key, may it ask now, has its account any quota or credits left. */
 export type CallerAccess = Pick<
   Access,
-  'verify' | 'limiter' | 'quota' | 'ledger' | 'keys' | 'people' | 'audit' | 'payments'
+  'verify' | 'gate' | 'quota' | 'ledger' | 'keys' | 'people' | 'audit' | 'payments'
 >;
 
 /**

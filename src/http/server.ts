@@ -2,6 +2,7 @@
  * The small interface between the application and whatever speaks HTTP. Its two implementations, uWebSockets.js and a node:http
  * twin, pass one conformance suite.
  */
+import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Router } from './router.ts';
@@ -21,6 +22,8 @@ export interface Exchange {
   query(): string;
   /** Value of the header of that lower-case name; empty where absent. */
   header(name: string): string;
+  /** Keeps query and headers readable after the handler returned. Called before that; costs a copy of them. */
+  keep(): void;
   /** The address at the other end of the socket (a proxy's, behind a proxy). */
   remoteAddress(): string;
   /**
@@ -28,6 +31,11 @@ export interface Exchange {
    * most once, before the handler first returns. `onBody` is not called when the client goes away before.
    */
   readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void;
+  /**
+   * Reads a body of any size as it comes, in place of `readBody`. The client is held back while the receiver is at work, so that no
+   * more than what was on its way is in memory. Called at most once, before the handler first returns.
+   */
+  receiveBody(bytesMax: number, receiver: BodyReceiver): void;
   /** The client went away before it was answered. */
   readonly isGone: boolean;
   /**
@@ -35,8 +43,24 @@ export interface Exchange {
    * without Content-Length. `body` may be reused by the caller afterwards.
    */
   reply(status: number, headers: string, body: string | Uint8Array): void;
-  /** Answers with a stream in place of `reply`, before the handler first returns. `headers` as for `reply`. */
+  /** Answers with a stream in place of `reply`: before the handler first returns, or to a client that is not gone after `keep`. */
   openStream(headers: string): EventStream;
+}
+
+/** Takes a body as it comes. Must neither throw nor reject, and is not called any more once the exchange is answered. */
+export interface BodyReceiver {
+  /** The bytes are its own until it returned, or its promise resolved; nothing else is called before. */
+  write(bytes: Uint8Array): Awaitable<void>;
+  /** Called once and last: all came, more than `bytesMax` came (nothing is read any more), or the client went away or fell silent. */
+  end(how: 'whole' | 'too large' | 'gone'): void;
+}
+
+/** Bytes of a known number, read one piece after the other. */
+export interface ByteSource {
+  readonly length: number;
+  /** The next bytes, at least one; valid until the next call. */
+  next(): Promise<Uint8Array>;
+  close(): Promise<void>;
 }
 
 /** Messages to one client, for as long as it stays: a WebSocket where it asked for one, else server-sent events. */
@@ -87,6 +111,7 @@ export type CreateServer = (options: ServerOptions, deps: ServerDeps) => HttpSer
 export const REASONS: Readonly<Record<number, string>> = {
   101: 'Switching Protocols',
   200: 'OK',
+  206: 'Partial Content',
   301: 'Moved Permanently',
   304: 'Not Modified',
   400: 'Bad Request',
@@ -94,6 +119,7 @@ export const REASONS: Readonly<Record<number, string>> = {
   402: 'Payment Required',
   403: 'Forbidden',
   404: 'Not Found',
+  416: 'Range Not Satisfiable',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
   503: 'Service Unavailable',

@@ -195,6 +195,9 @@ class UwsExchange implements Exchange {
   #closeAfter = false;
   #bodyRead = false;
 
+  /** Query and headers, once `keep` took them: the request object ends with the handler. */
+  #kept: { readonly query: string; readonly headers: ReadonlyMap<string, string> } | null = null;
+
   /** Where an upgrade was asked for. */
   readonly #context: us_socket_context_t | null;
 
@@ -216,11 +219,19 @@ class UwsExchange implements Exchange {
   }
 
   query(): string {
-    return this.#req.getQuery() ?? '';
+    return this.#kept === null ? (this.#req.getQuery() ?? '') : this.#kept.query;
   }
 
   header(name: string): string {
-    return this.#req.getHeader(name);
+    return this.#kept === null ? this.#req.getHeader(name) : (this.#kept.headers.get(name) ?? '');
+  }
+
+  keep(): void {
+    const headers = new Map<string, string>();
+    this.#req.forEach((name, value) => {
+      if (!headers.has(name)) headers.set(name, value);
+    });
+    this.#kept = { query: this.query(), headers };
   }
 
   remoteAddress(): string {
@@ -303,9 +314,11 @@ class UwsExchange implements Exchange {
     const context = this.#context;
     if (context !== null) {
       const stream = new UwsSocket();
-      const header = (name: string): string => this.#req.getHeader(`sec-websocket-${name}`);
+      const header = (name: string): string => this.header(`sec-websocket-${name}`);
       const data: SocketData = { stream };
-      this.#res.upgrade(data, header('key'), header('protocol'), header('extensions'), context);
+      this.#res.cork(() =>
+        this.#res.upgrade(data, header('key'), header('protocol'), header('extensions'), context),
+      );
       this.#sent();
       return stream;
     }
@@ -314,8 +327,10 @@ class UwsExchange implements Exchange {
     const stream = new UwsEvents(this.#res);
     this.#held = true;
     this.#res.onAborted(() => stream.ended());
-    this.#res.writeHeader(all.slice(0, colon), all.slice(colon + 2));
-    this.#res.write(': open\n\n');
+    this.#res.cork(() => {
+      this.#res.writeHeader(all.slice(0, colon), all.slice(colon + 2));
+      this.#res.write(': open\n\n');
+    });
     // An open stream is no request that a stop would wait for.
     this.#sent();
     return stream;

@@ -1,0 +1,60 @@
+/** The gate over the accounts of this machine: every step is answered at once, in memory or by LMDB. */
+import { AssayError } from '../base/errors.ts';
+import type { Admission, Asked, Gate } from './gate.ts';
+import type { AnswerSlot, Reservation, StoredAnswer } from './ledger.ts';
+import type { QuotaMeterName, RateClass } from './plans.ts';
+import { type QuotaDecision, quotaExhausted } from './quota.ts';
+import { type RateDecision, rateLimited } from './rate-limit.ts';
+
+/** The parts of the accounts that a gate asks, each without waiting. */
+export interface EmbeddedGateDeps {
+  readonly limiter: {
+    refuses(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision | null;
+    check(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision;
+  };
+  readonly quota: { take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision };
+  /** Opened when first asked for. */
+  readonly ledger: () => {
+    storedAnswer(slot: AnswerSlot): StoredAnswer | null;
+    reserve(accountId: string, amount: number): Reservation;
+  };
+}
+
+type Steps = { -readonly [Step in keyof Admission]: Admission[Step] };
+
+export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps): Gate {
+  /** What the account gives, once the request was counted. */
+  function take({ accountId, slot, quota: wanted, credits }: Asked, steps: Steps): void {
+    if (accountId === null) return;
+    steps.kept = slot === null ? null : ledger().storedAnswer(slot);
+    if (steps.kept !== null) return;
+    if (wanted !== null) {
+      const { meter, units } = wanted;
+      steps.quota = quota.take(accountId, meter, units);
+      if (!steps.quota.ok) {
+        steps.refused = quotaExhausted(steps.quota, meter, units);
+        return;
+      }
+    }
+    if (credits === null) return;
+    try {
+      steps.reservation = ledger().reserve(accountId, credits);
+    } catch (error) {
+      if (!(error instanceof AssayError) || error.code !== 'CREDITS_EXHAUSTED') throw error;
+      steps.refused = error;
+    }
+  }
+
+  return {
+    refuses: (subject, rateClass, monotonicMs) => limiter.refuses(subject, rateClass, monotonicMs),
+    admit(asked, monotonicMs) {
+      const steps: Steps = { rate: null, kept: null, quota: null, reservation: null, refused: null };
+      if (asked.rate !== null) {
+        steps.rate = limiter.check(asked.rate.subject, asked.rate.rateClass, monotonicMs);
+        if (!steps.rate.allowed) steps.refused = rateLimited(steps.rate);
+      }
+      if (steps.refused === null) take(asked, steps);
+      return steps;
+    },
+  };
+}

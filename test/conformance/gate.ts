@@ -1,0 +1,119 @@
+/** What every gate does. Run by the test of each implementation. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Asked, Gate } from '../../src/accounts/gate.ts';
+import type { Ledger } from '../../src/accounts/ledger.ts';
+import type { QuotaMeter } from '../../src/accounts/quota.ts';
+import { chargeOf } from './ledger.ts';
+
+/** An account `a` with 10 free credits, 5 intel units a month, and 3 requests of class intel a minute. */
+export interface GateWorld {
+  readonly gate: Gate;
+  readonly ledger: Ledger;
+  readonly quota: QuotaMeter;
+  /** The time of all clocks, in ms. */
+  now: number;
+  dispose(): Promise<void>;
+}
+
+export function gateConformance(name: string, makeWorld: () => Promise<GateWorld>): void {
+  describe(`the gate over ${name} accounts`, () => {
+    let world: GateWorld;
+    beforeEach(async () => {
+      world = await makeWorld();
+    });
+    afterEach(async () => {
+      await world.dispose();
+    });
+
+    const all: Asked = {
+      rate: { subject: 'key', rateClass: 'intel' },
+      accountId: 'a',
+      slot: null,
+      quota: { meter: 'intel', units: 2 },
+      credits: 4,
+    };
+    const admit = async (asked: Partial<Asked> = {}) => world.gate.admit({ ...all, ...asked }, world.now);
+
+    it('counts a request, and takes its quota and its credits', async () => {
+      const admission = await admit();
+      expect(admission).toMatchObject({
+        rate: { allowed: true, limit: 3, remaining: 2 },
+        kept: null,
+        quota: { ok: true, limit: 5, remaining: 3 },
+        reservation: { accountId: 'a', amount: 4 },
+        refused: null,
+      });
+      expect(await world.ledger.balance('a')).toMatchObject({ balance: 10, held: 4 });
+      expect(await world.quota.used('a', 'intel')).toBe(2);
+    });
+    it('takes nothing that is not asked for', async () => {
+      expect(await admit({ rate: null, quota: null, credits: null })).toEqual({
+        rate: null,
+        kept: null,
+        quota: null,
+        reservation: null,
+        refused: null,
+      });
+      expect(await admit({ accountId: null, quota: null, credits: null })).toMatchObject({
+        rate: { remaining: 2 },
+        reservation: null,
+      });
+    });
+    it('refuses by the rate first, and takes nothing then', async () => {
+      for (let sent = 0; sent < 3; sent++) await admit({ quota: null, credits: null });
+      const admission = await admit();
+      expect(admission).toMatchObject({
+        rate: { allowed: false, remaining: 0 },
+        quota: null,
+        reservation: null,
+      });
+      expect(admission.refused).toMatchObject({ code: 'RATE_LIMITED' });
+      expect(await world.quota.used('a', 'intel')).toBe(0);
+      expect(await world.ledger.balance('a')).toMatchObject({ held: 0 });
+    });
+    it('knows then without counting that it would refuse, until the limit frees', async () => {
+      expect(world.gate.refuses('key', 'intel', world.now)).toBeNull();
+      for (let sent = 0; sent < 4; sent++) await admit({ quota: null, credits: null });
+      const refusal = world.gate.refuses('key', 'intel', world.now);
+      expect(refusal).toMatchObject({ allowed: false, limit: 3, remaining: 0 });
+      expect(world.gate.refuses('other', 'intel', world.now)).toBeNull();
+      expect(world.gate.refuses('key', 'oracle', world.now)).toBeNull();
+      world.now += (refusal?.retryAfterSeconds ?? 0) * 1_000;
+      expect(world.gate.refuses('key', 'intel', world.now)).toBeNull();
+      expect(await admit({ quota: null, credits: null })).toMatchObject({ rate: { allowed: true } });
+    });
+    it('refuses by the quota before it holds credits', async () => {
+      const admission = await admit({ quota: { meter: 'intel', units: 6 } });
+      expect(admission).toMatchObject({ quota: { ok: false, remaining: 5 }, reservation: null });
+      expect(admission.refused).toMatchObject({ code: 'QUOTA_EXHAUSTED' });
+      expect(await world.ledger.balance('a')).toMatchObject({ held: 0 });
+    });
+    it('refuses by the credits', async () => {
+      const admission = await admit({ credits: 11, quota: null });
+      expect(admission).toMatchObject({ reservation: null });
+      expect(admission.refused).toMatchObject({ code: 'CREDITS_EXHAUSTED' });
+    });
+    it('finds a kept answer, and takes nothing for it', async () => {
+      const slot = new Uint8Array(32).fill(7);
+      const first = await admit({ slot });
+      if (first.reservation === null) throw new Error('not let in');
+      const bodyHash = new Uint8Array(32).fill(1);
+      await world.ledger.commit(
+        first.reservation,
+        chargeOf(4, { keep: { slot, bodyHash }, answer: () => Buffer.from('answer') }),
+      );
+      const second = await admit({ slot });
+      expect(second).toMatchObject({ quota: null, reservation: null, refused: null, rate: { remaining: 1 } });
+      expect(Buffer.from(second.kept?.body ?? []).toString()).toBe('answer');
+      expect(Buffer.from(second.kept?.bodyHash ?? [])).toEqual(Buffer.from(bodyHash));
+      expect(await world.ledger.balance('a')).toMatchObject({ balance: 6, held: 0 });
+      expect(await world.quota.used('a', 'intel')).toBe(2);
+    });
+    it('lets exactly as many in as there are credits, however many ask at once', async () => {
+      const admissions = await Promise.all(
+        Array.from({ length: 30 }, () => admit({ rate: null, quota: null, credits: 1 })),
+      );
+      expect(admissions.filter(({ reservation }) => reservation !== null)).toHaveLength(10);
+    });
+  });
+}
