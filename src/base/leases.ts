@@ -1,0 +1,110 @@
+/**
+ * Leases: which of many nodes does what only one may do at a time, following a chain say. What is written under a lease carries its
+ * fence, so that a holder who was away and does not know it writes nothing. Embedded, this process is the only one there is.
+ */
+import { messageOf } from './errors.ts';
+import type { Logger } from './log.ts';
+
+/** Who held a lease, by the number it was given when it took it. */
+export interface Fence {
+  readonly name: string;
+  readonly token: number;
+}
+
+export interface HeldLease {
+  readonly name: string;
+  /** What writes under this lease carry; null where nobody else could write. */
+  readonly fence: Fence | null;
+  /** Aborted before the lease can have ended, by this node's own clock, and when it is found to be another's. */
+  readonly lost: AbortSignal;
+  /** Whether it is held now, by the clock: a process that was stopped for a while asks before its timers have told it. */
+  isHeld(): boolean;
+  /** Gives it up, so that another may take it at once. Never rejects: what cannot be given up ends by itself. */
+  release(): Promise<void>;
+}
+
+/** Every implementation passes test/conformance/leases.ts. */
+export interface Leases {
+  /**
+   * Takes the lease `name` of a store; null while it is held, here or elsewhere. Rejects with NOT_READY where nobody can say.
+   */
+  take(store: string, name: string): Promise<HeldLease | null>;
+}
+
+const NEVER = new AbortController().signal;
+
+/** Leases of one process: held until they are given up. */
+export function createEmbeddedLeases(): Leases {
+  const held = new Set<string>();
+  return {
+    async take(store, name) {
+      const place = `${store} ${name}`;
+      if (held.has(place)) return null;
+      held.add(place);
+      let isHeld = true;
+      return {
+        name,
+        fence: null,
+        lost: NEVER,
+        isHeld: () => isHeld,
+        async release() {
+          if (!isHeld) return;
+          isHeld = false;
+          held.delete(place);
+        },
+      };
+    },
+  };
+}
+
+export interface LeasedWork {
+  readonly store: string;
+  readonly name: string;
+  /** Ends soon after `signal` is aborted: the lease was lost, or the work is not wanted any more. Its end gives the lease up. */
+  readonly work: (lease: HeldLease, signal: AbortSignal) => Promise<void>;
+}
+
+/** How often a node that waits for a lease asks for it: with the time a lease lives for, what a take-over takes. */
+const ASK_MS = 500;
+
+/**
+ * Does the work whenever its lease can be had, until `signal` is aborted and the work has ended. What the work rejects with is logged,
+ * and the work begins anew. Never rejects.
+ */
+export async function underLease(
+  leased: LeasedWork,
+  signal: AbortSignal,
+  { leases, log }: { readonly leases: Leases; readonly log: Logger },
+): Promise<void> {
+  const { store, name, work } = leased;
+  let wasLost = false;
+  while (!signal.aborted) {
+    let lease: HeldLease | null = null;
+    try {
+      lease = await leases.take(store, name);
+      if (lease !== null && wasLost) log.info({ lease: name }, 'A lease is held again.');
+      wasLost = false;
+      if (lease !== null) await work(lease, AbortSignal.any([signal, lease.lost]));
+    } catch (error) {
+      if (!signal.aborted && !wasLost)
+        log.warn({ lease: name, error: messageOf(error) }, 'Work under a lease was interrupted.');
+      wasLost = true;
+    }
+    await lease?.release();
+    if (!signal.aborted) await pause(ASK_MS, signal);
+  }
+}
+
+/** Waits, or until the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(done, ms);
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

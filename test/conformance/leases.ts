@@ -1,0 +1,53 @@
+/** What every kind of lease keeps: held by one at a time, told when it is lost, taken again when it is given up. */
+import { expect, it } from 'vitest';
+import type { Leases } from '../../src/base/leases.ts';
+
+export function leasesConform(make: () => { readonly one: Leases; readonly other: Leases }): void {
+  let names = 0;
+  const fresh = (): string => `work${++names}:${process.pid}`;
+
+  it('is held by one at a time', async () => {
+    const { one, other } = make();
+    const name = fresh();
+    const held = await one.take('store', name);
+    expect(held).toMatchObject({ name });
+    expect(held?.isHeld()).toBe(true);
+    expect(held?.lost.aborted).toBe(false);
+    expect(await one.take('store', name)).toBeNull();
+    expect(await other.take('store', name)).toBeNull();
+    await held?.release();
+  });
+  it('guards one store and one name', async () => {
+    const { one, other } = make();
+    const name = fresh();
+    const held = [
+      await one.take('store', name),
+      await other.take('store', `${name}2`),
+      await other.take('store2', name),
+    ];
+    expect(held.every((lease) => lease !== null)).toBe(true);
+    for (const lease of held) await lease?.release();
+  });
+  it('is had by another at once when it was given up, and giving it up twice takes nothing from them', async () => {
+    const { one, other } = make();
+    const name = fresh();
+    const held = await one.take('store', name);
+    await held?.release();
+    expect(held?.isHeld()).toBe(false);
+    const next = await other.take('store', name);
+    expect(next).not.toBeNull();
+    await held?.release();
+    expect(await one.take('store', name)).toBeNull();
+    await next?.release();
+  });
+  it('is had by one of many who ask at once', async () => {
+    const { one, other } = make();
+    const name = fresh();
+    const held = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => (i % 2 ? one : other).take('store', name)),
+    );
+    const [holder, ...more] = held.filter((lease) => lease !== null);
+    expect(more).toEqual([]);
+    await holder?.release();
+  });
+}
