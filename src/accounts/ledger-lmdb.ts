@@ -32,6 +32,7 @@ import type {
   Ledger,
   LedgerEntry,
   Reservation,
+  Settlement,
   StoredAnswer,
   UsagePage,
 } from './ledger.ts';
@@ -64,6 +65,14 @@ interface Change {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
   outcome: { readonly result: unknown } | { readonly error: unknown } | null;
+}
+
+/** What an event took, and of which pools. */
+interface Cost {
+  readonly accountId: string;
+  readonly total: number;
+  readonly free: number;
+  readonly granted: number;
 }
 
 interface Kept {
@@ -123,6 +132,8 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger 
   const index: Database<number, string> = root.openDB({ name: 'index', encoding: 'json' });
   /** Name of an event → sequence of the entry that it made. */
   const once: Database<number, string> = root.openDB({ name: 'once', encoding: 'json' });
+  /** Name of an event that may be settled again → what it has cost so far. */
+  const costs: Database<Cost, string> = root.openDB({ name: 'costs', encoding: 'json' });
   const answers: Database<Buffer, Buffer> = root.openDB({
     name: 'answers',
     encoding: 'binary',
@@ -346,6 +357,39 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger 
     return shownEntry(entry);
   }
 
+  /** Bought credits come back first, free ones last: what would end with the month is taken as spent. */
+  function settled({ accountId, type, once: event, total, reference }: Settlement): LedgerEntry | null {
+    const cost = costs.get(event) ?? { accountId, total: 0, free: 0, granted: 0 };
+    if (cost.accountId !== accountId)
+      throw new AssayError('INTERNAL', `The event '${event}' is of another account.`);
+    const missing = total - cost.total;
+    if (missing === 0) return null;
+    settleMonth(accountId);
+    const head = insideHead(accountId);
+    const heldNow = held.get(accountId) ?? 0;
+    if (missing > 0 && head.balance - heldNow < missing)
+      throw shortage(accountId, missing, head.balance, heldNow);
+    const back = Math.max(0, -missing);
+    const granted = Math.min(cost.granted, Math.max(0, back - (cost.total - cost.free - cost.granted)));
+    const free = Math.max(0, back - (cost.total - cost.free));
+    const after: Standing =
+      missing > 0
+        ? spend(head, missing)
+        : {
+            balance: head.balance + back,
+            free: head.free + free,
+            granted: head.granted + granted,
+            month: head.month,
+          };
+    costs.putSync(event, {
+      accountId,
+      total,
+      free: cost.free + head.free - after.free,
+      granted: cost.granted + head.granted - after.granted,
+    });
+    return shownEntry(append(accountId, missing > 0 ? type : 'REFUND', -missing, after, bounded(reference)));
+  }
+
   /** Writes the next slice of the index where it lags far behind, or all of it. */
   function writeIndex(all: boolean): void {
     const isFull = heads.size > LIMITS.ledgerHeadsMax;
@@ -551,6 +595,13 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger 
 
     async refund(accountId, id) {
       return enqueue(() => refunded(accountId, id));
+    },
+
+    async settle(settlement) {
+      const { total } = settlement;
+      if (!Number.isInteger(total) || total < 0 || total > LIMITS.ledgerAmountMax)
+        throw invalid('total', `a whole number from 0 to ${LIMITS.ledgerAmountMax}`);
+      return enqueue(() => settled(settlement));
     },
 
     async book(booking) {

@@ -75,6 +75,17 @@ export interface Booked {
   readonly repeated: boolean;
 }
 
+/** What an event costs that is not over with one answer: a bulk job, say. */
+export interface Settlement {
+  readonly accountId: string;
+  readonly type: ChargeType;
+  /** Names the event, among those of all accounts. */
+  readonly once: string;
+  /** Credits that it costs in all, as known now. */
+  readonly total: number;
+  readonly reference: string | null;
+}
+
 export interface Balance {
   /** Sum of the account's entries. */
   readonly balance: number;
@@ -126,6 +137,12 @@ export interface Ledger {
   release(reservation: Reservation): void;
   /** Gives back a committed charge, once; a second time resolves with the same entry. Rejects with NOT_FOUND. */
   refund(accountId: string, entryId: string): Promise<LedgerEntry>;
+  /**
+   * Makes what an event has cost exactly `total`: takes what is missing, gives back what is too much, each by an entry of its own,
+   * which it resolves with, or with null where nothing had to change. So it may be repeated after any crash. Rejects with
+   * CREDITS_EXHAUSTED where fewer are free; then nothing changed.
+   */
+  settle(settlement: Settlement): Promise<LedgerEntry | null>;
   /** Rejects with INVALID_REQUEST naming the field: also where the balance would end below 0. */
   book(booking: Booking): Promise<Booked>;
   /** Balance as of now: an ended month's free credits are not counted any more. Writes nothing. */

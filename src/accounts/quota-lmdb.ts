@@ -41,6 +41,12 @@ interface Counter {
   generation: number;
 }
 
+/** What an event took, and in which month. */
+interface Taken {
+  readonly month: string;
+  readonly units: number;
+}
+
 interface Month {
   /** `2026-11`. */
   readonly name: string;
@@ -70,6 +76,15 @@ const countersOf = ({ counters }: Month): Counter[] => [
   ...counters.oracle.values(),
 ];
 
+/** Events are settled within days; they are forgotten after this many months, a few with each new one. */
+const EVENT_MONTHS = 3;
+const EVENTS_FORGOTTEN = 8;
+
+function monthsBetween(earlier: string, later: string): number {
+  const count = (name: string): number => Number(name.slice(0, 4)) * 12 + Number(name.slice(5));
+  return count(later) - count(earlier);
+}
+
 const leaseOf = (limit: number | null): number =>
   limit === null ? LEASE_MAX : Math.min(LEASE_MAX, Math.max(1, Math.floor(limit * LEASE_SHARE)));
 
@@ -77,6 +92,8 @@ const leaseOf = (limit: number | null): number =>
 export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps): QuotaMeter {
   const { root } = openLiveStore(options.path, FORMAT_VERSION);
   const taken: Database<number, Counter['key']> = root.openDB({ name: 'taken', encoding: 'json' });
+  /** Name of an event → what it took. */
+  const events: Database<Taken, string> = root.openDB({ name: 'events', encoding: 'json' });
   const pending = new Set<Promise<void>>();
   let month = monthOf(deps.clock.now());
 
@@ -159,6 +176,27 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     });
   }
 
+  /** Inside a transaction: see `settle` of the port. False where the quota does not suffice. */
+  function settleEvent(counter: Counter, once: string, units: number): boolean {
+    const [name, ...rest] = counter.key;
+    for (const { key, value } of [...events.getRange({ limit: EVENTS_FORGOTTEN })])
+      if (monthsBetween(value.month, name) > EVENT_MONTHS) events.removeSync(key);
+    const before = events.get(once) ?? { month: name, units: 0 };
+    const missing = units - before.units;
+    if (missing === 0) return true;
+    const key: Counter['key'] = [before.month, ...rest];
+    let stored = taken.get(key) ?? 0;
+    if (before.month === name) {
+      // What nobody took yet of our lease may be taken for this.
+      stored -= counter.spare;
+      if (missing > 0 && counter.limit !== null && stored + missing > counter.limit) return false;
+      counter.spare = 0;
+    }
+    taken.putSync(key, Math.max(0, stored + missing));
+    events.putSync(once, { month: before.month, units });
+    return true;
+  }
+
   function decision(counter: Counter, ok: boolean): QuotaDecision {
     const { limit } = counter;
     const remaining = limit === null ? null : Math.max(0, limit - (counter.stored - counter.spare));
@@ -180,6 +218,15 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     give(accountId, meter, units) {
       const counter = currentMonth().counters[meter].get(accountId);
       if (counter !== undefined) counter.spare += Math.min(units, counter.stored - counter.spare);
+    },
+    async settle(accountId, meter, once, units) {
+      const counter = counterOf(accountId, meter);
+      let ok = false;
+      await root.transaction(() => {
+        ok = settleEvent(counter, once, units);
+      });
+      counter.stored = taken.get(counter.key) ?? 0;
+      return decision(counter, ok);
     },
     used(accountId, meter) {
       const counter = counterOf(accountId, meter);

@@ -18,6 +18,12 @@ export interface QuotaMeter {
   take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
   /** Gives back what a request took and did not use: to the month of now, and at most what was taken in it. */
   give(accountId: string, meter: QuotaMeterName, units: number): void;
+  /**
+   * Makes what an event has taken exactly `units`: takes what is missing, whole or not at all, or gives back what is too much, to
+   * the month in which it first took. Durable when it resolves, and may be repeated after any crash. `once` names the event, among
+   * those of all accounts.
+   */
+  settle(accountId: string, meter: QuotaMeterName, once: string, units: number): Promise<QuotaDecision>;
   /** Units taken this month. */
   used(accountId: string, meter: QuotaMeterName): number;
   /** Writes what is batched and closes. */

@@ -127,6 +127,48 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(await charge(ledger, 'a')).toBe(9);
     });
 
+    it('settles an event at what it costs, however often it is told, and over restarts', async () => {
+      const settle = async (total: number, once = 'job:1') =>
+        (
+          await ledger.settle({
+            accountId: 'a',
+            type: 'SCREENING',
+            once,
+            total,
+            reference: 'jobs/1 screening',
+          })
+        )?.amount ?? null;
+      await grant(ledger, 'a', 5);
+      await ledger.book({ accountId: 'a', type: 'PURCHASE', amount: 20, reference: null });
+      expect(await settle(30)).toBe(-30);
+      expect(await settle(30)).toBeNull();
+      expect(await ledger.balance('a')).toMatchObject({ balance: 5, free: 0, granted: 0, bought: 5 });
+      await expect(settle(6, 'job:2')).rejects.toMatchObject({ code: 'CREDITS_EXHAUSTED' });
+      const hold = await ledger.reserve('a', 2);
+      await expect(settle(4, 'job:2')).rejects.toThrow('2 more held');
+      ledger.release(hold);
+      expect(await settle(5, 'job:2')).toBe(-5);
+      await ledger.close();
+      ledger = world.open();
+      // Bought credits come back first, then granted ones, then free ones.
+      expect(await settle(12)).toBe(18);
+      expect(await ledger.balance('a')).toMatchObject({ balance: 18, free: 0, granted: 3, bought: 15 });
+      expect(await settle(12)).toBeNull();
+      expect(await settle(0)).toBe(12);
+      expect(await settle(0)).toBeNull();
+      expect(await ledger.balance('a')).toMatchObject({ balance: 30, free: 10, granted: 5, bought: 15 });
+      expect(await types(ledger, 'a')).toEqual([
+        'REFUND 12 30',
+        'REFUND 18 18',
+        'SCREENING -5 0',
+        'SCREENING -30 5',
+        'PURCHASE 20 35',
+        'GRANT 5 15',
+        'GRANT 10 10',
+      ]);
+      await expect(settle(-1)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    });
+
     it('says what ran out, when it renews and who can help', async () => {
       await charge(ledger, 'a', 10);
       expect(() => ledger.reserve('a', 1)).toThrow(

@@ -80,6 +80,31 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       );
     });
 
+    it('settles an event by its name, however often it is told, and over restarts', async () => {
+      await meter.take('a', 'intel', 100);
+      expect(await meter.settle('a', 'intel', 'job:1', 800)).toMatchObject({ ok: true, remaining: 100 });
+      expect(await meter.settle('a', 'intel', 'job:1', 800)).toMatchObject({ ok: true, remaining: 100 });
+      expect(await meter.settle('a', 'intel', 'job:2', 101)).toMatchObject({ ok: false, remaining: 100 });
+      expect(await meter.settle('a', 'intel', 'job:2', 100)).toMatchObject({ ok: true, remaining: 0 });
+      expect((await meter.take('a', 'intel', 1)).ok).toBe(false);
+      await meter.close();
+      meter = world.open();
+      expect(await meter.settle('a', 'intel', 'job:1', 750)).toMatchObject({ ok: true, remaining: 50 });
+      expect(await meter.settle('a', 'intel', 'job:1', 750)).toMatchObject({ ok: true, remaining: 50 });
+      await meter.take('a', 'intel', 7);
+      expect(await meter.settle('a', 'intel', 'job:1', 0)).toMatchObject({ ok: true, remaining: 793 });
+      expect(await meter.used('a', 'intel')).toBe(207);
+      expect(await meter.used('b', 'intel')).toBe(0);
+    });
+
+    it('gives an event back to the month in which it took', async () => {
+      await meter.settle('a', 'intel', 'job:1', 800);
+      world.now = Date.UTC(2026, 11, 2);
+      await meter.take('a', 'intel', 500);
+      expect(await meter.settle('a', 'intel', 'job:1', 300)).toMatchObject({ ok: true, remaining: 500 });
+      expect(await meter.used('a', 'intel')).toBe(500);
+    });
+
     it('renews with the UTC month, and not with a clock that steps back', async () => {
       world.now = Date.UTC(2026, 11, 31, 23, 59, 59, 999);
       await meter.take('a', 'intel', 1000);
