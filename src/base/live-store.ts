@@ -1,11 +1,103 @@
-/** Opening an environment of live state: its format version is checked before anything is read or written. */
+/**
+ * Live state: what a store needs of the place it keeps its records in, and the embedded one, an LMDB environment of this machine.
+ * Another lies in replicated-store.ts. A format version is checked before anything is read or written.
+ */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { AssayError, messageOf } from './errors.ts';
-import { type Database, openEnvironment, type RootDatabase } from './lmdb.ts';
+import { type Database, type Key, openEnvironment, type RootDatabase } from './lmdb.ts';
+
+/** Who writes, where only one of many nodes may: the name of a lease, and the number its holder was given with it. */
+export interface Fence {
+  readonly name: string;
+  readonly token: number;
+}
+
+export interface LiveRange<K> {
+  readonly start?: K;
+  /** Not in the range. */
+  readonly end?: K;
+  readonly limit?: number;
+  readonly reverse?: boolean;
+}
+
+/** What stores use of one database. LMDB's own fits. `putSync` and `removeSync` are for use inside a transaction. */
+export interface LiveDatabase<V, K extends Key> {
+  get(key: K): V | undefined;
+  getRange(range?: LiveRange<K>): Iterable<{ readonly key: K; readonly value: V }>;
+  getKeys(range?: LiveRange<K>): Iterable<K>;
+  getKeysCount(range?: LiveRange<K>): number;
+  /** `entryCount` among them. */
+  getStats(): object;
+  putSync(key: K, value: V): unknown;
+  removeSync(key: K): unknown;
+  /** Durable when it resolves, as all that is promised here. */
+  put(key: K, value: V): Promise<unknown>;
+  remove(key: K): Promise<unknown>;
+  transaction<T>(work: () => T): Promise<T>;
+}
+
+export interface LiveDatabaseOptions {
+  readonly name: string;
+  readonly encoding: 'json' | 'msgpack' | 'string' | 'binary';
+  readonly keyEncoding?: 'binary';
+}
+
+/** What stores use of an environment. LMDB's own fits. */
+export interface LiveRoot {
+  openDB<V, K extends Key>(options: LiveDatabaseOptions): LiveDatabase<V, K>;
+  /**
+   * Runs `work`, which must be synchronous, as one atomic step; durable when it resolves. It may run several times before that, each
+   * time on what is stored then: what it leaves behind outside the store has to bear that.
+   */
+  transaction<T>(work: () => T): Promise<T>;
+  /** As `transaction`, and a work that throws changes nothing. Refused where another holds the lease that `fence` names. */
+  childTransaction<T>(work: () => T, fence?: Fence | null): Promise<T>;
+  resetReadTxn(): void;
+  close(): Promise<void>;
+}
+
+/** A record that changed. */
+export interface AppliedWrite {
+  /** Name of its database. */
+  readonly database: string;
+  /** As it was put. */
+  readonly key: Key;
+  readonly isRemoved: boolean;
+}
 
 export interface LiveStore {
-  readonly root: RootDatabase;
+  readonly root: LiveRoot;
   /** `formatVersion`, and whatever small numbers the owner keeps. */
+  readonly meta: LiveDatabase<number, string>;
+  /** Resolves when everything that was there before can be read. Embedded: at once. */
+  ready(): Promise<void>;
+  /** Whether what is read here is what was true within the last second, on whatever node it was written. */
+  isCurrent(): boolean;
+  /** Throws NOT_READY where `isCurrent` is false. */
+  requireCurrent(): void;
+  /** Told, once it can be read, of what other nodes wrote. What this one writes is not told. */
+  onApplied(listener: (writes: readonly AppliedWrite[]) => void): void;
+  /** Changes the layout that an older version of the program left, before anything else is written. */
+  upgrade(work: () => void): void;
+  /** Number of the last write set; 0 where they are not numbered. */
+  version(): number;
+}
+
+/** Opens the live state that a store is kept in. Throws STORE_VERSION, STORE_CORRUPT. */
+export type OpenStore = (
+  path: string,
+  formatVersion: number,
+  options: {
+    /** Names the store among all of the installation. */
+    readonly name: string;
+    /** Databases it may have. */
+    readonly maxDbs?: number;
+  },
+) => LiveStore;
+
+/** The live state of this machine. */
+export interface EmbeddedStore extends LiveStore {
+  readonly root: RootDatabase;
   readonly meta: Database<number, string>;
 }
 
@@ -14,7 +106,11 @@ export interface LiveStore {
  * resolves before the flush. Throws STORE_VERSION where another version of the program wrote it, STORE_CORRUPT where it is no
  * such environment.
  */
-export function openLiveStore(path: string, formatVersion: number, { maxDbs = 8 } = {}): LiveStore {
+export function openLiveStore(
+  path: string,
+  formatVersion: number,
+  { maxDbs = 8 }: { readonly name?: string; readonly maxDbs?: number } = {},
+): EmbeddedStore {
   refuseForeignFile(path);
   let root: RootDatabase;
   try {
@@ -43,7 +139,17 @@ export function openLiveStore(path: string, formatVersion: number, { maxDbs = 8 
     );
   }
   if (names.length === 0) meta.putSync('formatVersion', formatVersion);
-  return { root, meta };
+  return {
+    root,
+    meta,
+    ready: () => Promise.resolve(),
+    isCurrent: () => true,
+    requireCurrent: () => {},
+    // Other processes of this machine write into the same files: there is nobody to be told of.
+    onApplied: () => {},
+    upgrade: (work) => root.transactionSync(work),
+    version: () => 0,
+  };
 }
 
 /**
