@@ -326,7 +326,10 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
       go();
       return;
     }
-    if (isOpen) call.exchange.keep();
+    if (isOpen) {
+      call.exchange.keep();
+      call.accept = call.exchange.header('accept');
+    }
     admission
       .then((found) => {
         letIn(call, route, units, found);

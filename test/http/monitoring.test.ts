@@ -14,7 +14,14 @@ import { loadPolicy } from '../../src/risk/policy.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { EXCHANGE, openWorld, UNKNOWN, type World } from './world.ts';
 
-describe.each(['uws', 'node'] as const)('monitoring on %s', (backend) => {
+const FRONT_ENDS = [
+  ['uws', 'at once', false],
+  ['node', 'at once', false],
+  ['uws', 'later', true],
+  ['node', 'later', true],
+] as const;
+
+describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (backend, _when, isGateLate) => {
   const GENEROUS = { monitoring: 100_000 };
   let folder: TempFolder;
   let world: World;
@@ -55,7 +62,7 @@ describe.each(['uws', 'node'] as const)('monitoring on %s', (backend) => {
       },
     );
     monitoring.start();
-    world = await openWorld({ backend, useCases: { monitoring: () => monitoring.service } });
+    world = await openWorld({ backend, isGateLate, useCases: { monitoring: () => monitoring.service } });
   });
   afterAll(async () => {
     await world.close();

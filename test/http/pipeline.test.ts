@@ -5,7 +5,14 @@ import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from './world.ts
 
 const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'] as const;
 
-describe.each(['uws', 'node'] as const)('front end on %s', (backend) => {
+const FRONT_ENDS = [
+  ['uws', 'at once', false],
+  ['node', 'at once', false],
+  ['uws', 'later', true],
+  ['node', 'later', true],
+] as const;
+
+describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (backend, _when, isGateLate) => {
   let world: World;
   let key: string;
   let overloaded = false;
@@ -15,6 +22,7 @@ describe.each(['uws', 'node'] as const)('front end on %s', (backend) => {
   beforeAll(async () => {
     world = await openWorld({
       backend,
+      isGateLate,
       publicHost: 'api.example.org',
       trustedProxies: ['127.0.0.1'],
       log: { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => void logged.push(line) },

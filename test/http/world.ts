@@ -1,5 +1,6 @@
 /** A front end with real accounts in a folder of its own; behind it, use cases that know three addresses. */
 import { type Access, createAccess } from '../../src/accounts/access.ts';
+import type { Gate } from '../../src/accounts/gate.ts';
 import type { Permission } from '../../src/accounts/keys.ts';
 import type { PlanName, RateOverrides } from '../../src/accounts/plans.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -420,13 +421,25 @@ export interface WorldOptions extends Partial<HttpOptions> {
   readonly useCases?: Partial<UseCases>;
   readonly readiness?: Readiness;
   readonly log?: Logger;
+  /** The gate answers in a later turn, as one behind a network does. */
+  readonly isGateLate?: boolean;
 }
+
+/** The same gate, a turn of the event loop later. */
+const late = (gate: Gate): Gate => ({
+  ...gate,
+  async admit(asked, monotonicMs) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    return gate.admit(asked, monotonicMs);
+  },
+});
 
 export async function openWorld(options: WorldOptions): Promise<World> {
   const folder: TempFolder = tempFolder();
   const log = options.log ?? silentLogger;
   const parts = { clock: systemClock, random: systemRandom, log };
-  const access = createAccess({ folder: folder.path }, parts);
+  const embedded = createAccess({ folder: folder.path }, parts);
+  const access = options.isGateLate === true ? { ...embedded, gate: late(embedded.gate) } : embedded;
   const app = createHttpApp(
     {
       host: '127.0.0.1',
