@@ -1,31 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { CATEGORIES } from '../../src/labels/taxonomy.ts';
 import { decide, FLAG_STEMS, flagsOf, linkScore, type PartyFacts } from '../../src/risk/kyt.ts';
-import { loadPolicy } from '../../src/risk/policy.ts';
-import type { ExposureEvidence, OwnershipEvidence, RiskEvidence } from '../../src/risk/score.ts';
-
-const policy = loadPolicy(loadTaxonomy().rows);
-
-const exposure = (fields: Partial<ExposureEvidence>): ExposureEvidence => ({
-  category: 'UNKNOWN',
-  direction: 'in',
-  hops: 1,
-  valueUsd: 1000,
-  unpricedTransfers: 0,
-  confidence: 1,
-  entity: null,
-  ...fields,
-});
-
-const label = (fields: Partial<OwnershipEvidence>): OwnershipEvidence => ({
-  category: 'SCAM',
-  confidence: 1,
-  entity: 'Somebody',
-  source: 'test',
-  ...fields,
-});
+import type { ExposureEvidence, RiskEvidence } from '../../src/risk/score.ts';
+import { exposure, label, policy } from './evidence.ts';
 
 const facts = (evidence: Partial<RiskEvidence>, more: Partial<PartyFacts> = {}): PartyFacts => ({
   party: 'address',

@@ -2,38 +2,17 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { CATEGORIES } from '../../src/labels/taxonomy.ts';
-import { loadPolicy, parsePolicy, riskLevelOf } from '../../src/risk/policy.ts';
+import { parsePolicy, riskLevelOf } from '../../src/risk/policy.ts';
 import {
   decayAt,
   type ExposureEvidence,
   isUnsolicited,
-  type OwnershipEvidence,
   type RiskEvidence,
   score,
 } from '../../src/risk/score.ts';
-
-const policy = loadPolicy(loadTaxonomy().rows);
+import { exposure, label, policy } from './evidence.ts';
 
 const nothing: RiskEvidence = { sanctions: [], labels: [], exposures: [], isService: false };
-
-const exposure = (fields: Partial<ExposureEvidence>): ExposureEvidence => ({
-  category: 'UNKNOWN',
-  direction: 'in',
-  hops: 1,
-  valueUsd: 1000,
-  unpricedTransfers: 0,
-  confidence: 1,
-  entity: null,
-  ...fields,
-});
-
-const label = (fields: Partial<OwnershipEvidence>): OwnershipEvidence => ({
-  category: 'SCAM',
-  confidence: 1,
-  entity: 'Somebody',
-  source: 'test',
-  ...fields,
-});
 
 const anyLabel = fc.record({
   category: fc.constantFrom(...CATEGORIES),

@@ -1,0 +1,25 @@
+/** Evidence for tests of what is made of it, and the policy that ships. */
+import { loadTaxonomy } from '../../src/labels/categories.ts';
+import { loadPolicy } from '../../src/risk/policy.ts';
+import type { ExposureEvidence, OwnershipEvidence } from '../../src/risk/score.ts';
+
+export const policy = loadPolicy(loadTaxonomy().rows);
+
+export const exposure = (fields: Partial<ExposureEvidence>): ExposureEvidence => ({
+  category: 'UNKNOWN',
+  direction: 'in',
+  hops: 1,
+  valueUsd: 1000,
+  unpricedTransfers: 0,
+  confidence: 1,
+  entity: null,
+  ...fields,
+});
+
+export const label = (fields: Partial<OwnershipEvidence>): OwnershipEvidence => ({
+  category: 'SCAM',
+  confidence: 1,
+  entity: 'Somebody',
+  source: 'test',
+  ...fields,
+});
