@@ -3,13 +3,8 @@
  * fence, so that a holder who was away and does not know it writes nothing. Embedded, this process is the only one there is.
  */
 import { messageOf } from './errors.ts';
+import type { Fence } from './live-store.ts';
 import type { Logger } from './log.ts';
-
-/** Who held a lease, by the number it was given when it took it. */
-export interface Fence {
-  readonly name: string;
-  readonly token: number;
-}
 
 export interface HeldLease {
   readonly name: string;

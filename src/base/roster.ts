@@ -1,0 +1,124 @@
+/**
+ * Which nodes there are: each tells the others, a beat a second, that it is there and what it does. Kept in Redis by the server's
+ * clock; a node that ended without a word is gone after a few beats.
+ */
+import { messageOf } from './errors.ts';
+import type { Logger } from './log.ts';
+import type { RedisStore } from './redis.ts';
+
+export interface RosterNode<Facts> {
+  readonly id: string;
+  readonly facts: Facts;
+}
+
+/** As of the last beat. Both are sorted by id. */
+export interface Roster<Facts> {
+  live(): readonly RosterNode<Facts>[];
+  /** Nodes that were there within the last day and are not now. */
+  gone(): readonly RosterNode<Facts>[];
+  /** Tells the others that this node is there, and learns who else is. Rejects with NOT_READY. */
+  beat(): Promise<void>;
+  /** Tells them that it leaves. Never rejects. */
+  leave(): Promise<void>;
+}
+
+export interface RosterOptions<Facts> {
+  readonly nodeId: string;
+  readonly facts: Facts;
+  /** Default 1 s. A node that is silent for four beats is gone. */
+  readonly beatMs?: number;
+}
+
+export interface RosterDeps {
+  readonly redis: RedisStore;
+  readonly log: Logger;
+}
+
+const BEAT_MS = 1_000;
+const BEATS_MISSED = 4;
+const KEPT_MS = 24 * 3_600_000;
+/** Nodes remembered: every start of a program is one. */
+const KEPT_MAX = 1_000;
+
+/**
+ * KEYS times, facts; ARGV id, facts, ms kept, nodes kept. Replies, node by node, with its id, the ms since its last beat, and its facts.
+ */
+const BEAT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+local old = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[3])
+local surplus = redis.call('ZCARD', KEYS[1]) - ARGV[4]
+if surplus > #old then old = redis.call('ZRANGE', KEYS[1], 0, surplus - 1) end
+for _, id in ipairs(old) do
+  redis.call('ZREM', KEYS[1], id)
+  redis.call('HDEL', KEYS[2], id)
+end
+local reply = {}
+local heard = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+for i = 1, #heard, 2 do
+  reply[#reply + 1] = heard[i]
+  reply[#reply + 1] = now - tonumber(heard[i + 1])
+  reply[#reply + 1] = redis.call('HGET', KEYS[2], heard[i])
+end
+return reply`;
+
+/** KEYS times; ARGV id, ms. The node is remembered as one that was last heard so long ago. */
+const LEAVE = `
+local time = redis.call('TIME')
+return redis.call('ZADD', KEYS[1], time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[2], ARGV[1])`;
+
+/** Facts are kept as JSON. Announces this node, and goes on to until it leaves. Rejects with NOT_READY where Redis is away. */
+export async function joinRoster<Facts>(
+  options: RosterOptions<Facts>,
+  { redis, log }: RosterDeps,
+): Promise<Roster<Facts>> {
+  const { nodeId, facts, beatMs = BEAT_MS } = options;
+  const [times, texts] = [redis.key('roster', 'times'), redis.key('roster', 'facts')];
+  const tell = redis.script('roster_beat', BEAT);
+  const retire = redis.script('roster_leave', LEAVE);
+  const text = JSON.stringify(facts);
+  const silentMsMax = beatMs * BEATS_MISSED;
+  let live: readonly RosterNode<Facts>[] = [];
+  let gone: readonly RosterNode<Facts>[] = [];
+
+  async function beat(): Promise<void> {
+    const reply = (await tell([times, texts], [nodeId, text, KEPT_MS, KEPT_MAX])) as readonly (
+      | string
+      | number
+    )[];
+    const nodes: (RosterNode<Facts> & { readonly silentMs: number })[] = [];
+    for (let i = 0; i < reply.length; i += 3)
+      nodes.push({
+        id: String(reply[i]),
+        silentMs: Number(reply[i + 1]),
+        facts: JSON.parse(String(reply[i + 2])) as Facts,
+      });
+    nodes.sort((a, b) => (a.id < b.id ? -1 : 1));
+    live = nodes.filter(({ silentMs }) => silentMs < silentMsMax);
+    gone = nodes.filter(({ silentMs }) => silentMs >= silentMsMax);
+  }
+  await beat();
+  const beats = setInterval(() => {
+    beat().catch((error: unknown) =>
+      log.debug({ error: messageOf(error) }, 'The other nodes could not be told.'),
+    );
+  }, beatMs);
+  beats.unref();
+
+  return {
+    live: () => live,
+    gone: () => gone,
+    beat,
+    async leave() {
+      clearInterval(beats);
+      await retire([times], [nodeId, silentMsMax]).catch((error: unknown) =>
+        log.debug(
+          { error: messageOf(error) },
+          'The other nodes find out by themselves that this one has left.',
+        ),
+      );
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** The roster against a real server: who is there, who has left, and who went without a word. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLogger as log } from '../../src/base/log.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
+import { joinRoster } from '../../src/base/roster.ts';
+import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+
+describe.skipIf(!hasRedis)('the roster', () => {
+  let server: RedisServer;
+  let redis: RedisStore;
+  beforeAll(async () => {
+    server = await startRedis();
+    redis = openRedis(parseRedisUrl(server.url), { log });
+  }, 120_000);
+  afterAll(async () => {
+    await redis.close();
+    await server.stop();
+  });
+  const join = (nodeId: string, beatMs = 100) =>
+    joinRoster<{ readonly n: string }>({ nodeId, facts: { n: nodeId }, beatMs }, { redis, log });
+
+  it('tells every node of the others, and forgets who left or fell silent, but remembers that they were there', async () => {
+    const one = await join('one');
+    const two = await join('two');
+    const silent = await joinRoster<{ readonly n: string }>(
+      { nodeId: 'silent', facts: { n: 'silent' }, beatMs: 3_600_000 },
+      { redis, log },
+    );
+    const ids = (nodes: readonly { readonly id: string }[]): string => nodes.map(({ id }) => id).join();
+    expect(silent.live().map(({ facts }) => facts.n)).toContain('two');
+    await expect.poll(() => ids(one.live())).toBe('one,silent,two');
+    await two.leave();
+    await one.beat();
+    expect(ids(one.live())).toBe('one,silent');
+    expect(ids(one.gone())).toContain('two');
+    await expect.poll(() => ids(one.live()), { timeout: 5_000 }).toBe('one');
+    expect(ids(one.gone())).toBe('silent,two');
+    await silent.beat();
+    await expect.poll(() => ids(one.live())).toBe('one,silent');
+    await Promise.all([one.leave(), silent.leave()]);
+  });
+});
