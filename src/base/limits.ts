@@ -422,3 +422,54 @@ export const LIMITS = {
   /** An atomic step takes under a millisecond; a fail-over of a cluster 1 to 5 s, and an API client is told before that. */
   redisCommandMs: 3_000,
 } as const;
+  /** How long a write waits for replicas: they answer within milliseconds, or are away. */
+  redisReplicasMs: 1_000,
+  /** What a node reads is called current for this long after it heard from Redis: a revoked key is refused everywhere within a second. */
+  replicaCurrentMs: 1_000,
+  /** A follower hears from Redis at least this often: a few times within `replicaCurrentMs`, and a handful of tiny commands a second. */
+  replicaListenMs: 200,
+  /** A write is tried until then: a cluster takes 1 to 5 s to fail over. */
+  replicaWriteMs: 6_000,
+  /** A start waits so long for the first copy of what others wrote: some millions of records. */
+  replicaReadyMs: 60_000,
+  /** Write sets that a stream holds, and their bytes: what a node was away for longer than, it copies whole, in seconds. */
+  replicaStreamMax: 10_000,
+  replicaStreamBytesMax: 64 * 1024 * 1024,
+  /** One write set: Redis does nothing else while it takes it, some 50 ms. */
+  replicaWriteBytesMax: 32 * 1024 * 1024,
+  /** Transactions that go to Redis together, and the bytes at which no more are added: what waits meanwhile goes with the next. */
+  replicaGroupMax: 256,
+  replicaGroupBytesMax: 1024 * 1024,
+  /** Transactions that wait in one node: each is a request that is held. More are refused. */
+  replicaWaitingMax: 20_000,
+  /** Write sets of one reply, unless a single one is more. */
+  replicaReplyBytesMax: 4 * 1024 * 1024,
+  /** Records of one reply of a copy: some hundred KB. */
+  replicaCopyPage: 500,
+  /** A copy begins anew where it was overtaken by what is written: it is many times faster than that, or it never ends. */
+  replicaCopiesMax: 5,
+  /** Redis forgets the last write set of a process that went away. */
+  replicaWriterMs: 3_600_000,
+  /** A client that sends a large body may wait for its own source, and for a line that fails; one that is silent for longer is gone. */
+  uploadSilenceMs: 60_000,
+  /** Of a large answer, what is read at a time: a few hundred KB a client with what its socket holds, and 1 GB/s from a warm file. */
+  answerPieceBytes: 128 * 1024,
+  /** A release names about 20 files, and one more for each 250 firms of a register; 150 bytes each. */
+  releaseBytesMax: 4 * 1024 * 1024,
+  releaseFilesMax: 10_000,
+  /** The largest snapshot (3.75 GB), the largest index of names (the same), and what stands beside them. */
+  releaseTotalBytesMax: 8 * 1024 ** 3,
+  /** Releases that a publisher keeps files of: a node in the middle of the last one can end it. Each costs a snapshot at most. */
+  releasesKept: 2,
+  /** The same in an object store, where room is cheap and readers are slow. */
+  releasesKeptInStore: 5,
+  /** Sockets of nodes that pull: one waits for news, one reads. */
+  snapshotConnectionsMax: 512,
+  /** How long a question for news may wait for some: below what proxies allow. */
+  snapshotWaitMsMax: 25_000,
+  /** A node that reads a snapshot this slowly (no byte taken for so long) is gone. */
+  snapshotStallMs: 60_000,
+  /** Bytes of one part of an upload, and of the largest single one: held in memory once. 10,000 parts are the most S3 takes: 312 GB. */
+  uploadPartBytes: 32 * 1024 * 1024,
+  /** An answer of an object store that is no file: errors and receipts have below 2 KB. */
+  storeAnswerBytesMax: 64 * 1024,

@@ -92,6 +92,11 @@ export type Script = (
   args: readonly (string | number | Buffer)[],
 ) => Promise<unknown>;
 
+export interface ScriptOptions {
+  readonly binary?: true;
+  readonly safe?: true;
+}
+
 export interface RedisStore {
   readonly place: RedisPlace;
   /**
@@ -102,9 +107,11 @@ export interface RedisStore {
   key(slot: string, name: string): string;
   /**
    * Defines a script. It may be sent twice where the connection broke while it ran, so it is written to be repeated. A reply is text,
-   * numbers and lists of them; with `binary`, texts come as Buffers. Rejects with NOT_READY where no server answers in time.
+   * numbers and lists of them; with `binary`, texts come as Buffers. Rejects with NOT_READY where no server answers in time. `safe`: what it
+   * wrote has reached as many replicas as are asked for before it resolves, in the same round trip; where they are not reached, it
+   * rejects with NOT_READY though it was done.
    */
-  script(name: string, lua: string, options?: { readonly binary?: true }): Script;
+  script(name: string, lua: string, options?: ScriptOptions): Script;
   /** Awaits a command; rejects with NOT_READY in place of what a lost connection rejects with. */
   guard<T>(command: Promise<T>): Promise<T>;
   /**
@@ -204,10 +211,17 @@ async function lossOf(server: Redis): Promise<string | null> {
     : null;
 }
 
-/** Connects. A server that is away at the start is waited for by the first command, and after that by each. */
-export function openRedis(place: RedisPlace, { log }: RedisDeps): RedisStore {
+/**
+ * Connects. A server that is away at the start is waited for by the first command, and after that by each. `replicas`: how many of them
+ * have a write before it is acknowledged.
+ */
+export function openRedis(
+  place: RedisPlace,
+  { log }: RedisDeps,
+  { replicas = 0 }: { readonly replicas?: number } = {},
+): RedisStore {
   const connection = connect(place, 'asking');
-  const further: RedisConnection[] = [];
+  const further = new Set<RedisConnection>();
   let roundTrips = 0;
   let wasLost = false;
   const listen = (client: RedisConnection): void => {
@@ -231,11 +245,34 @@ export function openRedis(place: RedisPlace, { log }: RedisDeps): RedisStore {
     }
   }
 
+  /** By its text, not its digest: where the server does not know the digest, the script would run behind the wait for its replicas. */
+  async function runSafely(
+    lua: string,
+    binary: boolean,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+  ): Promise<unknown> {
+    const pipeline = connection.pipeline();
+    if (binary) pipeline.callBuffer('eval', lua, keys.length, ...keys, ...args);
+    else pipeline.eval(lua, keys.length, ...keys, ...args);
+    const replies = (await pipeline.wait(replicas, LIMITS.redisReplicasMs).exec()) ?? [];
+    const failed = replies.find(([error]) => error !== null)?.[0];
+    if (failed) throw failed;
+    const [done, reached] = replies.map(([, reply]) => reply);
+    if (Number(reached) >= replicas) return done;
+    throw new AssayError(
+      'NOT_READY',
+      `Redis has it on ${Number(reached)} replicas, and ${replicas} are asked for; it may be done. Try again.`,
+      { retryAfterSeconds: 1 },
+    );
+  }
+
   return {
     place,
     connection,
     key: (slot, name) => `${place.prefix}:{${slot}}:${name}`,
-    script(name, lua, { binary } = {}) {
+    script(name, lua, { binary = false, safe = false }: { binary?: boolean; safe?: boolean } = {}) {
+      if (safe && replicas > 0) return (keys, args) => guard(runSafely(lua, binary, keys, args));
       const command = `assay_${name}`;
       connection.defineCommand(command, { lua });
       type Call = (...args: readonly (string | number | Buffer)[]) => Promise<unknown>;
@@ -248,7 +285,8 @@ export function openRedis(place: RedisPlace, { log }: RedisDeps): RedisStore {
     another(purpose) {
       const client = connect(place, purpose);
       listen(client);
-      further.push(client);
+      further.add(client);
+      client.on('end', () => further.delete(client));
       return client;
     },
     get roundTrips() {

@@ -148,6 +148,23 @@ describe.skipIf(!hasRedis)('a cluster', () => {
     expect(counted).toEqual(Array.from({ length: 20 }, (_, account) => account + 1));
     await redis.checkKeeps();
   });
+  it('acknowledges a safe script when its replicas have it, text or bytes', async () => {
+    const safe = openRedis(parseRedisUrl(cluster.url), { log }, { replicas: 1 });
+    const key = safe.key('safe', 'n');
+    expect(await safe.script('safe_count', COUNT, { safe: true })([key], [4])).toBe(4);
+    const echo = safe.script('safe_echo', 'redis.call("INCR", KEYS[1]) return ARGV[1]', {
+      safe: true,
+      binary: true,
+    });
+    expect(await echo([key], [Buffer.from([0xff, 0x00])])).toEqual(Buffer.from([0xff, 0x00]));
+    await safe.close();
+    const two = openRedis(parseRedisUrl(cluster.url), { log }, { replicas: 2 });
+    await expect(two.script('safe_count', COUNT, { safe: true })([key], [1])).rejects.toMatchObject({
+      code: 'NOT_READY',
+      message: expect.stringContaining('may be done'),
+    });
+    await two.close();
+  });
   it('goes on when a master is killed and its replica takes over', async () => {
     const count = redis.script('count', COUNT);
     const key = redis.key('moved', 'n');
