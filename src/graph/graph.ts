@@ -40,6 +40,15 @@ export interface EdgeDetail extends AssetFlow {
   readonly lastSeenMs: number;
 }
 
+/** What a kernel is about to ask of many addresses, in the order in which it will. */
+export interface Upcoming {
+  readonly nodes: ArrayLike<NodeId>;
+  /** Their neighbours will be read, but of those with more than `degreeMax` in either direction. Left out: who they are, and degrees. */
+  readonly neighbours?: { readonly directions: readonly Direction[]; readonly degreeMax: number };
+  /** The edge to each of these will be read, address by address. */
+  readonly to?: ArrayLike<NodeId>;
+}
+
 /** A view of one chain that does not change while a kernel runs. */
 export interface TransferGraph {
   readonly chain: ChainId;
@@ -59,4 +68,9 @@ export interface TransferGraph {
   neighbours(node: NodeId, direction: Direction, limit: number, into: NeighbourColumns): number;
   /** What moved from one node to another, by asset, most transfers first; empty where nothing did. */
   edge(from: NodeId, to: NodeId): readonly EdgeDetail[];
+  /**
+   * A hint, which changes no answer: a graph that is kept in another machine fetches together what will be read one by one. Left out
+   * where reading one by one is as good.
+   */
+  prefetch?(next: Upcoming): void;
 }

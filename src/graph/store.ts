@@ -12,6 +12,7 @@ import type { Transfer } from '../chains/transfer.ts';
 import { checkTransfer } from './check-transfer.ts';
 import { Batch, IdCache, takeBack } from './store/batch.ts';
 import { BulkLoad, type LoadSource } from './store/bulk-load.ts';
+import { recordsOf } from './store/chain-records.ts';
 import {
   type ChainStore,
   isLoading,
@@ -188,7 +189,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     const store = openChainStore(path, chain, options.readOnly);
     const opened = {
       store,
-      reader: createChainReader(store),
+      reader: createChainReader(recordsOf(store)),
       cache: new IdCache(),
       fresh: new FreshTransactions(store, options.fresh),
     };

@@ -2,20 +2,20 @@
  * Reading of addresses and their edges: what is merged, and the delta over it. Everything that answers from the store or walks it
  * reads through here.
  */
-import { AssayError } from '../../base/errors.ts';
+import type { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { byValue, ChunkView, type Edge, type EdgeTotals, totalsOf } from '../edges.ts';
 import type { NeighbourColumns } from '../graph.ts';
-import { type ChainStore, chunkKey } from './chain-store.ts';
+import { type ChainRecords, lostRecord } from './chain-records.ts';
 import { type DeltaEntry, readEntries } from './delta.ts';
 import { addToEdge, addToNode } from './merge.ts';
 import { counterpartiesIn, createNode, type NodeRecord, unpackNode } from './node-record.ts';
 
 /** The sums of an address, its delta counted; null where no transfer of it is stored. Counterparties are those merged. */
-export function readNode(store: ChainStore, node: number): NodeRecord | null {
-  const stored = store.nodes.getBinaryFast(node);
+export function readNode(records: ChainRecords, node: number): NodeRecord | null {
+  const stored = records.node(node);
   const record = stored ? unpackNode(stored) : null;
-  const delta = store.deltas.getBinaryFast(node);
+  const delta = records.delta(node);
   if (!delta) return record;
   const joined = record ?? createNode();
   for (const entry of readEntries(delta)) addToNode(joined, node, entry);
@@ -35,9 +35,8 @@ interface Remembered {
 
 /** The neighbours of one address in one direction. One is made a chain and thread, and opened for address after address. */
 export class Adjacency {
-  readonly #store: ChainStore;
+  readonly #records: ChainRecords;
   readonly #view = new ChunkView();
-  readonly #key = Buffer.alloc(9);
   #node = 0;
   #direction = 0;
   /** Edges that the delta changes, whole, by counterparty; they stand in place of the merged ones. */
@@ -51,8 +50,8 @@ export class Adjacency {
   #sorted = new Float64Array(0);
   #placed = new Uint32Array(0);
 
-  constructor(store: ChainStore) {
-    this.#store = store;
+  constructor(records: ChainRecords) {
+    this.#records = records;
   }
 
   open(node: number, direction: number): this {
@@ -67,7 +66,7 @@ export class Adjacency {
 
   /** What is remembered holds until the running code ends: whatever is written comes after it. */
   #remember(node: number): void {
-    const delta = this.#store.deltas.getBinaryFast(node);
+    const delta = this.#records.delta(node);
     this.#last.node = node;
     this.#last.entries = delta ? readEntries(delta) : null;
     this.#last.degrees = null;
@@ -83,7 +82,7 @@ export class Adjacency {
   degree(): number {
     let degrees = this.#last.degrees;
     if (!degrees) {
-      const record = this.#store.nodes.getBinaryFast(this.#node);
+      const record = this.#records.node(this.#node);
       degrees = record ? [counterpartiesIn(record, 0), counterpartiesIn(record, 1)] : [0, 0];
       this.#last.degrees = degrees;
     }
@@ -267,28 +266,18 @@ export class Adjacency {
   }
 
   #openChunk(firstId: number): ChunkView | null {
-    const key = this.#key;
-    key.writeUInt32BE(this.#node, 0);
-    key[4] = this.#direction;
-    key.writeUInt32BE(firstId, 5);
-    const bytes = this.#store.edges.getBinaryFast(key);
+    const bytes = this.#records.chunk(this.#node, this.#direction, firstId);
     return bytes ? this.#view.open(bytes) : null;
   }
 
   #openHub(id: number): ChunkView {
-    const start = chunkKey(this.#node, this.#direction, id);
-    for (const { key, value } of this.#store.edges.getRange({ start, reverse: true, limit: 1 })) {
-      const found = Buffer.from(key);
-      if (found.readUInt32BE(0) === this.#node && found[4] === this.#direction) return this.#view.open(value);
-    }
+    const bytes = this.#records.hubChunk(this.#node, this.#direction, id);
+    if (bytes) return this.#view.open(bytes);
     throw this.#lost();
   }
 
   #lost(): AssayError {
-    return new AssayError(
-      'STORE_CORRUPT',
-      `The transfer store of ${this.#store.chain} lost neighbours of address ${this.#node}.`,
-    );
+    return lostRecord(this.#records.chain, `neighbours of address ${this.#node}`);
   }
 }
 

@@ -25,6 +25,7 @@ import { type AddressBatch, type BulkAddressesJob, takeBatch } from './bulk-addr
 import { storeSink, writeGroup } from './bulk-node.ts';
 import { DUPLICATE, NEW_FOR_RECEIVER, NEW_FOR_SENDER, type PackContext } from './bulk-pack.ts';
 import { BulkRun, compareMarks, runFile } from './bulk-run.ts';
+import { recordsOf } from './chain-records.ts';
 import {
   type ChainStore,
   type Coverage,
@@ -357,10 +358,11 @@ export class BulkLoad {
       lastKnown: [...store.nodes.getKeys({ reverse: true, limit: 1 })][0] ?? 0,
       free: free.buffer as SharedArrayBuffer,
     };
+    const records = recordsOf(store);
     const context: PackContext = {
       firstOrdinal,
       marks,
-      largeAmount: (ordinal) => readTransfer(store, ordinal).amount,
+      largeAmount: (ordinal) => readTransfer(records, ordinal).amount,
     };
     let read = 0;
     const worker = new Worker(workerUrl('bulk-addresses'), { workerData: job, execArgv: [] });

@@ -169,20 +169,3 @@ export const packId = (id: number): Buffer => {
   bytes.writeUInt32BE(id, 0);
   return bytes;
 };
-
-export const idOf = (store: ChainStore, key: Uint8Array): number | null =>
-  store.ids.getBinaryFast(key)?.readUInt32BE(0) ?? null;
-
-/** Throws STORE_CORRUPT for an id that was never given. */
-export function addressKeyOf(store: ChainStore, node: number): Buffer {
-  const key = store.keys.getBinary(node);
-  if (!key)
-    throw new AssayError('STORE_CORRUPT', `The transfer store of ${store.chain} lost address ${node}.`);
-  return key;
-}
-
-export function assetOf(store: ChainStore, id: number): AssetRecord {
-  const asset = store.assets.get(id);
-  if (!asset) throw new AssayError('STORE_CORRUPT', `The transfer store of ${store.chain} lost asset ${id}.`);
-  return asset;
-}

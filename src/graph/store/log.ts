@@ -2,8 +2,8 @@
  * The log: every stored transfer by its number of arrival, in chunks of eight, so that three or four stand on a page. Edges and
  * addresses name their newest transfers by these numbers.
  */
-import { AssayError } from '../../base/errors.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
+import { type ChainRecords, lostRecord } from './chain-records.ts';
 import type { ChainStore } from './chain-store.ts';
 import { packedLength, positionCode, positionText } from './fingerprint.ts';
 
@@ -146,12 +146,11 @@ export function eraseTransfers(store: ChainStore, first: number, count: number):
 }
 
 /** Throws STORE_CORRUPT for a number that no transfer has. */
-export function readTransfer(store: ChainStore, ordinal: number): LoggedTransfer {
-  const bytes = store.log.getBinaryFast(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));
+export function readTransfer(records: ChainRecords, ordinal: number): LoggedTransfer {
+  const bytes = records.logChunk(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));
   let at = 0;
   for (let skip = ordinal % LOG_CHUNK_TRANSFERS; bytes && skip > 0 && at + 2 <= bytes.length; skip--)
     at += 2 + bytes.readUInt16LE(at);
-  if (!bytes || at + 2 >= bytes.length)
-    throw new AssayError('STORE_CORRUPT', `The transfer store of ${store.chain} lost transfer ${ordinal}.`);
+  if (!bytes || at + 2 >= bytes.length) throw lostRecord(records.chain, `transfer ${ordinal}`);
   return unpackTransfer(reader.open(bytes, at + 2, at + 2 + bytes.readUInt16LE(at)));
 }

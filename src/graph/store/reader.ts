@@ -3,7 +3,7 @@ import { isoTime } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
 import { dailyFlows } from '../daily.ts';
-import { type AssetSum, type Edge, totalsOf } from '../edges.ts';
+import { type AssetSum, type Edge, type TransferRef, totalsOf } from '../edges.ts';
 import type { AssetFlow, Direction } from '../flow.ts';
 import type { EdgeDetail, TransferGraph } from '../graph.ts';
 import type {
@@ -17,18 +17,10 @@ import type {
   TransferCoverage,
 } from '../transfers.ts';
 import { Adjacency, cappedCounterparties, readNode } from './adjacency.ts';
-import {
-  addressKeyOf,
-  assetOf,
-  type ChainStore,
-  type Coverage,
-  DIRECTION_CODE,
-  idOf,
-  joinCoverage,
-  readState,
-} from './chain-store.ts';
+import type { ChainRecords } from './chain-records.ts';
+import { type Coverage, DIRECTION_CODE, joinCoverage } from './chain-store.ts';
 import { unpackTransaction } from './fingerprint.ts';
-import { type LoggedTransfer, readTransfer } from './log.ts';
+import { LOG_CHUNK_TRANSFERS, type LoggedTransfer, readTransfer } from './log.ts';
 import type { FlowSum, NodeRecord } from './node-record.ts';
 
 const NOBODY = 0;
@@ -42,8 +34,8 @@ interface Sums {
 /** Null where no figure is known: a transfer without value beside one without price says nothing of what moved. */
 const usd = ({ cents, unpriced }: Sums): number | null => (cents === 0 && unpriced > 0 ? null : cents / 100);
 
-function assetFlow(store: ChainStore, sum: Sums & { asset: number; amount: bigint }): AssetFlow {
-  const { asset, decimals } = assetOf(store, sum.asset);
+function assetFlow(records: ChainRecords, sum: Sums & { asset: number; amount: bigint }): AssetFlow {
+  const { asset, decimals } = records.assetOf(sum.asset);
   return {
     asset,
     decimals,
@@ -54,7 +46,7 @@ function assetFlow(store: ChainStore, sum: Sums & { asset: number; amount: bigin
   };
 }
 
-function flowOf(store: ChainStore, record: NodeRecord, direction: Direction): Flow {
+function flowOf(records: ChainRecords, record: NodeRecord, direction: Direction): Flow {
   const code = DIRECTION_CODE[direction];
   const sums: FlowSum[] = record.flows.filter((flow) => flow.direction === code);
   const total = { transfers: 0, unpriced: 0, cents: 0 };
@@ -70,28 +62,28 @@ function flowOf(store: ChainStore, record: NodeRecord, direction: Direction): Fl
     byAsset: sums
       .sort((a, b) => b.transfers - a.transfers || a.asset - b.asset)
       .slice(0, LIMITS.assetsListedMax)
-      .map((sum) => assetFlow(store, sum)),
+      .map((sum) => assetFlow(records, sum)),
   };
 }
 
-function counterpartyOf(store: ChainStore, edge: Edge, direction: Direction): Counterparty {
-  const key = addressKeyOf(store, edge.counterparty);
+function counterpartyOf(records: ChainRecords, edge: Edge, direction: Direction): Counterparty {
+  const key = records.keyOf(edge.counterparty);
   const totals = totalsOf(edge);
   return {
     key,
-    address: formatAddressKey(key, store.chain),
+    address: formatAddressKey(key, records.chain),
     direction,
     transfers: totals.transfers,
     unpricedTransfers: totals.unpriced,
     valueUsd: usd(totals),
     firstSeenMs: totals.firstSeenMs,
     lastSeenMs: totals.lastSeenMs,
-    assets: edge.assets.map((sum) => assetFlow(store, sum)),
+    assets: edge.assets.map((sum) => assetFlow(records, sum)),
   };
 }
 
-function transferOf(store: ChainStore, logged: LoggedTransfer): RecentTransfer {
-  const { asset, decimals } = assetOf(store, logged.asset);
+function transferOf(records: ChainRecords, logged: LoggedTransfer): RecentTransfer {
+  const { asset, decimals } = records.assetOf(logged.asset);
   return {
     txHash: unpackTransaction(logged.transaction),
     position: logged.position,
@@ -125,24 +117,29 @@ export interface ChainReader {
   coverage(): TransferCoverage;
 }
 
-export function createChainReader(store: ChainStore): ChainReader {
-  const adjacency = new Adjacency(store);
+export function createChainReader(records: ChainRecords): ChainReader {
+  const adjacency = new Adjacency(records);
+
+  const readLogged = (refs: readonly TransferRef[]): LoggedTransfer[] => {
+    records.prefetchLog?.(refs.map(({ ordinal }) => Math.floor(ordinal / LOG_CHUNK_TRANSFERS)));
+    return refs.map(({ ordinal }) => readTransfer(records, ordinal));
+  };
 
   const recent = (key: Uint8Array, limit: number): AddressTransfer[] => {
-    const node = idOf(store, key);
-    const record = node === null ? null : readNode(store, node);
+    const node = records.idOf(key);
+    const record = node === null ? null : readNode(records, node);
     if (node === null || !record) return [];
-    return record.newest
-      .slice(0, Math.max(0, limit))
-      .map(({ ordinal }): AddressTransfer => {
-        const logged = readTransfer(store, ordinal);
+    const logs = readLogged(record.newest.slice(0, Math.max(0, limit)));
+    records.prefetch?.({ nodes: logs.map(({ from, to }) => (from === node ? to : from)) });
+    return logs
+      .map((logged): AddressTransfer => {
         const direction = logged.from === node ? 'out' : 'in';
         const other = direction === 'out' ? logged.to : logged.from;
-        const otherKey = other === NOBODY ? null : addressKeyOf(store, other);
+        const otherKey = other === NOBODY ? null : records.keyOf(other);
         return {
-          ...transferOf(store, logged),
+          ...transferOf(records, logged),
           direction,
-          counterparty: otherKey && { key: otherKey, address: formatAddressKey(otherKey, store.chain) },
+          counterparty: otherKey && { key: otherKey, address: formatAddressKey(otherKey, records.chain) },
         };
       })
       .sort(newestTransfers);
@@ -150,28 +147,29 @@ export function createChainReader(store: ChainStore): ChainReader {
 
   return {
     counterparties(key, { direction, limit }) {
-      const node = idOf(store, key);
+      const node = records.idOf(key);
       if (node === null) return [];
       const best = adjacency.open(node, DIRECTION_CODE[direction]).best(cappedCounterparties(limit));
       const edges = adjacency.edges(new Set(best.map((one) => one.counterparty)));
+      records.prefetch?.({ nodes: best.map(({ counterparty }) => counterparty) });
       return best.flatMap(({ counterparty }) => {
         const edge = edges.get(counterparty);
-        return edge ? [counterpartyOf(store, edge, direction)] : [];
+        return edge ? [counterpartyOf(records, edge, direction)] : [];
       });
     },
 
     counterpartyCount(key, direction) {
-      const node = idOf(store, key);
+      const node = records.idOf(key);
       return node === null ? 0 : adjacency.open(node, DIRECTION_CODE[direction]).degree();
     },
 
     totals(key) {
-      const node = idOf(store, key);
-      const record = node === null ? null : readNode(store, node);
+      const node = records.idOf(key);
+      const record = node === null ? null : readNode(records, node);
       return (
         record && {
-          in: flowOf(store, record, 'in'),
-          out: flowOf(store, record, 'out'),
+          in: flowOf(records, record, 'in'),
+          out: flowOf(records, record, 'out'),
           selfTransfers: record.selfTransfers,
           transactions: record.transactions,
           firstSeenMs: record.firstSeenMs,
@@ -181,13 +179,13 @@ export function createChainReader(store: ChainStore): ChainReader {
     },
 
     newest(from, to, limit) {
-      const sender = idOf(store, from);
-      const receiver = idOf(store, to);
+      const sender = records.idOf(from);
+      const receiver = records.idOf(to);
       if (sender === null || receiver === null) return [];
       const edge = adjacency.open(sender, DIRECTION_CODE.out).edge(receiver);
       const refs = (edge?.assets ?? []).flatMap((sum) => sum.newest);
-      return refs
-        .map(({ ordinal }) => transferOf(store, readTransfer(store, ordinal)))
+      return readLogged(refs)
+        .map((logged) => transferOf(records, logged))
         .sort(newestTransfers)
         .slice(0, Math.max(0, limit));
     },
@@ -195,11 +193,10 @@ export function createChainReader(store: ChainStore): ChainReader {
     recent: (key, limit) => recent(key, limit),
 
     daily(key, limitDays) {
-      const node = idOf(store, key);
-      const newest = node === null ? [] : (readNode(store, node)?.newest ?? []);
+      const node = records.idOf(key);
+      const newest = node === null ? [] : (readNode(records, node)?.newest ?? []);
       // Read from the log alone: who was at the other end would cost a hash each to write out.
-      const found = newest
-        .map(({ ordinal }) => readTransfer(store, ordinal))
+      const found = readLogged(newest)
         .filter(({ from, to }) => from !== to)
         .sort((a, b) => b.timestampMs - a.timestampMs)
         .map(({ from, timestampMs, cents, amount }) => ({
@@ -211,24 +208,19 @@ export function createChainReader(store: ChainStore): ChainReader {
       return dailyFlows(found, { limitDays, holdsAll: newest.length < LIMITS.recentTransfersPerAddress });
     },
 
-    graph: () => (readState(store).transfers > 0 ? createGraph(store, adjacency) : null),
+    graph: () => (records.state().transfers > 0 ? createGraph(records, adjacency) : null),
 
     blocks() {
       const found: StoredBlock[] = [];
-      for (const { key, value } of store.blocks.getRange({ reverse: true }))
-        found.push({
-          height: key,
-          hash: value.hash,
-          parentHash: value.parentHash,
-          timestampMs: value.timestampMs,
-        });
+      for (const { height, hash, parentHash, timestampMs } of records.blocks())
+        found.push({ height, hash, parentHash, timestampMs });
       return found;
     },
 
     coverage() {
-      const { transfers, settled } = readState(store);
+      const { transfers, settled } = records.state();
       let covered: Coverage = settled;
-      for (const { value } of store.blocks.getRange()) covered = joinCoverage(covered, value.coverage);
+      for (const block of records.blocks()) covered = joinCoverage(covered, block.coverage);
       const { firstBlock, lastBlock, newestMs } = covered;
       return { transfers, firstBlock, lastBlock, asOf: newestMs === null ? null : isoTime(newestMs) };
     },
@@ -238,20 +230,21 @@ export function createChainReader(store: ChainStore): ChainReader {
 const byTransfers = (a: AssetSum, b: AssetSum): number => b.transfers - a.transfers || a.asset - b.asset;
 
 /** The chain as kernels read it, as of the commit that is newest when the kernel begins. */
-function createGraph(store: ChainStore, adjacency: Adjacency): TransferGraph {
+function createGraph(records: ChainRecords, adjacency: Adjacency): TransferGraph {
   return {
-    chain: store.chain,
-    nodeCount: readState(store).nextAddress - 1,
-    idOf: (key) => idOf(store, key),
-    keyOf: (node) => addressKeyOf(store, node),
-    addressOf: (node) => formatAddressKey(addressKeyOf(store, node), store.chain),
+    chain: records.chain,
+    nodeCount: records.state().nextAddress - 1,
+    idOf: (key) => records.idOf(key),
+    keyOf: (node) => records.keyOf(node),
+    ...(records.prefetch && { prefetch: (next) => records.prefetch?.(next) }),
+    addressOf: (node) => formatAddressKey(records.keyOf(node), records.chain),
     degree: (node, direction) => adjacency.open(node, DIRECTION_CODE[direction]).degree(),
     neighbours: (node, direction, limit, into) =>
       adjacency.open(node, DIRECTION_CODE[direction]).neighbours(limit, into),
     edge(from, to): readonly EdgeDetail[] {
       const assets = adjacency.open(from, DIRECTION_CODE.out).edge(to)?.assets ?? [];
       return [...assets].sort(byTransfers).map((sum) => ({
-        ...assetFlow(store, sum),
+        ...assetFlow(records, sum),
         firstSeenMs: sum.firstSeenMs,
         lastSeenMs: sum.lastSeenMs,
       }));

@@ -1,0 +1,90 @@
+/**
+ * What reading needs of one chain's records, wherever they are kept: in LMDB here, or in a server (remote/). Whoever answers or walks
+ * reads through this port, so that both give the same answers.
+ */
+import { AssayError } from '../../base/errors.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import type { Upcoming } from '../graph.ts';
+import {
+  type AssetRecord,
+  type BlockRecord,
+  type ChainStore,
+  chunkKey,
+  readState,
+  type State,
+} from './chain-store.ts';
+
+export interface StoredBlockRecord extends BlockRecord {
+  readonly height: number;
+}
+
+/** Bytes hold until the running code ends, or the next read of the same kind. */
+export interface ChainRecords {
+  readonly chain: ChainId;
+  state(): State;
+  /** Null for an address that is not known. */
+  idOf(key: Uint8Array): number | null;
+  /** Throws STORE_CORRUPT for an id that was never given. */
+  keyOf(node: number): Buffer;
+  /** Throws STORE_CORRUPT for an id that was never given. */
+  assetOf(id: number): AssetRecord;
+  /** The sums of an address (node-record.ts). */
+  node(node: number): Buffer | undefined;
+  /** Its transfers that are not merged yet (delta.ts). */
+  delta(node: number): Buffer | undefined;
+  /** The chunk of neighbours under its first id (edges.ts). */
+  chunk(node: number, direction: number, firstId: number): Buffer | undefined;
+  /** The chunk of a hub that is responsible for an id. */
+  hubChunk(node: number, direction: number, id: number): Buffer | undefined;
+  /** Eight transfers of the log (log.ts). */
+  logChunk(chunk: number): Buffer | undefined;
+  /** Blocks that can still be taken back, highest first. */
+  blocks(): readonly StoredBlockRecord[];
+  /** Says what will be read next; of use where reading one by one is slow. */
+  prefetch?(next: Upcoming): void;
+  /** The same of chunks of the log. */
+  prefetchLog?(chunks: readonly number[]): void;
+}
+
+export const lostRecord = (chain: ChainId, what: string): AssayError =>
+  new AssayError('STORE_CORRUPT', `The transfer store of ${chain} lost ${what}.`);
+
+/** The records of an environment as of its newest commit. */
+export function recordsOf(store: ChainStore): ChainRecords {
+  const { chain, ids, keys, nodes, deltas, edges, log, blocks } = store;
+  const key = Buffer.alloc(9);
+  return {
+    chain,
+    state: () => readState(store),
+    idOf: (address) => ids.getBinaryFast(address)?.readUInt32BE(0) ?? null,
+    keyOf(node) {
+      const address = keys.getBinary(node);
+      if (!address) throw lostRecord(chain, `address ${node}`);
+      return address;
+    },
+    assetOf(id) {
+      const asset = store.assets.get(id);
+      if (!asset) throw lostRecord(chain, `asset ${id}`);
+      return asset;
+    },
+    node: (node) => nodes.getBinaryFast(node),
+    delta: (node) => deltas.getBinaryFast(node),
+    chunk(node, direction, firstId) {
+      key.writeUInt32BE(node, 0);
+      key[4] = direction;
+      key.writeUInt32BE(firstId, 5);
+      return edges.getBinaryFast(key);
+    },
+    hubChunk(node, direction, id) {
+      const start = chunkKey(node, direction, id);
+      for (const { key: found, value } of edges.getRange({ start, reverse: true, limit: 1 })) {
+        const name = Buffer.from(found);
+        if (name.readUInt32BE(0) === node && name[4] === direction) return value;
+      }
+      return undefined;
+    },
+    logChunk: (chunk) => log.getBinaryFast(chunk),
+    blocks: () =>
+      [...blocks.getRange({ reverse: true })].map(({ key: height, value }) => ({ height, ...value })),
+  };
+}
