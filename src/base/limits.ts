@@ -421,6 +421,12 @@ export const LIMITS = {
   redisConnectMs: 2_000,
   /** An atomic step takes under a millisecond; a fail-over of a cluster 1 to 5 s, and an API client is told before that. */
   redisCommandMs: 3_000,
+  /** A question to another node's graph: as long as the slowest trace takes, and a node that dies with it is noticed and replaced. */
+  graphQuestionMs: 15_000,
+  /** Questions that one node asks of others at once: each is answered within milliseconds by a thread there. */
+  graphQuestionsMax: 256,
+  /** Questions that wait for the nodes of a placement, of all who ask: a second's work of a few threads. */
+  graphQuestionsWaitingMax: 1_000,
 } as const;
   /** How long a write waits for replicas: they answer within milliseconds, or are away. */
   redisReplicasMs: 1_000,
