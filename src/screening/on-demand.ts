@@ -53,6 +53,8 @@ export interface OnDemand extends BalanceSource, NameResolver {
 
 /** Balances are as good as new for this long: two questions about an address in a row ask its chains once. */
 const BALANCES_KEPT_MS = 15_000;
+/** Addresses that nodes are asked to tell of: each is a subscription that a node keeps. */
+const WATCHED_MAX = 1_000;
 /** Kept of a budget for writing what was fetched and for the screening itself. */
 const WRITING_MS = 100;
 
@@ -61,6 +63,8 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
   const { chains, ingest, fetched, prices, clock, log } = deps;
   const closing = new AbortController();
   const fetching = new Map<string, Promise<FetchedRecord | null>>();
+  /** Addresses that a node tells of, the one that was screened last at the end, and whether something came since the last reading. */
+  const watched = new Map<string, { hasNews: boolean; readonly end: () => void }>();
   const balances = new Map<string, { readonly atMs: number; readonly report: Promise<BalanceReport> }>();
 
   /** What `work` gives, or `late` where it takes longer than the budget; the work then ends by its own calls' budgets. */
@@ -78,27 +82,52 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
 
   // --- history ----------------------------------------------------------------------------------------------------------
 
-  const coverageOf = (record: FetchedRecord | null): CoverageEntry =>
-    record === null
-      ? NOT_READ
-      : {
-          status:
-            record.resumeBelow === null && !record.lacksKinds && isFresh(record) ? 'COMPLETE' : 'PARTIAL',
-          asOf: isoTime(record.fetchedAtMs),
-        };
+  /** `outdatedAtMs`: when the reading was made that is known not to be the newest any more; null where none is. */
+  function coverageOf(record: FetchedRecord | null, outdatedAtMs: number | null = null): CoverageEntry {
+    if (record === null) return NOT_READ;
+    const { resumeBelow, lacksKinds, fetchedAtMs } = record;
+    const isAll = resumeBelow === null && !lacksKinds && isFresh(record) && fetchedAtMs !== outdatedAtMs;
+    return { status: isAll ? 'COMPLETE' : 'PARTIAL', asOf: isoTime(fetchedAtMs) };
+  }
   const isFresh = (record: FetchedRecord): boolean => clock.now() - record.fetchedAtMs < maxAgeMs;
 
   async function historyOf(chain: ChainId, address: string): Promise<CoverageEntry> {
     const record = fetched.get(chain, address);
-    const isKnownWell = record !== null && isFresh(record);
-    if (isKnownWell || !hasSource(chain)) return coverageOf(record);
     const key = `${chain} ${address}`;
+    const watch = watched.get(key);
+    if (watch !== undefined) {
+      watched.delete(key);
+      watched.set(key, watch);
+    }
+    const hasNews = watch?.hasNews ?? false;
     let fetch = fetching.get(key);
+    const isKnownWell = record !== null && isFresh(record) && !hasNews && fetch === undefined;
+    if (isKnownWell || !hasSource(chain)) return coverageOf(record);
     if (fetch === undefined) {
       fetch = fetchHistory(chain, address, record).finally(() => fetching.delete(key));
       fetching.set(key, fetch);
     }
-    return coverageOf(await inTime(fetch, () => fetched.get(chain, address)));
+    const outdatedAtMs = hasNews && record !== null ? record.fetchedAtMs : null;
+    return coverageOf(await inTime(fetch, () => fetched.get(chain, address)), outdatedAtMs);
+  }
+
+  /**
+   * Asks a node to tell of the address from now on, where there is one that does: what it tells makes the history be read again
+   * however young it is. The begin of telling counts as news once, since something may have come between reading and it.
+   */
+  function watchFor(adapter: ChainAdapter, address: string, key: string): void {
+    const { onActivity } = adapter;
+    if (onActivity === null || onActivity === undefined || watched.has(key)) return;
+    const [oldest] = watched.keys();
+    if (watched.size >= WATCHED_MAX && oldest !== undefined) {
+      watched.get(oldest)?.end();
+      watched.delete(oldest);
+    }
+    const end = onActivity(address, () => {
+      const watch = watched.get(key);
+      if (watch !== undefined) watch.hasNews = true;
+    });
+    watched.set(key, { hasNews: false, end });
   }
 
   /** Nodes of some chains know histories too; their adapters say NONE where not. */
@@ -111,8 +140,12 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
     before: FetchedRecord | null,
   ): Promise<FetchedRecord | null> {
     const reading = new HistoryReading(chain, address);
+    const key = `${chain} ${address}`;
     try {
       const adapter = await chains.of(chain);
+      watchFor(adapter, address, key);
+      const watch = watched.get(key);
+      if (watch !== undefined) watch.hasNews = false;
       const { newestHeight = null, resumeBelow = null } = before ?? {};
       const isNew = await read(adapter, reading, { from: newestHeight, to: null });
       if (isNew === 'NO_SOURCE') return before;
@@ -124,6 +157,8 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
       if (!closing.signal.aborted)
         log.warn({ chain, reason: messageOf(error) }, 'a history could not be read to its end');
     }
+    const unread = reading.wasRead ? undefined : watched.get(key);
+    if (unread !== undefined && before !== null) unread.hasNews = true;
     try {
       return await remember(reading, before);
     } catch (error) {
@@ -266,6 +301,8 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
     },
     async close() {
       closing.abort(new AssayError('CHAIN_UNREACHABLE', 'The program is stopping.'));
+      for (const { end } of watched.values()) end();
+      watched.clear();
       await Promise.allSettled([...fetching.values()]);
       await fetched.close();
     },

@@ -40,6 +40,8 @@ class Chain {
   waitMs = 0;
   fault: (() => AssayError) | null = null;
   page: ((query: HistoryQuery) => Partial<HistoryPage>) | null = null;
+  /** Where not null, the chain's node tells of addresses: callbacks by address. */
+  told: Map<string, () => void> | null = null;
 
   async #answer(call: Call): Promise<void> {
     const ms = Math.min(this.waitMs, call.budgetMs);
@@ -68,6 +70,13 @@ class Chain {
         const nextCursor = rows.length > 10 ? String(rows[10]!.blockNumber) : null;
         return { ...provenance, transfers: part, nextCursor, ...this.page?.(query) };
       },
+      onActivity:
+        this.told === null
+          ? null
+          : (address, onActivity) => {
+              this.told?.set(address, onActivity);
+              return () => void this.told?.delete(address);
+            },
       resolveName: async (name, call) => {
         await this.#answer(call);
         return { ...provenance, address: name === 'alice.eth' ? OTHER : null };
@@ -138,6 +147,52 @@ describe('on-demand reading', () => {
     expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'COMPLETE' });
     expect(chain.pages).toBe(1);
     expect(stored()).toBe(37);
+  });
+
+  it('reads a young history again once a node tells of the address, and no other', async () => {
+    chain.told = new Map();
+    await source.historyOf('ETH', ADDRESS);
+    await source.historyOf('ETH', OTHER);
+    chain.pages = 0;
+    chain.transfers.push(transfer(35));
+    now += 1_000;
+    chain.told.get(ADDRESS)!();
+    const told = await source.historyOf('ETH', ADDRESS);
+    expect(told).toEqual({ status: 'COMPLETE', asOf: '2026-06-01T00:00:01.000Z' });
+    expect(stored()).toBe(36);
+    await source.historyOf('ETH', ADDRESS);
+    await source.historyOf('ETH', OTHER);
+    expect(chain.pages).toBe(1);
+  });
+
+  it('says PARTIAL while what a node told of cannot be read, and reads it as soon as it can', async () => {
+    chain.told = new Map();
+    await source.historyOf('ETH', ADDRESS);
+    now += 1_000;
+    chain.told.get(ADDRESS)!();
+    chain.fault = () => new AssayError('CHAIN_UNREACHABLE', 'down');
+    const before = { status: 'PARTIAL', asOf: '2026-06-01T00:00:00.000Z' };
+    expect(await source.historyOf('ETH', ADDRESS)).toEqual(before);
+    expect(await source.historyOf('ETH', ADDRESS)).toEqual(before);
+    chain.fault = null;
+    expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'COMPLETE' });
+  });
+
+  it('watches addresses no longer than it lives, and not more of them than a node bears', async () => {
+    chain.told = new Map();
+    chain.transfers = [];
+    await source.historyOf('ETH', ADDRESS);
+    for (let n = 0; n < 1_000; n++)
+      await source.historyOf(
+        'ETH',
+        parseAddress('ETH', `0x${(n + 1).toString(16).padStart(40, '0')}`).canonical,
+      );
+    expect(chain.told.size).toBe(1_000);
+    expect(chain.told.has(ADDRESS)).toBe(false);
+    await source.close();
+    expect(chain.told.size).toBe(0);
+    fetched = openFetchedStore({ path: join(folder, 'fetched.lmdb') });
+    source = open(2_500);
   });
 
   it('two requests for the same address share one fetch', async () => {

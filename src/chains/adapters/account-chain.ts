@@ -59,6 +59,10 @@ export interface ChainReader {
   head(call: Call): Promise<Told<HeadOfChain>>;
   block(height: number, call: Call): Promise<Told<Block | null>>;
   hashAt(height: number, call: Call): Promise<string | null>;
+  /** Asks to be told of new blocks over a WebSocket. See `FollowOptions.onNudge`. */
+  readonly onNudge?: (nudge: (height?: number) => void) => () => void;
+  /** See `ChainAdapter.onActivity`. Asked only where there is a WebSocket. */
+  readonly onActivity?: (address: string, onActivity: () => void) => () => void;
 }
 
 export interface AccountChainSetup {
@@ -74,10 +78,14 @@ export interface AccountChainSetup {
   readonly pollPublicMs: number;
   /** Blocks by which a row may stand above the one before it, where a source's order is of time and blocks span some. Default 0. */
   readonly rowsOverlapBlocks?: number;
+  /** See `EndpointPoolOptions`. */
+  readonly socketsOnlyTell?: boolean;
   readonly reader: (pool: EndpointPool) => ChainReader;
 }
 
 const POLL_OWN_MS = 500;
+/** With a WebSocket that tells of new blocks, looking is only for the case that it fell silent. */
+const POLL_BESIDE_SOCKET_MS = 5_000;
 /** Rows asked of a source at once: small pages cost as much as middling ones. */
 const ROWS_MIN = 20;
 const ROWS_MAX = 100;
@@ -212,7 +220,7 @@ export function openAccountChain(
 ): ChainAdapter {
   const { chain } = options;
   const { clock, log, jitter } = deps;
-  const { layouts } = setup;
+  const { layouts, socketsOnlyTell = false } = setup;
   // A node may be named as an explorer and the other way round: the layout says what is spoken there.
   const endpoints = [
     ...new Map(
@@ -227,14 +235,23 @@ export function openAccountChain(
       `${chain}: ${foreign.source} has a layout that this chain does not have. Layouts: ${[...known].join(', ')}.`,
     );
   const pool = createEndpointPool(
-    { chain, endpoints: endpoints.slice(0, LIMITS.endpointsPerChainMax), verify: setup.verify },
+    {
+      chain,
+      endpoints: endpoints.slice(0, LIMITS.endpointsPerChainMax),
+      verify: setup.verify,
+      socketsOnlyTell,
+    },
     deps,
   );
   const reader = setup.reader(pool);
   const closing = new AbortController();
   const overlap = setup.rowsOverlapBlocks ?? 0;
   const isOwn = endpoints.every(({ own }) => own);
-  const has = (wanted: readonly string[]): boolean => endpoints.some(({ layout }) => wanted.includes(layout));
+  const isSocket = ({ url }: { readonly url: string }): boolean => url.startsWith('ws');
+  const hasSocket = endpoints.some(isSocket);
+  const { onNudge, onActivity } = reader;
+  const has = (wanted: readonly string[]): boolean =>
+    endpoints.some((spec) => wanted.includes(spec.layout) && !(socketsOnlyTell && isSocket(spec)));
   const nobody = (what: string) =>
     ({
       source: null,
@@ -339,11 +356,17 @@ export function openAccountChain(
     subscribe: (from, call) =>
       follow(
         { head, block, hashAt: (height, each) => reader.hashAt(height, each) },
-        { chain, pollMs: isOwn ? POLL_OWN_MS : setup.pollPublicMs, closed: closing.signal },
+        {
+          chain,
+          pollMs: hasSocket && onNudge ? POLL_BESIDE_SOCKET_MS : isOwn ? POLL_OWN_MS : setup.pollPublicMs,
+          ...(onNudge === undefined ? {} : { onNudge }),
+          closed: closing.signal,
+        },
         from,
         call,
         { log, jitter },
       ),
+    onActivity: hasSocket ? (onActivity ?? null) : null,
     resolveName: null,
     health: () => ({ chain, reachable: pool.reachable(), endpoints: pool.health() }),
     async close() {

@@ -10,7 +10,7 @@ import type { ChainId } from '../registry.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import type { EndpointSpec } from './endpoints.ts';
 import { type Json, parseExactJson } from './exact-json.ts';
-import { type JsonRpcSocket, openJsonRpcSocket } from './json-rpc-socket.ts';
+import { type JsonRpcSocket, type Notices, openJsonRpcSocket, type Subscription } from './json-rpc-socket.ts';
 import type { AdapterDeps, Call, EndpointHealth } from './port.ts';
 
 /** What an endpoint sent: status, and the body as text. */
@@ -60,13 +60,10 @@ export interface EndpointPool {
   reachable(layouts?: readonly string[]): boolean;
   health(): readonly EndpointHealth[];
   /**
-   * Calls back for each notification of a JSON-RPC subscription over the first WebSocket endpoint, subscribing again after a cut;
-   * returns the way to end it. Nothing happens where there is no WebSocket endpoint.
+   * Calls back for each notice of a JSON-RPC subscription over the first WebSocket endpoint, subscribing again after a cut; returns
+   * the way to end it. Nothing happens where there is no WebSocket endpoint.
    */
-  listen(
-    options: { readonly subscribe: string; readonly params: readonly Json[] },
-    onNotice: (params: Json) => void,
-  ): () => void;
+  listen(subscription: Subscription, notices: Notices): () => void;
   close(): Promise<void>;
 }
 
@@ -75,11 +72,15 @@ export interface EndpointPoolOptions {
   readonly endpoints: readonly EndpointSpec[];
   /** Asked of an endpoint before anything else, and after each outage: throws CHAIN_MISMATCH where it serves another chain. */
   readonly verify: EndpointRequest<void> | null;
+  /** Whether nodes of this chain answer no questions over a WebSocket, and only tell what is subscribed to. Default false. */
+  readonly socketsOnlyTell?: boolean;
 }
 
 interface Endpoint {
   readonly spec: EndpointSpec;
   readonly isSocket: boolean;
+  /** Whether questions go there. */
+  readonly answers: boolean;
   socket: JsonRpcSocket | null;
   state: EndpointHealth['state'];
   verified: Promise<void> | null;
@@ -115,7 +116,7 @@ const REFUSED_BODY_BYTES_MAX = 64 * 1024;
 const PROBE_BUDGET_MS = LIMITS.endpointAttemptMs;
 
 export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDeps): EndpointPool {
-  const { chain, verify } = options;
+  const { chain, verify, socketsOnlyTell = false } = options;
   const { clock, log, jitter } = deps;
   if (options.endpoints.length > LIMITS.endpointsPerChainMax)
     throw new AssayError(
@@ -141,6 +142,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
   const endpoints: readonly Endpoint[] = options.endpoints.map((spec) => ({
     spec,
     isSocket: spec.url.startsWith('ws'),
+    answers: !(socketsOnlyTell && spec.url.startsWith('ws')),
     socket: null,
     state: 'UNTRIED',
     verified: null,
@@ -160,7 +162,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
   const isResting = (endpoint: Endpoint): boolean => clock.monotonic() < endpoint.restUntilMs;
   const isOut = (endpoint: Endpoint): boolean => endpoint.state === 'DOWN' || endpoint.state === 'REFUSED';
   const fits = (endpoint: Endpoint, layouts: readonly string[] | undefined): boolean =>
-    layouts === undefined || layouts.includes(endpoint.spec.layout);
+    endpoint.answers && (layouts === undefined || layouts.includes(endpoint.spec.layout));
 
   /** Powers of two of the latency: endpoints about as fast keep the order they were named in. */
   const slowness = (endpoint: Endpoint): number =>
@@ -555,16 +557,16 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     askAgreeing,
     reachable: (layouts) => endpoints.some((endpoint) => fits(endpoint, layouts) && !isOut(endpoint)),
     health: () =>
-      endpoints.map(({ spec, state, latencyMs, failures, lastError }) => ({
+      endpoints.map(({ spec, answers, socket, state, latencyMs, failures, lastError }) => ({
         source: spec.source,
-        state,
+        state: answers || socket === null ? state : socket.isOpen ? 'UP' : 'DOWN',
         latencyMs,
         failures,
         lastError,
       })),
-    listen(subscription, onNotice) {
+    listen(subscription, notices) {
       const endpoint = endpoints.find(({ isSocket }) => isSocket);
-      return endpoint === undefined ? () => {} : socketOf(endpoint).listen(subscription, onNotice);
+      return endpoint === undefined ? () => {} : socketOf(endpoint).listen(subscription, notices);
     },
     async close() {
       closing.abort(new AssayError('CHAIN_UNREACHABLE', `The adapter of ${chain} is closed.`));

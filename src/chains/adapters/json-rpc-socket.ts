@@ -1,5 +1,5 @@
 /**
- * JSON-RPC 2.0 over one WebSocket: questions matched to answers by id, and one subscription that outlives cuts. Connects when first
+ * JSON-RPC 2.0 over one WebSocket: questions matched to answers by id, and subscriptions that outlive cuts. Connects when first
  * needed; a cut ends the questions under way, and the next one connects again.
  */
 import { type Agent, WebSocket } from 'undici';
@@ -9,14 +9,28 @@ import type { Logger } from '../../base/log.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../base/outbound.ts';
 import { asObject, type Json, type JsonObject, parseExactJson } from './exact-json.ts';
 
+/** A subscription as nodes offer them: `subscribe` answers an id, which each of its notices bears. */
+export interface Subscription {
+  readonly subscribe: string;
+  /** Takes the id. */
+  readonly unsubscribe: string;
+  readonly params: readonly Json[];
+}
+
+export interface Notices {
+  /** The `params` of a notice of this subscription. */
+  onNotice(params: Json): void;
+  /** The node took the subscription: at the beginning, and again after each cut. What happened before is not told. */
+  onStart?(): void;
+}
+
 export interface JsonRpcSocket {
+  /** Whether the line stands. */
+  readonly isOpen: boolean;
   /** Sends a message and resolves with the text of the answer that bears its id. Throws CHAIN_UNREACHABLE where the line is cut. */
   exchange(id: number, message: string, signal: AbortSignal): Promise<string>;
-  /** Subscribes now and after each cut; `onNotice` gets the `params` of each notification. Returns the way to end it. */
-  listen(
-    subscription: { readonly subscribe: string; readonly params: readonly Json[] },
-    onNotice: (params: Json) => void,
-  ): () => void;
+  /** Subscribes now and after each cut. Returns the way to end it. */
+  listen(subscription: Subscription, notices: Notices): () => void;
   close(): void;
 }
 
@@ -32,9 +46,10 @@ interface Pending {
 }
 
 interface Listener {
-  readonly subscribe: string;
-  readonly params: readonly Json[];
-  readonly onNotice: (params: Json) => void;
+  readonly subscription: Subscription;
+  readonly notices: Notices;
+  /** The node's name for it on the line that stands; null until it is told. */
+  remoteId: string | null;
 }
 
 /** Ids of subscriptions are counted from here, those of questions from 1: they never meet. */
@@ -49,6 +64,8 @@ export function openJsonRpcSocket(
   const { host } = new URL(options.url);
   const pending = new Map<number, Pending>();
   const listeners = new Set<Listener>();
+  /** Subscriptions that were asked for and not answered yet, by the id of the question. */
+  const subscribing = new Map<number, Listener>();
   let line: { readonly socket: WebSocket; readonly opened: Promise<void> } | null = null;
   let nextSubscriptionId = SUBSCRIPTION_IDS_FROM;
   let reconnect: NodeJS.Timeout | null = null;
@@ -90,6 +107,8 @@ export function openJsonRpcSocket(
     line = null;
     for (const { reject } of pending.values()) reject(cut());
     pending.clear();
+    subscribing.clear();
+    for (const listener of listeners) listener.remoteId = null;
     if (isClosed || listeners.size === 0 || reconnect !== null) return;
     reconnect = setTimeout(() => {
       reconnect = null;
@@ -104,8 +123,30 @@ export function openJsonRpcSocket(
     for (const listener of listeners) subscribe(listener);
   }
 
-  function subscribe({ subscribe: method, params }: Listener): void {
-    line?.socket.send(JSON.stringify({ jsonrpc: '2.0', id: nextSubscriptionId++, method, params }));
+  function subscribe(listener: Listener): void {
+    const { subscribe: method, params } = listener.subscription;
+    const id = nextSubscriptionId++;
+    subscribing.set(id, listener);
+    line?.socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+  }
+
+  function unsubscribe({ subscription, remoteId }: Listener): void {
+    if (remoteId === null || line?.socket.readyState !== line?.socket.OPEN) return;
+    const params = [/^\d{1,15}$/.test(remoteId) ? Number(remoteId) : remoteId];
+    const message = { jsonrpc: '2.0', id: nextSubscriptionId++, method: subscription.unsubscribe, params };
+    line?.socket.send(JSON.stringify(message));
+  }
+
+  /** The answer to a question for a subscription: its id, or why the node does not offer it. */
+  function subscribed(listener: Listener, { result, error }: JsonObject): void {
+    if (typeof result !== 'string' && typeof result !== 'number') {
+      const reason = JSON.stringify(error ?? null).slice(0, 200);
+      deps.log.warn({ host, method: listener.subscription.subscribe, reason }, 'a node offers no notices');
+      return;
+    }
+    listener.remoteId = String(result);
+    if (listeners.has(listener)) listener.notices.onStart?.();
+    else unsubscribe(listener);
   }
 
   function receive(data: unknown): void {
@@ -120,14 +161,21 @@ export function openJsonRpcSocket(
     }
     const { id, method, params } = message;
     if (typeof id === 'number') {
+      const listener = subscribing.get(id);
+      subscribing.delete(id);
+      if (listener !== undefined) subscribed(listener, message);
       pending.get(id)?.resolve(data);
       pending.delete(id);
     } else if (typeof method === 'string' && params !== undefined) {
-      for (const { onNotice } of listeners) onNotice(params);
+      const about = String((params as { readonly subscription?: Json } | null)?.subscription);
+      for (const { remoteId, notices } of listeners) if (remoteId === about) notices.onNotice(params);
     }
   }
 
   return {
+    get isOpen() {
+      return line !== null && line.socket.readyState === line.socket.OPEN;
+    },
     async exchange(id, message, signal) {
       const { socket, opened } = connect();
       await opened;
@@ -148,13 +196,15 @@ export function openJsonRpcSocket(
         socket.send(message);
       });
     },
-    listen({ subscribe: method, params }, onNotice) {
-      const listener: Listener = { subscribe: method, params, onNotice };
+    listen(subscription, notices) {
+      const listener: Listener = { subscription, notices, remoteId: null };
       listeners.add(listener);
       const { socket } = connect();
       // Already open: the subscriptions of a new line are sent when it opens.
       if (socket.readyState === socket.OPEN) subscribe(listener);
-      return () => void listeners.delete(listener);
+      return () => {
+        if (listeners.delete(listener)) unsubscribe(listener);
+      };
     },
     close() {
       isClosed = true;

@@ -140,6 +140,11 @@ export interface ChainAdapter {
    * request. Throws CHAIN_REORG_TOO_DEEP where the chain left more blocks than `reorgBlocksMax`.
    */
   subscribe(from: FollowFrom, call: Call): AsyncIterable<ChainEvent>;
+  /**
+   * Calls back where an address (canonical) may have done something since: a node told of a transaction that names it, or what a node
+   * told may have been missed. Returns the way to end it. Null where no endpoint tells of addresses.
+   */
+  readonly onActivity?: ((address: string, onActivity: () => void) => () => void) | null;
   /** Null where the chain has no names. */
   readonly resolveName: ((name: string, call: Call) => Promise<NameAnswer>) | null;
   /** What is known of the endpoints; asks nobody. */

@@ -14,6 +14,8 @@ const POLL_PUBLIC_MS = 4_000;
 /** With a WebSocket that tells of new blocks, looking is only for the case that it fell silent. */
 const POLL_BESIDE_SOCKET_MS = 5_000;
 
+const NEW_HEADS = { subscribe: 'eth_subscribe', unsubscribe: 'eth_unsubscribe', params: ['newHeads'] };
+
 const nobody = (note: string): Provenance => ({ source: null, height: null, completeness: 'NONE', note });
 
 /** Height of the block that a notice of `newHeads` announces; undefined where it says none, since a notice is only a hint. */
@@ -86,9 +88,10 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
           chain,
           pollMs: hasSocket ? POLL_BESIDE_SOCKET_MS : isOwn ? POLL_OWN_MS : POLL_PUBLIC_MS,
           onNudge: (nudge) =>
-            rpc.listen({ subscribe: 'eth_subscribe', params: ['newHeads'] }, (params) =>
-              nudge(announcedHeight(params)),
-            ),
+            rpc.listen(NEW_HEADS, {
+              onStart: () => nudge(),
+              onNotice: (params) => nudge(announcedHeight(params)),
+            }),
           closed: closing.signal,
         },
         from,

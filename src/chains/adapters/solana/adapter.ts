@@ -1,7 +1,8 @@
 /**
  * Solana over a node's JSON-RPC (solana.com/docs/rpc): parsed transactions, SPL tokens by the owners of their accounts, blocks by slot.
  * A slot that no leader filled is told as an empty block that bears the hash of the block below it, so that slots follow one another.
- * Fees, votes and failed transactions are no transfers.
+ * Fees, votes and failed transactions are no transfers. A WebSocket of a node answers no questions: it tells of new slots, and by the
+ * logs of their transactions of the addresses that are asked after.
  */
 import { PublicKey, StakeProgram, SystemProgram, VoteProgram } from '@solana/web3.js';
 import { AssayError } from '../../../base/errors.ts';
@@ -31,6 +32,7 @@ import {
   type JsonObject,
 } from '../exact-json.ts';
 import { RpcRefusal, rpcCall, rpcRequest } from '../json-rpc.ts';
+import type { Subscription } from '../json-rpc-socket.ts';
 import type { Call, OpenAdapter } from '../port.ts';
 
 const LAYOUTS = ['json-rpc'] as const;
@@ -63,6 +65,15 @@ const ROWS_OWN = 50;
 const ROWS_AT_ONCE = 8;
 const NOT_LISTED =
   'Tokens that came into token accounts of the address by transactions that do not name it are not listed by the node.';
+
+const SLOTS: Subscription = { subscribe: 'slotSubscribe', unsubscribe: 'slotUnsubscribe', params: [] };
+
+/** The logs of transactions that name an address, failed ones too: those paid a fee. */
+const logsOf = (address: string): Subscription => ({
+  subscribe: 'logsSubscribe',
+  unsubscribe: 'logsUnsubscribe',
+  params: [{ mentions: [new PublicKey(address).toBase58()] }, { commitment: COMMITMENT }],
+});
 
 const asSignature = (value: Json | undefined): string =>
   asPattern(value, /^[1-9A-HJ-NP-Za-km-z]{80,90}$/, 'signature');
@@ -425,6 +436,16 @@ function createReader(pool: EndpointPool) {
       if (value === 'skipped') return (await block(height, call)).value?.hash ?? null;
       return value?.hash ?? null;
     },
+    // Slots are told before they are confirmed: a notice says that it is time to look, not how far.
+    onNudge: (nudge: () => void) => pool.listen(SLOTS, { onStart: () => nudge(), onNotice: () => nudge() }),
+    /** Transactions that name the address; those before the node took the subscription, after a cut too, may have been missed. */
+    onActivity(address: string, onActivity: () => void) {
+      return pool.listen(logsOf(address), {
+        onStart: onActivity,
+        // Whatever it says: the history is read again, and believed where this is not.
+        onNotice: onActivity,
+      });
+    },
   };
 }
 
@@ -434,6 +455,7 @@ export const openAdapter: OpenAdapter = (options, deps) =>
       layouts: { balance: LAYOUTS, count: [], history: LAYOUTS, block: LAYOUTS },
       verify,
       pollPublicMs: 2_000,
+      socketsOnlyTell: true,
       reader: createReader,
     },
     options,
