@@ -1,0 +1,242 @@
+/** Chunks and questions over BullMQ, on real servers: who works, what comes back, and what a death in the middle does. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock as clock } from '../../src/base/clock.ts';
+import { AssayError } from '../../src/base/errors.ts';
+import { silentLogger as log } from '../../src/base/log.ts';
+import { systemRandom as random } from '../../src/base/random.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
+import type { ChunkDone, ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
+import type { GraphUseCases } from '../../src/jobs/placement.ts';
+import { openQueues, type Queues } from '../../src/jobs/queue-bullmq.ts';
+import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../setup/redis.ts';
+
+const task = (chunk: number): ChunkTask => ({
+  jobId: 'job1',
+  chunk,
+  kind: 'labels',
+  chain: 'ETH',
+  format: 'csv',
+  columns: null,
+  input: { path: '/jobs/input', start: chunk * 10, end: chunk * 10 + 10 },
+  firstLine: chunk + 1,
+  output: `/jobs/out.${chunk}`,
+});
+const never = new AbortController().signal;
+
+const runnerOf = (slots: number, run: (task: ChunkTask) => Promise<ChunkDone>): ChunkRunner => ({
+  slots,
+  run,
+  close: async () => {},
+});
+const useCases = (answer: (address: string) => Promise<Uint8Array> | Uint8Array): GraphUseCases => ({
+  screening: async ({ address }) => answer(address),
+  kyt: async ({ address }) => answer(address ?? ''),
+  trace: async ({ address }) => ({ data: await answer(address), isKnown: false }),
+});
+const trace = (address: string) => ({ task: 'trace', request: { chain: 'BTC', address } }) as const;
+
+interface Node {
+  readonly redis: RedisStore;
+  readonly queues: Queues;
+}
+
+function conform(url: () => string): void {
+  const nodes: Node[] = [];
+  function newNode(): Node {
+    const redis = openRedis(parseRedisUrl(url()), { log });
+    const node = { redis, queues: openQueues({ redis, clock, random, log }) };
+    nodes.push(node);
+    return node;
+  }
+  afterEach(async () => {
+    for (const { redis, queues } of nodes.splice(0)) {
+      await queues.close();
+      await redis.close();
+    }
+  });
+
+  it('chunks are worked by all workers, each once, and what they say comes back', async () => {
+    const worked: string[][] = [[], []];
+    const chunks = newNode().queues.chunkRunner(() => 7);
+    for (const own of worked)
+      newNode().queues.workChunks(
+        runnerOf(2, async ({ output, chunk }) => {
+          own.push(output);
+          await new Promise((resolve) => setTimeout(resolve, 10));
+          return { items: chunk, failed: 1, bytes: 2 };
+        }),
+      );
+    expect(chunks.slots).toBe(7);
+    const done = await Promise.all(Array.from({ length: 60 }, (_, i) => chunks.run(task(i), never)));
+    expect(done).toEqual(Array.from({ length: 60 }, (_, items) => ({ items, failed: 1, bytes: 2 })));
+    expect(new Set(worked.flat()).size).toBe(60);
+    expect(worked.flat().length).toBe(60);
+    expect(Math.min(...worked.map((own) => own.length))).toBeGreaterThan(5);
+  });
+  it('what a worker throws is thrown where it was asked', async () => {
+    const chunks = newNode().queues.chunkRunner(() => 1);
+    newNode().queues.workChunks(
+      runnerOf(1, async ({ chunk }) => {
+        throw chunk === 0
+          ? new AssayError('OVERLOADED', 'Later.', { retryAfterSeconds: 3 })
+          : new Error('a path of this machine');
+      }),
+    );
+    await expect(chunks.run(task(0), never)).rejects.toMatchObject({
+      code: 'OVERLOADED',
+      message: 'Later.',
+      retryAfterSeconds: 3,
+    });
+    await expect(chunks.run(task(1), never)).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: 'Internal server error.',
+    });
+  });
+  it('a chunk that nobody waits for any more is not begun', async () => {
+    const chunks = newNode().queues.chunkRunner(() => 1);
+    const stopped = new AbortController();
+    const run = chunks.run(task(0), stopped.signal);
+    setTimeout(() => stopped.abort(), 200);
+    await expect(run).rejects.toMatchObject({ code: 'NOT_READY' });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const begun: number[] = [];
+    newNode().queues.workChunks(
+      runnerOf(1, async ({ chunk }) => {
+        begun.push(chunk);
+        return { items: 1, failed: 0, bytes: 1 };
+      }),
+    );
+    await chunks.run(task(1), never);
+    expect(begun).toEqual([1]);
+  });
+  it('questions are answered with the very bytes, and errors as they are', async () => {
+    const bytes = Buffer.from(`{"text":"ä€😀","long":"${'x'.repeat(300_000)}"}`);
+    const { ask } = newNode().queues;
+    newNode().queues.answer(
+      'all',
+      useCases((address) => {
+        if (address === 'bad')
+          throw new AssayError('INVALID_ADDRESS', 'address: is none.', { field: 'address' });
+        return bytes;
+      }),
+      4,
+    );
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(['all'], trace('good'))));
+    for (const { data, isKnown } of answers) {
+      expect(isKnown).toBe(false);
+      expect(Buffer.compare(data, bytes)).toBe(0);
+    }
+    await expect(ask(['all'], trace('bad'))).rejects.toMatchObject({
+      code: 'INVALID_ADDRESS',
+      field: 'address',
+    });
+    const { data } = await ask(['all'], { task: 'screening', request: { chain: 'BTC', address: 'good' } });
+    expect(data.length).toBe(bytes.length);
+  });
+  it('a question is asked of the placement that has least to do', async () => {
+    const { ask } = newNode().queues;
+    const asked = { a: 0, b: 0 };
+    for (const placement of ['a', 'b'] as const)
+      newNode().queues.answer(
+        placement,
+        useCases(async () => {
+          asked[placement]++;
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          return Buffer.from(placement);
+        }),
+        8,
+      );
+    await Promise.all(Array.from({ length: 40 }, () => ask(['a', 'b'], trace('x'))));
+    expect(asked).toEqual({ a: 20, b: 20 });
+  });
+}
+
+describe.skipIf(!hasRedis)('queues in one Redis server', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  }, 120_000);
+  afterAll(() => server.stop());
+  conform(() => server.url);
+
+  it('work of a node that dies with it: a chunk is given back, a question goes to another node', async () => {
+    const open = (): Node => {
+      const redis = openRedis(parseRedisUrl(server.url), { log });
+      return { redis, queues: openQueues({ redis, clock, random, log }) };
+    };
+    const [asker, dying, other] = [open(), open(), open()];
+    let begun = 0;
+    const dead = (): Promise<never> => {
+      begun++;
+      return new Promise(() => {});
+    };
+    dying.queues.workChunks(runnerOf(1, dead));
+    dying.queues.answer('all', useCases(dead), 1);
+    const chunk = asker.queues.chunkRunner(() => 1).run(task(3), never);
+    const answer = asker.queues.ask(['all'], trace('x'));
+    const outcome = chunk.then(
+      () => 'done',
+      (error: AssayError) => error.code,
+    );
+    await expect.poll(() => begun).toBe(2);
+    // Its connections end, and nobody says any more that it lives.
+    void dying.queues.close();
+    await dying.redis.close();
+    other.queues.workChunks(runnerOf(1, async () => ({ items: 1, failed: 0, bytes: 1 })));
+    other.queues.answer(
+      'all',
+      useCases(() => Buffer.from('other')),
+      1,
+    );
+    expect(await outcome).toBe('NOT_READY');
+    expect(String((await answer).data)).toBe('other');
+    for (const { queues, redis } of [asker, other]) {
+      await queues.close();
+      await redis.close();
+    }
+  }, 30_000);
+  it('a restart of the server in the middle loses nothing', async () => {
+    const redis = openRedis(parseRedisUrl(server.url), { log });
+    const queues = openQueues({ redis, clock, random, log });
+    const chunks = queues.chunkRunner(() => 1);
+    const working = queues.workChunks(
+      runnerOf(2, async ({ chunk }) => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return { items: chunk, failed: 0, bytes: 0 };
+      }),
+    );
+    const runs = Array.from({ length: 40 }, (_, i) =>
+      (async () => {
+        for (;;)
+          try {
+            return await chunks.run(task(i), never);
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'NOT_READY' });
+          }
+      })(),
+    );
+    await Promise.race(runs);
+    await server.kill();
+    await server.restart();
+    expect((await Promise.all(runs)).map(({ items }) => items)).toEqual(
+      Array.from({ length: 40 }, (_, i) => i),
+    );
+    await working.close();
+    await queues.close();
+    await redis.close();
+  }, 60_000);
+  it('leaves a bounded number of ended messages behind', () => {
+    const kept = Number(server.run('zcard', 'assay:{queue-chunks}:bull:chunks:completed'));
+    expect(kept).toBeGreaterThan(0);
+    expect(kept).toBeLessThanOrEqual(2_000);
+  });
+});
+
+describe.skipIf(!hasRedis)('queues in a cluster', () => {
+  let cluster: Awaited<ReturnType<typeof startRedisCluster>>;
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+  }, 120_000);
+  afterAll(() => cluster.stop());
+  conform(() => cluster.url);
+});
