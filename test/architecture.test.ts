@@ -10,7 +10,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['chains'],
   ['sources'],
   ['labels', 'names', 'registers', 'graph'],
-  ['risk'],
+  ['risk', 'travel'],
   ['screening'],
   ['jobs', 'accounts', 'monitoring'],
   ['http', 'cli', 'dashboard'],

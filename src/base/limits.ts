@@ -427,6 +427,8 @@ export const LIMITS = {
   graphQuestionsMax: 256,
   /** Questions that wait for the nodes of a placement, of all who ask: a second's work of a few threads. */
   graphQuestionsWaitingMax: 1_000,
+  /** Read at a time of a file that is sent: 32 sockets hold 8 MB. */
+  snapshotReadBytes: 256 * 1024,
 } as const;
   /** How long a write waits for replicas: they answer within milliseconds, or are away. */
   redisReplicasMs: 1_000,

@@ -75,7 +75,8 @@ interface FreshnessFile {
   readonly lists: ListChecks;
 }
 
-const freshnessPath = (labelsFolder: string): string => join(labelsFolder, 'freshness.json');
+/** The file that says how old each list is. */
+export const freshnessPath = (labelsFolder: string): string => join(labelsFolder, 'freshness.json');
 
 /** Reads the file; no lists where there is none. Throws STORE_VERSION for a format of another program version. */
 export function readListChecks(labelsFolder: string): ListChecks {

@@ -29,6 +29,7 @@ import { buildLabelIndex } from './build-index.ts';
 import { type DatasetReport, type ImportDeps, type ImportProgress, importFiles } from './import.ts';
 import { type ImportSourceId, readerOf } from './import-sources.ts';
 import type { BuildProgress } from './index/build-types.ts';
+import { REFRESH_LOCK } from './store.ts';
 import { withLock } from './store-lock.ts';
 
 /** Sources that are downloaded, the sanctions lists first. */
@@ -100,7 +101,7 @@ export interface RefreshReport {
  * force. Throws STORE_BUSY where another refresh runs.
  */
 export async function refreshLists(options: RefreshOptions, deps: ImportDeps): Promise<RefreshReport> {
-  const lock = join(deps.store.folder, 'REFRESH_LOCK');
+  const lock = join(deps.store.folder, REFRESH_LOCK);
   return withLock(lock, { waitMs: 0 }, async () => {
     const sources: SourceRefresh[] = [];
     for (const source of options.sources ?? REFRESH_SOURCES) {

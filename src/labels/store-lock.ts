@@ -45,6 +45,12 @@ export async function withLock<T>(path: string, options: LockOptions, work: () =
   }
 }
 
+/** Whether a living process holds the lock at `path`. */
+export function isLocked(path: string): boolean {
+  const holder = holderOf(readText(path) ?? '');
+  return holder !== null && isAlive(holder);
+}
+
 /** Takes the lock and returns null, or returns the process that holds it. */
 function tryLock(path: string): Holder | null {
   const own = `${path}.${process.pid}-${attempts++}`;

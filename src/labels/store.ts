@@ -95,6 +95,9 @@ export interface StoreWriter {
   commit(change: StoreChange): void;
 }
 
+/** Held in the folder of labels for as long as lists are refreshed: downloads, imports, the build. */
+export const REFRESH_LOCK = 'REFRESH_LOCK';
+
 const FORMAT = 1;
 const EMPTY: Catalogue = { format: FORMAT, datasets: [], lists: [] };
 

@@ -60,7 +60,10 @@ const BUILT_FROM = 'built-from.json';
 /** Changes with the layout of what is built here: an index of another one is built anew. */
 const LAYOUT = 1;
 
-const indexFolderOf = (store: NameStore): string => join(store.folder, 'index');
+/** Where indexes are published, in the folder of names. */
+export const nameIndexesOf = (namesFolder: string): string => join(namesFolder, 'index');
+
+const indexFolderOf = (store: NameStore): string => nameIndexesOf(store.folder);
 
 /** The heads of state that ship give way to a whole list of politically exposed persons. */
 function listsThatCount(rows: readonly NameListRow[]): readonly NameListRow[] {
@@ -100,21 +103,29 @@ export async function buildNames(
       revision,
       lists: rows,
     } satisfies BuiltFrom);
-    const stamp = isoTime(clock.now()).replace(/\D/g, '');
-    let name = `${PUBLISHED}${stamp}-${revision.slice(0, 12)}`;
-    for (let again = 2; existsSync(join(root, name)); again++)
-      name = `${PUBLISHED}${stamp}-${revision.slice(0, 12)}-${again}`;
-    renameSync(folder, join(root, name));
-    const next = join(root, `${CURRENT}.next`);
-    writeFileSync(next, `${name}\n`, { flush: true });
-    renameSync(next, join(root, CURRENT));
-    syncFolder(root);
-    removeOld(root, name, current);
+    putNamesInForce({ root, folder, mark: revision.slice(0, 12) }, clock);
     log.debug({ names: meta.names, entities: meta.entities, version: meta.version }, 'names published');
     return { built: true, meta };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Puts a finished folder in force by one rename; `mark` ends its name. The index before it stays until the next. */
+export function putNamesInForce(
+  { root, folder, mark }: { readonly root: string; readonly folder: string; readonly mark: string },
+  clock: Clock,
+): void {
+  const before = currentNames(root);
+  const stamp = isoTime(clock.now()).replace(/\D/g, '');
+  let name = `${PUBLISHED}${stamp}-${mark}`;
+  for (let again = 2; existsSync(join(root, name)); again++) name = `${PUBLISHED}${stamp}-${mark}-${again}`;
+  renameSync(folder, join(root, name));
+  const next = join(root, `${CURRENT}.next`);
+  writeFileSync(next, `${name}\n`, { flush: true });
+  renameSync(next, join(root, CURRENT));
+  syncFolder(root);
+  removeOld(root, name, before);
 }
 
 /** Who is on the lists now. Who was taken off one is history: kept in the store, not matched as if in force. */
@@ -141,7 +152,7 @@ function removeOld(root: string, published: string, before: string | null): void
 }
 
 /** Path of the index in force; null where none was published yet. */
-function currentNames(root: string): string | null {
+export function currentNames(root: string): string | null {
   const path = join(root, CURRENT);
   if (!existsSync(path)) return null;
   const name = readFileSync(path, 'utf8').trim();

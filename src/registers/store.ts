@@ -12,12 +12,13 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { AssayError } from '../base/errors.ts';
 import { emptyRegister, type Firm, type RegisterFile, type RegisterState, sha256 } from './history.ts';
 
@@ -92,12 +93,7 @@ export function openRegisterStore(options: { readonly dataDir: string }): Regist
     for (const changed of states) rows.set(changed.register, writeState(changed, at));
     const registers = [...rows.values()].sort((a, b) => (a.register < b.register ? -1 : 1));
     writeJsonAtomically(cataloguePath, { format: FORMAT, registers } satisfies RegisterCatalogue);
-    const keep = new Set([...registers, ...before.registers].flatMap((row) => row.shards));
-    const inside = join(folder, 'states');
-    // Shards of the catalogue before this one stay: a server may be reading them.
-    for (const name of existsSync(inside) ? readdirSync(inside) : []) {
-      if (!keep.has(name)) rmSync(join(inside, name), { force: true });
-    }
+    removeUnnamed(folder, [...registers, ...before.registers]);
   }
 
   return {
@@ -118,6 +114,27 @@ export function openRegisterStore(options: { readonly dataDir: string }): Regist
       }
     },
   };
+}
+
+/** Shards of the catalogue before this one stay: a server may be reading them. */
+function removeUnnamed(folder: string, named: readonly RegisterRow[]): void {
+  const keep = new Set(named.flatMap((row) => row.shards));
+  const inside = join(folder, 'states');
+  for (const name of existsSync(inside) ? readdirSync(inside) : []) {
+    if (!keep.has(name)) rmSync(join(inside, name), { force: true });
+  }
+}
+
+/**
+ * Puts a catalogue that another node wrote in force, after the shards that it names were laid into `states/`. `file` is a whole
+ * catalogue on the same file system, and goes.
+ */
+export function adoptCatalogue(dataDir: string, file: string): void {
+  const { folder, catalogue } = openRegisterStore({ dataDir });
+  const before = catalogue();
+  renameSync(file, join(folder, 'catalogue.json'));
+  syncFolder(folder);
+  removeUnnamed(folder, [...before.registers, ...catalogue().registers]);
 }
 
 /** A file that holds the id of the only writer. One of a process that died is taken over. */

@@ -15,7 +15,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
@@ -50,6 +50,13 @@ export function currentSnapshot(root: string): string | null {
 export function publicationMark(root: string): string | null {
   const state = statSync(join(root, CURRENT), { bigint: true, throwIfNoEntry: false });
   return state ? `${state.ino}.${state.mtimeNs}.${state.ctimeNs}` : null;
+}
+
+/** The data version in the name of a snapshot's folder. Throws STORE_CORRUPT for another name. */
+export function dataVersionOf(path: string): string {
+  const found = /^snapshot-\d+-([0-9a-f]{16})(?:-\d+)?$/.exec(basename(path))?.[1];
+  if (found === undefined) throw new AssayError('STORE_CORRUPT', `${path} does not name a data version.`);
+  return found;
 }
 
 let leasesTaken = 0;

@@ -1,0 +1,130 @@
+/**
+ * The publishing side: keeps the newest releases of this node's state as files that never change, for whoever pulls them. Who carries
+ * them (HTTP, an object store) is for others.
+ */
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { type Clock, isoTime } from '../base/clock.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Logger } from '../base/log.ts';
+import { labelsFolderOf, REFRESH_LOCK } from '../labels/store.ts';
+import { isLocked } from '../labels/store-lock.ts';
+import { type Blobs, openBlobs } from './blobs.ts';
+import {
+  bytesOfRelease,
+  type ClusterKeys,
+  makeRelease,
+  openRelease,
+  type Release,
+  sealRelease,
+} from './release.ts';
+import { captureState, stateMark } from './state-files.ts';
+
+export interface PublisherOptions {
+  readonly dataDir: string;
+  /** Null signs nothing. */
+  readonly keys: ClusterKeys | null;
+}
+
+export interface PublisherDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface Published {
+  readonly release: Release;
+  /** What is sent to readers. */
+  readonly envelope: Buffer;
+}
+
+export interface Publisher {
+  readonly blobs: Blobs;
+  /** The newest release; null before the first. */
+  readonly current: Published | null;
+  /**
+   * Makes a release of what is in force now, where that is not the newest one already. True where it did. A refresh of the lists that
+   * is under way is waited for: in its midst the state says more of the lists than the labels hold.
+   */
+  capture(signal?: AbortSignal): Promise<boolean>;
+}
+
+export const travelFolderOf = (dataDir: string): string => join(dataDir, 'travel');
+
+/** Opens what was published before; reads and writes nothing else until it is asked to capture. */
+export function openPublisher({ dataDir, keys }: PublisherOptions, deps: PublisherDeps): Publisher {
+  const folder = join(travelFolderOf(dataDir), 'published');
+  mkdirSync(folder, { recursive: true });
+  const blobs = openBlobs(join(folder, 'files'));
+  const keptPath = join(folder, 'releases.json');
+  let kept = readKept(keptPath, blobs);
+  let mark: string | null = null;
+  let current = seal(kept[0]);
+
+  function seal(release: Release | undefined): Published | null {
+    return release === undefined ? null : { release, envelope: sealRelease(release, keys) };
+  }
+
+  async function capture(signal?: AbortSignal): Promise<boolean> {
+    if (stateMark(dataDir) === mark || isLocked(join(labelsFolderOf(dataDir), REFRESH_LOCK))) return false;
+    const staging = join(folder, `capture-${process.pid}`);
+    try {
+      const captured = captureState(dataDir, staging);
+      if (captured === null) return false;
+      const startedAt = deps.clock.monotonic();
+      const taken = await blobs.take([...captured.files.values()], signal);
+      const files = [...captured.files.keys()].map((path, at) => ({
+        path,
+        ...(taken[at] as (typeof taken)[number]),
+      }));
+      const { dataVersion, formats } = captured;
+      const release = makeRelease({
+        dataVersion,
+        formats,
+        files,
+        publishedAt: isoTime(deps.clock.now()),
+      });
+      mark = captured.mark;
+      if (release.id === current?.release.id) return false;
+      kept = [release, ...kept.filter(({ id }) => id !== release.id)].slice(0, LIMITS.releasesKept);
+      writeJsonAtomically(keptPath, kept);
+      current = seal(release);
+      blobs.keepOnly(new Set(kept.flatMap((one) => one.files.map((file) => file.sha256))));
+      deps.log.info(
+        {
+          release: release.id,
+          dataVersion,
+          bytes: bytesOfRelease(release),
+          milliseconds: Math.round(deps.clock.monotonic() - startedAt),
+        },
+        'release published',
+      );
+      return true;
+    } finally {
+      rmSync(staging, { recursive: true, force: true });
+    }
+  }
+
+  return {
+    blobs,
+    get current() {
+      return current;
+    },
+    capture,
+  };
+}
+
+/** The releases of an earlier run, as far as all their files are there. */
+function readKept(path: string, blobs: Blobs): readonly Release[] {
+  if (!existsSync(path)) return [];
+  let rows: readonly Release[];
+  try {
+    rows = JSON.parse(readFileSync(path, 'utf8')) as readonly Release[];
+  } catch {
+    // Nothing is lost with it: the next capture makes it anew.
+    return [];
+  }
+  return rows
+    .map((row) => openRelease(sealRelease(row, null), null, path))
+    .filter(({ files }) => files.every(({ sha256, bytes }) => blobs.has(sha256, bytes)));
+}

@@ -1,0 +1,223 @@
+/**
+ * Which files of the folder of state make up answers of labels, names and registers: taken as they stand together on the publisher,
+ * and put in force on the node that pulled them. The graph, accounts and monitoring have ways of their own.
+ */
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { syncFolder } from '../base/atomic-file.ts';
+import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { snapshotsFolderOf } from '../labels/build-index.ts';
+import { freshnessPath } from '../labels/freshness.ts';
+import { beginBuild, currentSnapshot, dataVersionOf, leaseCurrent } from '../labels/index/folder.ts';
+import { ENVIRONMENT_FILE, FORMAT_VERSION as LABELS_FORMAT, SIZE_FILE } from '../labels/index/format.ts';
+import { labelsFolderOf } from '../labels/store.ts';
+import { currentNames, nameIndexesOf, putNamesInForce } from '../names/build-names.ts';
+import { FORMAT_VERSION as NAMES_FORMAT } from '../names/index/format.ts';
+import { namesFolderOf } from '../names/lists.ts';
+import { adoptCatalogue, openRegisterStore, registersFolderOf } from '../registers/store.ts';
+import { linkOrCopy } from './blobs.ts';
+import type { Release, ReleaseFile, ReleaseFormats } from './release.ts';
+
+const LABELS = [ENVIRONMENT_FILE, SIZE_FILE] as const;
+const FRESHNESS = 'labels/freshness.json';
+const NAMES_CATALOGUE = 'names/catalogue.json';
+const NAMES_INDEX = 'names/index/';
+const REGISTERS_CATALOGUE = 'registers/catalogue.json';
+const REGISTERS_STATES = 'registers/states/';
+
+/** Whatever replaces one of these publishes something. */
+const pointersOf = (dataDir: string): readonly string[] => [
+  join(snapshotsFolderOf(dataDir), 'CURRENT'),
+  join(nameIndexesOf(namesFolderOf(dataDir)), 'CURRENT'),
+  freshnessPath(labelsFolderOf(dataDir)),
+  join(namesFolderOf(dataDir), 'catalogue.json'),
+  join(registersFolderOf(dataDir), 'catalogue.json'),
+];
+
+/** Changes whenever anything that travels was replaced; five system calls. */
+export function stateMark(dataDir: string): string {
+  const marks = pointersOf(dataDir).map((path) => {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? '-' : `${found.ino}.${found.mtimeNs}.${found.size}`;
+  });
+  return marks.join(' ');
+}
+
+export interface CapturedState {
+  readonly dataVersion: string;
+  readonly formats: ReleaseFormats;
+  /** By path of the release, the file that holds it in the folder of the capture. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly mark: string;
+}
+
+/** Publications are minutes apart; more rounds than this mean that something else is wrong. */
+const ROUNDS_MAX = 20;
+
+/**
+ * Gives every file that counts now a second name in `folder`, which is emptied first: a state in which nothing was replaced meanwhile.
+ * Null where no snapshot was published yet. Throws STORE_BUSY.
+ */
+export function captureState(dataDir: string, folder: string): CapturedState | null {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    const mark = stateMark(dataDir);
+    let captured: Omit<CapturedState, 'mark'> | null;
+    try {
+      captured = linkAll(dataDir, folder);
+    } catch (error) {
+      // Taken away between its being named and its being linked: there is a newer one.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || stateMark(dataDir) === mark) throw error;
+      continue;
+    }
+    if (stateMark(dataDir) === mark) return captured === null ? null : { ...captured, mark };
+  }
+  throw new AssayError('STORE_BUSY', `${dataDir} is written to faster than it can be published.`);
+}
+
+function linkAll(dataDir: string, folder: string): Omit<CapturedState, 'mark'> | null {
+  const files = new Map<string, string>();
+  const add = (path: string, from: string): void => {
+    const to = join(folder, String(files.size));
+    linkOrCopy(from, to);
+    files.set(path, to);
+  };
+  const addIfThere = (path: string, from: string): void => {
+    if (existsSync(from)) add(path, from);
+  };
+  const leased = leaseCurrent(snapshotsFolderOf(dataDir));
+  if (leased === null) return null;
+  try {
+    for (const name of LABELS) addIfThere(`labels/${name}`, join(leased.path, name));
+  } finally {
+    leased.lease.release();
+  }
+  addIfThere(FRESHNESS, freshnessPath(labelsFolderOf(dataDir)));
+  addIfThere(NAMES_CATALOGUE, join(namesFolderOf(dataDir), 'catalogue.json'));
+  const names = currentNames(nameIndexesOf(namesFolderOf(dataDir)));
+  for (const name of names === null ? [] : readdirSync(names)) {
+    // lmdb-js lays a lock file beside what it opens.
+    if (!name.endsWith('-lock')) add(`${NAMES_INDEX}${name}`, join(names ?? '', name));
+  }
+  addIfThere(REGISTERS_CATALOGUE, join(registersFolderOf(dataDir), 'catalogue.json'));
+  for (const { shards } of openRegisterStore({ dataDir }).catalogue().registers) {
+    for (const shard of shards)
+      add(`${REGISTERS_STATES}${shard}`, join(registersFolderOf(dataDir), 'states', shard));
+  }
+  return {
+    dataVersion: dataVersionOf(leased.path),
+    formats: { labels: LABELS_FORMAT, names: names === null ? null : NAMES_FORMAT },
+    files,
+  };
+}
+
+/** Throws STORE_VERSION where this version of the program cannot read what the release holds. */
+export function requireReadable(release: Release, from: string): void {
+  const { labels, names } = release.formats;
+  const foreign = labels !== LABELS_FORMAT || (names !== null && names !== NAMES_FORMAT);
+  if (!foreign) return;
+  throw new AssayError(
+    'STORE_VERSION',
+    `${from} publishes labels of format ${labels} and names of format ${String(names)}; this version reads ${LABELS_FORMAT} and ${NAMES_FORMAT}. What is in force stays.`,
+  );
+}
+
+/** What a release that is in force looks like from outside: whether it still is. */
+export const isInForce = (dataDir: string, dataVersion: string): boolean => {
+  const current = currentSnapshot(snapshotsFolderOf(dataDir));
+  return current !== null && dataVersionOf(current) === dataVersion;
+};
+
+export interface PutInForce {
+  readonly dataDir: string;
+  readonly release: Release;
+  /** The release in force before; null where what is in force came another way. */
+  readonly before: Release | null;
+  /** Where the content of a file stands, whole and checked. */
+  readonly blob: (sha256: string) => string;
+}
+
+/**
+ * Puts a release in force: labels, then names, then registers, each by its own pointer, and the state of the lists at the end, so that
+ * no answer calls a list checked whose entries are not there yet. What did not change is left as it is. All is milliseconds.
+ */
+export function putInForce({ dataDir, release, before, blob }: PutInForce, deps: PutDeps): void {
+  const inside = (prefix: string): ReleaseFile[] =>
+    release.files.filter((file) => file.path.startsWith(prefix));
+  const one = (path: string): ReleaseFile | undefined => release.files.find((file) => file.path === path);
+  const isNew = (prefix: string): boolean => textOf(release, prefix) !== textOf(before, prefix);
+
+  if (isNew('labels/labels.') || !isInForce(dataDir, release.dataVersion)) {
+    const building = beginBuild(snapshotsFolderOf(dataDir), deps);
+    try {
+      for (const { path, sha256 } of inside('labels/labels.'))
+        linkOrCopy(blob(sha256), join(building.folder, basename(path)));
+      syncFolder(building.folder);
+      building.publish(release.dataVersion);
+    } finally {
+      building.end();
+    }
+  }
+  const indexes = nameIndexesOf(namesFolderOf(dataDir));
+  const index = inside(NAMES_INDEX);
+  if (index.length > 0 && (isNew(NAMES_INDEX) || currentNames(indexes) === null)) {
+    const folder = join(indexes, `building-${process.pid}`);
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    for (const { path, sha256 } of index) linkOrCopy(blob(sha256), join(folder, basename(path)));
+    syncFolder(folder);
+    putNamesInForce({ root: indexes, folder, mark: release.id.slice(0, 12) }, deps.clock);
+  }
+  place(one(NAMES_CATALOGUE), join(namesFolderOf(dataDir), 'catalogue.json'), blob);
+  const registers = one(REGISTERS_CATALOGUE);
+  if (registers !== undefined && isNew('registers/')) {
+    const states = join(registersFolderOf(dataDir), 'states');
+    mkdirSync(states, { recursive: true });
+    for (const { path, sha256 } of inside(REGISTERS_STATES)) {
+      const to = join(states, basename(path));
+      if (!existsSync(to)) linkOrCopy(blob(sha256), to);
+    }
+    syncFolder(states);
+    adoptCatalogue(
+      dataDir,
+      linked(blob(registers.sha256), join(registersFolderOf(dataDir), 'catalogue.json')),
+    );
+  }
+  place(one(FRESHNESS), freshnessPath(labelsFolderOf(dataDir)), blob);
+}
+
+export interface PutDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const textOf = (release: Release | null, prefix: string): string =>
+  (release?.files ?? [])
+    .filter((file) => file.path.startsWith(prefix))
+    .map((file) => `${file.path} ${file.sha256}`)
+    .join('\n');
+
+/** Another name of the blob beside `path`, to be renamed over it. */
+function linked(blob: string, path: string): string {
+  const beside = `${path}.${process.pid}-pulled`;
+  mkdirSync(dirname(path), { recursive: true });
+  rmSync(beside, { force: true });
+  linkOrCopy(blob, beside);
+  return beside;
+}
+
+/** Puts a small file in its place, unless it is there already: readers look at its inode. */
+function place(file: ReleaseFile | undefined, path: string, blob: (sha256: string) => string): void {
+  if (file === undefined) return;
+  const beside = linked(blob(file.sha256), path);
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there !== undefined && there.ino === statSync(beside).ino) {
+    rmSync(beside, { force: true });
+    return;
+  }
+  renameSync(beside, path);
+  syncFolder(dirname(path));
+}
