@@ -6,6 +6,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { AssayError } from './base/errors.ts';
 import type { LogLevel } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
+import { ROLES, type Role } from './base/roles.ts';
 
 export interface Config {
   readonly registration: 'open' | 'closed';
@@ -29,6 +30,10 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Threads of the worker pool. */
   readonly workers: number;
+  /** What this node does, each once, in the order of ROLES. */
+  readonly roles: readonly Role[];
+  /** Chains whose transfers this node holds, as they are named; `all`: whatever is there. */
+  readonly graphChains: 'all' | readonly string[];
   readonly syncEnabled: boolean;
   readonly syncIntervalHours: number;
   /** Base URL that stands in for every publisher's address; null asks the publishers. */
@@ -84,6 +89,23 @@ const oneOf =
     if (!word) throw wrong(variable, text, `one of ${words.join(', ')}`);
     return word;
   };
+
+/** Reads roles with commas between them; each once, in the order of ROLES. Throws INVALID_CONFIG naming `variable`. */
+export function readRoles(text: string, variable: string): readonly Role[] {
+  const words = text.split(',').map((word) => word.trim());
+  const known = words.every((word) => ROLES.some((role) => role === word));
+  if (!known) throw wrong(variable, text, `some of ${ROLES.join(', ')}, with commas between them`);
+  return ROLES.filter((role) => words.includes(role));
+}
+
+const graphChains = (text: string, variable: string): Config['graphChains'] => {
+  if (text === 'all') return 'all';
+  if (text === 'none') return [];
+  const words = text.split(',').map((word) => word.trim().toUpperCase());
+  if (!words.every((word) => /^[A-Z0-9]{2,16}$/.test(word)))
+    throw wrong(variable, text, 'all, none, or chains with commas between them');
+  return [...new Set(words)];
+};
 
 const onOff = (text: string, variable: string): boolean => oneOf('on', 'off')(text, variable) === 'on';
 
@@ -208,6 +230,18 @@ export const SETTINGS = {
     String(Math.max(1, availableParallelism() - 1)),
     number(1, 64),
     'Threads of the worker pool. Default: one less than there are cores.',
+  ),
+  roles: setting(
+    'ASSAY_ROLES',
+    ROLES.join(','),
+    readRoles,
+    'What this node does, of api, worker, listener and delivery, with commas between them; fewer than all need a Redis.',
+  ),
+  graphChains: setting(
+    'ASSAY_GRAPH_CHAINS',
+    'all',
+    graphChains,
+    'Chains whose transfers this node holds, as ETH,BTC, or all, or none; other nodes are asked about the rest.',
   ),
   syncEnabled: setting('ASSAY_SYNC', 'on', onOff, 'off: serve never downloads lists by itself.'),
   syncIntervalHours: setting(
@@ -379,6 +413,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     publicHost: value(SETTINGS.publicHost),
     trustedProxies: value(SETTINGS.trustedProxies),
     workers: value(SETTINGS.workers),
+    roles: value(SETTINGS.roles),
+    graphChains: value(SETTINGS.graphChains),
     syncEnabled: value(SETTINGS.syncEnabled),
     syncIntervalHours: value(SETTINGS.syncIntervalHours),
     syncFrom: value(SETTINGS.syncFrom),

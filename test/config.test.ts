@@ -27,11 +27,28 @@ describe('config', () => {
     ['ASSAY_TRUSTED_PROXIES', '10.0.0.0/33'],
     ['ASSAY_TRUSTED_PROXIES', '::1/129'],
     ['ASSAY_WORKERS', '0'],
+    ['ASSAY_ROLES', 'api,cook'],
+    ['ASSAY_ROLES', ''],
+    ['ASSAY_GRAPH_CHAINS', 'ETH,,BTC'],
     ['ASSAY_TLS_KEY', '/nowhere/key.pem'],
   ])('%s=%s stops the start with a sentence that names it', (variable, text) => {
     expect(() => loadConfig({ [variable]: text })).toThrow(
       expect.objectContaining({ code: 'INVALID_CONFIG', message: expect.stringContaining('ASSAY_') }),
     );
+  });
+
+  it('roles and chains are read in any order, each once', () => {
+    const { roles, graphChains } = loadConfig({
+      ASSAY_ROLES: 'worker, api,worker',
+      ASSAY_GRAPH_CHAINS: 'eth, BTC,ETH',
+    });
+    expect(roles).toEqual(['api', 'worker']);
+    expect(graphChains).toEqual(['ETH', 'BTC']);
+    expect(loadConfig({ ASSAY_GRAPH_CHAINS: 'none' }).graphChains).toEqual([]);
+    expect(loadConfig({})).toMatchObject({
+      roles: ['api', 'worker', 'listener', 'delivery'],
+      graphChains: 'all',
+    });
   });
 
   it('a misspelt setting is an error and not ignored', () => {
