@@ -7,7 +7,10 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { type BodyIntake, createBodyIntake } from './body-intake.ts';
 import {
+  type BodyReceiver,
+  type ByteSource,
   type EventStream,
   type Exchange,
   frameText,
@@ -128,6 +131,7 @@ class NodeExchange implements Exchange {
   #bodyRead = false;
   #closeAfter = false;
   #gone = false;
+  #intake: BodyIntake | null = null;
 
   /** Where an upgrade was asked for. */
   readonly #upgrade: (() => Promise<WebSocket>) | null;
@@ -148,7 +152,9 @@ class NodeExchange implements Exchange {
     this.#response = response;
     this.#isClosing = isClosing;
     response.once('close', () => {
-      if (!this.#replied) this.#gone = true;
+      if (this.#replied) return;
+      this.#gone = true;
+      this.#intake?.gone();
     });
   }
 
@@ -181,6 +187,7 @@ class NodeExchange implements Exchange {
       onBody(null);
       return;
     }
+    this.#boundBody();
     let received: Buffer[] = [];
     let length = 0;
     request.on('data', (chunk: Buffer) => {
@@ -199,26 +206,100 @@ class NodeExchange implements Exchange {
     });
   }
 
-  reply(status: number, headers: string, body: string | Uint8Array): void {
+  /** A body that is read whole must come within a time; one that is received piece by piece is watched by its intake. */
+  #boundBody(): void {
+    const request = this.#request;
+    if (request.complete) return;
+    const deadline = setTimeout(() => request.socket.destroy(), SLOWEST_BODY_MS);
+    deadline.unref();
+    request.once('close', () => clearTimeout(deadline));
+  }
+
+  /** The next request comes behind a body that nobody asked for. */
+  #skipBody(): void {
+    if (this.#bodyRead) return;
+    this.#boundBody();
+    this.#request.resume();
+  }
+
+  receiveBody(bytesMax: number, receiver: BodyReceiver): void {
+    this.#bodyRead = true;
+    const request = this.#request;
+    if (Number(this.header('content-length')) > bytesMax) {
+      this.#closeAfter = true;
+      receiver.end('too large');
+      return;
+    }
+    const intake = createBodyIntake({ bytesMax, silenceMs: LIMITS.uploadSilenceMs }, receiver, {
+      pause: () => request.pause(),
+      resume: () => request.resume(),
+      cut: () => request.socket.destroy(),
+      abandon: () => {
+        this.#closeAfter = true;
+      },
+    });
+    this.#intake = intake;
+    request.on('data', (chunk: Buffer) => intake.offer(chunk, false));
+    request.once('end', () => intake.offer(Buffer.alloc(0), true));
+  }
+
+  async replyBytes(status: number, headers: string, source: ByteSource): Promise<void> {
+    this.#answerOnce();
+    const response = this.#response;
+    let wake: () => void = () => {};
+    response.once('close', () => wake());
+    try {
+      if (response.destroyed) return;
+      this.#writeHead(status, headers, source.length);
+      this.#skipBody();
+      for (let sent = 0; sent < source.length; ) {
+        const bytes = await source.next();
+        sent += bytes.length;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          // Not called where the client goes away first.
+          response.write(bytes, () => resolve());
+        });
+        if (response.destroyed) return;
+      }
+      response.end();
+    } catch (error) {
+      response.destroy();
+      throw error;
+    } finally {
+      await source.close();
+    }
+  }
+
+  #answerOnce(): void {
     if (this.#replied) throw new Error('An exchange is answered once.');
     this.#replied = true;
+    this.#intake?.answered();
+  }
+
+  /** `length` is null where an answer has none. */
+  #writeHead(status: number, headers: string, length: number | null): void {
+    const close = this.#closeAfter || this.#isClosing() || (!this.#bodyRead && this.#hasHugeBody());
+    const flat = flatHeaders(headers);
+    if (length !== null) flat.push('Content-Length', String(length));
+    if (close) flat.push('Connection', 'close');
+    this.#response.writeHead(status, REASONS[status] ?? '', flat);
+    // A client that does not take its answer is cut off; node:http itself ends this when the answer is out.
+    this.#request.socket.setTimeout(LIMITS.slowClientMs);
+  }
+
+  reply(status: number, headers: string, body: string | Uint8Array): void {
+    this.#answerOnce();
     const response = this.#response;
     if (response.destroyed) return;
     const bytes = Buffer.from(body);
-    const close = this.#closeAfter || this.#isClosing() || (!this.#bodyRead && this.#hasHugeBody());
-    const flat = flatHeaders(headers);
-    if (status !== 304) flat.push('Content-Length', String(bytes.length));
-    if (close) flat.push('Connection', 'close');
-    response.writeHead(status, REASONS[status] ?? '', flat);
-    // A client that does not take its answer is cut off; node:http itself ends this when the answer is out.
-    this.#request.socket.setTimeout(LIMITS.slowClientMs);
+    this.#writeHead(status, headers, status === 304 ? null : bytes.length);
     response.end(status === 304 ? undefined : bytes);
-    if (!this.#bodyRead) this.#request.resume();
+    this.#skipBody();
   }
 
   openStream(headers: string): EventStream {
-    if (this.#replied) throw new Error('An exchange is answered once.');
-    this.#replied = true;
+    this.#answerOnce();
     if (this.#upgrade !== null) return socketStream(this.#upgrade());
     const response = this.#response;
     response.writeHead(200, flatHeaders(`${headers}\r\n${SSE_HEADERS}`));
@@ -284,7 +365,8 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
   const settings = {
     maxHeaderSize: LIMITS.headerBytesMax,
     headersTimeout: LIMITS.slowClientMs,
-    requestTimeout: LIMITS.slowClientMs + SLOWEST_BODY_MS,
+    // Bodies may be as large as a job's; how long each may take, its exchange bounds.
+    requestTimeout: 0,
     keepAliveTimeout: LIMITS.slowClientMs,
     connectionsCheckingInterval: 1000,
   };

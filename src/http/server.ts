@@ -43,6 +43,11 @@ export interface Exchange {
    * without Content-Length. `body` may be reused by the caller afterwards.
    */
   reply(status: number, headers: string, body: string | Uint8Array): void;
+  /**
+   * Answers with bytes that are read as the client takes them, in place of `reply`; then closes the source. Resolves when all were
+   * handed over or the client went away. Rejects with what the source threw: the client then sees an answer that breaks off.
+   */
+  replyBytes(status: number, headers: string, source: ByteSource): Promise<void>;
   /** Answers with a stream in place of `reply`: before the handler first returns, or to a client that is not gone after `keep`. */
   openStream(headers: string): EventStream;
 }

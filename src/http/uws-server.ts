@@ -10,7 +10,10 @@ import uws, {
 import { createServer as createTcpServer } from 'node:net';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { type BodyIntake, createBodyIntake } from './body-intake.ts';
 import {
+  type BodyReceiver,
+  type ByteSource,
   type EventStream,
   type Exchange,
   frameText,
@@ -194,6 +197,12 @@ class UwsExchange implements Exchange {
   #done = false;
   #closeAfter = false;
   #bodyRead = false;
+  #intake: BodyIntake | null = null;
+  /** Told when the client went away while bytes wait for it. */
+  #onGone: (() => void) | null = null;
+  /** Called when the socket takes bytes again; tells whether it took all it was given. */
+  #onWritable: (() => boolean) | null = null;
+  #listensWritable = false;
 
   /** Query and headers, once `keep` took them: the request object ends with the handler. */
   #kept: { readonly query: string; readonly headers: ReadonlyMap<string, string> } | null = null;
@@ -263,6 +272,8 @@ class UwsExchange implements Exchange {
       if (this.#done) return;
       this.#gone = true;
       settle(this.#tally);
+      this.#intake?.gone();
+      this.#onGone?.();
     });
   }
 
@@ -296,9 +307,105 @@ class UwsExchange implements Exchange {
     });
   }
 
-  reply(status: number, headers: string, body: string | Uint8Array): void {
+  receiveBody(bytesMax: number, receiver: BodyReceiver): void {
+    this.#bodyRead = true;
+    const declared = this.#req.getHeader('content-length');
+    if (declared !== '' && Number(declared) > bytesMax) {
+      this.#closeAfter = true;
+      receiver.end('too large');
+      return;
+    }
+    this.#hold();
+    const res = this.#res;
+    const whileOpen = (act: () => void) => (): void => {
+      if (!this.#gone && !this.#done) act();
+    };
+    const intake = createBodyIntake({ bytesMax, silenceMs: LIMITS.uploadSilenceMs }, receiver, {
+      pause: whileOpen(() => res.pause()),
+      resume: whileOpen(() => res.resume()),
+      cut: whileOpen(() => res.close()),
+      abandon: () => {
+        this.#closeAfter = true;
+      },
+    });
+    this.#intake = intake;
+    this.#listenWritable();
+    res.onData((chunk, isLast) => intake.offer(new Uint8Array(chunk.slice(0)), isLast));
+  }
+
+  async replyBytes(status: number, headers: string, source: ByteSource): Promise<void> {
+    this.#answerOnce();
+    try {
+      this.#hold();
+      this.#listenWritable();
+      let head: string | null = headers;
+      while (!this.#gone && !this.#done) {
+        const bytes = await source.next();
+        if (this.#gone) return;
+        await this.#push(bytes, source.length, status, head);
+        head = null;
+      }
+    } catch (error) {
+      this.drop();
+      throw error;
+    } finally {
+      await source.close();
+    }
+  }
+
+  /** Hands over one piece of `total` bytes, with the head of the answer where there is one. Resolves when it was taken. */
+  #push(bytes: Uint8Array, total: number, status: number, head: string | null): Promise<void> {
+    const res = this.#res;
+    let rest = bytes;
+    const isTaken = (): boolean => {
+      const before = res.getWriteOffset();
+      const [taken, done] = res.tryEnd(rest, total);
+      if (done) this.#sent();
+      if (taken || done) return true;
+      // The binding tells offsets by their last 32 bits.
+      rest = rest.subarray((res.getWriteOffset() - before) >>> 0);
+      return false;
+    };
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        this.#onGone = null;
+        this.#onWritable = null;
+        resolve();
+      };
+      res.cork(() => {
+        if (head !== null) this.#writeHead(status, head);
+        if (isTaken()) {
+          resolve();
+          return;
+        }
+        this.#onGone = finish;
+        this.#onWritable = () => {
+          if (!isTaken()) return false;
+          finish();
+          return true;
+        };
+      });
+    });
+  }
+
+  /**
+   * One listener an exchange: the binding forgets one that is registered while another is called. Without any it closes a socket
+   * 10 s after it was paused.
+   */
+  #listenWritable(): void {
+    if (this.#listensWritable) return;
+    this.#listensWritable = true;
+    this.#res.onWritable(() => this.#onWritable?.() ?? true);
+  }
+
+  #answerOnce(): void {
     if (this.#replied) throw new Error('An exchange is answered once.');
     this.#replied = true;
+    this.#intake?.answered();
+  }
+
+  reply(status: number, headers: string, body: string | Uint8Array): void {
+    this.#answerOnce();
     if (this.#gone) return;
     if (this.#later) {
       this.#res.cork(() => this.#write(status, headers, body));
@@ -309,8 +416,7 @@ class UwsExchange implements Exchange {
   }
 
   openStream(headers: string): EventStream {
-    if (this.#replied) throw new Error('An exchange is answered once.');
-    this.#replied = true;
+    this.#answerOnce();
     const context = this.#context;
     if (context !== null) {
       const stream = new UwsSocket();
@@ -342,12 +448,16 @@ class UwsExchange implements Exchange {
     return Number(this.#req.getHeader('content-length')) > LIMITS.bodyBytesMax;
   }
 
-  #write(status: number, headers: string, body: string | Uint8Array): void {
-    const res = this.#res;
-    if (status !== 200) res.writeStatus(STATUS_LINES.get(status) ?? String(status));
+  #writeHead(status: number, headers: string): void {
+    if (status !== 200) this.#res.writeStatus(STATUS_LINES.get(status) ?? String(status));
     // One call for all headers: each costs a transition into the binding, and a value is written as it is given.
     const colon = headers.indexOf(': ');
-    res.writeHeader(headers.slice(0, colon), headers.slice(colon + 2));
+    this.#res.writeHeader(headers.slice(0, colon), headers.slice(colon + 2));
+  }
+
+  #write(status: number, headers: string, body: string | Uint8Array): void {
+    const res = this.#res;
+    this.#writeHead(status, headers);
     const close = this.#closeAfter || this.#tally.closing;
     if (status === 304) {
       res.endWithoutBody();

@@ -1,17 +1,129 @@
 /** What every HTTP server behind src/http/server.ts does, whatever it is made of. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request as tlsRequest } from 'node:https';
-import { createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { createRouter } from '../../src/http/router.ts';
-import type { CreateServer, Exchange, Handler, HttpServer } from '../../src/http/server.ts';
+import type {
+  BodyReceiver,
+  ByteSource,
+  CreateServer,
+  Exchange,
+  Handler,
+  HttpServer,
+} from '../../src/http/server.ts';
 import { RawClient } from '../http/raw-client.ts';
 
 const TYPE = 'Content-Type: text/plain';
+const BINARY = 'Content-Type: application/octet-stream';
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+const LONG = process.env.ASSAY_TEST_LONG === '1';
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+async function until(isSo: () => boolean): Promise<void> {
+  for (let turns = 0; !isSo(); turns++) {
+    if (turns > 4_000) throw new Error(`still not: ${isSo}`);
+    await pause(5);
+  }
+}
+
+/** What a receiver was told, in order; `write` may be given work to do. */
+function taker(
+  exchange: Exchange,
+  work: (bytes: Uint8Array) => Promise<void> | void = () => {},
+): BodyReceiver & { readonly taken: () => Buffer; readonly length: () => number; ending: string | null } {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  let isWorking = false;
+  const receiver = {
+    ending: null as string | null,
+    taken: () => Buffer.concat(pieces),
+    length: () => length,
+    async write(bytes: Uint8Array) {
+      if (isWorking || receiver.ending !== null) throw new Error('called while at work, or after the end');
+      isWorking = true;
+      length += bytes.length;
+      if (length <= 4 * MIB) pieces.push(Buffer.from(bytes));
+      await work(bytes);
+      isWorking = false;
+    },
+    end(how: 'whole' | 'too large' | 'gone') {
+      if (isWorking || receiver.ending !== null) throw new Error('called while at work, or after the end');
+      receiver.ending = how;
+      if (how !== 'gone') exchange.reply(how === 'whole' ? 200 : 400, TYPE, `${how} ${length}`);
+    },
+  };
+  return receiver;
+}
+
+/** A source of bytes that are their own offset, 32 bits each, and what became of it. */
+function counting(
+  length: number,
+  piece = 128 * KIB,
+): ByteSource & { readonly handed: () => number; readonly closed: () => number } {
+  const buffer = Buffer.alloc(piece);
+  let at = 0;
+  let closed = 0;
+  return {
+    length,
+    handed: () => at,
+    closed: () => closed,
+    async next() {
+      const bytes = Math.min(piece, length - at);
+      if (bytes <= 0 || closed > 0) throw new Error('asked for more than there is, or after the end');
+      for (let word = 0; word < bytes; word += 4) buffer.writeUInt32LE(((at + word) / 4) >>> 0, word);
+      at += bytes;
+      return buffer.subarray(0, bytes);
+    },
+    async close() {
+      closed++;
+    },
+  };
+}
+
+/** Reads an answer of a known length as it comes and checks that every word is its own offset. */
+class CountingReader {
+  readonly socket: Socket;
+  head = '';
+  bytes = 0;
+  isRight = true;
+  isClosed = false;
+  #rest = Buffer.alloc(0);
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1');
+    this.socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    this.socket.on('error', () => {});
+    this.socket.on('close', () => {
+      this.isClosed = true;
+    });
+  }
+
+  #take(chunk: Buffer): void {
+    let bytes = chunk;
+    if (!this.head.includes('\r\n\r\n')) {
+      const all = Buffer.concat([Buffer.from(this.head, 'latin1'), chunk]);
+      const end = all.indexOf('\r\n\r\n');
+      this.head = all.subarray(0, end < 0 ? all.length : end + 4).toString('latin1');
+      if (end < 0) return;
+      bytes = all.subarray(end + 4);
+    }
+    const whole = Buffer.concat([this.#rest, bytes]);
+    const words = whole.length >>> 2;
+    for (let word = 0; word < words; word++) {
+      if (whole.readUInt32LE(word * 4) !== (this.bytes / 4) >>> 0) this.isRight = false;
+      this.bytes += 4;
+    }
+    this.#rest = whole.subarray(words * 4);
+  }
+}
 
 export function describeHttpServer(name: string, createHttpServer: () => Promise<CreateServer>): void {
   describe(`HTTP server on ${name}`, () => {
@@ -303,6 +415,304 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       clearInterval(dripping);
       while (server.openSockets() > 0) await new Promise((resolve) => setTimeout(resolve, 20));
     });
+
+    it('hands over a large body piece by piece, in order, whole', async () => {
+      const made: ReturnType<typeof taker>[] = [];
+      const { port } = await serve({
+        'POST /take': (exchange) => {
+          const receiver = taker(exchange, () => pause(1));
+          made.push(receiver);
+          exchange.receiveBody(GIB, receiver);
+        },
+      });
+      const body = Buffer.alloc(3 * MIB);
+      for (let at = 0; at < body.length; at += 4) body.writeUInt32LE(at, at);
+      const socket = client(port);
+      socket.send(`POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`);
+      socket.send(body);
+      expect((await socket.next())?.body).toBe(`whole ${body.length}`);
+      expect(made[0]?.taken().equals(body)).toBe(true);
+      // The connection goes on behind it: in chunks, and with nothing in it.
+      socket.send('POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+      for (let at = 0; at < body.length; at += 100_000) {
+        const piece = body.subarray(at, at + 100_000);
+        socket.send(`${piece.length.toString(16)}\r\n`);
+        socket.send(piece);
+        socket.send('\r\n');
+      }
+      socket.send('0\r\n\r\n');
+      expect((await socket.next())?.body).toBe(`whole ${body.length}`);
+      expect(made[1]?.taken().equals(body)).toBe(true);
+      socket.send('POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
+      expect((await socket.next())?.body).toBe('whole 0');
+    });
+
+    it('takes a body of thousands of small chunks', async () => {
+      const { port } = await serve({
+        'POST /take': (exchange) => exchange.receiveBody(GIB, taker(exchange)),
+      });
+      const socket = client(port);
+      socket.send('POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+      socket.send('3\r\nabc\r\n'.repeat(50_000));
+      socket.send('0\r\n\r\n');
+      expect((await socket.next())?.body).toBe('whole 150000');
+    });
+
+    it('holds a sender back while its receiver is at work', async () => {
+      let open: () => void = () => {};
+      const gate = new Promise<void>((resolve) => {
+        open = resolve;
+      });
+      const made: ReturnType<typeof taker>[] = [];
+      const { port } = await serve({
+        'POST /take': (exchange) => {
+          const receiver = taker(exchange, () => gate);
+          made.push(receiver);
+          exchange.receiveBody(GIB, receiver);
+        },
+      });
+      const socket = client(port);
+      const body = Buffer.alloc(64 * MIB, 'z');
+      socket.send(`POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`);
+      socket.send(body);
+      await until(() => (made[0]?.length() ?? 0) > 0);
+      await pause(300);
+      // What the sockets of both sides hold at most (tcp_rmem and tcp_wmem are some MB), but not the body.
+      expect(socket.socket.bytesWritten - socket.socket.writableLength).toBeLessThan(32 * MIB);
+      expect(made[0]?.length()).toBeLessThan(2 * MIB);
+      open();
+      expect((await socket.next())?.body).toBe(`whole ${body.length}`);
+    });
+
+    it('refuses a large body over its bound, declared or not, and closes', async () => {
+      const { port } = await serve({
+        'POST /take': (exchange) =>
+          exchange.receiveBody(
+            MIB,
+            taker(exchange, () => pause(1)),
+          ),
+      });
+      const declared = client(port);
+      declared.send(`POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: ${MIB + 1}\r\n\r\n`);
+      const refused = await declared.next();
+      expect([refused?.status, refused?.body]).toEqual([400, 'too large 0']);
+      expect(await declared.ended(3000)).toBe(true);
+      const chunked = client(port);
+      chunked.send('POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+      for (let sent = 0; sent <= 16; sent++) {
+        chunked.send(`10000\r\n${'z'.repeat(0x10000)}\r\n`);
+        await pause(2);
+      }
+      expect((await chunked.next())?.body).toMatch(/^too large/);
+      expect(await chunked.ended(3000)).toBe(true);
+    });
+
+    it('takes the answer of a receiver in the middle of a body, and closes', async () => {
+      const made: ReturnType<typeof taker>[] = [];
+      const { server, port } = await serve({
+        'POST /take': (exchange) => {
+          const receiver = taker(exchange, async () => {
+            await pause(5);
+            exchange.reply(400, TYPE, 'line 7 is wrong');
+          });
+          made.push(receiver);
+          exchange.receiveBody(GIB, receiver);
+        },
+      });
+      const socket = client(port);
+      socket.send('POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n');
+      socket.send(Buffer.alloc(200_000, 'z'));
+      const answer = await socket.next();
+      expect([answer?.status, answer?.body]).toEqual([400, 'line 7 is wrong']);
+      expect(await socket.ended(5000)).toBe(true);
+      await until(() => server.pending() === 0);
+      expect(made[0]?.ending).toBeNull();
+    });
+
+    it('tells a receiver that its client went away in the middle of a body', async () => {
+      const made: ReturnType<typeof taker>[] = [];
+      const { server, port } = await serve({
+        'POST /take': (exchange) => {
+          const receiver = taker(exchange, () => pause(20));
+          made.push(receiver);
+          exchange.receiveBody(GIB, receiver);
+        },
+      });
+      for (const [n, leave] of [
+        (socket: RawClient) => socket.socket.resetAndDestroy(),
+        (socket: RawClient) => socket.socket.end(),
+        (socket: RawClient) => socket.destroy(),
+      ].entries()) {
+        const socket = client(port);
+        socket.send('POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nbegun');
+        await until(() => (made[n]?.length() ?? 0) > 0);
+        leave(socket);
+        await until(() => made[n]?.ending !== null);
+        expect(made[n]?.ending).toBe('gone');
+      }
+      await until(() => server.pending() === 0 && server.openSockets() === 0);
+    });
+
+    it('tells a client that expects it to go on', async () => {
+      const { port } = await serve({
+        'POST /take': (exchange) => exchange.receiveBody(GIB, taker(exchange)),
+      });
+      const socket = client(port);
+      socket.send('POST /take HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n');
+      expect((await socket.next())?.status).toBe(100);
+      socket.send('hello');
+      expect((await socket.next())?.body).toBe('whole 5');
+    });
+
+    it('answers with bytes that are read as the client takes them', async () => {
+      const length = 20 * MIB + 4;
+      const source = counting(length);
+      const small = counting(8);
+      const { server, port } = await serve({
+        'GET /large': (exchange) => void exchange.replyBytes(206, `${BINARY}\r\nX-Two: 2`, source),
+        'GET /small': (exchange) => {
+          setTimeout(() => void exchange.replyBytes(200, BINARY, small), 5);
+        },
+      });
+      const reader = new CountingReader(port);
+      reader.socket.write(get('/large'));
+      await until(() => reader.bytes >= length);
+      expect(reader.head).toMatch(/^HTTP\/1.1 206 Partial Content\r\n/);
+      expect(reader.head.toLowerCase()).toContain(`content-length: ${length}\r\n`);
+      expect(reader.head).toContain('X-Two: 2\r\n');
+      expect([reader.bytes, reader.isRight, reader.isClosed]).toEqual([length, true, false]);
+      await until(() => source.closed() === 1 && server.pending() === 0);
+      reader.head = '';
+      reader.bytes = 0;
+      reader.socket.write(get('/small'));
+      await until(() => reader.bytes >= 8);
+      expect(reader.isRight).toBe(true);
+      reader.socket.destroy();
+    });
+
+    it('reads no further than a slow client takes, and ends when it goes on', async () => {
+      const length = 64 * MIB;
+      const source = counting(length);
+      const { server, port } = await serve({
+        'GET /large': (exchange) => void exchange.replyBytes(200, BINARY, source),
+      });
+      const reader = new CountingReader(port);
+      reader.socket.pause();
+      reader.socket.write(get('/large'));
+      await until(() => source.handed() > 0);
+      await pause(300);
+      expect(source.handed()).toBeLessThan(32 * MIB);
+      expect(server.pending()).toBe(1);
+      for (let n = 0; n < 20; n++) {
+        reader.socket.resume();
+        await pause(2);
+        reader.socket.pause();
+        await pause(5);
+      }
+      reader.socket.resume();
+      await until(() => reader.bytes >= length);
+      expect(reader.isRight).toBe(true);
+      await until(() => source.closed() === 1);
+      reader.socket.destroy();
+    });
+
+    it('closes the source of a client that went away', async () => {
+      const source = counting(64 * MIB);
+      const { server, port } = await serve({
+        'GET /large': (exchange) => void exchange.replyBytes(200, BINARY, source),
+      });
+      const reader = new CountingReader(port);
+      reader.socket.pause();
+      reader.socket.write(get('/large'));
+      await until(() => source.handed() > 0);
+      await pause(100);
+      reader.socket.resetAndDestroy();
+      await until(() => source.closed() === 1 && server.pending() === 0);
+      expect(source.handed()).toBeLessThan(64 * MIB);
+    });
+
+    it('breaks an answer off where its source fails, and says so to who answered', async () => {
+      const source = counting(MIB);
+      let failure: unknown = null;
+      const failing: ByteSource = {
+        length: 2 * MIB,
+        next: () => source.next(),
+        close: () => source.close(),
+      };
+      const { server, port } = await serve({
+        'GET /broken': (exchange) => {
+          exchange.replyBytes(200, BINARY, failing).catch((error: unknown) => {
+            failure = error;
+          });
+        },
+      });
+      const reader = new CountingReader(port);
+      reader.socket.write(get('/broken'));
+      await until(() => reader.isClosed);
+      expect(reader.bytes).toBeLessThan(2 * MIB);
+      expect(failure).toBeInstanceOf(Error);
+      expect(source.closed()).toBe(1);
+      await until(() => server.pending() === 0);
+    });
+
+    it.skipIf(!LONG)(
+      'takes a gigabyte and gives five in bounded memory (ASSAY_TEST_LONG=1)',
+      async () => {
+        const { port } = await serve({
+          'POST /take': (exchange) => exchange.receiveBody(GIB, taker(exchange)),
+          'GET /large': (exchange) => void exchange.replyBytes(200, BINARY, counting(5 * GIB)),
+        });
+        const before = process.memoryUsage.rss();
+        let most = before;
+        const sampling = setInterval(() => {
+          most = Math.max(most, process.memoryUsage.rss());
+        }, 20);
+        const socket = client(port);
+        socket.send(`POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: ${GIB}\r\n\r\n`);
+        const piece = Buffer.alloc(MIB, 'z');
+        for (let sent = 0; sent < GIB; sent += MIB)
+          if (!socket.socket.write(piece)) await once(socket.socket, 'drain');
+        expect((await socket.next())?.body).toBe(`whole ${GIB}`);
+        const reader = new CountingReader(port);
+        reader.socket.write(get('/large'));
+        while (reader.bytes < 5 * GIB && !reader.isClosed) await pause(20);
+        clearInterval(sampling);
+        expect([reader.bytes, reader.isRight]).toEqual([5 * GIB, true]);
+        reader.socket.destroy();
+        // Both ends are in this process, and garbage is collected when it pleases.
+        expect(most - before).toBeLessThan(256 * MIB);
+      },
+      300_000,
+    );
+
+    it.skipIf(!LONG)(
+      'waits for senders and receivers that pause, and cuts off a sender that is silent (ASSAY_TEST_LONG=1)',
+      async () => {
+        const made: ReturnType<typeof taker>[] = [];
+        const { port } = await serve({
+          'POST /take': (exchange) => {
+            // The first is slower than any time-out of a server; it is no fault of the client.
+            const receiver = taker(exchange, () => pause(made.length === 1 ? 25_000 : 0));
+            made.push(receiver);
+            exchange.receiveBody(GIB, receiver);
+          },
+        });
+        const head = 'POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n';
+        const [worked, slow, silent] = [client(port), client(port), client(port)];
+        worked.send(`${head}01234`);
+        await until(() => made.length === 1);
+        slow.send(`${head}01234`);
+        silent.send(`${head}01234`);
+        await pause(28_000);
+        worked.send('56789');
+        slow.send('56789');
+        expect((await worked.next({ timeoutMs: 30_000 }))?.body).toBe('whole 10');
+        expect((await slow.next())?.body).toBe('whole 10');
+        expect(await silent.ended(60_000)).toBe(true);
+        expect(made[2]?.ending).toBe('gone');
+      },
+      150_000,
+    );
 
     it('refuses floods of headers, and lives on', async () => {
       const { port } = await serve({ 'GET /a': (exchange) => exchange.reply(200, TYPE, 'a') });
