@@ -109,7 +109,15 @@ export interface EmbeddedStore extends LiveStore {
 export function openLiveStore(
   path: string,
   formatVersion: number,
-  { maxDbs = 8 }: { readonly name?: string; readonly maxDbs?: number } = {},
+  {
+    maxDbs = 8,
+    isReplica = false,
+  }: {
+    readonly name?: string;
+    readonly maxDbs?: number;
+    /** What is lost of it comes back from elsewhere: commits are flushed in order, behind their promise. */
+    readonly isReplica?: boolean;
+  } = {},
 ): EmbeddedStore {
   refuseForeignFile(path);
   let root: RootDatabase;
@@ -117,7 +125,7 @@ export function openLiveStore(
     root = openEnvironment(path, {
       maxDbs,
       noSubdir: true,
-      overlappingSync: false,
+      overlappingSync: isReplica,
       // Batching by turns makes a promise that nobody holds: a commit that fails, on a full disk say, would end the process.
       eventTurnBatching: false,
     });

@@ -1,7 +1,8 @@
 /** The one importer of lmdb: opens environments the way every store of this program needs them. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Database, type Key, open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb';
+import type { Database, Key, RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
+import * as lmdb from 'lmdb';
 
 export type { Database, Key, RootDatabase };
 
@@ -11,5 +12,21 @@ export function openEnvironment(
   options: Omit<RootDatabaseOptionsWithPath, 'path'>,
 ): RootDatabase {
   if (!options.readOnly) mkdirSync(dirname(path), { recursive: true });
-  return open({ ...options, path });
+  return lmdb.open({ ...options, path });
 }
+
+/** lmdb exports these two, and does not declare them. */
+const keys = lmdb as unknown as {
+  readonly keyValueToBuffer: (key: Key) => Buffer;
+  readonly bufferToKeyValue: (bytes: Buffer) => Key;
+};
+
+/** A key as a database holds it that was opened without a `keyEncoding`. */
+export const keyToBytes = (key: Key): Buffer => keys.keyValueToBuffer(key);
+export const keyFromBytes = (bytes: Buffer): Key => keys.bufferToKeyValue(bytes);
+
+/** Returned by the work of a transaction: nothing of it stays. */
+export const ABORT = lmdb.ABORT;
+
+/** A transaction that is committed when the call returns, and flushed soon after. */
+export const FLUSHED_LATER: number = 1 | 2 | 0x10000;

@@ -1,0 +1,725 @@
+/**
+ * Live state of many nodes: Redis holds the truth and its order, every node a replica in LMDB that it reads as if it were alone. A
+ * transaction is run here on trial, its write set appended in Redis where nothing was written since, and then applied here and, by a
+ * stream, on every other node. docs/decisions/replicated-stores.md says why.
+ */
+import { readdirSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Clock } from './clock.ts';
+import { AssayError, messageOf } from './errors.ts';
+import { LIMITS } from './limits.ts';
+import {
+  type AppliedWrite,
+  type Fence,
+  type LiveDatabase,
+  type LiveDatabaseOptions,
+  type LiveRoot,
+  type LiveStore,
+  type OpenStore,
+  openLiveStore,
+} from './live-store.ts';
+import {
+  ABORT,
+  type Database,
+  FLUSHED_LATER,
+  type Key,
+  keyFromBytes,
+  keyToBytes,
+  openEnvironment,
+} from './lmdb.ts';
+import type { Logger } from './log.ts';
+import type { Random } from './random.ts';
+import type { RedisStore } from './redis.ts';
+import { APPEND, COPY_PAGE } from './replica-scripts.ts';
+import { decodeWrites, encodeWrites, fieldOf, partsOfField, type Write, type WriteSet } from './write-set.ts';
+
+/** Where a replica stands in the order of all write sets. */
+interface Place {
+  readonly version: number;
+  /** Id of the write set of that number; empty before the first. */
+  readonly last: string;
+}
+
+/** A transaction that waits. */
+interface Waiting {
+  readonly work: () => unknown;
+  readonly fence: Fence | null;
+  /** By the monotonic clock. */
+  readonly untilMs: number;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What a trial came to. */
+type Outcome = { readonly value: unknown } | { readonly error: unknown };
+
+interface Trial {
+  readonly from: Place;
+  readonly group: readonly { readonly waiting: Waiting; readonly outcome: Outcome }[];
+  readonly writes: readonly Write[];
+}
+
+/** What the script of an append replies. */
+type Reply =
+  | { readonly kind: 'appended' | 'same' | 'ahead' | 'lost' }
+  | { readonly kind: 'behind'; readonly sets: readonly WriteSet[] }
+  | { readonly kind: 'fenced'; readonly at: number }
+  | { readonly kind: 'format'; readonly found: string };
+
+export interface ReplicaDeps {
+  readonly redis: RedisStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+const NOWHERE: Place = { version: 0, last: '' };
+const NOTHING = Buffer.alloc(0);
+/** Of this node alone: where its replica stands. */
+const PLACE_DATABASE = '~replica';
+const WRITER_BYTES = 9;
+const RETRY_MS = 50;
+const READ_COUNT = 64;
+/** What a blocked read may take beyond its wait before its connection is given up. */
+const READ_GRACE_MS = 400;
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What is written here and travels nowhere. */
+const isOwn = (database: string, key: Buffer): boolean =>
+  database.startsWith('~') || (database === 'meta' && key.equals(keyToBytes('formatVersion')));
+
+function readSet([id, fields]: readonly [Buffer, readonly Buffer[]]): WriteSet {
+  const [, setId = NOTHING, , before = NOTHING, , writes = NOTHING] = fields;
+  return {
+    version: Number.parseInt(id.toString(), 10),
+    id: setId.toString(),
+    before: before.toString(),
+    writes: decodeWrites(writes),
+  };
+}
+
+function readReply(reply: unknown): Reply {
+  const [kindText, ...rest] = reply as [Buffer, ...unknown[]];
+  const kind = kindText.toString() as Reply['kind'];
+  if (kind === 'fenced') return { kind, at: Number(String(rest[0])) - 1 };
+  if (kind === 'format') return { kind, found: String(rest[0]) };
+  if (kind !== 'behind') return { kind };
+  const sets = (rest as readonly (readonly Buffer[])[]).map(
+    ([version = NOTHING, id = NOTHING, before = NOTHING, writes = NOTHING]): WriteSet => ({
+      version: Number(version.toString()),
+      id: id.toString(),
+      before: before.toString(),
+      writes: decodeWrites(writes),
+    }),
+  );
+  return { kind, sets };
+}
+
+/** Rejects where `promise` takes longer; what it comes to later is of no interest. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Redis did not answer within ${ms} ms.`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Opens live state that all nodes of a Redis share. */
+export const openReplicated =
+  (deps: ReplicaDeps): OpenStore =>
+  (path, formatVersion, options) =>
+    openReplicatedStore(path, formatVersion, options, deps);
+
+/**
+ * Opens the replica at `path`, a file, of the store `name` in Redis, which the first node to write makes. It is read at once, and holds
+ * everything once `ready` resolves. Processes of one machine may share the file. Throws STORE_VERSION, STORE_CORRUPT.
+ */
+export function openReplicatedStore(
+  path: string,
+  formatVersion: number,
+  { name, maxDbs = 8 }: { readonly name: string; readonly maxDbs?: number },
+  deps: ReplicaDeps,
+): LiveStore {
+  const { redis, clock, log } = deps;
+  const local = openLiveStore(path, formatVersion, { maxDbs: maxDbs + 1, isReplica: true });
+  const lmdb = local.root;
+  const place: Database<Place, string> = lmdb.openDB({ name: PLACE_DATABASE, encoding: 'json' });
+
+  const writer = Buffer.from(deps.random.bytes(WRITER_BYTES)).toString('base64url');
+  let written = 0;
+  const keys = ['head', 'data', 'stream', `writer:${writer}`].map((part) => redis.key(name, part));
+  const [headKey = '', dataKey = '', streamKey = ''] = keys;
+  const append = redis.script('replica_append', APPEND, { binary: true, safe: true });
+  const look = redis.script('replica_look', APPEND, { binary: true });
+  const copyPage = redis.script('replica_copy', COPY_PAGE, { binary: true });
+
+  const listeners: ((writes: readonly AppliedWrite[]) => void)[] = [];
+  const isBinaryKeyed = new Set<string>();
+  const raw = new Map<string, Database<Buffer, Buffer>>();
+  /** Write sets of this process that the stream has not shown yet: nobody is told of them. */
+  const own = new Set<string>();
+  /** The write set that is on its way, and whom to tell when the stream shows it before its reply does. */
+  let underway: { readonly id: string; readonly found: () => void } | null = null;
+  /** Fields that the transaction of the trial touched; null outside of trials. */
+  let touched: Map<string, Pick<Write, 'database' | 'key'>> | null = null;
+  const queue: Waiting[] = [];
+  let draining: Promise<void> | null = null;
+  let catching: Promise<void> | null = null;
+  let upgrades = 0;
+  let heardMs = Number.NEGATIVE_INFINITY;
+  let fault: AssayError | null = null;
+  let isClosed = false;
+
+  const storedPlace = (): Place => place.get('place') ?? NOWHERE;
+  /** Up to where this process has told what others wrote. Another one of this machine may have applied more. */
+  let seen: Place = storedPlace();
+
+  /** A database as bytes, whatever its records are. Not inside a transaction when it is new. */
+  function rawOf(database: string): Database<Buffer, Buffer> {
+    const known = raw.get(database);
+    if (known !== undefined) return known;
+    const opened = lmdb.openDB<Buffer, Buffer>({ name: database, encoding: 'binary', keyEncoding: 'binary' });
+    raw.set(database, opened);
+    return opened;
+  }
+
+  /** Inside a transaction. */
+  function put({ database, key, value }: Write): void {
+    if (value === null) rawOf(database).removeSync(key);
+    else rawOf(database).putSync(key, value);
+  }
+
+  function applyTo(to: Place, sets: readonly WriteSet[]): void {
+    for (const { writes } of sets) for (const { database } of writes) rawOf(database);
+    lmdb.transactionSync(() => {
+      const stored = storedPlace();
+      for (const set of sets) if (set.version > stored.version) set.writes.forEach(put);
+      if (to.version > stored.version) place.putSync('place', to);
+    }, FLUSHED_LATER);
+  }
+
+  function tell(writes: readonly Write[]): void {
+    if (writes.length === 0 || listeners.length === 0) return;
+    const told = writes.map(
+      ({ database, key, value }): AppliedWrite => ({
+        database,
+        key: isBinaryKeyed.has(database) ? key : keyFromBytes(key),
+        isRemoved: value === null,
+      }),
+    );
+    for (const listener of listeners) listener(told);
+  }
+
+  /** Applies what others wrote; false where it does not follow upon what is here. */
+  function take(sets: readonly WriteSet[]): boolean {
+    const fresh = sets.filter(({ version }) => version > seen.version);
+    let at = seen;
+    for (const { version, id, before } of fresh) {
+      if (version !== at.version + 1 || before !== at.last) return false;
+      at = { version, last: id };
+    }
+    if (fresh.length === 0) return true;
+    applyTo(at, fresh);
+    seen = at;
+    for (const { id, writes } of fresh) {
+      if (underway?.id === id) underway.found();
+      if (!own.delete(id)) tell(writes);
+    }
+    return true;
+  }
+
+  function heard(askedMs: number): void {
+    heardMs = Math.max(heardMs, askedMs);
+    if (fault !== null) log.info({ store: name }, 'Redis has the store again.');
+    fault = null;
+  }
+
+  const isCurrent = (): boolean => fault === null && clock.monotonic() - heardMs < LIMITS.replicaCurrentMs;
+
+  function fail(error: AssayError): AssayError {
+    if (fault?.message !== error.message)
+      log.error({ store: name, error: error.message }, 'A store cannot be used.');
+    fault = error;
+    return error;
+  }
+
+  const lost = (): AssayError =>
+    fail(
+      new AssayError(
+        'NOT_READY',
+        `Redis has no store '${name}' any more, and this node has one of version ${seen.version}. Restore Redis from its backup, or begin anew without ${path}.`,
+      ),
+    );
+  const otherFormat = (found: string): AssayError =>
+    fail(
+      new AssayError(
+        'STORE_VERSION',
+        `The store '${name}' in Redis has format version ${found}, and this version of Assay reads version ${formatVersion} only.`,
+      ),
+    );
+
+  async function ask(
+    script: typeof append,
+    from: Place,
+    trial: { readonly id: string; readonly writes: Buffer; readonly fences: readonly Fence[] },
+  ): Promise<Reply> {
+    const reply = await script(
+      [...keys, ...trial.fences.map((fence) => redis.key(name, `fence:${fence.name}`))],
+      [
+        ...[String(formatVersion), from.version, from.last, trial.id, LIMITS.replicaReplyBytesMax],
+        ...[LIMITS.replicaStreamMax, LIMITS.replicaStreamBytesMax, LIMITS.replicaWriterMs, trial.writes],
+        ...trial.fences.map(({ token }) => token),
+      ],
+    );
+    return readReply(reply);
+  }
+
+  /** Reads all that is missing here. Resolves when nothing is. Rejects with NOT_READY, STORE_VERSION. */
+  async function readMissing(): Promise<void> {
+    while (!isClosed) {
+      const askedMs = clock.monotonic();
+      const from = seen;
+      const reply = await ask(look, from, { id: '', writes: NOTHING, fences: [] });
+      if (reply.kind === 'same') return heard(askedMs);
+      if (reply.kind === 'lost') throw lost();
+      if (reply.kind === 'format') throw otherFormat(reply.found);
+      if (reply.kind === 'behind' && take(reply.sets)) continue;
+      // What was here before the question may be here no more: this node wrote meanwhile.
+      if (from === seen) await copy();
+    }
+  }
+
+  function catchUp(): Promise<void> {
+    catching ??= readMissing().finally(() => {
+      catching = null;
+    });
+    return catching;
+  }
+
+  /** Files of copies that a process left which is no more. */
+  function removeLeftCopies(): void {
+    const prefix = `${basename(path)}.copy-`;
+    for (const file of readdirSync(dirname(path))) {
+      const pid = Number(/^\d+/.exec(file.startsWith(prefix) ? file.slice(prefix.length) : '')?.[0] ?? 0);
+      if (pid > 0 && (pid === process.pid || !isRunning(pid)))
+        rmSync(join(dirname(path), file), { force: true });
+    }
+  }
+
+  /** Copies everything, beside the replica and then into it by one transaction that changes what is different. */
+  async function copy(): Promise<void> {
+    log.info({ store: name, version: seen.version }, 'A store is copied from Redis.');
+    for (let copies = 0; copies < LIMITS.replicaCopiesMax && !isClosed; copies++) {
+      removeLeftCopies();
+      const staged = openEnvironment(`${path}.copy-${process.pid}`, {
+        noSubdir: true,
+        noSync: true,
+        encoding: 'binary',
+        keyEncoding: 'binary',
+        eventTurnBatching: false,
+      }) as unknown as Database<Buffer, Buffer>;
+      try {
+        const to = await stage(staged);
+        if (to === null) continue;
+        replaceBy(staged, to);
+        return;
+      } finally {
+        await staged.close();
+        removeLeftCopies();
+      }
+    }
+    throw new AssayError('NOT_READY', `The store '${name}' is being copied from Redis. Try again.`, {
+      retryAfterSeconds: 1,
+    });
+  }
+
+  /** Where the copy stands: it holds at least that; null where it is overtaken. */
+  async function stage(staged: Database<Buffer, Buffer>): Promise<Place | null> {
+    const [version, last] = await redis.guard(redis.connection.hmget(headKey, 'version', 'last'));
+    if (version == null) throw lost();
+    let cursor = '0';
+    let server: string | null = null;
+    do {
+      const reply = await copyPage([dataKey], [cursor, LIMITS.replicaCopyPage]);
+      const [from, next, page] = reply as [Buffer, Buffer, readonly Buffer[]];
+      if (server !== null && server !== from.toString()) return null;
+      server = from.toString();
+      cursor = next.toString();
+      staged.transactionSync(() => {
+        for (let i = 0; i + 1 < page.length; i += 2) staged.putSync(page[i] as Buffer, page[i + 1] as Buffer);
+      }, FLUSHED_LATER);
+    } while (cursor !== '0' && !isClosed);
+    const to: Place = { version: Number(version), last: last ?? '' };
+    // The stream still reaches back to where the copy began.
+    const { kind } = await ask(look, to, { id: '', writes: NOTHING, fences: [] });
+    return (kind === 'same' || kind === 'behind') && !isClosed ? to : null;
+  }
+
+  function replaceBy(staged: Database<Buffer, Buffer>, to: Place): void {
+    const changed: Write[] = [];
+    for (const field of staged.getKeys()) rawOf(partsOfField(field).database);
+    for (const database of lmdb.getKeys()) rawOf(String(database));
+    lmdb.transactionSync(() => {
+      for (const { key: field, value } of staged.getRange()) {
+        const { database, key } = partsOfField(field);
+        if (isOwn(database, key) || rawOf(database).get(key)?.equals(value)) continue;
+        changed.push({ database, key: Buffer.from(key), value });
+      }
+      for (const [database, records] of raw)
+        for (const key of records.getKeys())
+          if (!isOwn(database, key) && !staged.doesExist(fieldOf(database, key)))
+            changed.push({ database, key: Buffer.from(key), value: null });
+      changed.forEach(put);
+      place.putSync('place', to);
+    }, FLUSHED_LATER);
+    seen = to;
+    own.clear();
+    tell(changed);
+  }
+
+  /** Runs what waits, as far as it goes together, and leaves nothing of it behind but what it wrote. */
+  function runOnTrial(): Trial {
+    const group: { waiting: Waiting; outcome: Outcome }[] = [];
+    const writes = new Map<string, Write>();
+    let from = NOWHERE;
+    let bytes = 0;
+    lmdb.transactionSync(() => {
+      from = storedPlace();
+      for (const waiting of queue) {
+        if (group.length >= LIMITS.replicaGroupMax || bytes >= LIMITS.replicaGroupBytesMax) break;
+        try {
+          const { value, wrote } = lmdb.childTransaction(() => runOne(waiting)) as unknown as ReturnType<
+            typeof runOne
+          >;
+          for (const [field, write] of wrote) {
+            writes.set(field, write);
+            bytes += field.length + (write.value?.length ?? 0);
+          }
+          group.push({ waiting, outcome: { value } });
+        } catch (error) {
+          group.push({ waiting, outcome: { error } });
+        }
+      }
+      return ABORT;
+    });
+    lmdb.resetReadTxn();
+    return { from, group, writes: [...writes.values()] };
+  }
+
+  /** Inside the transaction of a trial. */
+  function runOne({ work }: Waiting): { value: unknown; wrote: Map<string, Write> } {
+    touched = new Map();
+    try {
+      const value = work();
+      const wrote = new Map<string, Write>();
+      let bytes = 0;
+      for (const [field, { database, key }] of touched) {
+        const stored = rawOf(database).get(key) ?? null;
+        wrote.set(field, { database, key, value: stored });
+        bytes += field.length + (stored?.length ?? 0);
+      }
+      if (bytes > LIMITS.replicaWriteBytesMax)
+        throw new AssayError(
+          'INTERNAL',
+          `A transaction of ${bytes} bytes is too large for the store '${name}'.`,
+        );
+      return { value, wrote };
+    } finally {
+      touched = null;
+    }
+  }
+
+  function leave(group: Trial['group']): void {
+    const done = new Set(group.map(({ waiting }) => waiting));
+    const left = queue.filter((waiting) => !done.has(waiting));
+    queue.length = 0;
+    queue.push(...left);
+  }
+
+  function settle({ group }: Trial): void {
+    leave(group);
+    for (const { waiting, outcome } of group) {
+      if ('error' in outcome) waiting.reject(outcome.error);
+      else waiting.resolve(outcome.value);
+    }
+  }
+
+  /** Tries what waits once; whatever does not succeed waits on. */
+  async function tryOnce(): Promise<void> {
+    await catching;
+    const trial = runOnTrial();
+    const fences = [
+      ...new Map(
+        trial.group.flatMap(({ waiting: { fence } }) =>
+          fence === null ? [] : [[`${fence.name} ${fence.token}`, fence] as const],
+        ),
+      ).values(),
+    ];
+    const id = `${writer}-${++written}`;
+    const reply = await appendSurely(trial, { id, writes: encodeWrites(trial.writes), fences });
+    if (reply === null) return;
+    if (reply.kind === 'appended') {
+      const to = { version: trial.from.version + 1, last: id };
+      applyTo(to, [{ version: to.version, id, before: trial.from.last, writes: trial.writes }]);
+      if (seen.version === trial.from.version) {
+        seen = to;
+        own.delete(id);
+      }
+      return settle(trial);
+    }
+    own.delete(id);
+    if (reply.kind === 'same') return settle(trial);
+    if (reply.kind === 'lost') throw lost();
+    if (reply.kind === 'format') throw otherFormat(reply.found);
+    if (reply.kind === 'fenced') {
+      const passed = fences[reply.at];
+      const refused = trial.group.filter(
+        ({ waiting: { fence } }) => fence?.name === passed?.name && fence?.token === passed?.token,
+      );
+      leave(refused);
+      for (const { waiting } of refused) waiting.reject(fenced(passed?.name ?? ''));
+      return;
+    }
+    if (reply.kind === 'behind' && take(reply.sets)) return;
+    await catchUp();
+  }
+
+  /**
+   * Appends, again where no reply came: the write set is known by its id, and is written once. Null where that was not to be learned
+   * until the time of the first that waits was over; then they are told so.
+   */
+  async function appendSurely(
+    trial: Trial,
+    set: { readonly id: string; readonly writes: Buffer; readonly fences: readonly Fence[] },
+  ): Promise<Reply | null> {
+    const untilMs = Math.min(...trial.group.map(({ waiting }) => waiting.untilMs));
+    own.add(set.id);
+    let error: unknown;
+    const shown = new Promise<Reply>((resolve) => {
+      underway = { id: set.id, found: () => resolve({ kind: 'appended' }) };
+    });
+    try {
+      do {
+        try {
+          return await Promise.race([ask(append, trial.from, set), shown]);
+        } catch (thrown) {
+          if (!(thrown instanceof AssayError) || thrown.code !== 'NOT_READY') throw thrown;
+          error = thrown;
+          await Promise.race([sleep(RETRY_MS), shown]);
+        }
+      } while (clock.monotonic() < untilMs && !isClosed);
+    } finally {
+      underway = null;
+    }
+    // It may still be on its way, and is then another's as far as anybody here knows.
+    own.delete(set.id);
+    const overdue = trial.group.filter(({ waiting }) => clock.monotonic() >= waiting.untilMs || isClosed);
+    leave(overdue);
+    for (const { waiting } of overdue) waiting.reject(undecided(error));
+    return null;
+  }
+
+  /** Never rejects. */
+  async function drain(): Promise<void> {
+    // Whatever is written in this turn of the event loop goes together.
+    await sleep(0);
+    while (queue.length > 0) {
+      try {
+        await tryOnce();
+      } catch (error) {
+        // Redis or the replica refuses: those who waited are told, and the next one tries anew.
+        const told = queue.splice(0, LIMITS.replicaGroupMax);
+        for (const { reject } of told) reject(error);
+      }
+    }
+    draining = null;
+  }
+
+  function enqueue<T>(work: () => T, fence: Fence | null, untilMs: number): Promise<T> {
+    if (queue.length >= LIMITS.replicaWaitingMax)
+      throw new AssayError('OVERLOADED', `Too much waits to be written to the store '${name}'. Try again.`, {
+        retryAfterSeconds: 1,
+      });
+    const result = new Promise<T>((resolve, reject) => {
+      queue.push({ work, fence, untilMs, resolve: resolve as (value: unknown) => void, reject });
+    });
+    draining ??= drain();
+    return result;
+  }
+
+  async function transaction<T>(work: () => T, fence: Fence | null = null): Promise<T> {
+    if (isClosed) throw new AssayError('NOT_READY', `The store '${name}' is closed.`);
+    return enqueue(work, fence, clock.monotonic() + LIMITS.replicaWriteMs);
+  }
+
+  function openDB<V, K extends Key>(options: LiveDatabaseOptions): LiveDatabase<V, K> {
+    const database: Database<V, K> = lmdb.openDB<V, K>(options);
+    const isBinary = options.keyEncoding === 'binary';
+    if (isBinary) isBinaryKeyed.add(options.name);
+    rawOf(options.name);
+    const touch = (key: K): void => {
+      if (touched === null) throw new Error(`The store '${name}' is written outside of a transaction.`);
+      const bytes = isBinary ? Buffer.from(key as Buffer) : keyToBytes(key);
+      touched.set(fieldOf(options.name, bytes).toString('latin1'), { database: options.name, key: bytes });
+    };
+    function putSync(key: K, value: V): void {
+      touch(key);
+      database.putSync(key, value);
+    }
+    function removeSync(key: K): void {
+      touch(key);
+      database.removeSync(key);
+    }
+    return {
+      get: (key) => database.get(key),
+      getRange: (range) => database.getRange(range),
+      getKeys: (range) => database.getKeys(range),
+      getKeysCount: (range) => database.getKeysCount(range),
+      getStats: () => database.getStats(),
+      putSync,
+      removeSync,
+      put: (key, value) => transaction(() => putSync(key, value)),
+      remove: (key) => transaction(() => removeSync(key)),
+      transaction,
+    };
+  }
+
+  /** Waits for write sets of others, and learns whether the store is still the one that this replica follows. */
+  async function listen(): Promise<void> {
+    const askedMs = clock.monotonic();
+    const from = seen;
+    const [read, head] = await within(
+      LIMITS.replicaListenMs + READ_GRACE_MS,
+      Promise.all([
+        client.xreadBuffer(
+          'COUNT',
+          READ_COUNT,
+          'BLOCK',
+          LIMITS.replicaListenMs,
+          'STREAMS',
+          streamKey,
+          `${from.version}-1`,
+        ),
+        client.hmget(headKey, 'version', 'last'),
+      ]),
+    );
+    const entries = (read as [Buffer, [Buffer, Buffer[]][]][] | null)?.[0]?.[1] ?? [];
+    const follows = take(entries.map(readSet));
+    const [version, last] = head;
+    const isFollowed =
+      follows &&
+      fault === null &&
+      (Number(version ?? 0) > from.version ||
+        (Number(version ?? 0) === from.version && (last ?? '') === from.last));
+    if (!isFollowed) return catchUp();
+    // An empty reply was given at the end of the wait.
+    if (entries.length < READ_COUNT) heard(askedMs + (read === null ? LIMITS.replicaListenMs : 0));
+  }
+
+  let client = redis.another('blocking');
+
+  async function follow(): Promise<void> {
+    let isAway = false;
+    while (!isClosed) {
+      try {
+        if (heardMs === Number.NEGATIVE_INFINITY) await catchUp();
+        await listen();
+        if (isAway) log.info({ store: name }, 'A store is followed again.');
+        isAway = false;
+      } catch (error) {
+        if (isClosed) break;
+        if (!isAway)
+          log.warn({ store: name, error: messageOf(error) }, 'A store is not followed at the moment.');
+        isAway = true;
+        // What it waits for may never come, and nothing else comes before it.
+        client.disconnect();
+        await sleep(RETRY_MS);
+        if (!isClosed) client = redis.another('blocking');
+      }
+    }
+  }
+
+  const root: LiveRoot = {
+    openDB,
+    transaction,
+    childTransaction: transaction,
+    resetReadTxn: () => lmdb.resetReadTxn(),
+    async close() {
+      if (isClosed) return;
+      await draining;
+      isClosed = true;
+      client.disconnect();
+      await following;
+      await catching?.catch(() => undefined);
+      await lmdb.close();
+    },
+  };
+  const meta = openDB<number, string>({ name: 'meta', encoding: 'json' });
+  const following = follow();
+
+  return {
+    root,
+    meta,
+    async ready() {
+      const untilMs = clock.monotonic() + LIMITS.replicaReadyMs;
+      while (heardMs === Number.NEGATIVE_INFINITY || upgrades > 0) {
+        if (fault !== null) throw fault;
+        if (clock.monotonic() > untilMs) throw notCurrent(name);
+        await sleep(RETRY_MS / 5);
+      }
+    },
+    isCurrent,
+    requireCurrent() {
+      if (!isCurrent()) throw fault ?? notCurrent(name);
+    },
+    onApplied(listener) {
+      listeners.push(listener);
+    },
+    upgrade(work) {
+      upgrades++;
+      enqueue(work, null, Number.POSITIVE_INFINITY).then(
+        () => upgrades--,
+        (error: unknown) =>
+          fail(
+            new AssayError(
+              'NOT_READY',
+              `The store '${name}' could not be brought up to date: ${messageOf(error)}.`,
+            ),
+          ),
+      );
+    },
+    version: () => seen.version,
+  };
+}
+
+const notCurrent = (name: string): AssayError =>
+  new AssayError(
+    'NOT_READY',
+    `This node has not heard from Redis for a second, and does not know what the others wrote to '${name}'. Try again.`,
+    { retryAfterSeconds: 1 },
+  );
+
+const undecided = (cause: unknown): AssayError =>
+  new AssayError(
+    'NOT_READY',
+    'Redis did not answer in time; the change may have been made, or may still be. Look before you try again.',
+    { cause, retryAfterSeconds: 1 },
+  );
+
+const fenced = (lease: string): AssayError =>
+  new AssayError('STORE_BUSY', `The lease '${lease}' was taken by another node: nothing was written.`);
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
+}
