@@ -1,0 +1,141 @@
+/**
+ * Requests to an object store that speaks S3, signed with Signature Version 4 (AWS General Reference, "Signing AWS API requests"). The
+ * only importer of aws4fetch, which makes the signature; what goes over the wire goes through the guarded client.
+ */
+import { createHash } from 'node:crypto';
+import { AwsV4Signer } from 'aws4fetch';
+import { type Dispatcher, request } from 'undici';
+import { type Clock, isoTime } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../base/outbound.ts';
+import { bodyUpTo, discard } from './http-source.ts';
+import { SourceFault } from './source.ts';
+
+export interface S3Place {
+  readonly bucket: string;
+  /** Before all keys, without slashes around it; may be empty. */
+  readonly prefix: string;
+  /** `https://host[:port]`; null is AWS itself. */
+  readonly endpoint: string | null;
+  readonly region: string;
+  /** Never written to a log. */
+  readonly credentials: {
+    readonly accessKeyId: string;
+    readonly secretAccessKey: string;
+    readonly sessionToken: string | null;
+  };
+}
+
+export interface S3Request {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
+  /** Below the prefix. */
+  readonly key: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  readonly signal: AbortSignal;
+}
+
+export interface S3Client {
+  /** `s3://bucket/prefix` */
+  readonly name: string;
+  /** One request, whatever it answers. Throws SourceFault where no answer comes. */
+  send(asked: S3Request): Promise<Dispatcher.ResponseData>;
+  /** One request whose small answer is read whole. */
+  ask(asked: S3Request): Promise<S3Answer>;
+  close(): Promise<void>;
+}
+
+export interface S3Answer {
+  readonly status: number;
+  readonly headers: Dispatcher.ResponseData['headers'];
+  readonly text: string;
+  /** The `<Code>` of an error: `NoSuchKey`, `SignatureDoesNotMatch`. Empty elsewhere. */
+  readonly code: string;
+}
+
+const EMPTY_SHA256 = createHash('sha256').digest('hex');
+
+/** Text of the first element of this name. Answers of S3 are flat, and the names that are asked for occur once. */
+export const elementOf = (xml: string, name: string): string =>
+  new RegExp(`<${name}>([^<]{0,2048})</${name}>`).exec(xml)?.[1] ?? '';
+
+/** Connects to nothing before it is asked. Who runs the program named the store, so it may be private and plain http. */
+export function openS3(place: S3Place, { clock }: { readonly clock: Clock }): S3Client {
+  const { bucket, prefix, endpoint, region, credentials } = place;
+  // Stores other than AWS's are asked by path, which needs no name of its own for every bucket.
+  const root =
+    endpoint === null
+      ? `https://${bucket}.s3.${region}.amazonaws.com`
+      : `${endpoint.replace(/\/+$/, '')}/${bucket}`;
+  const { hostname } = new URL(root);
+  const policy: OutboundPolicy = { trustedHosts: new Set([hostname]) };
+  const agent = createOutboundAgent({
+    policy,
+    timeouts: {
+      connectMs: LIMITS.downloadConnectMs,
+      headersMs: LIMITS.downloadHeadersMs,
+      stallMs: LIMITS.downloadStallMs,
+    },
+  });
+
+  async function send({
+    method,
+    key,
+    query = {},
+    headers = {},
+    body,
+    signal,
+  }: S3Request): Promise<Dispatcher.ResponseData> {
+    const url = new URL(`${root}/${prefix === '' ? '' : `${prefix}/`}${key}`);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    checkOutboundUrl(url, policy);
+    const sha256 = body === undefined ? EMPTY_SHA256 : createHash('sha256').update(body).digest('hex');
+    const signed = await new AwsV4Signer({
+      method,
+      url: url.href,
+      // The store checks what it took against this.
+      headers: { ...headers, 'x-amz-content-sha256': sha256 },
+      accessKeyId: credentials.accessKeyId,
+      secretAccessKey: credentials.secretAccessKey,
+      ...(credentials.sessionToken === null ? {} : { sessionToken: credentials.sessionToken }),
+      service: 's3',
+      region,
+      datetime: isoTime(clock.now()).replace(/[:-]|\.\d{3}/g, ''),
+    }).sign();
+    try {
+      return await request(signed.url, {
+        dispatcher: agent,
+        method,
+        headers: Object.fromEntries(signed.headers.entries()),
+        body: body ?? null,
+        signal,
+      });
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw new SourceFault(messageOf(cause), { cause });
+    }
+  }
+
+  return {
+    name: `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`,
+    send,
+    async ask(asked) {
+      const { statusCode, headers, body } = await send(asked);
+      if (asked.method === 'HEAD') {
+        discard(body);
+        return { status: statusCode, headers, text: '', code: '' };
+      }
+      const bytesMax = statusCode === 200 ? LIMITS.releaseBytesMax * 2 : LIMITS.storeAnswerBytesMax;
+      const text = (await bodyUpTo(body, bytesMax)).toString('utf8');
+      return {
+        status: statusCode,
+        headers,
+        text,
+        code: text.includes('<Error') ? elementOf(text, 'Code') : '',
+      };
+    },
+    close: () => agent.destroy(),
+  };
+}
