@@ -228,6 +228,30 @@ export const LIMITS = {
   poolSlots: 64,
   /** A bulk answer of 100 well-labelled addresses is about 100 KB; longer ones are copied. Untouched slots cost no memory. */
   poolSlotBytes: 256 * 1024,
+  /** Issue: body of a bulk job. 25 million lines with an EVM address each. */
+  jobBytesMax: 1024 ** 3,
+  /** Lines of a job of labels or sanctions: more than a gigabyte of the shortest addresses has. */
+  jobLinesMax: 50_000_000,
+  /** Lines of a job over the graph, a millisecond and more each: a night's work of one machine. */
+  jobGraphLinesMax: 1_000_000,
+  /** A line of a job: an address and a handful of fields have below 1 KB. */
+  jobLineBytesMax: 16 * 1024,
+  /** Columns of a CSV of a job: exports of wallets have below 30. */
+  jobColumnsMax: 100,
+  /** Jobs of one account that are not ended: whoever has more to do sends larger ones. */
+  jobsOpenPerAccount: 20,
+  /** Jobs of one account that are kept, ended ones with them: 300 bytes each, and one look lists them all. */
+  jobsPerAccount: 1_000,
+  /** Uploads that come in at once: two buffers of a megabyte each. */
+  jobUploadsMax: 32,
+  /** Free space that uploads and results leave to the stores beside them, which must never be refused a write. */
+  jobDiskFreeMin: 1024 ** 3,
+  /** Attempts at one chunk: a thread may die once by accident, and once more by another. */
+  jobChunkAttempts: 3,
+  /** How long the files of an ended job are kept: a week-end and the days around it. */
+  jobFilesKeptMs: 7 * 24 * 3_600_000,
+  /** And the line that tells of it: as long as a bill is asked about. */
+  jobKeptMs: 30 * 24 * 3_600_000,
   /** Rows of one file of a register: FinCEN's list, the largest, has 25,000. */
   registerRowsMax: 500_000,
   /** Files of one register: a file a day for five years. */

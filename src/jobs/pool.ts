@@ -11,6 +11,8 @@ export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch' | 'len
   readonly threads: number;
   /** Tasks that wait or run at once; default LIMITS.poolTasksMax. */
   readonly tasksMax?: number;
+  /** Tasks that one thread is given at once; default TASKS_PER_THREAD. */
+  readonly tasksPerThread?: number;
   /** Built entry of the threads; default workers/screen.ts. */
   readonly worker?: URL;
 }
@@ -42,7 +44,13 @@ export interface WorkerPool {
 
 /** Starts the threads. A thread that cannot open its stores fails the tasks it is given. */
 export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
-  const { threads, tasksMax = LIMITS.poolTasksMax, worker = workerUrl('screen'), ...folders } = options;
+  const {
+    threads,
+    tasksMax = LIMITS.poolTasksMax,
+    tasksPerThread = TASKS_PER_THREAD,
+    worker = workerUrl('screen'),
+    ...folders
+  } = options;
   const epoch = new Int32Array(new SharedArrayBuffer(4));
   const lendingMemory = createLendingMemory();
   const borrow = createBorrower(lendingMemory);
@@ -55,7 +63,7 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
     filename: worker.href,
     minThreads: threads,
     maxThreads: threads,
-    concurrentTasksPerWorker: TASKS_PER_THREAD,
+    concurrentTasksPerWorker: tasksPerThread,
     stricterFIFO: true,
     // The bound is ours: refused before anything is copied.
     maxQueue: Number.POSITIVE_INFINITY,

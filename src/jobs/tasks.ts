@@ -1,6 +1,7 @@
 /** What a worker of the pool can do, by name, and the stores that it opens for it. All are opened read-only, once a thread. */
+import { setPriority } from 'node:os';
 import { systemClock } from '../base/clock.ts';
-import { createLogger, type LogLevel } from '../base/log.ts';
+import { createLogger, type Logger, type LogLevel, silentLogger } from '../base/log.ts';
 import { type ScryptRequest, scryptHere } from '../base/scrypt.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { openClusters } from '../graph/cluster/store.ts';
@@ -20,8 +21,11 @@ import { createAssessor } from '../screening/assess.ts';
 import { type BulkAnswer, createBulk } from '../screening/bulk.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { createKyt, type KytRequest } from '../screening/kyt.ts';
+import { createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
 import { createScreening, type ScreeningRequest } from '../screening/screen.ts';
 import { createTrace, type TraceRequest, type TraceResult } from '../screening/trace.ts';
+import { createChunkWork } from './bulk/chunk-work.ts';
+import type { ChunkDone, ChunkTask } from './chunks.ts';
 
 /** Where a worker finds its stores; sent once, at its start. */
 export interface WorkerSettings {
@@ -33,6 +37,8 @@ export interface WorkerSettings {
   readonly namesFolder: string;
   readonly listMaxAgeDays: number;
   readonly logLevel: LogLevel;
+  /** By how much the threads stand back behind all others of the machine: the niceness of the system, 0 where left out. */
+  readonly niceness?: number;
   /** One int32, counted up by the main thread when a new snapshot is in force. */
   readonly snapshotEpoch: SharedArrayBuffer;
   /** Where results are lent (lending.ts). */
@@ -47,6 +53,7 @@ export interface Tasks {
   readonly trace: { readonly message: TraceRequest; readonly result: TraceResult };
   readonly scrypt: { readonly message: ScryptRequest; readonly result: Uint8Array };
   readonly names: { readonly message: readonly NameRequest[]; readonly result: Uint8Array };
+  readonly 'job-chunk': { readonly message: ChunkTask; readonly result: ChunkDone };
 }
 
 export type TaskName = keyof Tasks;
@@ -59,7 +66,11 @@ const encoder = new TextEncoder();
 const bytesOf = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
 
 /** The tasks over stores that are open. Runs in any thread. */
-export function createTasks(deps: ScreeningDeps, screenNames: NameScreening): TaskTable {
+export function createTasks(
+  deps: ScreeningDeps,
+  screenNames: NameScreening,
+  log: Logger = silentLogger,
+): TaskTable {
   const assessor = createAssessor(deps);
   const screen = createScreening(deps, assessor);
   const kyt = createKyt(deps, assessor);
@@ -74,12 +85,21 @@ export function createTasks(deps: ScreeningDeps, screenNames: NameScreening): Ta
     },
     scrypt: scryptHere,
     names: (requests) => bytesOf(screenNames(requests)),
+    'job-chunk': createChunkWork({
+      ...deps,
+      sanctionsCheck: createSanctionsCheckWriter(deps),
+      screening: screen,
+      kyt,
+      log,
+    }),
   };
 }
 
 /** Opens the stores of one worker thread. The snapshot is looked at again whenever the epoch has moved. */
 export function openTasks(settings: WorkerSettings): TaskTable {
   const log = createLogger({ level: settings.logLevel });
+  // Linux keeps it by the thread, and 0 is the one that asks; elsewhere it is the whole process.
+  if (settings.niceness && process.platform === 'linux') setPriority(0, settings.niceness);
   const labels = openSnapshotSet(settings.snapshotsFolder, { log });
   const freshness = openFreshness({ labelsFolder: settings.labelsFolder });
   const names = openNamesSet({
@@ -111,6 +131,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
       countryLists: loadCountryLists(),
     },
     screenNames,
+    log,
   );
   const epoch = new Int32Array(settings.snapshotEpoch);
   let seen = Atomics.load(epoch, 0);
@@ -132,5 +153,6 @@ export function openTasks(settings: WorkerSettings): TaskTable {
     trace: current(tasks.trace),
     scrypt: tasks.scrypt,
     names: tasks.names,
+    'job-chunk': current(tasks['job-chunk']),
   };
 }

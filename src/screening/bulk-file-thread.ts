@@ -196,10 +196,17 @@ const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte ===
 /** Longest text of a line number between an error's sentence and its end: `,"line":` and 16 digits. */
 const LINE_FIELD_MAX = 24;
 
+/**
+ * Narrows an item that is a whole line to its address, and names its chain. It may write over the line, but not beyond it, where the
+ * address stands in it in another form.
+ */
+export type LineReader = (block: Buffer, item: BulkItem) => void;
+
 /** Answers the lines of blocks. */
 export class BlockAnswers {
   readonly #context: BulkContext;
   readonly #items: BulkItem[];
+  readonly #readLine: LineReader | null;
   readonly #writer = new BulkItems();
   /** Where in the answer the line numbers belong, and the line in its block, of all errors of the block. */
   readonly #marks: number[] = [];
@@ -208,8 +215,10 @@ export class BlockAnswers {
   #numbered = Buffer.alloc(0);
   lines = 0;
 
-  constructor(context: BulkContext, chain: ChainId) {
+  /** `chain` (or why there is none) is of lines that are addresses alone; others need a reader, which names it for each. */
+  constructor(context: BulkContext, chain: BulkItem['chain'], readLine: LineReader | null = null) {
     this.#context = context;
+    this.#readLine = readLine;
     this.#items = Array.from({ length: BATCH_ITEMS }, () => ({ start: 0, end: 0, chain }));
     this.#writer.onError = (index) => {
       this.#marks.push(this.#writer.length);
@@ -237,6 +246,7 @@ export class BlockAnswers {
       item.end = end;
       while (item.end > item.start && isBlank(block[item.end - 1])) item.end--;
       while (item.start < item.end && isBlank(block[item.start])) item.start++;
+      this.#readLine?.(block, item);
       at = end + 1;
       if (count === BATCH_ITEMS) {
         this.#writer.write(this.#context, block, this.#items, 0, count, NEWLINE, NEWLINE);

@@ -31,7 +31,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /** A byte range; `start` -1: absent. */
-interface Range {
+export interface Range {
   start: number;
   end: number;
 }
@@ -44,7 +44,7 @@ interface BulkShape {
   readonly chains: readonly Range[];
 }
 
-const range = (): Range => ({ start: -1, end: -1 });
+export const range = (): Range => ({ start: -1, end: -1 });
 
 const newShape = (): BulkShape => ({
   count: 0,
@@ -53,7 +53,7 @@ const newShape = (): BulkShape => ({
   chains: Array.from({ length: LIMITS.bulkAddressesMax }, range),
 });
 
-const UNUSUAL = -1;
+export const UNUSUAL = -1;
 
 /** Offset of the next byte that is not white space. */
 function skip(bytes: Uint8Array, from: number): number {
@@ -104,7 +104,7 @@ function scanName(bytes: Uint8Array, at: number): number {
 }
 
 /** Reads `{"address":"…","chain":"…"}` at `at`; the offset behind it, or UNUSUAL. */
-function scanItem(bytes: Uint8Array, at: number, address: Range, chain: Range): number {
+export function scanItem(bytes: Uint8Array, at: number, address: Range, chain: Range): number {
   let next = skip(bytes, at + 1);
   for (;;) {
     const value = scanName(bytes, next);

@@ -1,0 +1,211 @@
+/**
+ * Works one chunk of a bulk job: lines in, answers out, in the thread that calls it. Answers are on the disk when it returns, under
+ * the name that was asked for; before that they stand beside it under another.
+ */
+import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { AnswerWriter } from '../../screening/answer-bytes.ts';
+import { BlockAnswers } from '../../screening/bulk-file-thread.ts';
+import { createLabelContext } from '../../screening/context.ts';
+import type { LabelDeps } from '../../screening/deps.ts';
+import type { KytRequest } from '../../screening/kyt.ts';
+import type { ScreeningRequest } from '../../screening/screen.ts';
+import type { ChunkDone, ChunkTask } from '../chunks.ts';
+import { fieldsOf, type LineFields, lineReader, sharedChain } from './lines.ts';
+
+export type ChunkWork = (task: ChunkTask) => ChunkDone;
+
+export interface ChunkWorkDeps extends LabelDeps {
+  readonly sanctionsCheck: AnswerWriter;
+  readonly screening: (request: ScreeningRequest) => unknown;
+  readonly kyt: (request: KytRequest) => unknown;
+  readonly log: Logger;
+}
+
+const NEWLINE = 0x0a;
+/** Answered at once: small enough to stay in the second-level cache with its answers' beginnings. */
+const BLOCK_BYTES = 128 * 1024;
+/** Answers are written in pieces of this size at least. */
+const OUT_BYTES = 1024 * 1024;
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
+function readAll({ path, start, end }: ChunkTask['input']): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(end - start);
+  const file = openSync(path, 'r');
+  try {
+    for (let at = 0; at < bytes.length; ) {
+      const read = readSync(file, bytes, at, bytes.length - at, start + at);
+      if (read === 0) throw new AssayError('INVALID_FILE', `${path} ends before byte ${end}.`);
+      at += read;
+    }
+  } finally {
+    closeSync(file);
+  }
+  return bytes;
+}
+
+/** Where the answers of a chunk go. */
+class Output {
+  readonly #file: number;
+  bytes = 0;
+
+  constructor(file: number) {
+    this.#file = file;
+  }
+
+  write(bytes: Buffer, length: number): void {
+    for (let at = 0; at < length; ) at += writeSync(this.#file, bytes, at, length - at);
+    this.bytes += length;
+  }
+}
+
+/** Lets `write` fill the file that will stand at `path`. A crash at any point leaves it whole or not there. */
+function writeWhole(path: string, write: (output: Output) => void): number {
+  const partial = `${path}.tmp`;
+  const file = openSync(partial, 'w');
+  try {
+    const output = new Output(file);
+    write(output);
+    fsyncSync(file);
+    renameSync(partial, path);
+    return output.bytes;
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Where a first line begins that a byte order mark may stand before. */
+const textStart = (bytes: Buffer, { input }: ChunkTask): number =>
+  input.start === 0 && BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte) ? BYTE_ORDER_MARK.length : 0;
+
+type Counts = Pick<ChunkDone, 'items' | 'failed'>;
+
+/** Whether an error tells of the line, and not of the machine that was to answer it. */
+const isOfLine = (error: unknown): error is AssayError => error instanceof AssayError && error.status < 500;
+
+const shortened = (text: string): string => (text.length > 512 ? `${text.slice(0, 512)}…` : text);
+
+export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
+  const contextNow = createLabelContext(deps);
+  const { log } = deps;
+  let out = Buffer.allocUnsafeSlow(OUT_BYTES);
+
+  function labels(task: ChunkTask, bytes: Buffer, output: Output): Counts {
+    const { reader, freshness } = contextNow();
+    const answers = new BlockAnswers(
+      { reader, dataAsOf: freshness.asOf },
+      sharedChain(task),
+      lineReader(task),
+    );
+    let items = 0;
+    let failed = 0;
+    for (let at = textStart(bytes, task); at < bytes.length; ) {
+      const cut = bytes.indexOf(NEWLINE, Math.min(bytes.length, at + BLOCK_BYTES));
+      const end = cut < 0 ? bytes.length : cut + 1;
+      answers.answer(bytes, at, end);
+      const numbered = answers.numbered(task.firstLine - 1 + items);
+      output.write(numbered.bytes, numbered.length);
+      items += answers.lines;
+      failed += answers.failed;
+      at = end;
+    }
+    return { items, failed };
+  }
+
+  /** Writes an answer behind `length`; the length with it. */
+  type WriteAnswer = (fields: LineFields, length: number) => number;
+
+  function append(bytes: string, length: number): number {
+    const size = Buffer.byteLength(bytes);
+    while (length + size + 1 > out.length) grow(length);
+    return length + out.write(bytes, length);
+  }
+
+  function grow(length: number): void {
+    const larger = Buffer.allocUnsafeSlow(out.length * 2);
+    out.copy(larger, 0, 0, length);
+    out = larger;
+  }
+
+  const text = (value: string | number | undefined): string => String(value ?? '');
+
+  const writers: Readonly<Record<Exclude<ChunkTask['kind'], 'labels'>, WriteAnswer>> = {
+    sanctions(fields, length) {
+      for (;;) {
+        // One byte is kept for the line's end.
+        const room = out.subarray(0, out.length - 1);
+        const end = deps.sanctionsCheck(text(fields.chain), text(fields.address), room, length);
+        if (end >= 0) return end;
+        grow(length);
+      }
+    },
+    screening: (fields, length) =>
+      append(
+        JSON.stringify(
+          deps.screening({ ...fields, chain: text(fields.chain), address: text(fields.address) }),
+        ),
+        length,
+      ),
+    kyt: (fields, length) =>
+      append(JSON.stringify(deps.kyt({ ...fields, chain: text(fields.chain) })), length),
+  };
+
+  function errorOf(line: string, fields: LineFields | null, error: unknown, number: number): string {
+    const { address, from, to } = fields ?? {};
+    const isPair = from !== undefined || to !== undefined;
+    let message = 'The line could not be answered; the log of the server says why.';
+    if (isOfLine(error)) message = error.message;
+    else log.error({ line: number, reason: messageOf(error) }, 'a line of a bulk job failed');
+    return JSON.stringify({
+      ...(isPair ? { from, to } : {}),
+      ...(isPair && address === undefined ? {} : { address: shortened(text(address ?? line)) }),
+      error: message,
+      line: number,
+    });
+  }
+
+  function oneByOne(task: ChunkTask, bytes: Buffer, output: Output, write: WriteAnswer): Counts {
+    let items = 0;
+    let failed = 0;
+    let length = 0;
+    for (let at = textStart(bytes, task); at < bytes.length; ) {
+      const cut = bytes.indexOf(NEWLINE, at);
+      const end = cut < 0 ? bytes.length : cut;
+      const line = bytes.toString('utf8', at, end).trim();
+      at = end + 1;
+      const number = task.firstLine + items++;
+      let fields: LineFields | null = null;
+      try {
+        fields = fieldsOf(line, task);
+        length = write(fields, length);
+      } catch (error) {
+        // What the store or the machine lacks is the chunk's fault, which is tried again; a line must not stop all others.
+        if (error instanceof AssayError && !isOfLine(error)) throw error;
+        failed++;
+        length = append(errorOf(line, fields, error, number), length);
+      }
+      out[length++] = NEWLINE;
+      if (length < OUT_BYTES / 2) continue;
+      output.write(out, length);
+      length = 0;
+    }
+    output.write(out, length);
+    return { items, failed };
+  }
+
+  return (task) => {
+    const bytes = readAll(task.input);
+    let counts: Counts = { items: 0, failed: 0 };
+    const size = writeWhole(task.output, (output) => {
+      counts =
+        task.kind === 'labels'
+          ? labels(task, bytes, output)
+          : oneByOne(task, bytes, output, writers[task.kind]);
+    });
+    return { ...counts, bytes: size };
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * The records of bulk jobs on LMDB: what each asked for, which of its chunks are answered, what it took. All changes happen inside
+ * transactions that may be run again, so that the same store may be one of many that follow each other.
+ */
+import { openLiveStore } from '../../base/live-store.ts';
+import type { Database } from '../../base/lmdb.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import type { JobFormat, JobKind, JobState } from '../bulk-jobs.ts';
+import type { ChunkDone } from '../chunks.ts';
+
+const FORMAT_VERSION = 1;
+
+/** Times are milliseconds since the epoch. */
+export interface JobRecord {
+  readonly id: string;
+  readonly accountId: string;
+  readonly kind: JobKind;
+  readonly format: JobFormat;
+  readonly chain: ChainId | null;
+  readonly columns: readonly string[] | null;
+  /** Bytes of the head line of a CSV, its end among them; 0 for none. */
+  readonly headBytes: number;
+  readonly state: JobState;
+  /** How it is to end: its work is over, and what it took is being settled. Null while it goes on. */
+  readonly ending: Extract<JobState, 'DONE' | 'CANCELLED' | 'FAILED'> | null;
+  readonly error: string | null;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  /** When something of it was written down last. */
+  readonly changedAt: number;
+  /** Lines; null while it is received. */
+  readonly items: number | null;
+  readonly bytesReceived: number;
+  readonly answered: number;
+  readonly failed: number;
+  /** The chunks from the first on that are answered without a gap. */
+  readonly prefix: {
+    readonly chunks: number;
+    readonly items: number;
+    readonly failed: number;
+    readonly bytes: number;
+  };
+  /** Since when, and from how many answers on, the rate is taken: the last start of the work. */
+  readonly rateFrom: { readonly at: number; readonly answered: number } | null;
+  readonly unit: 'intel' | 'credits';
+  readonly perLine: number;
+  readonly reserved: number;
+  readonly spent: number | null;
+  readonly filesRemoved: boolean;
+}
+
+/** An answered chunk: the name of its file among the job's, and what is in it. */
+export interface ChunkRecord extends ChunkDone {
+  readonly file: string;
+}
+
+type ChunkKey = [jobId: string, chunk: number];
+
+/** Behind every id: they are ASCII. */
+const PAST_IDS = '~';
+
+/** Reading, and writing inside a transaction. */
+export interface JobStore {
+  job(id: string): JobRecord | null;
+  chunk(id: string, chunk: number): ChunkRecord | null;
+  /** Ids of an account, newest first. */
+  idsOf(accountId: string): string[];
+  /** Ids of all jobs that have not ended, oldest first. */
+  openIds(): string[];
+  /** Ids of all jobs, oldest first. */
+  allIds(): string[];
+  /** Runs `write` in one durable transaction, and resolves with what it returned. It may run more than once. */
+  transaction<T>(write: (writer: JobWriter) => T): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface JobWriter {
+  job(id: string): JobRecord | null;
+  chunk(id: string, chunk: number): ChunkRecord | null;
+  openOf(accountId: string): number;
+  countOf(accountId: string): number;
+  /** A new job. */
+  add(job: JobRecord): void;
+  /** A job as it is now. */
+  put(job: JobRecord): void;
+  putChunk(id: string, chunk: number, record: ChunkRecord): void;
+  /** Forgets the answered chunks of a job. */
+  removeChunks(id: string): void;
+  remove(job: JobRecord): void;
+}
+
+/** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+export function openJobStore({ path }: { readonly path: string }): JobStore {
+  const { root } = openLiveStore(path, FORMAT_VERSION);
+  const jobs: Database<JobRecord, string> = root.openDB({ name: 'jobs', encoding: 'json' });
+  const byAccount: Database<0, [accountId: string, id: string]> = root.openDB({
+    name: 'byAccount',
+    encoding: 'json',
+  });
+  /** Jobs that have not ended, with their accounts. */
+  const open: Database<string, string> = root.openDB({ name: 'open', encoding: 'json' });
+  const chunks: Database<ChunkRecord, ChunkKey> = root.openDB({ name: 'chunks', encoding: 'json' });
+
+  const job = (id: string): JobRecord | null => jobs.get(id) ?? null;
+  const chunk = (id: string, at: number): ChunkRecord | null => chunks.get([id, at]) ?? null;
+  const accountRange = (accountId: string) => ({
+    start: [accountId, ''] as [string, string],
+    end: [accountId, PAST_IDS] as [string, string],
+  });
+
+  const writer: JobWriter = {
+    job,
+    chunk,
+    openOf: (accountId) => [...open.getRange({})].filter(({ value }) => value === accountId).length,
+    countOf: (accountId) => byAccount.getKeysCount(accountRange(accountId)),
+    add(record) {
+      jobs.putSync(record.id, record);
+      byAccount.putSync([record.accountId, record.id], 0);
+      open.putSync(record.id, record.accountId);
+    },
+    put(record) {
+      jobs.putSync(record.id, record);
+      if (record.endedAt !== null) open.removeSync(record.id);
+    },
+    putChunk: (id, at, record) => void chunks.putSync([id, at], record),
+    removeChunks(id) {
+      const range = { start: [id, 0] as ChunkKey, end: [id, Number.MAX_SAFE_INTEGER] as ChunkKey };
+      for (const key of [...chunks.getKeys(range)]) chunks.removeSync(key);
+    },
+    remove(record) {
+      writer.removeChunks(record.id);
+      jobs.removeSync(record.id);
+      byAccount.removeSync([record.accountId, record.id]);
+      open.removeSync(record.id);
+    },
+  };
+
+  return {
+    job,
+    chunk,
+    idsOf: (accountId) => [...byAccount.getKeys(accountRange(accountId))].map(([, id]) => id).reverse(),
+    openIds: () => [...open.getKeys()],
+    allIds: () => [...jobs.getKeys()],
+    async transaction<T>(write: (writer: JobWriter) => T): Promise<T> {
+      let result: T | undefined;
+      await root.transaction(() => {
+        result = write(writer);
+      });
+      return result as T;
+    },
+    close: () => root.close(),
+  };
+}

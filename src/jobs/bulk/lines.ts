@@ -1,0 +1,212 @@
+/**
+ * The lines of a job's input: what each asks for, in the three shapes that they may have: an object of JSON, a row of CSV under a
+ * head line, or an address alone. What is hostile in one costs that line only.
+ */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { type ChainId, parseChainId } from '../../chains/registry.ts';
+import { range, scanItem, UNUSUAL } from '../../screening/bulk.ts';
+import type { LineReader } from '../../screening/bulk-file-thread.ts';
+import type { BulkItem } from '../../screening/bulk-items.ts';
+import { splitCsvRow } from '../../sources/csv.ts';
+import type { JobKind } from '../bulk-jobs.ts';
+import type { ChunkTask } from '../chunks.ts';
+
+/** How the lines of one job are written. */
+export type LineShape = Pick<ChunkTask, 'kind' | 'format' | 'columns' | 'chain'>;
+
+/** What a line of a kind may name, beside others that nobody looks at. */
+const FIELDS: Readonly<Record<JobKind, readonly string[]>> = {
+  labels: ['address', 'chain'],
+  sanctions: ['address', 'chain'],
+  screening: ['address', 'chain', 'jurisdiction', 'asOf', 'maxHops', 'taint'],
+  kyt: ['address', 'chain', 'from', 'to', 'direction'],
+};
+/** The rest are texts. */
+const NUMBERS: ReadonlySet<string> = new Set(['maxHops']);
+/** One of these heads a CSV whose first line is no address. */
+const SUBJECTS: ReadonlySet<string> = new Set(['address', 'from', 'to']);
+
+export type LineFields = Readonly<Record<string, string | number>>;
+
+const OPEN_OBJECT = 0x7b;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+
+const invalid = (field: string, sentence: string): AssayError =>
+  new AssayError('INVALID_REQUEST', `${field}: ${sentence}`, { field });
+
+const missingChain = (): AssayError => invalid('chain', 'it is missing, in the line and beside the job.');
+
+/**
+ * The columns that a first line names; null where it is an address already. Throws INVALID_REQUEST where it names a column twice or
+ * too many of them.
+ */
+export function columnsOf(firstLine: string): readonly string[] | null {
+  const cells = splitCsvRow(firstLine.trim());
+  if (typeof cells === 'string') return null;
+  const columns = cells.map((cell) => cell.trim());
+  if (!columns.some((column) => SUBJECTS.has(column))) return null;
+  if (columns.length > LIMITS.jobColumnsMax)
+    throw invalid('columns', `line 1 has more than ${LIMITS.jobColumnsMax} of them.`);
+  for (const column of FIELDS.kyt.concat(FIELDS.screening))
+    if (columns.indexOf(column) !== columns.lastIndexOf(column))
+      throw invalid(column, 'line 1 names this column twice.');
+  return columns;
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new AssayError('INVALID_JSON', 'The line is not valid JSON.', { cause });
+  }
+  if (typeof value === 'string') return { address: value };
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new AssayError('INVALID_REQUEST', 'The line must be a JSON object, or an address.');
+  return value as Record<string, unknown>;
+}
+
+function rowOf(text: string, columns: readonly string[]): Record<string, string> {
+  const cells = splitCsvRow(text);
+  if (typeof cells === 'string')
+    throw new AssayError('INVALID_REQUEST', 'The quotes of the line do not match.');
+  const row: Record<string, string> = {};
+  for (const [at, column] of columns.entries()) {
+    const cell = (cells[at] ?? '').trim();
+    if (cell !== '') row[column] = cell;
+  }
+  return row;
+}
+
+/** The fields of a line, the job's chain among them where it names none. Throws INVALID_JSON, INVALID_REQUEST naming the field. */
+export function fieldsOf(text: string, shape: LineShape): LineFields {
+  const { format, columns, kind, chain } = shape;
+  const isObject = format === 'ndjson' && (text.startsWith('{') || text.startsWith('"'));
+  const row: Readonly<Record<string, unknown>> = isObject
+    ? parseObject(text)
+    : columns === null
+      ? { address: text }
+      : rowOf(text, columns);
+  const fields: Record<string, string | number> = {};
+  for (const field of FIELDS[kind]) {
+    if (!Object.hasOwn(row, field)) continue;
+    const value = row[field];
+    if (value === null || value === undefined) continue;
+    if (NUMBERS.has(field)) {
+      const number = isObject ? value : Number(value);
+      if (typeof number !== 'number' || Number.isNaN(number)) throw invalid(field, 'it must be a number.');
+      fields[field] = number;
+    } else if (typeof value === 'string') fields[field] = value;
+    else throw invalid(field, 'it must be a string.');
+  }
+  if (fields.chain === undefined) {
+    if (chain === null) throw missingChain();
+    fields.chain = chain;
+  }
+  return fields;
+}
+
+/** Puts the address that a line was found to name over the line's own bytes. It is never longer, unless it is no address. */
+function placeText(block: Buffer, item: BulkItem, text: string): void {
+  item.end = item.start + block.write(text, item.start, item.end - item.start, 'utf8');
+}
+
+/** Chains by the text that lines name them with; lines mostly name one over and over, and only a new one is made a text. */
+function chainReader(): (block: Buffer, start: number, end: number) => ChainId | AssayError {
+  let last: Uint8Array = new Uint8Array(0);
+  let chain: ChainId | AssayError = missingChain();
+  return (block, start, end) => {
+    let same = last.length === end - start && last.length > 0;
+    for (let at = 0; same && at < last.length; at++) same = block[start + at] === last[at];
+    if (same) return chain;
+    last = Uint8Array.prototype.slice.call(block, start, end);
+    chain = chainOf(Buffer.from(last).toString('latin1'));
+    return chain;
+  };
+}
+
+function chainOf(text: string): ChainId | AssayError {
+  try {
+    return parseChainId(text);
+  } catch (error) {
+    if (error instanceof AssayError) return error;
+    throw error;
+  }
+}
+
+/** Reads a line the long way: any JSON, any quotes. */
+function readSlowly(block: Buffer, item: BulkItem, shape: LineShape): void {
+  try {
+    const fields = fieldsOf(block.toString('utf8', item.start, item.end), shape);
+    item.chain = chainOf(String(fields.chain));
+    placeText(block, item, String(fields.address ?? ''));
+  } catch (error) {
+    if (!(error instanceof AssayError)) throw error;
+    item.chain = error;
+  }
+}
+
+function objectLines(shape: LineShape): LineReader {
+  const shared = shape.chain ?? missingChain();
+  const readChain = chainReader();
+  const address = range();
+  const chain = range();
+  return (block, item) => {
+    const first = block[item.start];
+    if (first !== OPEN_OBJECT && first !== QUOTE) {
+      item.chain = shared;
+      return;
+    }
+    address.start = -1;
+    chain.start = -1;
+    // The scan stops at the first byte that is not its own, a line's end at the latest.
+    const behind = first === OPEN_OBJECT ? scanItem(block, item.start, address, chain) : UNUSUAL;
+    if (behind !== item.end) return readSlowly(block, item, shape);
+    item.start = address.start;
+    item.end = address.end;
+    item.chain = chain.start === -1 ? shared : readChain(block, chain.start, chain.end);
+  };
+}
+
+function columnLines(shape: LineShape, columns: readonly string[]): LineReader {
+  const shared = shape.chain ?? missingChain();
+  const readChain = chainReader();
+  const addressAt = columns.indexOf('address');
+  const chainAt = columns.indexOf('chain');
+  const lastAt = Math.max(addressAt, chainAt);
+  return (block, item) => {
+    const { start, end } = item;
+    item.start = end;
+    item.chain = shared;
+    let cellStart = start;
+    for (let column = 0; column <= lastAt && cellStart <= end; column++) {
+      let cellEnd = cellStart;
+      while (cellEnd < end && block[cellEnd] !== COMMA && block[cellEnd] !== QUOTE) cellEnd++;
+      if (cellEnd < end && block[cellEnd] === QUOTE) {
+        item.start = start;
+        item.end = end;
+        return readSlowly(block, item, shape);
+      }
+      let from = cellStart;
+      let to = cellEnd;
+      while (from < to && block[from] === 0x20) from++;
+      while (to > from && block[to - 1] === 0x20) to--;
+      if (column === addressAt) {
+        item.start = from;
+        item.end = to;
+      } else if (column === chainAt && to > from) item.chain = readChain(block, from, to);
+      cellStart = cellEnd + 1;
+    }
+  };
+}
+
+/** The quick reader of a job of labels; null where each line is an address of the job's chain. */
+export function lineReader(shape: LineShape): LineReader | null {
+  if (shape.columns !== null) return columnLines(shape, shape.columns);
+  return shape.format === 'ndjson' ? objectLines(shape) : null;
+}
+
+/** The chain of lines that are addresses alone. */
+export const sharedChain = (shape: LineShape): ChainId | AssayError => shape.chain ?? missingChain();

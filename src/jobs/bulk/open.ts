@@ -1,0 +1,478 @@
+/**
+ * Bulk jobs of one installation behind their port: receiving, telling, cancelling, forgetting; what is worked, and when, is the
+ * scheduler's. Nothing is kept in memory that is not on the disk, but for the uploads that come in now.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { syncFolder } from '../../base/atomic-file.ts';
+import { type Clock, isoTime } from '../../base/clock.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { BulkJobs, FilePart, JobRequest, JobResult, JobUpload, JobView } from '../bulk-jobs.ts';
+import type { ChunkRunner } from '../chunks.ts';
+import { type JobRecord, type JobStore, openJobStore } from './job-store.ts';
+import { type JobPlaces, jobPlaces } from './places.ts';
+import type { JobPurse } from './purse.ts';
+import { type InputFile, openInput } from './receiving.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
+
+export interface BulkJobsOptions {
+  /** File of the records. */
+  readonly storePath: string;
+  /** Folder of the jobs' files; where several nodes work them, one that all of them share. */
+  readonly folder: string;
+  /** Whether other nodes use the folder too: then what looks like a remnant may be an upload that comes in elsewhere. */
+  readonly isShared?: boolean;
+}
+
+export interface BulkJobsDeps {
+  readonly runner: ChunkRunner;
+  readonly purse: JobPurse;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Free bytes of the disk that holds a folder. Default: what the system says. */
+  readonly freeBytes?: (folder: string) => Promise<number>;
+}
+
+export interface OpenBulkJobs extends BulkJobs {
+  readonly scheduler: Scheduler;
+  /** Removes what an earlier process left behind, and begins to work. Of several nodes, one works at a time. */
+  start(): Promise<void>;
+  /** Ends uploads, waits for what is worked, and closes. The runner is its owner's. */
+  close(): Promise<void>;
+}
+
+const MINUTE_MS = 60_000;
+/** How often files are looked at that may have expired. */
+const TIDY_MS = 10 * MINUTE_MS;
+/** An upload of another node that nothing was heard of for so long is dead. */
+const SILENT_UPLOAD_MS = 15 * MINUTE_MS;
+/** How long a cancellation is waited for; it goes on where settling takes longer. */
+const CANCEL_MS = 5_000;
+/** Time (12 hexadecimal digits) before randomness, so that ids sort by time. */
+const ID_SHAPE = /^[0-9a-f]{28}$/;
+const ID_TIME_DIGITS = 12;
+const ID_RANDOM_BYTES = 8;
+/** Jobs whose answered chunks are remembered for reading their results: some 100 KB each. */
+const RESULTS_KEPT = 16;
+
+/** Whether this installation ever had a job. */
+export const hasBulkJobs = ({ storePath }: Pick<BulkJobsOptions, 'storePath'>): boolean =>
+  existsSync(storePath);
+
+const systemFreeBytes = async (folder: string): Promise<number> => {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+};
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms).unref());
+
+const rateOf = ({ rateFrom, answered, changedAt }: JobRecord): number | null => {
+  if (rateFrom === null || answered <= rateFrom.answered || changedAt <= rateFrom.at) return null;
+  return ((answered - rateFrom.answered) / (changedAt - rateFrom.at)) * 1_000;
+};
+
+const timeOf = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
+
+export function viewOf(job: JobRecord): JobView {
+  const rate = rateOf(job);
+  const isOver = job.endedAt !== null;
+  const left = (job.items ?? 0) - job.answered;
+  return {
+    id: job.id,
+    kind: job.kind,
+    format: job.format,
+    chain: job.chain,
+    state: job.state,
+    createdAt: isoTime(job.createdAt),
+    startedAt: timeOf(job.startedAt),
+    endedAt: timeOf(job.endedAt),
+    expiresAt: timeOf(job.endedAt === null ? null : job.endedAt + LIMITS.jobFilesKeptMs),
+    items: job.items,
+    answered: job.answered,
+    failed: job.failed,
+    bytesReceived: job.bytesReceived,
+    resultBytes: job.filesRemoved ? 0 : job.prefix.bytes,
+    itemsPerSecond: rate === null ? null : Math.round(rate),
+    secondsLeft: isOver ? 0 : rate === null ? null : Math.ceil(left / rate),
+    cost: { unit: job.unit, reserved: job.reserved, spent: job.spent },
+    error: job.error,
+  };
+}
+
+/** The files of answers of one job, from the first on, and where each ends in the result. */
+interface ResultIndex {
+  readonly files: string[];
+  readonly ends: number[];
+}
+
+/** The stretches of the files that hold `[start, end)`. */
+function partsOf({ files, ends }: ResultIndex, start: number, end: number): FilePart[] {
+  const parts: FilePart[] = [];
+  let low = 0;
+  for (let high = ends.length; low < high; ) {
+    const middle = (low + high) >> 1;
+    if ((ends[middle] as number) <= start) low = middle + 1;
+    else high = middle;
+  }
+  for (let at = low; at < files.length; at++) {
+    const from = at === 0 ? 0 : (ends[at - 1] as number);
+    if (from >= end) break;
+    const to = Math.min(end, ends[at] as number);
+    if (to > Math.max(start, from))
+      parts.push({ path: files[at] as string, start: Math.max(start, from) - from, end: to - from });
+  }
+  return parts;
+}
+
+/** Opens the store. Throws STORE_VERSION, STORE_CORRUPT. Nothing is worked before `start`. */
+export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): OpenBulkJobs {
+  const { purse, clock, random, log, runner } = deps;
+  const freeBytes = deps.freeBytes ?? systemFreeBytes;
+  const places: JobPlaces = jobPlaces(options.folder);
+  const store: JobStore = openJobStore({ path: options.storePath });
+  const hasRoom = async (): Promise<boolean> => (await freeBytes(options.folder)) >= LIMITS.jobDiskFreeMin;
+  const scheduler = createScheduler({ store, places, runner, purse, clock, random, log, hasRoom });
+  const uploads = new Map<string, { readonly upload: JobUpload; readonly input: InputFile }>();
+  const results = new Map<string, ResultIndex>();
+  let tidying: NodeJS.Timeout | null = null;
+  let closed = false;
+
+  async function checkRoom(): Promise<void> {
+    if (await hasRoom()) return;
+    throw new AssayError('OVERLOADED', 'The disk of the server has no room for another job.', {
+      retryAfterSeconds: 600,
+    });
+  }
+
+  const shown = (job: JobRecord): JobView => {
+    const input = uploads.get(job.id)?.input;
+    return viewOf(input === undefined ? job : { ...job, bytesReceived: input.bytes });
+  };
+
+  const newId = (): string =>
+    clock.now().toString(16).padStart(ID_TIME_DIGITS, '0') +
+    Buffer.from(random.bytes(ID_RANDOM_BYTES)).toString('hex');
+
+  /** Another account's job is as unknown as one that never was. */
+  function find(accountId: string, id: string): JobRecord | null {
+    if (!ID_SHAPE.test(id)) return null;
+    const job = store.job(id);
+    return job?.accountId === accountId ? job : null;
+  }
+
+  /** Nothing is left of a job; what it took is given back. */
+  async function forget(job: JobRecord): Promise<void> {
+    // Who never was charged gives nothing back; who may have been is asked to hold nothing.
+    if (job.endedAt === null && job.reserved > 0) await purse.settle(job, 0);
+    results.delete(job.id);
+    await rm(places.ofJob(job.id), { recursive: true, force: true });
+    await store.transaction((writer) => writer.remove(job));
+  }
+
+  async function checkCapacity(): Promise<void> {
+    if (closed) throw new AssayError('OVERLOADED', 'The service is stopping.', { retryAfterSeconds: 5 });
+    if (uploads.size >= LIMITS.jobUploadsMax)
+      throw new AssayError('OVERLOADED', 'Too many jobs are being received.', { retryAfterSeconds: 10 });
+    await mkdir(options.folder, { recursive: true });
+    await checkRoom();
+  }
+
+  /** Adds a job within its account's share. */
+  async function add(record: JobRecord): Promise<void> {
+    const { accountId } = record;
+    const { open, kept } = await store.transaction((writer) => {
+      const counts = { open: writer.openOf(accountId), kept: writer.countOf(accountId) };
+      if (counts.open < LIMITS.jobsOpenPerAccount && counts.kept < LIMITS.jobsPerAccount) writer.add(record);
+      return counts;
+    });
+    if (open >= LIMITS.jobsOpenPerAccount)
+      throw new AssayError(
+        'OVERLOADED',
+        `The account has ${open} jobs that have not ended, and more than ${LIMITS.jobsOpenPerAccount} are not taken.`,
+        { retryAfterSeconds: 60 },
+      );
+    if (kept >= LIMITS.jobsPerAccount)
+      throw new AssayError(
+        'OVERLOADED',
+        `${kept} jobs of the account are kept, and no more can be. Delete some that have ended.`,
+        { retryAfterSeconds: 60 },
+      );
+  }
+
+  async function receive(request: JobRequest): Promise<JobUpload> {
+    await checkCapacity();
+    const { accountId, kind, format, chain } = request;
+    const id = newId();
+    const { unit, perLine } = purse.priceOf(kind);
+    const createdAt = clock.now();
+    const record: JobRecord = {
+      id,
+      accountId,
+      kind,
+      format,
+      chain,
+      columns: null,
+      headBytes: 0,
+      state: 'RECEIVING',
+      ending: null,
+      error: null,
+      createdAt,
+      startedAt: null,
+      endedAt: null,
+      changedAt: createdAt,
+      items: null,
+      bytesReceived: 0,
+      answered: 0,
+      failed: 0,
+      prefix: { chunks: 0, items: 0, failed: 0, bytes: 0 },
+      rateFrom: null,
+      unit,
+      perLine,
+      reserved: 0,
+      spent: null,
+      filesRemoved: false,
+    };
+    // Before there is a file, so that a start finds all of them.
+    await add(record);
+    let input: InputFile;
+    try {
+      await mkdir(places.answers(id), { recursive: true });
+      input = await openInput({ path: places.input(id), kind, format }, { checkRoom });
+    } catch (error) {
+      await forget(record);
+      throw error;
+    }
+    const upload = createUpload(record, input);
+    uploads.set(id, { upload, input });
+    return upload;
+  }
+
+  function createUpload(record: JobRecord, input: InputFile): JobUpload {
+    const { id } = record;
+    /** The job as it was last written. */
+    let written = record;
+    let over: Promise<void> | null = null;
+    let touchedAt = record.createdAt;
+
+    const gone = (): AssayError =>
+      new AssayError('INVALID_REQUEST', 'The job was cancelled while it was received.');
+
+    /** Writes a sign of life now and then: other nodes take a silent upload for a dead one. */
+    async function touch(): Promise<void> {
+      const at = clock.now();
+      if (at - touchedAt < MINUTE_MS) return;
+      touchedAt = at;
+      await store.transaction((writer) => {
+        if (writer.job(id) !== null) writer.put({ ...record, changedAt: at, bytesReceived: input.bytes });
+      });
+    }
+
+    /** Writes the job down, unless somebody removed it meanwhile. */
+    async function keep(job: JobRecord): Promise<void> {
+      written = job;
+      const isThere = await store.transaction((writer) => {
+        if (writer.job(id) === null) return false;
+        writer.put(job);
+        return true;
+      });
+      if (!isThere) throw gone();
+    }
+
+    /** Ends the upload with nothing left of it, once. */
+    function undo(): Promise<void> {
+      over ??= (async () => {
+        uploads.delete(id);
+        await input.close();
+        await forget(written);
+      })();
+      return over;
+    }
+
+    async function finish(): Promise<JobView> {
+      const { plan, bytes, items, columns, headBytes } = await input.finish();
+      const planFile = await open(places.plan(id), 'wx');
+      try {
+        await planFile.writeFile(plan.fileBytes);
+        await planFile.sync();
+      } finally {
+        await planFile.close();
+      }
+      syncFolder(places.ofJob(id));
+      syncFolder(options.folder);
+      const reserved = items * record.perLine;
+      const ready = { ...record, columns, headBytes, items, bytesReceived: bytes, reserved };
+      // Written down before anything is taken: a start that finds it so gives back what may have been.
+      await keep(ready);
+      await purse.settle(ready, reserved);
+      const queued: JobRecord = { ...ready, state: 'QUEUED', changedAt: clock.now() };
+      await keep(queued);
+      return viewOf(queued);
+    }
+
+    return {
+      write(bytes) {
+        if (over !== null) throw gone();
+        return input.write(bytes)?.then(touch);
+      },
+      async end() {
+        if (over !== null) throw gone();
+        try {
+          const view = await finish();
+          over = input.close();
+          await over;
+          uploads.delete(id);
+          scheduler.wake();
+          return view;
+        } catch (error) {
+          await undo();
+          throw error;
+        }
+      },
+      abort: undo,
+    };
+  }
+
+  /** Knows all answered chunks without a gap; reads those that came since. */
+  function indexOf(job: JobRecord): ResultIndex {
+    const index = results.get(job.id) ?? { files: [], ends: [] };
+    results.delete(job.id);
+    results.set(job.id, index);
+    for (const oldest of results.keys()) {
+      if (results.size <= RESULTS_KEPT) break;
+      results.delete(oldest);
+    }
+    for (let chunk = index.files.length; chunk < job.prefix.chunks; chunk++) {
+      const answered = store.chunk(job.id, chunk);
+      if (answered === null) break;
+      index.files.push(places.answer(job.id, answered.file));
+      index.ends.push((index.ends.at(-1) ?? 0) + answered.bytes);
+    }
+    return index;
+  }
+
+  async function cancel(accountId: string, id: string): Promise<JobView | null> {
+    const found = find(accountId, id);
+    if (found === null) return null;
+    if (found.endedAt !== null) {
+      await forget(found);
+      return viewOf(found);
+    }
+    if (found.state === 'RECEIVING') {
+      const receiving = uploads.get(id);
+      if (receiving !== undefined) await receiving.upload.abort();
+      else await forget(found);
+      const at = clock.now();
+      return viewOf({ ...found, state: 'CANCELLED', endedAt: at, changedAt: at, spent: 0 });
+    }
+    await store.transaction((writer) => {
+      const job = writer.job(id);
+      if (job !== null && job.ending === null && job.endedAt === null)
+        writer.put({ ...job, ending: 'CANCELLED', changedAt: clock.now() });
+    });
+    scheduler.wake();
+    await Promise.race([scheduler.whenEnded(id), pause(CANCEL_MS)]);
+    const job = await store.transaction((writer) => writer.job(id));
+    return job === null ? null : viewOf(job);
+  }
+
+  /** Removes files that expired, and jobs that nobody asks about any more. */
+  async function tidy(): Promise<void> {
+    const now = clock.now();
+    for (const id of store.allIds()) {
+      const job = store.job(id);
+      if (job === null || job.endedAt === null) continue;
+      if (now - job.endedAt >= LIMITS.jobKeptMs) await forget(job);
+      else if (!job.filesRemoved && now - job.endedAt >= LIMITS.jobFilesKeptMs) {
+        results.delete(id);
+        await store.transaction((writer) => {
+          const latest = writer.job(id);
+          if (latest === null) return;
+          writer.removeChunks(id);
+          writer.put({ ...latest, filesRemoved: true });
+        });
+        await rm(places.ofJob(id), { recursive: true, force: true });
+      }
+    }
+  }
+
+  /** Removes uploads whose process died, and folders that nobody knows. */
+  async function sweep(): Promise<void> {
+    const now = clock.now();
+    const silentMs = options.isShared === true ? SILENT_UPLOAD_MS : 0;
+    for (const id of store.openIds()) {
+      const job = store.job(id);
+      if (job?.state !== 'RECEIVING' || uploads.has(id) || now - job.changedAt < silentMs) continue;
+      log.info({ job: id }, 'bulk jobs: an interrupted upload is removed');
+      await forget(job);
+    }
+    if (!existsSync(options.folder)) return;
+    for (const name of await readdir(options.folder)) {
+      if (!ID_SHAPE.test(name) || store.job(name) !== null) continue;
+      const path = join(options.folder, name);
+      const { mtimeMs } = await stat(path);
+      if (now - mtimeMs >= silentMs) await rm(path, { recursive: true, force: true });
+    }
+  }
+
+  async function tidyQuietly(): Promise<void> {
+    try {
+      await sweep();
+      await tidy();
+    } catch (error) {
+      log.warn(`bulk jobs: old files were not removed: ${messageOf(error)}`);
+    }
+  }
+
+  return {
+    scheduler,
+    receive,
+    list(accountId, { limit, offset }) {
+      const ids = store.idsOf(accountId);
+      const jobs = ids.slice(offset, offset + limit).flatMap((id) => {
+        const job = store.job(id);
+        return job === null ? [] : [shown(job)];
+      });
+      return { jobs, total: ids.length };
+    },
+    get(accountId, id) {
+      const job = find(accountId, id);
+      return job === null ? null : shown(job);
+    },
+    result(accountId, id): JobResult | null {
+      const job = find(accountId, id);
+      if (job === null) return null;
+      if (job.filesRemoved)
+        throw new AssayError('INVALID_REQUEST', `id: the result of the job was removed when it expired.`, {
+          field: 'id',
+        });
+      const index = indexOf(job);
+      const bytes = index.ends.at(-1) ?? 0;
+      return {
+        bytes,
+        isComplete: job.endedAt !== null,
+        etag: `${id}-${bytes}`,
+        parts: (start, end) => partsOf(index, start, Math.min(end, bytes)),
+      };
+    },
+    cancel,
+    async start() {
+      await tidyQuietly();
+      if (closed) return;
+      scheduler.start();
+      tidying = setInterval(() => void tidyQuietly(), TIDY_MS);
+      tidying.unref();
+    },
+    async close() {
+      closed = true;
+      if (tidying !== null) clearInterval(tidying);
+      for (const { upload } of [...uploads.values()]) await upload.abort();
+      await scheduler.stop();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,158 @@
+/**
+ * The plan of a job: where its input is cut into chunks of whole lines. It is made while the input comes in, and kept in a file
+ * beside it: two doubles of the machine's order a chunk, the offset behind its last byte and the number of lines up to there.
+ */
+import { readFileSync } from 'node:fs';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { FilePart, JobKind } from '../bulk-jobs.ts';
+
+/** How much of an input is worked at once: some 50 ms, or 0.3 s where each line takes milliseconds. */
+interface ChunkSize {
+  readonly lines: number;
+  readonly bytes: number;
+}
+
+/** Answers decide: a label set has some 300 bytes, a sanctions check 2 KB. */
+export const CHUNK_SIZES: Readonly<Record<JobKind, ChunkSize>> = {
+  labels: { lines: 32_768, bytes: 2 * 1024 * 1024 },
+  sanctions: { lines: 8_192, bytes: 1024 * 1024 },
+  screening: { lines: 128, bytes: 256 * 1024 },
+  kyt: { lines: 128, bytes: 256 * 1024 },
+};
+
+export const LINES_MAX: Readonly<Record<JobKind, number>> = {
+  labels: LIMITS.jobLinesMax,
+  sanctions: LIMITS.jobLinesMax,
+  screening: LIMITS.jobGraphLinesMax,
+  kyt: LIMITS.jobGraphLinesMax,
+};
+
+const NEWLINE = 0x0a;
+const DOUBLES_START = 2_048;
+
+/** Finds line ends in bytes as they come, and cuts behind some of them. */
+export class Planner {
+  readonly #size: ChunkSize;
+  readonly #linesMax: number;
+  #cuts = new Float64Array(DOUBLES_START);
+  #used = 0;
+  #offset = 0;
+  #lineStart = 0;
+  #lines = 0;
+  #chunkStart = 0;
+  #chunkLines = 0;
+
+  constructor(kind: JobKind, size: ChunkSize = CHUNK_SIZES[kind]) {
+    this.#size = size;
+    this.#linesMax = LINES_MAX[kind];
+  }
+
+  get bytes(): number {
+    return this.#offset;
+  }
+
+  /** Throws INVALID_REQUEST for a line that is too long, and for too many of them. */
+  take(bytes: Uint8Array): void {
+    const { length } = bytes;
+    const base = this.#offset;
+    for (let at = 0; at < length; at++) {
+      if (bytes[at] !== NEWLINE) continue;
+      this.#endLine(base + at + 1);
+    }
+    this.#offset = base + length;
+    if (this.#offset - this.#lineStart > LIMITS.jobLineBytesMax) throw this.#tooLong();
+  }
+
+  #tooLong(): AssayError {
+    return new AssayError(
+      'INVALID_REQUEST',
+      `body: line ${this.#lines + 1} is longer than ${LIMITS.jobLineBytesMax} bytes.`,
+      { field: 'body' },
+    );
+  }
+
+  #endLine(end: number): void {
+    if (end - this.#lineStart > LIMITS.jobLineBytesMax + 1) throw this.#tooLong();
+    if (this.#lines === this.#linesMax)
+      throw new AssayError('INVALID_REQUEST', `body: it has more than ${this.#linesMax} lines.`, {
+        field: 'body',
+      });
+    this.#lines++;
+    this.#lineStart = end;
+    const lines = this.#lines - this.#chunkLines;
+    if (lines >= this.#size.lines || end - this.#chunkStart >= this.#size.bytes) this.#cut(end);
+  }
+
+  #cut(end: number): void {
+    if (this.#used === this.#cuts.length) {
+      const larger = new Float64Array(this.#cuts.length * 2);
+      larger.set(this.#cuts);
+      this.#cuts = larger;
+    }
+    this.#cuts[this.#used++] = end;
+    this.#cuts[this.#used++] = this.#lines;
+    this.#chunkStart = end;
+    this.#chunkLines = this.#lines;
+  }
+
+  /** The plan of all that was taken. A last line needs no end. */
+  finish(): Plan {
+    if (this.#offset > this.#lineStart) this.#endLine(this.#offset);
+    if (this.#offset > this.#chunkStart) this.#cut(this.#offset);
+    return new Plan(this.#cuts.slice(0, this.#used));
+  }
+}
+
+/** The chunks of one job. */
+export class Plan {
+  readonly #cuts: Float64Array;
+
+  constructor(cuts: Float64Array) {
+    this.#cuts = cuts;
+  }
+
+  /** Throws INVALID_FILE. */
+  static read(path: string): Plan {
+    let bytes: Buffer;
+    try {
+      bytes = readFileSync(path);
+    } catch (cause) {
+      throw new AssayError('INVALID_FILE', `The plan of a job, ${path}, cannot be read.`, { cause });
+    }
+    if (bytes.length % 16 !== 0) throw new AssayError('INVALID_FILE', `${path} is no plan of a job.`);
+    return new Plan(new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length)));
+  }
+
+  get fileBytes(): Uint8Array {
+    return new Uint8Array(this.#cuts.buffer, this.#cuts.byteOffset, this.#cuts.byteLength);
+  }
+
+  get chunks(): number {
+    return this.#cuts.length / 2;
+  }
+
+  get lines(): number {
+    return this.#cuts.at(-1) ?? 0;
+  }
+
+  /** Lines of a chunk, a head line among them. */
+  linesOf(chunk: number): number {
+    return (this.#cuts[chunk * 2 + 1] ?? 0) - this.#linesBefore(chunk);
+  }
+
+  #linesBefore(chunk: number): number {
+    return chunk === 0 ? 0 : (this.#cuts[chunk * 2 - 1] ?? 0);
+  }
+
+  /** A chunk's bytes of `path`, and its first line; `headBytes` are those of a head line, which is in no chunk. */
+  partOf(chunk: number, path: string, headBytes: number): { input: FilePart; firstLine: number } {
+    const end = this.#cuts[chunk * 2] ?? 0;
+    if (chunk > 0)
+      return {
+        input: { path, start: this.#cuts[chunk * 2 - 2] ?? 0, end },
+        firstLine: this.#linesBefore(chunk) + 1,
+      };
+    return { input: { path, start: headBytes, end }, firstLine: headBytes > 0 ? 2 : 1 };
+  }
+}

@@ -1,0 +1,221 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { columnsOf } from '../../../src/jobs/bulk/lines.ts';
+import { Planner } from '../../../src/jobs/bulk/plan.ts';
+import type { JobKind } from '../../../src/jobs/bulk-jobs.ts';
+import type { ChunkDone, ChunkTask } from '../../../src/jobs/chunks.ts';
+import { type JobWorld, jobWorld, type Line, linesOf, WALLETS, wallet } from './world.ts';
+
+let world: JobWorld;
+beforeAll(async () => {
+  world = await jobWorld();
+});
+afterAll(() => world.close());
+
+type Shape = Partial<Pick<ChunkTask, 'kind' | 'format' | 'chain' | 'columns'>>;
+interface Worked extends ChunkDone {
+  readonly text: string;
+}
+
+/** Works a text as the job would, cut into chunks of so many lines. */
+function work(input: string | Buffer, shape: Shape = {}, linesPerChunk = 1_000_000): Worked {
+  const path = join(world.folder.path, 'input');
+  const bytes = Buffer.from(input as string);
+  writeFileSync(path, bytes);
+  const kind: JobKind = shape.kind ?? 'labels';
+  const planner = new Planner(kind, { lines: linesPerChunk, bytes: 1e9 });
+  planner.take(bytes);
+  const plan = planner.finish();
+  const headBytes = shape.columns ? bytes.indexOf(0x0a) + 1 : 0;
+  const total = { items: 0, failed: 0, bytes: 0, text: '' };
+  for (let chunk = 0; chunk < plan.chunks; chunk++) {
+    const output = join(world.folder.path, `out.${chunk}`);
+    const part = plan.partOf(chunk, path, headBytes);
+    const done = world.work({
+      jobId: 'job',
+      chunk,
+      kind,
+      format: 'ndjson',
+      chain: 'ETH',
+      columns: null,
+      ...shape,
+      ...part,
+      output,
+    });
+    const text = readFileSync(output, 'utf8');
+    expect(done.bytes).toBe(Buffer.byteLength(text));
+    expect(done.items).toBe(plan.linesOf(chunk) - (chunk === 0 && headBytes > 0 ? 1 : 0));
+    total.items += done.items;
+    total.failed += done.failed;
+    total.bytes += done.bytes;
+    total.text += text;
+  }
+  return total;
+}
+
+const lines = (input: string | Buffer, shape: Shape = {}): Line[] => linesOf(work(input, shape).text);
+
+describe('the lines of a job', () => {
+  it('may be objects, texts and bare addresses, and say of what chain they are', () => {
+    const input = [
+      `{"address":"${WALLETS.exchange}"}`,
+      `{"chain":"base", "address":"${WALLETS.exchange}"}`,
+      `  "${WALLETS.exchange}"\r`,
+      WALLETS.exchange.toUpperCase().replace('0X', '0x'),
+      `{"address":"\\u0030x${WALLETS.exchange.slice(2)}","note":[1,{"a":2}],"chain":null}`,
+      '{"address":"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa","chain":"BTC"}',
+    ].join('\n');
+    const answers = lines(input);
+    expect(answers.map(({ chain }) => chain)).toEqual(['ETH', 'BASE', 'ETH', 'ETH', 'ETH', 'BTC']);
+    expect(answers.slice(0, 5).every(({ address }) => address === WALLETS.exchange)).toBe(true);
+    expect(answers[0]?.labels?.length).toBeGreaterThan(0);
+    expect(answers.every(({ error }) => error === undefined)).toBe(true);
+  });
+
+  it('are told apart by a head line that names address and chain, in any place and with quotes', () => {
+    const text = `\uFEFFid, chain,note,address\r\n1,,"a, ""b""",${WALLETS.exchange}\r\n2,base,x, ${WALLETS.exchange} \n3,,x\n`;
+    const columns = columnsOf('id, chain,note,address\r\n');
+    expect(columns).toEqual(['id', 'chain', 'note', 'address']);
+    const answers = lines(text, { format: 'csv', columns });
+    expect(answers.map(({ address, chain }) => [address, chain])).toEqual([
+      [WALLETS.exchange, 'ETH'],
+      [WALLETS.exchange, 'BASE'],
+      ['', undefined],
+    ]);
+    expect(answers[2]).toMatchObject({ error: 'address: it is empty.', line: 4 });
+    expect(columnsOf(`${WALLETS.exchange}\n`)).toBeNull();
+    expect(() => columnsOf('address,chain,address')).toThrow('address: line 1 names this column twice');
+  });
+
+  it('that are wrong are answered in their place, with the field and the line', () => {
+    const input = [
+      WALLETS.unknown,
+      '{"address":7}',
+      '{"address":"0x12"}',
+      '{"address":"x","chain":"NOPE"}',
+      '{"address":',
+      '[1]',
+      '',
+      `{"address":"${WALLETS.unknown}"}`,
+    ].join('\n');
+    for (const kind of ['labels', 'sanctions', 'screening'] as const) {
+      const { text, failed, items } = work(input, { kind });
+      const answers = linesOf(text);
+      expect([items, failed]).toEqual([8, 6]);
+      expect(answers.map(({ line }) => line)).toEqual([undefined, 2, 3, 4, 5, 6, 7, undefined]);
+      expect(answers[1]?.error).toBe('address: it must be a string.');
+      expect(answers[3]?.error).toContain("chain: 'NOPE' is not a supported chain");
+      expect(answers[4]?.error).toBe('The line is not valid JSON.');
+    }
+  });
+
+  it('need a chain where the job names none', () => {
+    for (const kind of ['labels', 'sanctions'] as const) {
+      const [bare, own] = lines(`${WALLETS.unknown}\n{"address":"${WALLETS.unknown}","chain":"ETH"}\n`, {
+        kind,
+        chain: null,
+      });
+      expect(bare?.error).toBe('chain: it is missing, in the line and beside the job.');
+      expect(own).toMatchObject({ address: WALLETS.unknown, chain: 'ETH' });
+    }
+  });
+
+  it('are answered as the operations of their kind answer', () => {
+    const [check] = lines(WALLETS.sanctioned, { kind: 'sanctions' });
+    expect(check).toMatchObject({ sanctioned: true, coverage: { graph: { status: 'NONE' } } });
+    const [screened] = lines(`{"address":"${WALLETS.sanctioned}","maxHops":2}`, { kind: 'screening' });
+    expect(screened).toMatchObject({ riskLevel: 'CRITICAL', coverage: { balances: { status: 'NONE' } } });
+    const [hops] = lines(`{"address":"${WALLETS.sanctioned}","maxHops":9}`, { kind: 'screening' });
+    expect(hops?.error).toContain('maxHops');
+    const answers = lines(
+      [
+        `{"from":"${WALLETS.exchange}","to":"${WALLETS.sanctioned}"}`,
+        `{"from":"${WALLETS.exchange}"}`,
+        WALLETS.unknown,
+      ].join('\n'),
+      { kind: 'kyt' },
+    );
+    expect(answers[0]).toMatchObject({ decision: 'BLOCK' });
+    expect(answers[1]).toEqual({ from: WALLETS.exchange, error: expect.stringContaining('to:'), line: 2 });
+    expect(answers[2]).toHaveProperty('decision');
+  });
+});
+
+/** What stands in files of addresses, and what does not belong there. */
+const someLine = fc.oneof(
+  { weight: 4, arbitrary: fc.nat(50).map(wallet) },
+  { weight: 3, arbitrary: fc.constantFrom(...Object.values(WALLETS)) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({
+        address: fc.oneof(fc.nat(50).map(wallet), fc.string(), fc.integer()),
+        chain: fc.option(fc.oneof(fc.constantFrom('ETH', 'base', 'BTC'), fc.string()), { nil: undefined }),
+        note: fc.option(fc.jsonValue(), { nil: undefined }),
+      })
+      .map((value) => JSON.stringify(value)),
+  },
+  fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.replaceAll('\n', ' ')),
+  fc.constantFrom('', ' ', '{', '"', '{"address":"', '{"address":"x"}}', ',', '"",""', '\u0000', '€'),
+);
+const someText = fc
+  .tuple(fc.array(someLine, { minLength: 1, maxLength: 40 }), fc.boolean())
+  .map(([each, isEnded]) => each.join('\n') + (isEnded ? '\n' : ''))
+  .filter((text) => text !== '');
+const someShape: fc.Arbitrary<Shape> = fc.record({
+  kind: fc.constantFrom('labels', 'sanctions', 'screening', 'kyt'),
+  format: fc.constantFrom('ndjson', 'csv'),
+  chain: fc.constantFrom('ETH', 'BTC', null),
+});
+
+describe('chunks', () => {
+  it('give the same bytes however the lines are cut', () => {
+    fc.assert(
+      fc.property(
+        someText,
+        someShape,
+        fc.boolean(),
+        fc.integer({ min: 1, max: 9 }),
+        (text, shape, head, cut) => {
+          const columns = head && shape.format === 'csv' ? ['address', 'chain'] : null;
+          const input = columns === null ? text : `address,chain\n${text}`;
+          const whole = work(input, { ...shape, columns });
+          expect(work(input, { ...shape, columns }, cut)).toEqual(whole);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('answer every line once, with its address or its number, whatever bytes come', () => {
+    fc.assert(
+      fc.property(someText, someShape, fc.uint8Array({ maxLength: 40 }), (text, shape, noise) => {
+        const input = Buffer.concat([Buffer.from(text), noise]);
+        const { items, failed, text: answer } = work(input, shape);
+        const answers = linesOf(answer);
+        expect(answers).toHaveLength(items);
+        expect(answers.filter(({ error }) => error !== undefined)).toHaveLength(failed);
+        for (const [index, { error, line }] of answers.entries())
+          if (error !== undefined) expect(line).toBe(index + 1);
+      }),
+      { numRuns: 120 },
+    );
+  });
+
+  it('of labels find the same addresses by the quick scan as by taking lines apart', () => {
+    fc.assert(
+      fc.property(someText, someShape, fc.boolean(), (text, shape, head) => {
+        const columns = head && shape.format === 'csv' ? ['x', 'address', 'chain'] : null;
+        const input = columns === null ? text : `x,address,chain\n${text}`;
+        const seen = (kind: JobKind) =>
+          lines(input, { ...shape, columns, kind }).map(({ address, chain, error }) =>
+            error === undefined ? [address, chain] : 'error',
+          );
+        expect(seen('labels')).toEqual(seen('sanctions'));
+      }),
+      { numRuns: 120 },
+    );
+  });
+});

@@ -1,0 +1,173 @@
+/** A world with bulk jobs in it: real label index and graph, chunks worked in this thread, a purse that counts to the last unit. */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AssayError } from '../../../src/base/errors.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { systemRandom } from '../../../src/base/random.ts';
+import type { ChunkWork } from '../../../src/jobs/bulk/chunk-work.ts';
+import { type OpenBulkJobs, openBulkJobs } from '../../../src/jobs/bulk/open.ts';
+import type { JobPurse } from '../../../src/jobs/bulk/purse.ts';
+import type { BulkJobs, JobKind, JobRequest, JobView } from '../../../src/jobs/bulk-jobs.ts';
+import type { ChunkRunner, ChunkTask } from '../../../src/jobs/chunks.ts';
+import { createTasks } from '../../../src/jobs/tasks.ts';
+import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
+import { createWorld, WALLETS, type World } from '../../screening/world.ts';
+
+export { WALLETS };
+
+export const wallet = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
+
+export interface Purse extends JobPurse {
+  /** Units that each job holds. */
+  readonly taken: Map<string, number>;
+  left: number;
+  /** Called before each settling; may throw. */
+  before: (units: number) => void;
+}
+
+export function createPurse(left = 1_000_000_000): Purse {
+  const taken = new Map<string, number>();
+  const purse: Purse = {
+    taken,
+    left,
+    before: () => {},
+    priceOf: (kind) => ({
+      unit: kind === 'labels' || kind === 'sanctions' ? 'intel' : 'credits',
+      perLine: 1,
+    }),
+    async settle({ id }, units) {
+      purse.before(units);
+      const missing = units - (taken.get(id) ?? 0);
+      if (missing > purse.left) throw new AssayError('QUOTA_EXHAUSTED', `Only ${purse.left} are left.`);
+      purse.left -= missing;
+      taken.set(id, units);
+    },
+  };
+  return purse;
+}
+
+/** Runs chunks in this thread, a turn of the event loop later; tests may stand in the way. */
+export interface TestRunner extends ChunkRunner {
+  slots: number;
+  readonly tasks: ChunkTask[];
+  before: (task: ChunkTask) => Promise<void> | void;
+}
+
+export function createTestRunner(work: ChunkWork, slots = 2): TestRunner {
+  const runner: TestRunner = {
+    slots,
+    tasks: [],
+    before: () => {},
+    async run(task) {
+      runner.tasks.push(task);
+      await new Promise((resolve) => setImmediate(resolve));
+      await runner.before(task);
+      return work(task);
+    },
+    close: async () => {},
+  };
+  return runner;
+}
+
+export interface JobWorld {
+  readonly work: ChunkWork;
+  readonly folder: TempFolder;
+  readonly clock: { at: number };
+  readonly screening: World;
+  open(runner: ChunkRunner, purse: JobPurse, more?: { freeBytes?: number; name?: string }): OpenBulkJobs;
+  close(): Promise<void>;
+}
+
+export async function jobWorld(): Promise<JobWorld> {
+  const screening = await createWorld();
+  const folder = tempFolder();
+  const tasks = createTasks(screening.deps, () => {
+    throw new Error('names are not screened here');
+  });
+  const clock = { at: Date.UTC(2026, 10, 21, 12) };
+  return {
+    work: tasks['job-chunk'],
+    folder,
+    clock,
+    screening,
+    open(runner, purse, { freeBytes = 1e12, name = 'jobs' } = {}) {
+      mkdirSync(folder.path, { recursive: true });
+      let monotonic = 0;
+      return openBulkJobs(
+        { storePath: join(folder.path, `${name}.mdb`), folder: join(folder.path, name) },
+        {
+          runner,
+          purse,
+          clock: { now: () => clock.at++, monotonic: () => monotonic++ },
+          random: systemRandom,
+          log: silentLogger,
+          freeBytes: async () => freeBytes,
+        },
+      );
+    },
+    async close() {
+      await screening.close();
+      folder.remove();
+    },
+  };
+}
+
+export async function send(
+  jobs: BulkJobs,
+  text: string | Uint8Array,
+  { accountId = 'a', kind = 'labels' as JobKind, ...more }: Partial<JobRequest> = {},
+): Promise<JobView> {
+  const upload = await jobs.receive({ accountId, kind, format: 'ndjson', chain: 'ETH', ...more });
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += 60_000) {
+    // Reused by whoever sends, as a server does.
+    const piece = Buffer.from(bytes.subarray(at, at + 60_000));
+    await upload.write(piece);
+    piece.fill(0x21);
+  }
+  return upload.end();
+}
+
+export async function until<T>(look: () => T | Promise<T>, isDone: (value: T) => boolean): Promise<T> {
+  for (let turn = 0; turn < 4_000; turn++) {
+    const value = await look();
+    if (isDone(value)) return value;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error('It did not come to that in 20 s.');
+}
+
+export const ended = (jobs: BulkJobs, id: string, accountId = 'a'): Promise<JobView> =>
+  until(
+    () => jobs.get(accountId, id) as JobView,
+    (job) => job.endedAt !== null,
+  );
+
+export async function resultOf(
+  jobs: BulkJobs,
+  id: string,
+  accountId = 'a',
+  start = 0,
+  end = Number.MAX_SAFE_INTEGER,
+): Promise<string> {
+  const result = await jobs.result(accountId, id);
+  if (result === null) throw new Error('There is no such job.');
+  return Buffer.concat(
+    result.parts(start, end).map((part) => readFileSync(part.path).subarray(part.start, part.end)),
+  ).toString();
+}
+
+export interface Line {
+  readonly address?: string;
+  readonly from?: string;
+  readonly chain?: string;
+  readonly labels?: readonly { readonly name: string }[];
+  readonly error?: string;
+  readonly line?: number;
+}
+
+export function linesOf(text: string): Line[] {
+  const lines = text.split('\n');
+  if (lines.pop() !== '') throw new Error('The last line has no end.');
+  return lines.map((line) => JSON.parse(line) as Line);
+}
