@@ -1,10 +1,13 @@
 /**
- * Follows every chain on which a wallet is watched, from where its checkpoint stands: what was missed while the program was stopped is
- * read first. One chain's trouble is that chain's alone; a fault is waited out and the checkpoint decides where to go on.
+ * Follows every chain on which a wallet is watched and which is this node's to follow, from where its checkpoint stands: what was
+ * missed while nobody followed it is read first. One chain's trouble is that chain's alone; a fault is waited out and the checkpoint
+ * decides where to go on.
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../base/leases.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { Fence } from '../base/live-store.ts';
 import type { Logger } from '../base/log.ts';
 import type { ChainAdapter, ChainEvent } from '../chains/adapters/port.ts';
 import type { ChainId } from '../chains/registry.ts';
@@ -25,12 +28,19 @@ export interface ListenerDeps {
   readonly price: (transfers: Iterable<Transfer>) => AsyncIterable<Transfer>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Who of many nodes follows a chain. Default: this one. */
+  readonly leases?: Leases;
+  /** Whose the chains are, as of now; one that is not named is nobody's. Default: all are this node's. */
+  readonly dutyOf?: (chains: readonly MonitoringChain[]) => ReadonlyMap<MonitoringChain, Duty>;
 }
+
+/** MINE: this node follows the chain; OTHERS: another one does. */
+export type Duty = 'MINE' | 'OTHERS';
 
 export interface ChainState {
   readonly chain: MonitoringChain;
-  /** FOLLOWING, WAITING after a fault, or UNREACHABLE: no node is configured for it. */
-  readonly state: 'FOLLOWING' | 'WAITING' | 'UNREACHABLE';
+  /** FOLLOWING, WAITING after a fault, STANDBY while another node follows it, or UNREACHABLE: no node is configured for it. */
+  readonly state: 'FOLLOWING' | 'WAITING' | 'STANDBY' | 'UNREACHABLE';
   /** Of the last block that was processed; null before the first. */
   readonly height: number | null;
   /** When that was, in milliseconds since the epoch. */
@@ -107,30 +117,33 @@ export async function takeEvent(
   event: ChainEvent,
   table: WatchTable,
   deps: Pick<ListenerDeps, 'processor' | 'ingest' | 'price' | 'log'>,
+  fence: Fence | null = null,
 ): Promise<Stand> {
   const { processor, ingest, log } = deps;
   if (event.type === 'reorg') {
     const height = event.ancestor?.height ?? (event.dropped.at(-1)?.height ?? 0) - 1;
     await ingest?.apply(chain, event);
-    await processor.takeBack(chain, height);
+    await processor.takeBack(chain, height, fence);
     log.warn({ chain, blocks: event.dropped.length, height }, 'Blocks were taken back.');
     return { height: event.ancestor?.height ?? null, blockTimeMs: null };
   }
   const transfers = await withPrices(chain, event.block.transfers, table, deps);
   const block = { ...event.block, transfers };
   await ingest?.apply(chain, { ...event, block });
-  await processor.block(chain, block, table);
+  await processor.block(chain, block, table, fence);
   return { height: block.height, blockTimeMs: block.timestampMs };
 }
 
 export function createListener(deps: ListenerDeps): Listener {
-  const { store, processor, clock, log } = deps;
+  const { store, processor, clock, log, leases = createEmbeddedLeases() } = deps;
+  const { dutyOf = (chains) => new Map(chains.map((chain) => [chain, 'MINE'])) } = deps;
   const following = new Map<MonitoringChain, Following>();
   /** Chains that are being left: they do not begin again before they have ended. */
   const leaving = new Set<MonitoringChain>();
   const stopped = new AbortController();
   let table: WatchTable = buildWatchTable([]);
   let generation = -1;
+  let duties: ReadonlyMap<MonitoringChain, Duty> = new Map();
   let timer: NodeJS.Timeout | null = null;
 
   function refreshTable(): void {
@@ -143,30 +156,20 @@ export function createListener(deps: ListenerDeps): Listener {
     generation = changes === null ? now : generation + changes.length;
   }
 
-  function wait(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const timeout = setTimeout(done, ms);
-      function done(): void {
-        clearTimeout(timeout);
-        signal.removeEventListener('abort', done);
-        resolve();
-      }
-      signal.addEventListener('abort', done, { once: true });
-    });
-  }
-
   async function followOnce(
     chain: MonitoringChain,
     adapter: ChainAdapter,
     of: Following,
+    lease: HeldLease,
     signal: AbortSignal,
   ): Promise<void> {
     const known = store.blocks(chain);
     const last = known.at(-1) ?? null;
     const from = { fromHeight: last === null ? store.firstHeight(chain) : last.height + 1, known };
     for await (const event of adapter.subscribe(from, { signal, budgetMs: LIMITS.listenerBudgetMs })) {
+      if (!lease.isHeld()) return;
       refreshTable();
-      const stand = await takeEvent(chain, event, table, deps);
+      const stand = await takeEvent(chain, event, table, deps, lease.fence);
       of.state = { chain, state: 'FOLLOWING', ...stand, processedAtMs: clock.now(), lastError: null };
     }
   }
@@ -177,21 +180,44 @@ export function createListener(deps: ListenerDeps): Listener {
       of.state = { ...of.state, state: 'UNREACHABLE', lastError: `No node is configured for ${chain}.` };
       return;
     }
+    await underLease(
+      {
+        store: 'monitoring',
+        name: `listener:${chain}`,
+        async work(lease, working) {
+          of.state = { ...of.state, state: 'WAITING' };
+          await followUnder(chain, adapter, of, lease, working);
+          of.state = { ...of.state, state: 'STANDBY' };
+        },
+      },
+      signal,
+      { leases, log },
+    );
+  }
+
+  /** Follows until the lease is lost or the chain is not followed any more. */
+  async function followUnder(
+    chain: MonitoringChain,
+    adapter: ChainAdapter,
+    of: Following,
+    lease: HeldLease,
+    signal: AbortSignal,
+  ): Promise<void> {
     for (let waitMs = RETRY_MS_MIN; !signal.aborted; waitMs = Math.min(waitMs * 2, RETRY_MS_MAX)) {
       const before = of.state.height;
       try {
-        await followOnce(chain, adapter, of, signal);
+        await followOnce(chain, adapter, of, lease, signal);
       } catch (error) {
         if (signal.aborted) return;
         of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
         log.error({ chain, error: messageOf(error) }, 'Following a chain was interrupted.');
         if (error instanceof AssayError && error.code === 'CHAIN_REORG_TOO_DEEP') {
           // What was taken is not on the chain any more: all of it is marked, and read anew as it is now.
-          await processor.takeBack(chain, -1);
+          await processor.takeBack(chain, -1, lease.fence);
         }
       }
       if (of.state.height !== before) waitMs = RETRY_MS_MIN;
-      await wait(waitMs, signal);
+      await pause(waitMs, signal);
     }
   }
 
@@ -199,22 +225,35 @@ export function createListener(deps: ListenerDeps): Listener {
   function look(): void {
     if (stopped.signal.aborted) return;
     refreshTable();
+    duties = dutyOf(MONITORING_CHAINS.filter((chain) => table.chains.has(chain)));
     for (const chain of MONITORING_CHAINS) {
       const known = following.get(chain);
-      if (table.chains.has(chain) && known === undefined && !leaving.has(chain)) begin(chain);
-      if (!table.chains.has(chain) && known !== undefined) {
-        following.delete(chain);
-        known.stop.abort();
-        // Nobody watches: what comes meanwhile is nobody's, and whoever watches next begins at the head.
-        leaving.add(chain);
-        known.ended
-          .then(() => store.forgetBlocks(chain))
-          .catch((error: unknown) => {
-            log.error({ chain, error: messageOf(error) }, 'The checkpoint of a chain could not be removed.');
-          })
-          .finally(() => leaving.delete(chain));
-      }
+      const isMine = duties.get(chain) === 'MINE';
+      if (isMine && known === undefined && !leaving.has(chain)) begin(chain);
+      if (!isMine && known !== undefined) leave(chain, known);
     }
+  }
+
+  function leave(chain: MonitoringChain, known: Following): void {
+    following.delete(chain);
+    known.stop.abort();
+    leaving.add(chain);
+    known.ended
+      // Nobody watches: what comes meanwhile is nobody's, and whoever watches next begins at the head.
+      .then(() => (table.chains.has(chain) ? undefined : store.forgetBlocks(chain)))
+      .catch((error: unknown) => {
+        log.error({ chain, error: messageOf(error) }, 'The checkpoint of a chain could not be removed.');
+      })
+      .finally(() => leaving.delete(chain));
+  }
+
+  /** Of a chain that this node does not follow. */
+  function elsewhere(chain: MonitoringChain): ChainState {
+    const height = store.blocks(chain).at(-1)?.height ?? null;
+    const nothing = { processedAtMs: null, blockTimeMs: null };
+    return duties.get(chain) === undefined
+      ? { chain, state: 'UNREACHABLE', height, ...nothing, lastError: `No node is configured for ${chain}.` }
+      : { chain, state: 'STANDBY', height, ...nothing, lastError: null };
   }
 
   function begin(chain: MonitoringChain): void {
@@ -240,7 +279,10 @@ export function createListener(deps: ListenerDeps): Listener {
       // A command that adds a wallet follows nothing: the server beside it does.
       if (timer !== null) look();
     },
-    states: () => [...following.values()].map(({ state }) => state),
+    states: () =>
+      MONITORING_CHAINS.filter((chain) => table.chains.has(chain)).map(
+        (chain) => following.get(chain)?.state ?? elsewhere(chain),
+      ),
     get watched() {
       return table.size;
     },

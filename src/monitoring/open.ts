@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../base/leases.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
@@ -27,20 +28,30 @@ export interface MonitoringOptions {
 
 export interface MonitoringDeps
   extends Pick<ProcessorDeps, 'riskPolicy' | 'labels' | 'transfers'>,
-    Pick<ListenerDeps, 'adapter' | 'ingest' | 'price'>,
+    Pick<ListenerDeps, 'adapter' | 'ingest' | 'price' | 'dutyOf'>,
     Pick<MonitoringServiceDeps, 'screen' | 'walletsMax'> {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly mailer: Mailer | null;
+  /** Who of many nodes does what only one may do. Default: this one. */
+  readonly leases?: Leases;
+}
+
+/** What a node does of monitoring, beside answering who asks about it. */
+export interface MonitoringDuties {
+  /** Follows chains, and looks again at whom wallets dealt with when lists change. */
+  readonly follows: boolean;
+  /** Sends what waits. */
+  readonly sends: boolean;
 }
 
 export interface Monitoring {
   readonly service: MonitoringService;
   readonly listener: Listener;
   readonly processor: Processor;
-  /** Follows chains and sends what waits, until `close`. */
-  start(): void;
+  /** Follows chains and sends what waits, until `close`; default: both. */
+  start(duties?: MonitoringDuties): void;
   /** New labels are in force: whom the wallets dealt with is looked at again. Returns at once. */
   listsChanged(): void;
   close(): Promise<void>;
@@ -56,12 +67,12 @@ export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(
 /** Throws STORE_VERSION, STORE_CORRUPT, INVALID_FILE. */
 export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps): Monitoring {
   const { dataDir, receivers } = options;
-  const { clock, random, log } = deps;
+  const { clock, random, log, leases = createEmbeddedLeases() } = deps;
   const seal = openSeal({ path: join(dataDir, 'installation.key') }, { random });
   const store = openMonitoringStore({ path: storePath(dataDir) }, { clock, random, seal });
   const policy = loadMonitoringPolicy();
   const processor = createProcessor({ ...deps, store, policy });
-  const listener = createListener({ ...deps, store, processor });
+  const listener = createListener({ ...deps, leases, store, processor });
   const agent = createOutboundAgent({
     policy: receivers,
     timeouts: {
@@ -78,7 +89,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     clock,
     telegramApi: TELEGRAM_API,
   });
-  const courier = createCourier({ outbox: store.outbox, senders, clock, log });
+  const courier = createCourier({ outbox: store.outbox, senders, clock, log, leases });
   /** A node that is slow or down does not keep anybody from watching. */
   async function head(chain: ChainId): Promise<number | null> {
     try {
@@ -98,25 +109,33 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   const stopped = new AbortController();
   let rechecking: Promise<void> | null = null;
   let isRecheckWanted = false;
+  let wake: (() => void) | null = null;
 
-  /** One at a time; labels that change meanwhile are looked at after. */
-  async function recheck(): Promise<void> {
-    while (isRecheckWanted && !stopped.signal.aborted) {
+  /** While this node is the one that does: one at a time; labels that change meanwhile are looked at after. */
+  async function recheck(lease: HeldLease, signal: AbortSignal): Promise<void> {
+    // Lists may have changed while nobody looked.
+    isRecheckWanted = true;
+    while (!signal.aborted) {
+      if (!isRecheckWanted)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+      if (!isRecheckWanted || signal.aborted) continue;
       isRecheckWanted = false;
       try {
-        const counts = await processor.recheck(stopped.signal);
+        const counts = await processor.recheck(signal, lease.fence);
         if (counts.counterparties > 0) log.info(counts, 'Counterparties were looked at again.');
       } catch (error) {
         // What was looked at is written down: the next change, or the next start, goes on from there.
-        if (!stopped.signal.aborted)
+        if (!signal.aborted)
           log.error({ error: messageOf(error) }, 'Counterparties could not be looked at again.');
       }
     }
-    rechecking = null;
   }
   function listsChanged(): void {
     isRecheckWanted = true;
-    rechecking ??= recheck();
+    wake?.();
   }
 
   return {
@@ -124,11 +143,12 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     listener,
     processor,
     listsChanged,
-    start() {
+    start({ follows, sends } = { follows: true, sends: true }) {
+      if (sends) courier.start();
+      if (!follows) return;
       listener.start();
-      courier.start();
-      // Lists may have changed while the program was stopped.
-      listsChanged();
+      const leased = { store: 'monitoring', name: 'recheck', work: recheck };
+      rechecking = underLease(leased, stopped.signal, { leases, log });
     },
     async close() {
       stopped.abort();

@@ -3,6 +3,7 @@
  * one transaction. Nothing here waits for anybody: labels and graph are read where they lie.
  */
 import { type Clock, isoTime } from '../base/clock.ts';
+import type { Fence } from '../base/live-store.ts';
 import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
 import type { Block } from '../chains/block.ts';
 import type { Transfer } from '../chains/transfer.ts';
@@ -31,17 +32,21 @@ export interface ProcessorDeps {
   readonly clock: Clock;
 }
 
+/** What is written carries the `fence` of whoever writes it; a holder of before is refused. */
 export interface Processor {
   /** Stores what a block brings. Durable when it resolves; a block that was read before changes nothing. */
-  block(chain: MonitoringChain, block: Block, table: WatchTable): Promise<BlockCounts>;
+  block(chain: MonitoringChain, block: Block, table: WatchTable, fence?: Fence | null): Promise<BlockCounts>;
   /** Takes back all blocks above `height`. */
-  takeBack(chain: MonitoringChain, height: number): Promise<void>;
+  takeBack(chain: MonitoringChain, height: number, fence?: Fence | null): Promise<void>;
   /**
    * Looks again at who the wallets dealt with in the last days, where the labels have changed since that was done. Raises alerts that
    * say that a list changed, and forgets who was not dealt with for longer. What was interrupted goes on where it was. Returns how
    * many counterparties were looked at, and how many alerts it raised.
    */
-  recheck(signal: AbortSignal): Promise<{ readonly counterparties: number; readonly alerts: number }>;
+  recheck(
+    signal: AbortSignal,
+    fence?: Fence | null,
+  ): Promise<{ readonly counterparties: number; readonly alerts: number }>;
 }
 
 export interface BlockCounts {
@@ -288,7 +293,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
   }
 
   return {
-    async block(chain, block, table) {
+    async block(chain, block, table, fence = null) {
       const matches = matchBlock(chain, block, table);
       const reader = matches.length === 0 ? null : deps.labels();
       const parties = new Map<string, Party>();
@@ -300,19 +305,32 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         return { match, party };
       });
       let alerts = 0;
-      await store.applyBlock(chain, { height: block.height, hash: block.hash }, (writer) => {
-        for (const { match, party } of judged) alerts += record(chain, block, match, party, writer);
-      });
+      const place = { height: block.height, hash: block.hash };
+      await store.applyBlock(
+        chain,
+        place,
+        (writer) => {
+          // It may run more than once before it stands.
+          alerts = 0;
+          for (const { match, party } of judged) alerts += record(chain, block, match, party, writer);
+        },
+        fence,
+      );
       return { matched: matches.length, alerts };
     },
-    takeBack: (chain, height) =>
-      store.takeBack(chain, height, (transaction, writer) => {
-        const past = writer.past(transaction.walletId);
-        if (past === null) return;
-        const { timestampMs, amountUsd } = transaction;
-        writer.setPast(transaction.walletId, removeTransfer(past, { timestampMs, usd: amountUsd }));
-      }),
-    async recheck(signal) {
+    takeBack: (chain, height, fence = null) =>
+      store.takeBack(
+        chain,
+        height,
+        (transaction, writer) => {
+          const past = writer.past(transaction.walletId);
+          if (past === null) return;
+          const { timestampMs, amountUsd } = transaction;
+          writer.setPast(transaction.walletId, removeTransfer(past, { timestampMs, usd: amountUsd }));
+        },
+        fence,
+      ),
+    async recheck(signal, fence = null) {
       const reader = deps.labels();
       const counts = { counterparties: 0, alerts: 0 };
       if (reader === null) return counts;
@@ -338,8 +356,10 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         });
         counts.counterparties += recent.length;
         const state = { dataVersion, isDone: page.next === null, after: page.next };
-        if (changed.length + old.length > 0 || state.isDone || pages % RECHECK_PAGES_A_PLACE === 0)
+        if (changed.length + old.length > 0 || state.isDone || pages % RECHECK_PAGES_A_PLACE === 0) {
+          let raised = 0;
           await store.write((writer) => {
+            raised = 0;
             for (const one of old) writer.forgetCounterparty(one);
             for (const { of, ruleId, finding } of changed) {
               writer.noteCounterparty({ ...of, ruleId });
@@ -349,10 +369,12 @@ export function createProcessor(deps: ProcessorDeps): Processor {
               const ruleName = policy.ruleNames[ruleId];
               const cause = `list ${ruleId} ${of.direction} ${of.address} ${dataVersion}`;
               const draft = { ...finding, ruleId, ruleName, transaction: null, final: true };
-              if (writer.raise(wallet, draft, cause, null) !== null) counts.alerts++;
+              if (writer.raise(wallet, draft, cause, null) !== null) raised++;
             }
             writer.setRecheckState(state);
-          });
+          }, fence);
+          counts.alerts += raised;
+        }
         if (page.next === null) return counts;
         after = page.next;
         // A page is read without waiting: whoever waits comes between two of them.

@@ -6,7 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { openLiveStore } from '../base/live-store.ts';
+import { type Fence, type LiveRoot, openLiveStore } from '../base/live-store.ts';
 import type { Database, RootDatabase } from '../base/lmdb.ts';
 import type { Random } from '../base/random.ts';
 import type { Seal } from '../base/seal.ts';
@@ -153,7 +153,12 @@ export interface MonitoringStore {
   /** Where reading begins while `blocks` is empty; null: with the newest block. */
   firstHeight(chain: MonitoringChain): number | null;
   /** Reads a block: `work` writes, and the checkpoint moves, or neither. Alerts that became final by it are told. Durable when it resolves. */
-  applyBlock(chain: MonitoringChain, block: BlockRef, work: (writer: BlockWriter) => void): Promise<void>;
+  applyBlock(
+    chain: MonitoringChain,
+    block: BlockRef,
+    work: (writer: BlockWriter) => void,
+    fence?: Fence | null,
+  ): Promise<void>;
   /**
    * Takes back all blocks above `height`: their transactions and alerts are marked, and told. Where no block is left, reading begins
    * anew with the lowest that was taken back. Durable when it resolves.
@@ -162,11 +167,12 @@ export interface MonitoringStore {
     chain: MonitoringChain,
     height: number,
     onTransaction: (transaction: MonitoredTransaction, writer: BlockWriter) => void,
+    fence?: Fence | null,
   ): Promise<void>;
   /** Forgets how far a chain was read, unless somebody watches it. Transactions and alerts stay. */
-  forgetBlocks(chain: MonitoringChain): Promise<void>;
+  forgetBlocks(chain: MonitoringChain, fence?: Fence | null): Promise<void>;
   /** Writes without a block: what a changed list brings. */
-  write(work: (writer: BlockWriter) => void): Promise<void>;
+  write(work: (writer: BlockWriter) => void, fence?: Fence | null): Promise<void>;
   /** Counterparties of all wallets, a page after the other; `next` is null behind the last one. */
   /** Null before the first. */
   recheckState(): RecheckState | null;
@@ -286,14 +292,16 @@ export function openMonitoringStore(
   /** Changes of the transaction that is being written; told when it is on disk. */
   let pending: MonitoringChange[] = [];
 
-  /** Runs a write, then tells what it changed. A write that throws changes nothing and tells nothing. */
-  async function commit<T>(work: () => T): Promise<T> {
+  const fenced: Pick<LiveRoot, 'childTransaction'> = root;
+
+  /** Runs a write, then tells what it changed. A write that throws, or whose fence is passed, changes nothing and tells nothing. */
+  async function commit<T>(work: () => T, fence: Fence | null = null): Promise<T> {
     // A child transaction, because a plain one keeps what was written before a throw.
-    const { value, told } = await root.childTransaction(() => {
+    const { value, told } = await fenced.childTransaction(() => {
       pending = [];
       const value = work();
       return { value, told: pending };
-    });
+    }, fence);
     if (told.length > 0) {
       outbox.wake();
       for (const change of told) for (const listener of listeners) listener(change);
@@ -591,12 +599,21 @@ export function openMonitoringStore(
       root.resetReadTxn();
       return meta.get(firstHeightOf(chain)) ?? null;
     },
-    applyBlock: (chain, block, work) =>
+    applyBlock: (chain, block, work, fence) =>
       commit(() => {
         const known = readBlocks(chain);
         const last = known.at(-1);
         // Read already, by this process before it was stopped or by another: once is enough.
-        if (last !== undefined && block.height <= last.height) return;
+        if (last !== undefined && block.height <= last.height) {
+          const before = known.find(({ height }) => height === block.height);
+          // Another node read another block there: the chain was changed in between, and whoever reads on has to take it back first.
+          if (before !== undefined && before.hash !== block.hash)
+            throw new AssayError(
+              'NOT_READY',
+              `Block ${block.height} of ${chain} was read before, as another one.`,
+            );
+          return;
+        }
         work(writer);
         blocks.putSync([chain, block.height], block.hash);
         for (const { height } of known)
@@ -608,8 +625,8 @@ export function openMonitoringStore(
         };
         for (const key of [...transactionsOfBlock.getKeys(settled)]) transactionsOfBlock.removeSync(key);
         finalize(chain, block.height);
-      }),
-    takeBack: (chain, height, onTransaction) =>
+      }, fence),
+    takeBack: (chain, height, onTransaction, fence) =>
       commit(() => {
         const above = {
           start: [chain, height + 1] as [string, number],
@@ -634,13 +651,13 @@ export function openMonitoringStore(
             sendUpdate(changeAlert(alert, { reorged: true, final: false }, 'REORGED', null));
           }
         }
-      }),
-    forgetBlocks: (chain) =>
+      }, fence),
+    forgetBlocks: (chain, fence) =>
       commit(() => {
         if (isWatched(chain)) return;
         beginChain(chain, null);
-      }),
-    write: (work) => commit(() => work(writer)),
+      }, fence),
+    write: (work, fence) => commit(() => work(writer), fence),
     recheckState() {
       root.resetReadTxn();
       return rechecks.get('labels') ?? null;

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../../base/leases.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ChannelKind } from '../records.ts';
@@ -12,7 +13,7 @@ import { channelOf, type Lane, type LmdbOutbox, type Waiting } from './outbox-lm
 import type { Send } from './senders.ts';
 
 export interface Courier {
-  /** Looks for work now, whenever the outbox is woken, and at intervals. */
+  /** Looks for work now, whenever the outbox is woken, and at intervals: while this node is the one that sends. */
   start(): void;
   /** Tries everything that is due, and what becomes due by it at the same time; resolves when all of it was tried. For tests. */
   runDue(): Promise<void>;
@@ -25,7 +26,12 @@ export interface CourierDeps {
   readonly senders: Readonly<Record<ChannelKind, Send>>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Who of many nodes sends. Default: this one. */
+  readonly leases?: Leases;
 }
+
+/** Where the lease of the one who sends stands. */
+const LEASE = { store: 'monitoring', name: 'delivery' } as const;
 
 /** How often it is looked for deliveries that became due: the shortest wait of the schedule is 5 s. */
 const TICK_MS = 250;
@@ -44,15 +50,18 @@ interface LaneState {
 }
 
 export function createCourier(deps: CourierDeps): Courier {
-  const { outbox, senders, clock, log } = deps;
+  const { outbox, senders, clock, log, leases = createEmbeddedLeases() } = deps;
   const lanes = new Map<Lane, LaneState>();
   const running = new Set<Promise<void>>();
   /** Attempts on their way to receivers that failed before. */
   let failing = 0;
   /** Letters on their way: to whomever they go, one mail server takes them all. */
   let letters = 0;
-  let isStopped = false;
-  let timer: NodeJS.Timeout | null = null;
+  const stopped = new AbortController();
+  let sending: Promise<void> | null = null;
+  /** Null while another node sends, and where it was never started. */
+  let held: HeldLease | null = null;
+  const mayBegin = (): boolean => !stopped.signal.aborted && (sending === null || held?.isHeld() === true);
   let sweptMs = Number.NEGATIVE_INFINITY;
 
   function lookSoon(changed: Iterable<Lane>): void {
@@ -74,13 +83,14 @@ export function createCourier(deps: CourierDeps): Courier {
   async function deliver(waiting: Waiting, state: LaneState): Promise<void> {
     const startedMs = clock.now();
     const started = clock.monotonic();
+    const fence = held?.fence ?? null;
     try {
       const delivery = outbox.load(waiting);
       if (delivery === null) return;
       const outcome = await senders[delivery.channel](delivery);
       state.isFailing = outcome.kind !== 'DELIVERED';
       const attempt = { atMs: startedMs, durationMs: Math.round(clock.monotonic() - started) };
-      await outbox.settle(waiting, attempt, outcome);
+      await outbox.settle(waiting, attempt, outcome, fence);
     } catch (error) {
       // The delivery stays queued as it was: it is tried again at the next look.
       log.error({ delivery: waiting.id, error: messageOf(error) }, 'A delivery could not be handled.');
@@ -124,14 +134,14 @@ export function createCourier(deps: CourierDeps): Courier {
         running.delete(work);
         if (wasFailing) failing--;
         if (isMail) letters--;
-        if (!isStopped) fill(lane, state);
+        if (mayBegin()) fill(lane, state);
       });
       running.add(work);
     }
   }
 
   function look(): void {
-    if (isStopped) return;
+    if (!mayBegin()) return;
     if (clock.monotonic() - sweptMs >= SWEEP_MS) sweep();
     const now = clock.now();
     for (const [lane, state] of lanes) {
@@ -141,24 +151,33 @@ export function createCourier(deps: CourierDeps): Courier {
   }
 
   async function closeDays(): Promise<void> {
-    await outbox.closeDays(clock.now());
+    await outbox.closeDays(clock.now(), held?.fence ?? null);
+  }
+
+  /** Sends while the lease is held, and gives it up when nothing is on its way any more. */
+  async function send(lease: HeldLease, signal: AbortSignal): Promise<void> {
+    held = lease;
+    // What others stored meanwhile told nobody here.
+    sweptMs = Number.NEGATIVE_INFINITY;
+    while (!signal.aborted) {
+      look();
+      await closeDays().catch((error: unknown) => {
+        log.error({ error: messageOf(error) }, 'The digests of a day could not be made.');
+      });
+      await pause(TICK_MS, signal);
+    }
+    await Promise.all(running);
+    held = null;
   }
 
   return {
     start() {
       outbox.onWake((changed) => {
+        if (!mayBegin()) return;
         lookSoon(changed);
         look();
       });
-      const tick = (): void => {
-        look();
-        closeDays().catch((error: unknown) => {
-          log.error({ error: messageOf(error) }, 'The digests of a day could not be made.');
-        });
-      };
-      timer = setInterval(tick, TICK_MS);
-      timer.unref();
-      tick();
+      sending = underLease({ ...LEASE, work: send }, stopped.signal, { leases, log });
     },
     async runDue() {
       await closeDays();
@@ -167,13 +186,13 @@ export function createCourier(deps: CourierDeps): Courier {
         look();
         await Promise.all(running);
       } while (
-        !isStopped &&
+        !stopped.signal.aborted &&
         [...outbox.lanes()].some((lane) => outbox.due(lane, clock.now()).waiting.length > 0)
       );
     },
     async stop() {
-      isStopped = true;
-      if (timer !== null) clearInterval(timer);
+      stopped.abort();
+      await sending;
       await Promise.all(running);
     },
   };

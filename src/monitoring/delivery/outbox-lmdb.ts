@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Fence, LiveRoot } from '../../base/live-store.ts';
 import type { Database, RootDatabase } from '../../base/lmdb.ts';
 import type { Random } from '../../base/random.ts';
 import { alertAnswer } from '../answers.ts';
@@ -91,6 +92,7 @@ export interface LmdbOutbox extends Outbox {
     waiting: Waiting,
     attempt: Omit<DeliveryAttempt, 'responseStatus' | 'error'>,
     outcome: Outcome,
+    fence?: Fence | null,
   ): Promise<void>;
   /** Sends anew, from the first wait on. Rejects with NOT_FOUND, also for another account's; INVALID_REQUEST while it waits. */
   replay(accountId: string, id: string): Promise<Delivery>;
@@ -105,7 +107,7 @@ export interface LmdbOutbox extends Outbox {
     page: { readonly limit: number; readonly cursor?: string },
   ): DeliveryPage;
   /** Makes the digests of all days that ended before `nowMs`. Returns how many messages were stored. */
-  closeDays(nowMs: number): Promise<number>;
+  closeDays(nowMs: number, fence?: Fence | null): Promise<number>;
   /** Messages that wait, of all receivers. */
   waitingCount(): number;
 }
@@ -140,6 +142,10 @@ const PAST_IDS = '~';
 /** Opens the outbox inside an environment of monitoring. */
 export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
   const { channels, clock, random, newId } = deps;
+  const fenced: Pick<LiveRoot, 'childTransaction'> = root;
+  /** Writes as whoever holds a lease; one of no lease spares the child transaction. */
+  const writeAs = <T>(fence: Fence | null, work: () => T): Promise<T> =>
+    fence === null ? root.transaction(work) : fenced.childTransaction(work, fence);
   const deliveries: Database<Delivery, string> = root.openDB({ name: 'deliveries', encoding: 'json' });
   const queue: Database<WaitingRow, QueueKey> = root.openDB({
     name: 'deliveryQueue',
@@ -350,8 +356,8 @@ export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
       const delivery = deliveries.get(keyOf(accountId, id));
       return delivery?.status === 'PENDING' ? delivery : null;
     },
-    async settle(waiting, attempt, outcome) {
-      await root.transaction(() => {
+    async settle(waiting, attempt, outcome, fence = null) {
+      await writeAs(fence, () => {
         const delivery = deliveries.get(keyOf(waiting.accountId, waiting.id));
         queue.removeSync([waiting.lane, waiting.dueMs, waiting.id]);
         if (delivery === undefined) return;
@@ -460,7 +466,7 @@ export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
       }
       return { deliveries: page, nextCursor: null };
     },
-    async closeDays(nowMs) {
+    async closeDays(nowMs, fence = null) {
       const end: DigestKey = [Math.floor(nowMs / DAY_MS) * DAY_MS, '', 'webhook', '', ''];
       let stored = 0;
       // A receiver's day is one transaction: the days of a whole installation would keep the writer for long.
@@ -468,7 +474,7 @@ export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
         root.resetReadTxn();
         const first = [...digests.getKeys({ end, limit: 1 })][0];
         if (first === undefined) break;
-        stored += await root.transaction(() => closeDay(first));
+        stored += await writeAs(fence, () => closeDay(first));
       }
       if (stored > 0) outbox.wake();
       return stored;
