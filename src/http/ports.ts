@@ -87,7 +87,7 @@ export interface Readiness {
 /** One chain that is watched, as `/ready` tells it. */
 export interface FollowedChain {
   readonly chain: string;
-  readonly state: 'FOLLOWING' | 'WAITING' | 'UNREACHABLE';
+  readonly state: 'FOLLOWING' | 'WAITING' | 'STANDBY' | 'UNREACHABLE';
   readonly height: number | null;
   /** Time of the newest block that was processed since the start. */
   readonly blockTime: string | null;

@@ -32,7 +32,9 @@ export const ReadyData = Type.Object({
     listOf(
       Type.Object({
         chain: text(),
-        state: text('FOLLOWING; WAITING after a fault; UNREACHABLE: no node is configured.'),
+        state: text(
+          'FOLLOWING; WAITING after a fault; STANDBY: another node follows it; UNREACHABLE: no node is configured.',
+        ),
         height: nullable(Type.Integer()),
         blockTime: nullable(Type.String()),
       }),
