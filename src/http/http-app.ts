@@ -57,6 +57,9 @@ import { createRouter } from './router.ts';
 import { type HandlerName, patternsOf, ROUTES } from './routes.ts';
 import type { Handler, HttpServer } from './server.ts';
 
+/** Operations of every node, whatever it does of the whole. */
+const HEALTH: ReadonlySet<HandlerName> = new Set(['health', 'ready', 'metrics']);
+
 /** Requests that no route matches are counted behind the rows of the table. */
 const UNKNOWN_ROUTE = ROUTES.length;
 
@@ -140,6 +143,7 @@ export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
   };
   const router = createRouter<Handler>(
     ROUTES.flatMap((route, position) => {
+      if (options.operations === 'health' && !HEALTH.has(route.handler)) return [];
       const value = pipeline.handlerFor(route, position, works[route.handler]);
       return patternsOf(route).map((pattern) => ({ method: route.method, pattern, value }));
     }),

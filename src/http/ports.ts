@@ -124,6 +124,8 @@ export interface HttpOptions {
   readonly trustedProxies: readonly string[];
   /** The program's version, for the OpenAPI document. */
   readonly version: string;
+  /** Default: all operations. `health`: only those that tell how the program is; a node without the role `api`. */
+  readonly operations?: 'all' | 'health';
 }
 
 /** A front end that is not listening yet. */
