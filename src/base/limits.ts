@@ -212,6 +212,14 @@ export const LIMITS = {
   ledgerBatchMax: 1_000,
   /** Charges that wait for their commit: seconds of work, beyond which more of them only grow the heap. */
   ledgerQueueMax: 100_000,
+  /** How long a reservation in Redis lives without its node: longer than any request works, as long as a dead node holds credits. */
+  ledgerHoldMs: 120_000,
+  /** How long Redis refuses a charge that was undone before it came: what waits in a socket comes within seconds of its end. */
+  ledgerMarkMs: 600_000,
+  /** Charges to be undone once Redis answers again: seconds of work, as the queue of charges above. */
+  ledgerAmendsMax: 100_000,
+  /** How long Redis knows what an event took of a quota: jobs are settled within days. */
+  quotaEventMs: 100 * 24 * 3_600_000,
   /** Credits of one entry: a typing error in a grant should be seen, and sums must stay exact in doubles. */
   ledgerAmountMax: 1_000_000_000,
   /** Entries of one page of usage: what monitoring lists allow too. */
