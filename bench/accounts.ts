@@ -93,9 +93,9 @@ async function fill(
   const charges = Math.max(0, options.entries - options.accounts * 4);
   for (let from = 0; from < charges; from += LOAD_BATCH) {
     setDay(Math.floor((from / charges) * HISTORY_DAYS));
-    await book(from, Math.min(charges, from + LOAD_BATCH), () => {
+    await book(from, Math.min(charges, from + LOAD_BATCH), async () => {
       const accountId = accountOf(next() % options.accounts);
-      return ledger.commit(ledger.reserve(accountId, 1), {
+      return ledger.commit(await ledger.reserve(accountId, 1), {
         type: 'SCREENING',
         amount: 1,
         reference: REFERENCE,
@@ -210,7 +210,7 @@ export async function benchAccounts(
       controls.push(await inParallel(CHARGES_A_ROUND, IN_FLIGHT, () => control.charge(someone())));
       rounds.push(
         await inParallel(CHARGES_A_ROUND, IN_FLIGHT, async () => {
-          const reservation = ledger.reserve(someone(), 1);
+          const reservation = await ledger.reserve(someone(), 1);
           await ledger.commit(reservation, {
             type: 'SCREENING',
             amount: 1,
@@ -259,7 +259,7 @@ export async function benchAccounts(
     const openStart = systemClock.monotonic();
     access = createAccess({ folder }, parts);
     ledger = access.ledger();
-    ledger.balance(someone());
+    await ledger.balance(someone());
     const openMs = systemClock.monotonic() - openStart;
     await access.close();
 

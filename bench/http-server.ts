@@ -1,6 +1,7 @@
 /** The server of the HTTP benchmark: the real front end over a snapshot, with keys of finite limits, in a process of its own. */
 import { join } from 'node:path';
 import { createAccess } from '../src/accounts/access.ts';
+import type { EmbeddedQuotaMeter } from '../src/accounts/quota-lmdb.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
 import { systemRandom } from '../src/base/random.ts';
@@ -127,8 +128,10 @@ async function serve(settings: BenchServerSettings): Promise<void> {
   const ready: BenchServerReady = { port, keys: created.map(({ apiKey }) => apiKey) };
   process.send?.(ready);
   process.on('message', () => {
+    // Answered at once: what is asked is this machine's own.
+    const quota = access.quota as EmbeddedQuotaMeter;
     const total = (meter: 'oracle' | 'intel'): number =>
-      accounts.reduce((sum, account) => sum + access.quota.used(account, meter), 0);
+      accounts.reduce((sum, account) => sum + quota.used(account, meter), 0);
     process.send?.({ oracle: total('oracle'), intel: total('intel') } satisfies BenchServerCounts);
   });
 }

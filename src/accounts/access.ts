@@ -4,23 +4,23 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
 import type { Random } from '../base/random.ts';
+import type { RedisStore } from '../base/redis.ts';
 import { scryptOnLibuv } from '../base/scrypt.ts';
+import { type Allowances, openAccounting } from './accounting.ts';
 import { type AuditLog, auditBookings, openAuditLog } from './audit.ts';
 import { readCreditTerms } from './credits.ts';
 import type { Gate } from './gate.ts';
-import { createEmbeddedGate } from './gate-embedded.ts';
 import type { KeyRecord, KeyStore } from './keys.ts';
 import { openKeyStore } from './keys-lmdb.ts';
 import type { Ledger } from './ledger.ts';
-import { openLedger } from './ledger-lmdb.ts';
 import type { DeriveKey } from './password.ts';
 import { openPayments, type Payments } from './payments.ts';
 import { createPeople, isPersonal, type People, type PeopleOptions } from './people.ts';
 import { openPeopleStore, type PeopleStore } from './people-store.ts';
 import { type Plans, type RateOverrides, readPlans } from './plans.ts';
 import type { QuotaMeter } from './quota.ts';
-import { openQuotaMeter } from './quota-lmdb.ts';
-import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import { createRedisAccounting } from './redis/accounting.ts';
 
 export interface Access {
   readonly keys: KeyStore;
@@ -44,6 +44,8 @@ export interface AccessDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Where what is counted and charged stands for all nodes; without it, in the folder. */
+  readonly redis?: RedisStore | null;
   /** Default: data/plans.json. */
   readonly plans?: Plans;
   /** Free credits a month of an account. Default: those of data/plans.json for every account. */
@@ -65,29 +67,32 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
   const plans = deps.plans ?? readPlans();
   const keys = openKeyStore({ path: join(options.folder, 'keys.mdb') }, deps);
   const generation = (): number => keys.generation();
-  const planOf = (accountId: string) => plans[keys.planOf(accountId) ?? 'FREE'];
-  const quota = openQuotaMeter(
-    { path: join(options.folder, 'quotas.mdb') },
-    { ...deps, generation, limitOf: (accountId, meter) => planOf(accountId).quotas[meter] },
-  );
-  const limiter = createRateLimiter(
-    {},
-    {
-      ...deps,
-      generation,
-      limitOf: (keyId, rateClass) => {
-        const key = keys.get(keyId);
-        const own: RateOverrides = key?.rateLimits ?? {};
-        return own[rateClass] ?? plans[key?.plan ?? 'FREE'].rateLimits[rateClass];
-      },
-    },
-  );
   const { freeCreditsPerMonth, packages } = readCreditTerms();
   const freeCredits =
     deps.freeCredits ??
     ((accountId) =>
       isPersonal(accountId) && !people().mayHaveFreeCredits(accountId) ? 0 : freeCreditsPerMonth);
-  let ledger: Ledger | null = null;
+  const planOf = (accountId: string) => plans[keys.planOf(accountId) ?? 'FREE'];
+  const allowances: Allowances = {
+    generation,
+    freeCredits,
+    quotaOf: (accountId, meter) => planOf(accountId).quotas[meter],
+    rateOf: (subject, rateClass) => {
+      const key = keys.get(subject);
+      const own: RateOverrides = key?.rateLimits ?? {};
+      return own[rateClass] ?? plans[key?.plan ?? 'FREE'].rateLimits[rateClass];
+    },
+  };
+  const redis = deps.redis ?? null;
+  const accounting =
+    redis === null
+      ? openAccounting(options, { ...deps, ...allowances })
+      : createRedisAccounting({
+          ...deps,
+          ...allowances,
+          redis,
+          accountOf: (subject) => keys.get(subject)?.accountId ?? null,
+        });
   let auditLog: AuditLog | null = null;
   let peopleStore: PeopleStore | null = null;
   let openedPeople: People | null = null;
@@ -116,13 +121,10 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
 
   const access: Access = {
     keys,
-    gate: createEmbeddedGate({ limiter, quota, ledger: () => access.ledger() }),
-    limiter,
-    quota,
-    ledger() {
-      ledger ??= openLedger({ path: join(options.folder, 'ledger.mdb') }, { ...deps, freeCredits });
-      return ledger;
-    },
+    gate: accounting.gate,
+    limiter: accounting.limiter,
+    quota: accounting.quota,
+    ledger: accounting.ledger,
     people,
     audit,
     payments() {
@@ -142,10 +144,9 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
     verify: (token) => keys.verify(token),
     async close() {
       await openedPayments?.close();
-      await ledger?.close();
+      await accounting.close();
       await peopleStore?.close();
       await auditLog?.close();
-      await quota.close();
       await keys.close();
     },
   };

@@ -15,7 +15,7 @@ export interface EmbeddedGateDeps {
   readonly quota: { take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision };
   /** Opened when first asked for. */
   readonly ledger: () => {
-    storedAnswer(slot: AnswerSlot): StoredAnswer | null;
+    storedAnswer(accountId: string, slot: AnswerSlot): StoredAnswer | null;
     reserve(accountId: string, amount: number): Reservation;
   };
 }
@@ -26,7 +26,7 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
   /** What the account gives, once the request was counted. */
   function take({ accountId, slot, quota: wanted, credits }: Asked, steps: Steps): void {
     if (accountId === null) return;
-    steps.kept = slot === null ? null : ledger().storedAnswer(slot);
+    steps.kept = slot === null ? null : ledger().storedAnswer(accountId, slot);
     if (steps.kept !== null) return;
     if (wanted !== null) {
       const { meter, units } = wanted;

@@ -119,8 +119,15 @@ function endingKey(keptAt: number, slot: AnswerSlot): Buffer {
   return key;
 }
 
+/** A ledger that looks into its own memory and files: it answers at once. */
+export interface EmbeddedLedger extends Ledger {
+  reserve(accountId: string, amount: number): Reservation;
+  balance(accountId: string): Balance;
+  storedAnswer(accountId: string, slot: AnswerSlot): StoredAnswer | null;
+}
+
 /** Opens (or makes) the ledger at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
-export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger {
+export function openLedger(options: { path: string }, deps: LedgerDeps): EmbeddedLedger {
   const { clock, log } = deps;
   const { root, meta } = openLiveStore(options.path, FORMAT_VERSION);
   const entries: Database<Buffer, number> = root.openDB({
@@ -639,7 +646,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Ledger 
       return page(accountId, limit, cursor);
     },
 
-    storedAnswer(slot) {
+    storedAnswer(_accountId, slot) {
       look();
       const kept = readKept(slot);
       return kept !== null && isLive(kept) ? kept.answer : null;

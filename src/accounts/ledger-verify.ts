@@ -17,12 +17,12 @@ export interface LedgerUnderCheck {
   extraEntry(last: number): boolean;
 }
 
-const FAULTS_MAX = 100;
+export const FAULTS_MAX = 100;
 /** Entries between two looks: other work of the process goes on in between. */
 const STRIDE = 5_000;
 
 /** What is wrong with an entry that follows `head` in its account; null where all agrees. */
-function faultOf(entry: StoredEntry, head: Head): string | null {
+export function faultOf(entry: StoredEntry, head: Head): string | null {
   if (entry.before !== head.sequence) return `points to entry ${entry.before} in place of ${head.sequence}`;
   if (entry.balance !== head.balance + entry.amount)
     return `has balance ${entry.balance}, but ${head.balance} and ${entry.amount} make ${head.balance + entry.amount}`;

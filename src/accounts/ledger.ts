@@ -1,8 +1,9 @@
 /**
  * The ledger of credits as a port: append-only entries, each with the balance after it. A charge is reserved, then committed
  * (one durable entry) or released (nothing was ever charged); what was committed and failed afterwards is refunded by an entry
- * of its own. A reservation lives in the memory of the process that made it and ends with it, so a crash leaves none behind.
+ * of its own. A reservation ends with the process that made it, so a crash leaves none behind.
  */
+import type { Awaitable } from '../base/awaitable.ts';
 import type { ChargeType, LedgerType } from './credits.ts';
 
 /** One line of an account's ledger. */
@@ -127,10 +128,11 @@ export interface LedgerReport {
 /** Every implementation passes test/conformance/ledger.ts. Changes are durable when their promise resolves. */
 export interface Ledger {
   /** Holds credits for a request. Throws CREDITS_EXHAUSTED where fewer are left, LEDGER_UNAVAILABLE where it cannot be read. */
-  reserve(accountId: string, amount: number): Reservation;
+  reserve(accountId: string, amount: number): Awaitable<Reservation>;
   /**
    * Turns a reservation into an entry, and ends it either way. Rejects with CREDITS_EXHAUSTED where another process took the
-   * credits meanwhile, LEDGER_UNAVAILABLE where it cannot be written; then nothing was charged.
+   * credits meanwhile, LEDGER_UNAVAILABLE where it cannot be written; then nothing was charged. Behind a network, NOT_READY where
+   * nobody knows: the charge is undone then, or found by a repetition under its Idempotency-Key.
    */
   commit(reservation: Reservation, charge: Charge): Promise<Charged>;
   /** Ends a reservation without a charge. A second time changes nothing. */
@@ -146,11 +148,11 @@ export interface Ledger {
   /** Rejects with INVALID_REQUEST naming the field: also where the balance would end below 0. */
   book(booking: Booking): Promise<Booked>;
   /** Balance as of now: an ended month's free credits are not counted any more. Writes nothing. */
-  balance(accountId: string): Balance;
+  balance(accountId: string): Awaitable<Balance>;
   /** Books what the turn of a month brought, then reads a page. Where nothing can be written it reads all the same. */
   usage(accountId: string, options: { limit: number; cursor?: string }): Promise<UsagePage>;
-  /** The kept answer of a slot, less than 24 hours old. */
-  storedAnswer(slot: AnswerSlot): StoredAnswer | null;
+  /** The kept answer of a slot of the account, less than 24 hours old. */
+  storedAnswer(accountId: string, slot: AnswerSlot): Awaitable<StoredAnswer | null>;
   /** Reads every entry and checks that links, pools, sums and balances agree. Safe beside running servers. */
   verify(onProgress?: (checked: number, total: number) => void): Promise<LedgerReport>;
   /** Writes what is queued and closes. */

@@ -88,8 +88,14 @@ function monthsBetween(earlier: string, later: string): number {
 const leaseOf = (limit: number | null): number =>
   limit === null ? LEASE_MAX : Math.min(LEASE_MAX, Math.max(1, Math.floor(limit * LEASE_SHARE)));
 
+/** A meter that answers from its own memory and file, at once. */
+export interface EmbeddedQuotaMeter extends QuotaMeter {
+  take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
+  used(accountId: string, meter: QuotaMeterName): number;
+}
+
 /** Opens the meter at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
-export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps): QuotaMeter {
+export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps): EmbeddedQuotaMeter {
   const { root } = openLiveStore(options.path, FORMAT_VERSION);
   const taken: Database<number, Counter['key']> = root.openDB({ name: 'taken', encoding: 'json' });
   /** Name of an event → what it took. */

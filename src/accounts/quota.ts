@@ -1,4 +1,5 @@
 /** Monthly quotas: what an account took of its intel addresses and oracle calls in this UTC calendar month. */
+import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
 import type { QuotaMeterName } from './plans.ts';
 
@@ -15,7 +16,7 @@ export interface QuotaDecision {
 /** Every implementation passes test/conformance/quota.ts. */
 export interface QuotaMeter {
   /** Takes `units` whole or not at all. */
-  take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
+  take(accountId: string, meter: QuotaMeterName, units: number): Awaitable<QuotaDecision>;
   /** Gives back what a request took and did not use: to the month of now, and at most what was taken in it. */
   give(accountId: string, meter: QuotaMeterName, units: number): void;
   /**
@@ -25,7 +26,7 @@ export interface QuotaMeter {
    */
   settle(accountId: string, meter: QuotaMeterName, once: string, units: number): Promise<QuotaDecision>;
   /** Units taken this month. */
-  used(accountId: string, meter: QuotaMeterName): number;
+  used(accountId: string, meter: QuotaMeterName): Awaitable<number>;
   /** Writes what is batched and closes. */
   close(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 /** Rate limits: never more than N requests of a key and class in any 60 seconds, a rested key may use all N at once. */
+import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -19,7 +20,7 @@ export interface RateDecision {
 /** Every implementation passes test/conformance/rate-limit.ts. */
 export interface RateLimiter {
   /** Counts a request where it is allowed; a refused one is not counted. `monotonicMs` never goes back; default: the clock's. */
-  check(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision;
+  check(keyId: string, rateClass: RateClass, monotonicMs?: number): Awaitable<RateDecision>;
   /** What `check` would refuse it with, counting nothing; null where it would be allowed, or has to be asked for. */
   refuses(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision | null;
 }
@@ -91,12 +92,20 @@ export interface RateLimiterDeps {
   readonly generation: () => number;
 }
 
+/** A limiter that counts in its own memory: it answers at once. */
+export interface EmbeddedRateLimiter extends RateLimiter {
+  check(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision;
+}
+
 /**
  * The limiter of one process: counters of whole seconds in memory. A request counts until the end of its second, 60 seconds
  * later, so no window of 60 seconds ever holds more than N, and a request is refused at most one second longer than an exact
  * log of times would refuse it. Decisions are made on the monotonic clock alone. The start of a process begins with rested keys.
  */
-export function createRateLimiter(options: { windowsMax?: number }, deps: RateLimiterDeps): RateLimiter {
+export function createRateLimiter(
+  options: { windowsMax?: number },
+  deps: RateLimiterDeps,
+): EmbeddedRateLimiter {
   const windowsMax = options.windowsMax ?? LIMITS.rateWindowsMax;
   const byClass = new Map<RateClass, Map<string, Window>>(RATE_CLASSES.map((name) => [name, new Map()]));
   let tracked = 0;

@@ -2,6 +2,7 @@
  * The connection to Redis: single, Sentinel or Cluster. The only importer of ioredis. Everybody's keys begin with one prefix and carry
  * a hash tag, so that what one atomic step touches stands in one slot; each such step is a Lua script, and one round trip.
  */
+import { createHash } from 'node:crypto';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { AssayError, messageOf } from './errors.ts';
 import { LIMITS } from './limits.ts';
@@ -116,14 +117,26 @@ export interface RedisStore {
   guard<T>(command: Promise<T>): Promise<T>;
   /**
    * A further connection, for commands that wait (XREAD BLOCK) or subscribe; closed with the store. `bullmq`: with the settings BullMQ
-   * asks for (it waits for ever).
+   * asks for (it waits for ever); `asking`: with those of `connection`.
    */
-  another(purpose: 'blocking' | 'bullmq'): RedisConnection;
+  another(purpose: 'asking' | 'blocking' | 'bullmq'): RedisConnection;
   /** Scripts and guarded commands that were sent, for those who count round trips. */
   readonly roundTrips: number;
+  /** How many replicas have what a `safe` script wrote before it resolves. */
+  readonly replicas: number;
+  /** The slots that hold a key of this name, on all servers; while slots move, one may come twice. */
+  slotsWith(name: string): AsyncIterable<string>;
   /** Throws INVALID_CONFIG where the servers may drop what they are told to keep. */
   checkKeeps(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** One call of a safe script. */
+interface SafeCall {
+  readonly lua: string;
+  readonly binary: boolean;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number | Buffer)[];
 }
 
 export interface RedisDeps {
@@ -137,10 +150,19 @@ const CLUSTER_RETRIES = {
   retryDelayOnClusterDown: 150,
 } as const;
 const RECONNECT_MS_MAX = 1_000;
+/** How often a safe script is sent again: once by its text, and then for slots that move. */
+const SAFE_TRIES = 8;
+/** Keys that one step of a scan looks at. */
+const SCAN_COUNT = 1_000;
 
 const notReady = (cause: unknown): AssayError =>
   new AssayError('NOT_READY', 'Redis cannot be reached at the moment; nothing was done. Try again.', {
     cause,
+    retryAfterSeconds: 1,
+  });
+
+const behind = (what: string): AssayError =>
+  new AssayError('NOT_READY', `Too few replicas of Redis follow their master; ${what}. Try again.`, {
     retryAfterSeconds: 1,
   });
 
@@ -245,26 +267,67 @@ export function openRedis(
     }
   }
 
-  /** By its text, not its digest: where the server does not know the digest, the script would run behind the wait for its replicas. */
-  async function runSafely(
-    lua: string,
-    binary: boolean,
-    keys: readonly string[],
-    args: readonly (string | number | Buffer)[],
-  ): Promise<unknown> {
-    const pipeline = connection.pipeline();
-    if (binary) pipeline.callBuffer('eval', lua, keys.length, ...keys, ...args);
-    else pipeline.eval(lua, keys.length, ...keys, ...args);
-    const replies = (await pipeline.wait(replicas, LIMITS.redisReplicasMs).exec()) ?? [];
-    const failed = replies.find(([error]) => error !== null)?.[0];
-    if (failed) throw failed;
-    const [done, reached] = replies.map(([, reply]) => reply);
-    if (Number(reached) >= replicas) return done;
-    throw new AssayError(
-      'NOT_READY',
-      `Redis has it on ${Number(reached)} replicas, and ${replicas} are asked for; it may be done. Try again.`,
-      { retryAfterSeconds: 1 },
-    );
+  /** A connection of its own: one that waits for replicas answers nobody meanwhile. */
+  let waiting: RedisConnection | null = null;
+  let safeCalls = 0;
+  let replicasLag = false;
+
+  /** A script and the wait behind it; what it replied, and how many replicas have it. */
+  async function sendSafely(
+    client: RedisConnection,
+    command: readonly [name: 'eval' | 'evalsha', text: string],
+    { binary, keys, args }: SafeCall,
+  ): Promise<{ readonly reply: unknown; readonly reached: number }> {
+    const pipeline = client.pipeline();
+    const rest = [command[1], keys.length, ...keys, ...args] as const;
+    if (binary) pipeline.callBuffer(command[0], ...rest);
+    else pipeline.call(command[0], ...rest);
+    const [done, waited] = (await pipeline.wait(replicas, LIMITS.redisReplicasMs).exec()) ?? [];
+    if (done === undefined || waited === undefined) throw new Error('A pipeline was answered with nothing.');
+    if (done[0] !== null) throw done[0];
+    // A master that was replaced while it waited: what it wrote may be lost.
+    if (waited[0] !== null) throw notReady(waited[0]);
+    return { reply: done[1], reached: Number(waited[1]) };
+  }
+
+  /** Sends it by its digest; by its text where the server does not know it, and elsewhere where its slot has moved. */
+  async function untilSent(client: RedisConnection, digest: string, call: SafeCall) {
+    let command: readonly ['eval' | 'evalsha', string] = ['evalsha', digest];
+    for (let tries = 0; ; tries++) {
+      try {
+        return await sendSafely(client, command, call);
+      } catch (error) {
+        const isUnknown = messageOf(error).startsWith('NOSCRIPT');
+        const hasMoved = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)/.test(messageOf(error));
+        if (tries >= SAFE_TRIES || !(isUnknown || hasMoved)) throw error;
+        if (isUnknown) command = ['eval', call.lua];
+        // A command alone follows its slot, a pipeline does not.
+        else await client.exists(...call.keys.slice(0, 1));
+      }
+    }
+  }
+
+  async function runSafely(digest: string, call: SafeCall): Promise<unknown> {
+    // Where replicas were not reached, one call at a time finds out whether they are now: others would only queue behind it.
+    if (replicasLag && safeCalls > 0) throw behind('nothing was done');
+    waiting ??= another('asking');
+    safeCalls++;
+    try {
+      const { reply, reached } = await untilSent(waiting, digest, call);
+      replicasLag = reached < replicas;
+      if (replicasLag) throw behind('it may be done');
+      return reply;
+    } finally {
+      safeCalls--;
+    }
+  }
+
+  function another(purpose: 'asking' | 'blocking' | 'bullmq'): RedisConnection {
+    const client = connect(place, purpose);
+    listen(client);
+    further.add(client);
+    client.on('end', () => further.delete(client));
+    return client;
   }
 
   return {
@@ -272,7 +335,10 @@ export function openRedis(
     connection,
     key: (slot, name) => `${place.prefix}:{${slot}}:${name}`,
     script(name, lua, { binary = false, safe = false }: { binary?: boolean; safe?: boolean } = {}) {
-      if (safe && replicas > 0) return (keys, args) => guard(runSafely(lua, binary, keys, args));
+      if (safe && replicas > 0) {
+        const digest = createHash('sha1').update(lua).digest('hex');
+        return (keys, args) => guard(runSafely(digest, { lua, binary, keys, args }));
+      }
       const command = `assay_${name}`;
       connection.defineCommand(command, { lua });
       type Call = (...args: readonly (string | number | Buffer)[]) => Promise<unknown>;
@@ -282,15 +348,21 @@ export function openRedis(
       return (keys, args) => guard(call.call(connection, keys.length, ...keys, ...args));
     },
     guard,
-    another(purpose) {
-      const client = connect(place, purpose);
-      listen(client);
-      further.add(client);
-      client.on('end', () => further.delete(client));
-      return client;
-    },
+    another,
     get roundTrips() {
       return roundTrips;
+    },
+    replicas,
+    async *slotsWith(name) {
+      const pattern = `${place.prefix}:{*}:${name}`;
+      for (const server of serversOf(connection)) {
+        let cursor = '0';
+        do {
+          const [next, keys] = await guard(server.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT));
+          cursor = next;
+          for (const key of keys) yield key.slice(place.prefix.length + 2, -(name.length + 2));
+        } while (cursor !== '0');
+      }
     },
     async checkKeeps() {
       await guard(connection.ping());

@@ -67,9 +67,9 @@ export function addCreditsCommand(program: Command, terminal: Terminal, parts: (
     .description('the balance of an account, and what it is made of')
     .argument('<account>', 'id of the account')
     .option('--json', 'answer as JSON')
-    .action((accountId: string, options: { json?: boolean }) => {
+    .action(async (accountId: string, options: { json?: boolean }) => {
       checkAccount(parts(), accountId);
-      const balance = parts().ledger().balance(accountId);
+      const balance = await parts().ledger().balance(accountId);
       answer(terminal, options.json ?? false, { accountId, ...balance }, () => [
         `'${accountId}' has ${balance.balance} credits: ${balance.free} free ones until ${balance.renewsAt}, ${balance.granted} granted, ${balance.bought} bought.`,
       ]);

@@ -21,17 +21,21 @@ describe('access', () => {
   it('a key has the limits of its plan, or its own', async () => {
     const plain = await access.keys.create({ name: 'plain' });
     const own = await access.keys.create({ name: 'own', rateLimits: { oracle: 1_000_000 } });
-    expect(access.limiter.check(plain.record.id, 'oracle').limit).toBe(600);
-    expect(access.limiter.check(own.record.id, 'oracle').limit).toBe(1_000_000);
-    expect(access.limiter.check(own.record.id, 'screening').limit).toBe(20);
+    expect((await access.limiter.check(plain.record.id, 'oracle')).limit).toBe(600);
+    expect((await access.limiter.check(own.record.id, 'oracle')).limit).toBe(1_000_000);
+    expect((await access.limiter.check(own.record.id, 'screening')).limit).toBe(20);
   });
 
   it('the quota follows the plan of the account as soon as it changes', async () => {
     await access.keys.create({ name: 'k', accountId: 'acme' });
-    expect(access.quota.take('acme', 'intel', 1001).ok).toBe(false);
+    expect((await access.quota.take('acme', 'intel', 1001)).ok).toBe(false);
     await access.keys.setPlan('acme', 'STARTER');
-    expect(access.quota.take('acme', 'intel', 1001)).toMatchObject({ ok: true, remaining: 98_999 });
+    expect(await access.quota.take('acme', 'intel', 1001)).toMatchObject({ ok: true, remaining: 98_999 });
     await access.keys.setPlan('acme', 'ENTERPRISE');
-    expect(access.quota.take('acme', 'intel', 1)).toMatchObject({ ok: true, limit: null, remaining: null });
+    expect(await access.quota.take('acme', 'intel', 1)).toMatchObject({
+      ok: true,
+      limit: null,
+      remaining: null,
+    });
   });
 });

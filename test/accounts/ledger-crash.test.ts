@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { answerSlot } from '../../src/accounts/idempotency.ts';
 import type { Ledger, LedgerEntry } from '../../src/accounts/ledger.ts';
-import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
+import { type EmbeddedLedger, openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
@@ -61,7 +61,7 @@ function runAndKill(folder: string, afterMs: number): Promise<Acknowledged[]> {
   });
 }
 
-const openAt = (folder: string): Ledger =>
+const openAt = (folder: string): EmbeddedLedger =>
   openLedger(
     { path: join(folder, 'ledger.mdb') },
     { clock: systemClock, log: silentLogger, freeCredits: () => 10 },
@@ -105,7 +105,7 @@ describe('kill -9 under load', () => {
         for (const { accountId, id, balance, amount, request } of acknowledged) {
           expect(entries.get(id), said).toMatchObject({ accountId, balance, amount: -amount });
           if (!request) continue;
-          const kept = ledger.storedAnswer(answerSlot(accountId, 'POST', '/p', request));
+          const kept = ledger.storedAnswer(accountId, answerSlot(accountId, 'POST', '/p', request));
           expect(Buffer.from(kept?.body ?? []).toString(), said).toBe(String(balance));
         }
         const references = [...entries.values()].flatMap((entry) => entry.reference ?? []);

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Ledger } from '../../src/accounts/ledger.ts';
-import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
+import { type EmbeddedLedger, openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { openEnvironment } from '../../src/base/lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -13,7 +12,7 @@ interface World {
   freeCredits: number;
 }
 
-const openAt = (path: string, world: World): Ledger =>
+const openAt = (path: string, world: World): EmbeddedLedger =>
   openLedger(
     { path },
     {

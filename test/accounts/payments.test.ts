@@ -2,8 +2,7 @@ import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readCreditTerms } from '../../src/accounts/credits.ts';
-import type { Ledger } from '../../src/accounts/ledger.ts';
-import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
+import { type EmbeddedLedger, openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { checkSignature, openPayments, type Payments } from '../../src/accounts/payments.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { type TempFolder, tempFolder } from './temp-folder.ts';
@@ -17,7 +16,7 @@ const sign = (body: string, seconds = NOW / 1000, secret = SECRET): string =>
 
 describe('payments by signed webhook', () => {
   let folder: TempFolder;
-  let ledger: Ledger;
+  let ledger: EmbeddedLedger;
   let payments: Payments;
   let events = 0;
   beforeEach(() => {

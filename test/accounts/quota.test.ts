@@ -1,8 +1,8 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { QuotaMeter } from '../../src/accounts/quota.ts';
-import { openQuotaMeter } from '../../src/accounts/quota-lmdb.ts';
+
+import { type EmbeddedQuotaMeter, openQuotaMeter } from '../../src/accounts/quota-lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { quotaConformance } from '../conformance/quota.ts';
 import { tempFolder } from './temp-folder.ts';
@@ -13,7 +13,7 @@ interface World {
   generation: number;
 }
 
-const openAt = (path: string, world: World): QuotaMeter =>
+const openAt = (path: string, world: World): EmbeddedQuotaMeter =>
   openQuotaMeter(
     { path },
     {

@@ -292,7 +292,7 @@ describe('the webhook over HTTP', () => {
     });
     expect((await (await send(body)).json()) as object).toMatchObject({ data: { outcome: 'repeated' } });
     expect((await send(body.replace('Growth', 'Enterprise'))).status).toBe(401);
-    expect(access.ledger().balance('acc_1').bought).toBe(500);
+    expect((await access.ledger().balance('acc_1')).bought).toBe(500);
     expect(access.audit().newest(5)).toMatchObject([
       { who: 'stripe', action: 'credits.book', accountId: 'acc_1' },
     ]);

@@ -1,7 +1,7 @@
 /** What every ledger does. Run by the test of each implementation. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Charge, Ledger } from '../../src/accounts/ledger.ts';
+import type { Charge, Ledger, Reservation } from '../../src/accounts/ledger.ts';
 
 export interface LedgerWorld {
   /** Opens the ledger over the same data. */
@@ -10,6 +10,8 @@ export interface LedgerWorld {
   now: number;
   /** Free credits a month of every account. */
   freeCredits: number;
+  /** After how many ms a reservation ends by itself; left out where it ends with its process alone. */
+  readonly holdMs?: number;
   dispose(): Promise<void>;
 }
 
@@ -24,9 +26,13 @@ export const chargeOf = (amount: number, more: Partial<Charge> = {}): Charge => 
   ...more,
 });
 
+/** What is thrown at once elsewhere, as a rejection. */
+const reserving = async (ledger: Ledger, accountId: string, amount: number) =>
+  ledger.reserve(accountId, amount);
+
 /** Reserves and commits; the balance after it. */
 async function charge(ledger: Ledger, accountId: string, amount = 1): Promise<number> {
-  return (await ledger.commit(ledger.reserve(accountId, amount), chargeOf(amount))).remaining;
+  return (await ledger.commit(await ledger.reserve(accountId, amount), chargeOf(amount))).remaining;
 }
 
 const grant = (ledger: Ledger, accountId: string, amount: number) =>
@@ -76,7 +82,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       await grant(ledger, 'a', 100);
       const outcomes = await Promise.allSettled(
         Array.from({ length: 1000 }, async (_, position) => {
-          const reservation = ledger.reserve('a', 1);
+          const reservation = await ledger.reserve('a', 1);
           for (let turn = 0; turn < position % 5; turn++) await new Promise((r) => setImmediate(r));
           return ledger.commit(reservation, chargeOf(1));
         }),
@@ -85,35 +91,35 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
       expect(succeeded).toHaveLength(100);
       expect(new Set(refused.map((outcome) => outcome.reason.code))).toEqual(new Set(['CREDITS_EXHAUSTED']));
-      expect(ledger.balance('a')).toMatchObject({ balance: 0, held: 0 });
+      expect(await ledger.balance('a')).toMatchObject({ balance: 0, held: 0 });
       expect(new Set(succeeded.map((outcome) => outcome.value.remaining)).size).toBe(100);
     });
 
     it('a reservation holds credits, and released ones can be spent again', async () => {
-      const all = ledger.reserve('a', 10);
-      expect(ledger.balance('a')).toMatchObject({ balance: 10, held: 10 });
-      expect(() => ledger.reserve('a', 1)).toThrow('10 more held by requests that run now');
+      const all = await ledger.reserve('a', 10);
+      expect(await ledger.balance('a')).toMatchObject({ balance: 10, held: 10 });
+      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('10 more held by requests that run now');
       ledger.release(all);
       ledger.release(all);
-      expect(ledger.balance('a').held).toBe(0);
+      expect((await ledger.balance('a')).held).toBe(0);
       expect(await charge(ledger, 'a', 10)).toBe(0);
       expect(await types(ledger, 'a')).toEqual(['SCREENING -10 0', 'GRANT 10 10']);
     });
 
     it('an ended reservation cannot be committed, nor one for more than it holds', async () => {
-      const reservation = ledger.reserve('a', 1);
+      const reservation = await ledger.reserve('a', 1);
       await expect(ledger.commit(reservation, chargeOf(2))).rejects.toThrow('at most what was reserved');
       ledger.release(reservation);
       await expect(ledger.commit(reservation, chargeOf(1))).rejects.toThrow('ended');
-      expect(ledger.balance('a').balance).toBe(10);
+      expect((await ledger.balance('a')).balance).toBe(10);
     });
 
     it('takes less than was reserved where the work cost less, and writes nothing for nothing', async () => {
-      const some = await ledger.commit(ledger.reserve('a', 10), chargeOf(5));
+      const some = await ledger.commit(await ledger.reserve('a', 10), chargeOf(5));
       expect(some).toMatchObject({ remaining: 5, entry: { amount: -5 } });
-      const none = await ledger.commit(ledger.reserve('a', 5), chargeOf(0));
+      const none = await ledger.commit(await ledger.reserve('a', 5), chargeOf(0));
       expect(none).toMatchObject({ remaining: 5, entry: null });
-      expect(ledger.balance('a')).toMatchObject({ balance: 5, held: 0 });
+      expect(await ledger.balance('a')).toMatchObject({ balance: 5, held: 0 });
     });
 
     it('an answer that cannot be made is not charged', async () => {
@@ -122,8 +128,8 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
           throw new Error('no answer');
         },
       });
-      await expect(ledger.commit(ledger.reserve('a', 1), failing)).rejects.toThrow();
-      expect(ledger.balance('a')).toMatchObject({ balance: 10, held: 0 });
+      await expect(ledger.commit(await ledger.reserve('a', 1), failing)).rejects.toThrow();
+      expect(await ledger.balance('a')).toMatchObject({ balance: 10, held: 0 });
       expect(await charge(ledger, 'a')).toBe(9);
     });
 
@@ -171,11 +177,11 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
 
     it('says what ran out, when it renews and who can help', async () => {
       await charge(ledger, 'a', 10);
-      expect(() => ledger.reserve('a', 1)).toThrow(
+      await expect(reserving(ledger, 'a', 1)).rejects.toThrow(
         "The operation costs 1 credit, and the account 'a' has 0 left. 10 credits for free come at 2026-12-01T00:00:00.000Z; an operator can grant credits at once with: assay credits grant a <credits>.",
       );
       world.freeCredits = 0;
-      expect(() => ledger.reserve('a', 5)).toThrow(
+      await expect(reserving(ledger, 'a', 5)).rejects.toThrow(
         "The operation costs 5 credits, and the account 'a' has 0 left. An operator can grant credits at once with: assay credits grant a <credits>.",
       );
     });
@@ -183,9 +189,9 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
     it('grants the free credits of a month once, and lets unused ones expire with it', async () => {
       await charge(ledger, 'a', 4);
       world.now = DECEMBER - 1;
-      expect(ledger.balance('a')).toMatchObject({ balance: 6, renewsAt: '2026-12-01T00:00:00.000Z' });
+      expect(await ledger.balance('a')).toMatchObject({ balance: 6, renewsAt: '2026-12-01T00:00:00.000Z' });
       world.now = DECEMBER;
-      expect(ledger.balance('a')).toMatchObject({ balance: 10, free: 10 });
+      expect(await ledger.balance('a')).toMatchObject({ balance: 10, free: 10 });
       expect(await charge(ledger, 'a')).toBe(9);
       expect(await types(ledger, 'a')).toEqual([
         'SCREENING -1 9',
@@ -207,15 +213,15 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       world.now = DECEMBER;
       await charge(ledger, 'a', 10);
       world.now = DECEMBER - 1;
-      expect(() => ledger.reserve('a', 1)).toThrow('0 left');
+      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 left');
       world.now = DECEMBER + 5;
-      expect(() => ledger.reserve('a', 1)).toThrow('0 left');
-      expect(ledger.balance('a').balance).toBe(0);
+      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 left');
+      expect((await ledger.balance('a')).balance).toBe(0);
     });
 
     it('an account that may have no free credits yet gets them as soon as it may', async () => {
       world.freeCredits = 0;
-      expect(ledger.balance('a').balance).toBe(0);
+      expect((await ledger.balance('a')).balance).toBe(0);
       expect(await types(ledger, 'a')).toEqual([]);
       world.freeCredits = 10;
       expect(await types(ledger, 'a')).toEqual(['GRANT 10 10']);
@@ -224,20 +230,20 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
     it('spends free credits first, then granted ones, then bought ones; only free ones expire', async () => {
       await ledger.book({ accountId: 'a', type: 'PURCHASE', amount: 100, reference: null });
       await grant(ledger, 'a', 5);
-      expect(ledger.balance('a')).toMatchObject({ balance: 115, free: 10, granted: 5, bought: 100 });
+      expect(await ledger.balance('a')).toMatchObject({ balance: 115, free: 10, granted: 5, bought: 100 });
       await charge(ledger, 'a', 8);
-      expect(ledger.balance('a')).toMatchObject({ free: 2, granted: 5, bought: 100 });
+      expect(await ledger.balance('a')).toMatchObject({ free: 2, granted: 5, bought: 100 });
       await charge(ledger, 'a', 4);
-      expect(ledger.balance('a')).toMatchObject({ free: 0, granted: 3, bought: 100 });
+      expect(await ledger.balance('a')).toMatchObject({ free: 0, granted: 3, bought: 100 });
       await charge(ledger, 'a', 4);
-      expect(ledger.balance('a')).toMatchObject({ free: 0, granted: 0, bought: 99 });
+      expect(await ledger.balance('a')).toMatchObject({ free: 0, granted: 0, bought: 99 });
       world.now = DECEMBER;
-      expect(ledger.balance('a')).toMatchObject({ balance: 109, free: 10, bought: 99 });
+      expect(await ledger.balance('a')).toMatchObject({ balance: 109, free: 10, bought: 99 });
     });
 
     it('refunds a charge once, to where its credits came from', async () => {
       await grant(ledger, 'a', 5);
-      const { entry } = await ledger.commit(ledger.reserve('a', 12), chargeOf(12));
+      const { entry } = await ledger.commit(await ledger.reserve('a', 12), chargeOf(12));
       const refund = await ledger.refund('a', entry?.id ?? '');
       expect(refund).toMatchObject({
         type: 'REFUND',
@@ -246,11 +252,11 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
         reference: 'screening 0xabc ETH',
       });
       expect(await ledger.refund('a', entry?.id ?? '')).toEqual(refund);
-      expect(ledger.balance('a')).toMatchObject({ balance: 15, free: 10, granted: 5, bought: 0 });
+      expect(await ledger.balance('a')).toMatchObject({ balance: 15, free: 10, granted: 5, bought: 0 });
     });
 
     it('refunds no entry of another account, and none that is no charge', async () => {
-      const { entry } = await ledger.commit(ledger.reserve('a', 1), chargeOf(1));
+      const { entry } = await ledger.commit(await ledger.reserve('a', 1), chargeOf(1));
       const granted = await grant(ledger, 'a', 5);
       for (const [account, id] of [
         ['b', entry?.id],
@@ -272,7 +278,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       const both = await Promise.all([ledger.book(booking), ledger.book(booking)]);
       expect(both.map((each) => each.repeated)).toEqual([false, true]);
       expect(both[0].entry).toEqual(both[1].entry);
-      expect(ledger.balance('a').bought).toBe(100);
+      expect((await ledger.balance('a')).bought).toBe(100);
     });
 
     it('refuses amounts that are none, and an adjustment below 0 unless it may owe', async () => {
@@ -285,7 +291,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       await expect(adjust(-11)).rejects.toThrow('at least -10');
       expect((await adjust(-3)).entry.balance).toBe(7);
       expect((await adjust(-20, true)).entry.balance).toBe(-13);
-      expect(() => ledger.reserve('a', 1)).toThrow('0 left');
+      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 left');
     });
 
     it('pages through the history, newest first, each entry once', async () => {
@@ -320,7 +326,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       await charge(ledger, 'a', 2);
       await charge(ledger, 'a', 1);
       world.now += 3 * 86_400_000;
-      const last = await ledger.commit(ledger.reserve('a', 1), chargeOf(1, { type: 'DEDUCTION' }));
+      const last = await ledger.commit(await ledger.reserve('a', 1), chargeOf(1, { type: 'DEDUCTION' }));
       await ledger.refund('a', last.entry?.id ?? '');
       const { totals, balance } = await ledger.usage('a', { limit: 1 });
       expect(balance).toBe(4);
@@ -342,33 +348,33 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
 
     it('keeps an answer for 24 hours, and charges a second commit of its slot nothing', async () => {
       const keep = { slot: Buffer.alloc(32, 1), bodyHash: Buffer.alloc(32, 2) };
-      expect(ledger.storedAnswer(keep.slot)).toBeNull();
-      const first = await ledger.commit(ledger.reserve('a', 1), chargeOf(1, { keep }));
+      expect(await ledger.storedAnswer('a', keep.slot)).toBeNull();
+      const first = await ledger.commit(await ledger.reserve('a', 1), chargeOf(1, { keep }));
       expect(first.replayed).toBe(false);
-      const kept = ledger.storedAnswer(keep.slot);
+      const kept = await ledger.storedAnswer('a', keep.slot);
       expect(Buffer.from(kept?.body ?? []).toString()).toBe('{"remaining":9}');
       expect(Buffer.from(kept?.bodyHash ?? [])).toEqual(keep.bodyHash);
-      const second = await ledger.commit(ledger.reserve('a', 1), chargeOf(1, { keep }));
+      const second = await ledger.commit(await ledger.reserve('a', 1), chargeOf(1, { keep }));
       expect(second).toMatchObject({ replayed: true, entry: null, remaining: 9 });
       expect(Buffer.from(second.answer).toString()).toBe('{"remaining":9}');
-      expect(ledger.balance('a')).toMatchObject({ balance: 9, held: 0 });
+      expect(await ledger.balance('a')).toMatchObject({ balance: 9, held: 0 });
       world.now += 86_400_000 - 1;
-      expect(ledger.storedAnswer(keep.slot)).not.toBeNull();
+      expect(await ledger.storedAnswer('a', keep.slot)).not.toBeNull();
       world.now += 1;
-      expect(ledger.storedAnswer(keep.slot)).toBeNull();
-      const third = await ledger.commit(ledger.reserve('a', 1), chargeOf(1, { keep }));
+      expect(await ledger.storedAnswer('a', keep.slot)).toBeNull();
+      const third = await ledger.commit(await ledger.reserve('a', 1), chargeOf(1, { keep }));
       expect(third).toMatchObject({ replayed: false, remaining: 8 });
     });
 
     it('a restart keeps entries, answers and events, and ends reservations', async () => {
       const keep = { slot: Buffer.alloc(32, 1), bodyHash: Buffer.alloc(32, 2) };
-      await ledger.commit(ledger.reserve('a', 1), chargeOf(1, { keep }));
+      await ledger.commit(await ledger.reserve('a', 1), chargeOf(1, { keep }));
       await ledger.book({ accountId: 'a', type: 'PURCHASE', amount: 5, reference: null, once: 'evt' });
-      ledger.reserve('a', 14);
+      await ledger.reserve('a', 14);
       await ledger.close();
       ledger = world.open();
-      expect(ledger.balance('a')).toMatchObject({ balance: 14, held: 0, free: 9, bought: 5 });
-      expect(ledger.storedAnswer(keep.slot)).not.toBeNull();
+      expect(await ledger.balance('a')).toMatchObject({ balance: 14, held: 0, free: 9, bought: 5 });
+      expect(await ledger.storedAnswer('a', keep.slot)).not.toBeNull();
       const again = await ledger.book({
         accountId: 'a',
         type: 'PURCHASE',
@@ -402,7 +408,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
           const salt = run++;
           world.now = NOVEMBER;
           const model = new Map<string, { balance: number; free: number; month: number }>();
-          const holds: { account: string; amount: number; reservation: ReturnType<Ledger['reserve']> }[] = [];
+          const holds: { account: string; amount: number; reservation: Reservation }[] = [];
           const charges: { account: string; id: string; amount: number; free: number; refunded: boolean }[] =
             [];
           let month = 0;
@@ -423,9 +429,9 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
             const state = of(account);
             const fits = state.balance - heldBy(account) >= amount;
             if (kind === 'charge') {
-              if (!fits) expect(() => ledger.reserve(account, amount)).toThrow('left');
+              if (!fits) await expect(reserving(ledger, account, amount)).rejects.toThrow('left');
               else {
-                const done = await ledger.commit(ledger.reserve(account, amount), chargeOf(amount));
+                const done = await ledger.commit(await ledger.reserve(account, amount), chargeOf(amount));
                 const free = Math.min(state.free, amount);
                 state.free -= free;
                 state.balance -= amount;
@@ -433,7 +439,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
                 charges.push({ account, id: done.entry?.id ?? '', amount, free, refunded: false });
               }
             } else if (kind === 'reserve' && fits) {
-              holds.push({ account, amount, reservation: ledger.reserve(account, amount) });
+              holds.push({ account, amount, reservation: await ledger.reserve(account, amount) });
             } else if (kind === 'release') {
               const hold = holds.pop();
               if (hold) ledger.release(hold.reservation);
@@ -468,6 +474,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
             } else if (kind === 'month') {
               month++;
               world.now = Date.UTC(2026, 10 + month, 21);
+              if (world.holdMs !== undefined) holds.length = 0;
             } else if (kind === 'restart') {
               await ledger.close();
               ledger = world.open();
@@ -475,7 +482,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
             }
             for (const each of [`x${salt}`, `y${salt}`]) {
               const { balance, free } = of(each);
-              expect(ledger.balance(each)).toMatchObject({ balance, free, held: heldBy(each) });
+              expect(await ledger.balance(each)).toMatchObject({ balance, free, held: heldBy(each) });
             }
           }
           expect((await ledger.verify()).faults).toEqual([]);

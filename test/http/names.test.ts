@@ -24,10 +24,10 @@ describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
     };
   }
   const account = () => world.access.verify(key)?.accountId ?? '';
-  const balance = () => world.access.ledger().balance(account()).balance;
+  const balance = async () => (await world.access.ledger().balance(account())).balance;
 
   it('answers without an envelope and charges one credit a name', async () => {
-    const before = balance();
+    const before = await balance();
     const { status, body } = await ask('POST', '/namescreen/bulk', {
       names: [
         { name: 'Ann Listed' },
@@ -51,7 +51,7 @@ describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
     });
     expect(body).not.toHaveProperty('success');
     expect(body).not.toHaveProperty('data');
-    expect(balance()).toBe(before - 2);
+    expect(await balance()).toBe(before - 2);
   });
 
   it.each([
@@ -63,17 +63,17 @@ describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
     ['null', null, 'names[1].name'],
     ['only signs', '?!', 'names[1].name'],
   ])('refuses a name that is %s, naming its position, and charges nothing', async (_, name, field) => {
-    const before = balance();
+    const before = await balance();
     const { status, body } = await ask('POST', '/namescreen/bulk', {
       names: [{ name: 'Good Name' }, { name }],
     });
     expect(status).toBe(400);
     expect(body.error).toContain(field);
-    expect(balance()).toBe(before);
+    expect(await balance()).toBe(before);
   });
 
   it('refuses what is no list of 1 to 50 names, and wrong evidence', async () => {
-    const before = balance();
+    const before = await balance();
     const one = { name: 'Good Name' };
     for (const [body, words] of [
       [{}, 'names'],
@@ -88,17 +88,17 @@ describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
       const answer = await ask('POST', '/namescreen/bulk', body);
       expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(words)]);
     }
-    expect(balance()).toBe(before);
+    expect(await balance()).toBe(before);
   });
 
   it('asks for the permission screening, and for enough credits, all or nothing', async () => {
     const entity = await world.key({ permissions: ['entity'] });
     expect((await ask('POST', '/namescreen/bulk', { names: [{ name: 'A' }] }, entity)).status).toBe(403);
     const names = Array.from({ length: 50 }, (_, at) => ({ name: `Name ${at}` }));
-    const before = balance();
+    const before = await balance();
     expect(before).toBeLessThan(50);
     expect((await ask('POST', '/namescreen/bulk', { names })).status).toBe(402);
-    expect(balance()).toBe(before);
+    expect(await balance()).toBe(before);
   });
 
   it('clears a match, marks it, lists it and takes it back, for its own account alone', async () => {

@@ -53,7 +53,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     ask(path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), ...init });
   const errorOf = async (response: Response): Promise<string> =>
     ((await response.json()) as { error: string }).error;
-  const used = (meter: 'intel' | 'oracle', accountId: string): number =>
+  const used = async (meter: 'intel' | 'oracle', accountId: string): Promise<number> =>
     world.access.quota.used(accountId, meter);
 
   it('answers probes without a key, at the root and under the version', async () => {
@@ -145,23 +145,23 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect((await ask('/api/v1/oracle/address/ETH/junk', { key: own })).status).toBe(400);
     expect((await ask(`/api/v1/oracle/address/NOPE/${EXCHANGE}`, { key: own })).status).toBe(400);
     expect((await ask('/api/v1/oracle/address/ETH/%zz', { key: own })).status).toBe(400);
-    expect(used('oracle', `oracle-${backend}`)).toBe(1);
-    world.access.quota.take(`oracle-${backend}`, 'oracle', 999);
+    expect(await used('oracle', `oracle-${backend}`)).toBe(1);
+    await world.access.quota.take(`oracle-${backend}`, 'oracle', 999);
     const refused = await ask(`/api/v1/oracle/address/ETH/${EXCHANGE}`, { key: own });
     expect(refused.status).toBe(402);
     for (const name of RATE_HEADERS) expect(refused.headers.has(name)).toBe(true);
-    expect(used('oracle', `oracle-${backend}`)).toBe(1000);
+    expect(await used('oracle', `oracle-${backend}`)).toBe(1000);
   });
 
   it('counts addresses of a bulk, not its bad items, and refuses whole what does not fit', async () => {
     const account = `intel-${backend}`;
     const own = await world.key({ accountId: account });
     await post('/api/v1/screen/bulk', { chain: 'ETH', addresses: [EXCHANGE, 'junk', UNKNOWN] }, { key: own });
-    expect(used('intel', account)).toBe(2);
+    expect(await used('intel', account)).toBe(2);
     await post('/api/v1/screen', { chain: 'ETH', address: EXCHANGE }, { key: own });
     await post('/api/v1/screen', { chain: 'ETH', address: 'junk' }, { key: own });
-    expect(used('intel', account)).toBe(3);
-    world.access.quota.take(account, 'intel', 995);
+    expect(await used('intel', account)).toBe(3);
+    await world.access.quota.take(account, 'intel', 995);
     const refused = await post(
       '/api/v1/screen/bulk',
       { chain: 'ETH', addresses: [EXCHANGE, EXCHANGE, UNKNOWN] },
@@ -169,7 +169,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     );
     expect(refused.status).toBe(402);
     expect(await errorOf(refused)).toContain('needs 3');
-    expect(used('intel', account)).toBe(998);
+    expect(await used('intel', account)).toBe(998);
   });
 
   it('answers a cacheable read with an ETag, and 304 without a charge while it holds', async () => {
@@ -185,7 +185,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
       expect(again.headers.get('etag')).toBe(tag);
       expect(await again.text()).toBe('');
     }
-    expect(used('intel', account)).toBe(1);
+    expect(await used('intel', account)).toBe(1);
     const stale = await ask(path, { key: own, headers: { 'If-None-Match': '"other"' } });
     expect(stale.status).toBe(200);
   });

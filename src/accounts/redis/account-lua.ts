@@ -1,0 +1,494 @@
+/**
+ * The Lua of every atomic step on an account that Redis keeps. All of an account stands in one slot: its log of entries (a stream
+ * whose entries are the bytes of ledger-entry.ts), its state (credits held, units taken this month), its holds by the time they end,
+ * its events, and beside them what lives for a while: windows of rates, kept answers, marks. Numbers are doubles: whole ones are exact
+ * to 2^53, and are written without exponent.
+ */
+
+/** Operations, by the name that stands first among the arguments. */
+export type AccountOperation =
+  | 'admit'
+  | 'commit'
+  | 'release'
+  | 'undo'
+  | 'refund'
+  | 'settle'
+  | 'book'
+  | 'balance'
+  | 'usage'
+  | 'rate'
+  | 'take'
+  | 'give'
+  | 'settleUnits'
+  | 'used'
+  | 'kept'
+  | 'confirm';
+
+/** What became of a step: its first number. */
+export const OUTCOME = {
+  done: 0,
+  rateLimited: 1,
+  kept: 2,
+  quotaExhausted: 3,
+  creditsExhausted: 4,
+  otherBody: 5,
+  voided: 6,
+  unknown: 7,
+  repeated: 8,
+  belowZero: 9,
+  otherAccount: 10,
+} as const;
+
+const OUTCOMES = Object.entries(OUTCOME)
+  .map(([name, number]) => `${name}=${number}`)
+  .join(',');
+
+export const ACCOUNT_LUA = `
+local OUTCOME = {${OUTCOMES}}
+local LOG, STATE, HOLDS, EVENTS, KEPT, MARK, RATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local account = ARGV[3]
+local function whole(number) return string.format('%.0f', number) end
+local function numbered(position) return tonumber(ARGV[position]) end
+
+-- Milliseconds of the server's own clock, unless the caller brings the time.
+local now = numbered(2)
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- The UTC calendar month, counted from year 0 (days to civil: Howard Hinnant, chrono-Compatible Low-Level Date Algorithms).
+local function monthOf(ms)
+  local days = math.floor(ms / 86400000) + 719468
+  local era = math.floor(days / 146097)
+  local ofEra = days - era * 146097
+  local yearOfEra = math.floor((ofEra - math.floor(ofEra / 1460) + math.floor(ofEra / 36524) - math.floor(ofEra / 146096)) / 365)
+  local ofYear = ofEra - (365 * yearOfEra + math.floor(yearOfEra / 4) - math.floor(yearOfEra / 100))
+  local fromMarch = math.floor((5 * ofYear + 2) / 153)
+  local year = yearOfEra + era * 400
+  if fromMarch >= 10 then return (year + 1) * 12 + fromMarch - 10 end
+  return year * 12 + fromMarch + 2
+end
+
+-- Entries: as encodeEntry and decodeEntry of ledger-entry.ts, spend and monthTurn of credits.ts.
+local FORMAT = '<ddddddddddddddI4BBH'
+local SCREENING, GRANT, EXPIRY, REFUND = 0, 3, 4, 5
+
+local function decode(id, bytes, nonce)
+  local at, before, dayBefore, amount, balance, free, granted, s0, s1, s2, s3, s4, s5, s6, month, kind, ofAccount, ofReference, text =
+    struct.unpack(FORMAT, bytes)
+  local hasReference = kind >= 128
+  return {
+    sequence = tonumber(string.match(id, '^%d+')), at = at, before = before, dayBefore = dayBefore, amount = amount,
+    balance = balance, free = free, granted = granted, sums = {s0, s1, s2, s3, s4, s5, s6}, month = month, kind = kind % 128,
+    reference = hasReference and string.sub(bytes, text + ofAccount, text + ofAccount + ofReference - 1) or false,
+    bytes = bytes, nonce = nonce,
+  }
+end
+-- A row of the stream: its id, and its fields e (the entry) and n (who asked for it).
+local function decodeRow(row) return decode(row[1], row[2][2], row[2][4]) end
+
+local NOTHING = {
+  sequence = 0, at = 0, dayBefore = 0, balance = 0, free = 0, granted = 0, month = 0, sums = {0, 0, 0, 0, 0, 0, 0}, bytes = '', nonce = '',
+}
+local function head()
+  local last = redis.call('XREVRANGE', LOG, '+', '-', 'COUNT', 1)
+  if #last == 0 then return NOTHING end
+  return decodeRow(last[1])
+end
+local function entryAt(sequence)
+  local id = whole(sequence) .. '-0'
+  local rows = redis.call('XRANGE', LOG, id, id)
+  if #rows == 0 then return nil end
+  return decodeRow(rows[1])
+end
+
+local function append(last, kind, amount, after, reference, nonce)
+  local sums = {unpack(last.sums)}
+  sums[kind + 1] = sums[kind + 1] + amount
+  local dayBefore = last.sequence
+  if math.floor(last.at / 86400000) == math.floor(now / 86400000) then dayBefore = last.dayBefore end
+  local bytes = struct.pack(FORMAT, now, last.sequence, dayBefore, amount, after.balance, after.free, after.granted,
+    sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7], after.month,
+    kind + (reference and 128 or 0), #account, reference and #reference or 0) .. account .. (reference or '')
+  local id = whole(last.sequence + 1) .. '-0'
+  redis.call('XADD', LOG, id, 'e', bytes, 'n', nonce)
+  return decode(id, bytes, nonce)
+end
+
+local function spend(last, amount)
+  local fromFree = math.min(last.free, amount)
+  local fromGranted = math.min(last.granted, amount - fromFree)
+  return {balance = last.balance - amount, free = last.free - fromFree, granted = last.granted - fromGranted, month = last.month}
+end
+
+-- What the turn of a month brings: steps that are booked by settleMonth, and only counted by due.
+local function monthTurn(last, freeCredits, step)
+  local month = monthOf(now)
+  if month <= last.month then return last end
+  local after = last
+  if after.free > 0 then
+    after = step(after, EXPIRY, -after.free, {balance = after.balance - after.free, free = 0, granted = after.granted, month = after.month})
+  end
+  if freeCredits > 0 then
+    after = step(after, GRANT, freeCredits, {balance = after.balance + freeCredits, free = freeCredits, granted = after.granted, month = month})
+  end
+  return after
+end
+local function settleMonth(last, freeCredits, nonce)
+  return monthTurn(last, freeCredits, function(before, kind, amount, after) return append(before, kind, amount, after, false, nonce) end)
+end
+local function due(last, freeCredits)
+  return monthTurn(last, freeCredits, function(_, _, _, after) return after end)
+end
+
+-- Holds: members are nonce:amount, scored by when they end; their sum stands in the state.
+local function drop(member)
+  if redis.call('ZREM', HOLDS, member) == 0 then return false end
+  redis.call('HINCRBY', STATE, 'held', '-' .. string.match(member, '%d+$'))
+  return true
+end
+local function held()
+  local sum = tonumber(redis.call('HGET', STATE, 'held') or '0')
+  if sum <= 0 then return 0 end
+  local ended = redis.call('ZRANGEBYSCORE', HOLDS, '-inf', whole(now), 'LIMIT', 0, 1000)
+  for _, member in ipairs(ended) do
+    drop(member)
+    sum = sum - tonumber(string.match(member, '%d+$'))
+  end
+  return sum
+end
+
+-- Answers kept for an Idempotency-Key; also where the clock went back since.
+local function keptAnswer(lifetime)
+  local kept = redis.call('HMGET', KEPT, 't', 'h', 'b', 'n', 's', 'r')
+  if not kept[1] or now - tonumber(kept[1]) >= lifetime then return nil end
+  return {hash = kept[2], body = kept[3], nonce = kept[4], sequence = tonumber(kept[5]), remaining = tonumber(kept[6])}
+end
+
+-- The entry of a charge that was asked for by a nonce, made no earlier than a minute before a time.
+local function chargeOf(nonce, since)
+  local to = '+'
+  while true do
+    local rows = redis.call('XREVRANGE', LOG, to, '-', 'COUNT', 100)
+    for _, row in ipairs(rows) do
+      local entry = decodeRow(row)
+      if entry.nonce == nonce and entry.kind <= 1 then return entry end
+      if entry.at < since - 60000 then return nil end
+      to = '(' .. row[1]
+    end
+    if #rows < 100 then return nil end
+  end
+end
+
+-- The last minute of one key and class: requests by second, as rate-limit.ts counts them.
+local function window(at, limit, counts)
+  local second = math.floor(at / 1000)
+  local fields = redis.call('HGETALL', RATE)
+  local newest = second
+  for position = 1, #fields, 2 do newest = math.max(newest, tonumber(fields[position])) end
+  -- A clock that was set back by more than the window would shut the key out until it is there again.
+  if newest - second > 61 then
+    redis.call('DEL', RATE)
+    fields = {}
+    newest = second
+  end
+  local bySecond, total, ended = {}, 0, {}
+  for position = 1, #fields, 2 do
+    local each = tonumber(fields[position])
+    if each < newest - 60 then
+      ended[#ended + 1] = fields[position]
+    else
+      bySecond[each] = tonumber(fields[position + 1])
+      total = total + bySecond[each]
+    end
+  end
+  local allowed = total < limit
+  if allowed and counts then
+    if #ended > 0 then redis.call('HDEL', RATE, unpack(ended)) end
+    redis.call('HINCRBY', RATE, whole(newest), 1)
+    if not bySecond[newest] then redis.call('PEXPIRE', RATE, 62000) end
+    bySecond[newest] = (bySecond[newest] or 0) + 1
+    total = total + 1
+  end
+  local freeing, left = newest, total
+  for each = newest - 60, newest do
+    if bySecond[each] then
+      left = left - bySecond[each]
+      freeing = each
+      if left < limit then break end
+    end
+  end
+  return {allowed and 1 or 0, total, freeing + 61}
+end
+
+-- Units taken of a meter this month. A clock that steps back over the turn of a month does not bring the old one back.
+local function taken(meter)
+  local month = monthOf(now)
+  local stored = redis.call('HMGET', STATE, 'month', meter)
+  local storedMonth = tonumber(stored[1] or '0')
+  if storedMonth >= month then return storedMonth, tonumber(stored[2] or '0') end
+  return month, 0
+end
+local function move(month, meter, units)
+  if tonumber(redis.call('HGET', STATE, 'month') or '0') < month then
+    redis.call('HSET', STATE, 'month', whole(month), 'intel', '0', 'oracle', '0')
+  end
+  redis.call('HINCRBY', STATE, meter, whole(units))
+end
+
+local function shown(entry) return {entry.sequence, entry.bytes, entry.nonce} end
+local function referenceAt(position) return ARGV[position] ~= '' and ARGV[position + 1] end
+
+local operations = {}
+
+-- rateNow, rateLimit, idempotencyMs, meter, units, quotaLimit, credits, nonce, holdMs, freeCredits; '' is not asked for
+function operations.admit()
+  local rate = {0, 0, 0}
+  if ARGV[5] ~= '' then
+    rate = window(numbered(4) or now, numbered(5), true)
+    if rate[1] == 0 then return {OUTCOME.rateLimited, now, rate, 0, 0, 0, 0, '', ''} end
+  end
+  if ARGV[6] ~= '' then
+    local kept = keptAnswer(numbered(6))
+    if kept then return {OUTCOME.kept, now, rate, 0, 0, 0, 0, kept.hash, kept.body} end
+  end
+  local month, units = 0, 0
+  if ARGV[7] ~= '' then
+    month, units = taken(ARGV[7])
+    if ARGV[9] ~= '' and units + numbered(8) > numbered(9) then return {OUTCOME.quotaExhausted, now, rate, month, units, 0, 0, '', ''} end
+  end
+  local balance, holding = 0, 0
+  if ARGV[10] ~= '' then
+    local credits = numbered(10)
+    balance, holding = due(head(), numbered(13)).balance, held()
+    if credits > 0 then
+      local member = ARGV[11] .. ':' .. ARGV[10]
+      -- A step that is repeated holds once.
+      if not redis.call('ZSCORE', HOLDS, member) then
+        if balance - holding < credits then return {OUTCOME.creditsExhausted, now, rate, month, units, balance, holding, '', ''} end
+        redis.call('ZADD', HOLDS, whole(now + numbered(12)), member)
+        redis.call('HINCRBY', STATE, 'held', ARGV[10])
+      end
+    end
+  end
+  if ARGV[7] ~= '' then
+    units = units + numbered(8)
+    move(month, ARGV[7], numbered(8))
+  end
+  return {OUTCOME.done, now, rate, month, units, balance, holding, '', ''}
+end
+
+-- nonce, held, amount, kind, has reference, reference, freeCredits, since, idempotencyMs, body hash, parts of the answer
+function operations.commit()
+  local nonce, holding, amount, freeCredits = ARGV[4], ARGV[5], numbered(6), numbered(10)
+  if ARGV[12] ~= '' then
+    local kept = keptAnswer(numbered(12))
+    if kept then
+      local own = kept.nonce == nonce
+      if not own and holding ~= '0' then drop(nonce .. ':' .. holding) end
+      if kept.hash ~= ARGV[13] then return {OUTCOME.otherBody, now} end
+      if own then return {OUTCOME.done, now, kept.remaining, '', kept.sequence > 0 and shown(entryAt(kept.sequence)) or {}} end
+      return {OUTCOME.kept, now, due(head(), freeCredits).balance, kept.body, {}}
+    end
+  end
+  -- A hold that is gone ended, was given back because nobody knew what became of the charge, or this is a step that is repeated.
+  if holding ~= '0' and not drop(nonce .. ':' .. holding) then
+    if redis.call('EXISTS', MARK) == 1 then return {OUTCOME.voided, now} end
+    local before = chargeOf(nonce, numbered(11))
+    if before then return {OUTCOME.done, now, before.balance, '', shown(before)} end
+  end
+  local last = settleMonth(head(), freeCredits, nonce)
+  if amount > 0 and last.balance < amount then return {OUTCOME.creditsExhausted, now, last.balance} end
+  local remaining, entry = last.balance - amount, nil
+  if amount > 0 then entry = append(last, numbered(7), -amount, spend(last, amount), referenceAt(8), nonce) end
+  if ARGV[12] ~= '' then
+    -- The answer came in parts: between them stands what remains, which nobody knows but here.
+    local body = table.concat(ARGV, whole(remaining), 14)
+    redis.call('HSET', KEPT, 't', whole(now), 'h', ARGV[13], 'b', body, 'n', nonce, 's', whole(entry and entry.sequence or 0), 'r', whole(remaining))
+    redis.call('PEXPIRE', KEPT, ARGV[12])
+  end
+  return {OUTCOME.done, now, remaining, '', entry and shown(entry) or {}}
+end
+
+-- nonce, held
+function operations.release()
+  return {drop(ARGV[4] .. ':' .. ARGV[5]) and OUTCOME.done or OUTCOME.unknown}
+end
+
+local function giveBack(charge, freeCredits, nonce)
+  local event = 'refund:' .. whole(charge.sequence)
+  local before = redis.call('HGET', EVENTS, event)
+  if before then return entryAt(tonumber(before)) end
+  local last = settleMonth(head(), freeCredits, nonce)
+  local earlier = charge.before > 0 and entryAt(charge.before) or NOTHING
+  -- Free credits come back as free ones, also in a later month: they end with it.
+  local after = {
+    balance = last.balance - charge.amount,
+    free = last.free + math.max(0, earlier.free - charge.free),
+    granted = last.granted + math.max(0, earlier.granted - charge.granted),
+    month = last.month,
+  }
+  local entry = append(last, REFUND, -charge.amount, after, charge.reference, nonce)
+  redis.call('HSET', EVENTS, event, whole(entry.sequence))
+  return entry
+end
+
+-- nonce, held, freeCredits, since, nonce of the undoing, how long to refuse
+function operations.undo()
+  if ARGV[5] ~= '0' then drop(ARGV[4] .. ':' .. ARGV[5]) end
+  redis.call('SET', MARK, '1', 'PX', ARGV[9])
+  local charge = chargeOf(ARGV[4], numbered(7))
+  if not charge then return {OUTCOME.unknown} end
+  giveBack(charge, numbered(6), ARGV[8])
+  return {OUTCOME.done}
+end
+
+-- nonce, sequence, nonce of the charge, freeCredits
+function operations.refund()
+  local charge = entryAt(numbered(5))
+  if not charge or charge.nonce ~= ARGV[6] or charge.kind > 1 then return {OUTCOME.unknown} end
+  return {OUTCOME.done, shown(giveBack(charge, numbered(7), ARGV[4]))}
+end
+
+-- nonce, kind, amount, has reference, reference, freeCredits, event, mayOwe, how long to know the nonce
+function operations.book()
+  local amount = numbered(6)
+  local before = ARGV[10] ~= '' and redis.call('HGET', EVENTS, 'book:' .. ARGV[10]) or redis.call('GET', MARK)
+  if before then
+    local entry = entryAt(tonumber(before))
+    return {entry.nonce == ARGV[4] and OUTCOME.done or OUTCOME.repeated, shown(entry)}
+  end
+  local last = settleMonth(head(), numbered(9), ARGV[4])
+  if amount < 0 and last.balance + amount < 0 and ARGV[11] == '' then return {OUTCOME.belowZero, last.balance} end
+  local after
+  if amount < 0 then
+    after = spend(last, -amount)
+  else
+    after = {
+      balance = last.balance + amount, free = last.free, granted = last.granted + (numbered(5) == GRANT and amount or 0), month = last.month,
+    }
+  end
+  local entry = append(last, numbered(5), amount, after, referenceAt(7), ARGV[4])
+  if ARGV[10] ~= '' then
+    redis.call('HSET', EVENTS, 'book:' .. ARGV[10], whole(entry.sequence))
+  else
+    redis.call('SET', MARK, whole(entry.sequence), 'PX', ARGV[12])
+  end
+  return {OUTCOME.done, shown(entry)}
+end
+
+-- nonce, kind, total, has reference, reference, freeCredits, event
+function operations.settle()
+  local event, total = 'cost:' .. ARGV[10], numbered(6)
+  local known = redis.call('HGET', EVENTS, event)
+  local cost = {0, 0, 0}
+  if known then cost = {struct.unpack('<ddd', known)} end
+  local missing = total - cost[1]
+  if missing == 0 then return {OUTCOME.repeated} end
+  local last = settleMonth(head(), numbered(9), ARGV[4])
+  if missing > 0 then
+    local holding = held()
+    if last.balance - holding < missing then return {OUTCOME.creditsExhausted, now, missing, last.balance, holding} end
+  end
+  local after = nil
+  if missing > 0 then
+    after = spend(last, missing)
+  else
+    -- Bought credits come back first, free ones last: what would end with the month is taken as spent.
+    local back = -missing
+    local free = math.max(0, back - (cost[1] - cost[2]))
+    local granted = math.min(cost[3], math.max(0, back - (cost[1] - cost[2] - cost[3])))
+    after = {balance = last.balance + back, free = last.free + free, granted = last.granted + granted, month = last.month}
+  end
+  redis.call('HSET', EVENTS, event, struct.pack('<ddd', total, cost[2] + last.free - after.free, cost[3] + last.granted - after.granted))
+  return {OUTCOME.done, shown(append(last, missing > 0 and numbered(5) or REFUND, -missing, after, referenceAt(7), ARGV[4]))}
+end
+
+local function standing(last, freeCredits)
+  local after = due(last, freeCredits)
+  return {after.balance, after.free, after.granted, held(), now}
+end
+
+-- freeCredits
+function operations.balance()
+  return standing(head(), numbered(4))
+end
+
+-- nonce, freeCredits, limit, sequence of the cursor, its nonce, days
+function operations.usage()
+  local last = settleMonth(head(), numbered(5), ARGV[4])
+  local to = '+'
+  if ARGV[7] ~= '' then
+    local cursor = entryAt(numbered(7))
+    if not cursor or cursor.nonce ~= ARGV[8] then return {OUTCOME.unknown} end
+    to = ARGV[7] .. '-0'
+  end
+  local history = {}
+  for _, row in ipairs(redis.call('XREVRANGE', LOG, to, '-', 'COUNT', ARGV[6] + 1)) do history[#history + 1] = shown(decodeRow(row)) end
+  local days, entry = {}, last
+  while entry and entry.sequence > 0 and #days <= numbered(9) do
+    days[#days + 1] = shown(entry)
+    entry = entry.dayBefore > 0 and entryAt(entry.dayBefore) or nil
+  end
+  return {OUTCOME.done, standing(last, numbered(5)), history, days}
+end
+
+-- rateNow, rateLimit
+function operations.rate()
+  return {now, window(numbered(4) or now, numbered(5), true)}
+end
+
+-- meter, units, limit
+function operations.take()
+  local month, units = taken(ARGV[4])
+  if ARGV[6] ~= '' and units + numbered(5) > numbered(6) then return {OUTCOME.quotaExhausted, month, units} end
+  move(month, ARGV[4], numbered(5))
+  return {OUTCOME.done, month, units + numbered(5)}
+end
+
+-- meter, units
+function operations.give()
+  local month, units = taken(ARGV[4])
+  move(month, ARGV[4], -math.min(units, numbered(5)))
+  return {OUTCOME.done}
+end
+
+-- meter, units, limit, how long to know the event
+function operations.settleUnits()
+  local month, units = taken(ARGV[4])
+  local event = redis.call('HMGET', MARK, 'month', 'units')
+  local ofMonth, before = tonumber(event[1] or whole(month)), tonumber(event[2] or '0')
+  local missing = numbered(5) - before
+  if ofMonth == month then
+    if missing > 0 and ARGV[6] ~= '' and units + missing > numbered(6) then return {OUTCOME.quotaExhausted, month, units} end
+    missing = math.max(missing, -units)
+    if missing ~= 0 then move(month, ARGV[4], missing) end
+    units = units + missing
+  end
+  redis.call('HSET', MARK, 'month', whole(ofMonth), 'units', ARGV[5])
+  redis.call('PEXPIRE', MARK, ARGV[7])
+  return {OUTCOME.done, month, units}
+end
+
+-- meter
+function operations.used()
+  local month, units = taken(ARGV[4])
+  return {OUTCOME.done, month, units}
+end
+
+-- idempotencyMs
+function operations.kept()
+  local kept = keptAnswer(numbered(4))
+  if not kept then return {OUTCOME.unknown} end
+  return {OUTCOME.done, kept.hash, kept.body}
+end
+
+-- A write, behind which replicas can be waited for.
+function operations.confirm()
+  redis.call('HINCRBY', STATE, 'held', 0)
+  return {OUTCOME.done}
+end
+
+return operations[ARGV[1]]()
+`;

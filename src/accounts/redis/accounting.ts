@@ -1,0 +1,40 @@
+/** What is counted and charged of an account, in Redis: one truth for all nodes. */
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { RedisStore } from '../../base/redis.ts';
+import type { Accounting, Allowances } from '../accounting.ts';
+import { createAccountSteps } from './account-steps.ts';
+import { createRedisGate } from './gate.ts';
+import { createRedisLedger } from './ledger.ts';
+import { createRedisQuotaMeter } from './quota.ts';
+import { createRateWindows, createRedisRateLimiter } from './rate-limit.ts';
+
+export interface RedisAccountingDeps extends Allowances {
+  readonly redis: RedisStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** The account of a key; null for a subject that is no key. */
+  readonly accountOf: (subject: string) => string | null;
+  /** Stands in for the server's own clock, in tests. */
+  readonly time?: Clock;
+}
+
+export function createRedisAccounting(deps: RedisAccountingDeps): Accounting {
+  const steps = createAccountSteps(deps);
+  const windows = createRateWindows({ ...deps, steps, limitOf: deps.rateOf });
+  const limiter = createRedisRateLimiter(windows, { ...deps, steps });
+  const quota = createRedisQuotaMeter({ ...deps, steps, limitOf: deps.quotaOf });
+  const ledger = createRedisLedger({ ...deps, steps });
+  return {
+    gate: createRedisGate({ ...deps, steps, windows, ledger: () => ledger }),
+    limiter,
+    quota,
+    ledger: () => ledger,
+    async close() {
+      await ledger.close();
+      await quota.close();
+    },
+  };
+}

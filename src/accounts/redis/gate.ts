@@ -1,0 +1,87 @@
+/** The gate over accounts in Redis: rate, kept answer, quota and credits in one script, and one round trip. */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Admission, Asked, Gate } from '../gate.ts';
+import type { QuotaMeterName } from '../plans.ts';
+import { quotaExhausted } from '../quota.ts';
+import { rateLimited } from '../rate-limit.ts';
+import { OUTCOME } from './account-lua.ts';
+import { type AccountSteps, bytesAt, listAt, numberAt, type Reply } from './account-steps.ts';
+import type { RedisLedger } from './ledger.ts';
+import { quotaDecision } from './quota.ts';
+import type { RateWindows } from './rate-limit.ts';
+
+export interface RedisGateDeps {
+  readonly steps: AccountSteps;
+  readonly windows: RateWindows;
+  /** Opened when first asked for. */
+  readonly ledger: () => RedisLedger;
+  readonly freeCredits: (accountId: string) => number;
+  readonly quotaOf: (accountId: string, meter: QuotaMeterName) => number | null;
+}
+
+type Step = { -readonly [Name in keyof Admission]: Admission[Name] };
+
+const NOTHING: Admission = { rate: null, kept: null, quota: null, reservation: null, refused: null };
+
+export function createRedisGate(deps: RedisGateDeps): Gate {
+  const { steps, windows, ledger, freeCredits, quotaOf } = deps;
+
+  /** What the account answered, in the order of the steps. */
+  function admission(asked: Asked, limit: number | null, nonce: string, reply: Reply, askedMs: number): Step {
+    const { rate, accountId, quota, credits } = asked;
+    const [outcome, serverMs] = [numberAt(reply, 0), numberAt(reply, 1)];
+    const step: Step = { ...NOTHING };
+    if (rate !== null)
+      step.rate = windows.decide({ ...rate, monotonicMs: askedMs }, listAt(reply, 2), serverMs);
+    if (outcome === OUTCOME.rateLimited && step.rate !== null) step.refused = rateLimited(step.rate);
+    if (outcome === OUTCOME.kept) step.kept = { bodyHash: bytesAt(reply, 7), body: bytesAt(reply, 8) };
+    if (step.refused !== null || step.kept !== null || accountId === null) return step;
+    if (quota !== null) {
+      const ok = outcome !== OUTCOME.quotaExhausted;
+      step.quota = quotaDecision(ok, limit, numberAt(reply, 3), numberAt(reply, 4));
+      if (!ok) step.refused = quotaExhausted(step.quota, quota.meter, quota.units);
+    }
+    if (credits === null || step.refused !== null) return step;
+    const [balance, holding] = [numberAt(reply, 5), numberAt(reply, 6)];
+    if (outcome === OUTCOME.creditsExhausted)
+      step.refused = ledger().shortage(accountId, credits, balance, holding, serverMs);
+    else step.reservation = ledger().held(accountId, credits, nonce, serverMs);
+    return step;
+  }
+
+  return {
+    refuses: (subject, rateClass, monotonicMs) => windows.refuses(subject, rateClass, monotonicMs),
+    async admit(asked, monotonicMs) {
+      const { rate, accountId, slot, quota, credits } = asked;
+      const place = accountId ?? (rate === null ? null : windows.slotOf(rate.subject));
+      const isAsked = rate !== null || slot !== null || quota !== null || credits !== null;
+      if (place === null || !isAsked) return NOTHING;
+      const limit = quota === null ? null : quotaOf(place, quota.meter);
+      const nonce = steps.nonce();
+      const args = [
+        ...(rate === null ? [null, null] : windows.askedOf(rate.subject, rate.rateClass, monotonicMs)),
+        slot === null ? null : LIMITS.idempotencyMs,
+        ...(quota === null ? [null, null, null] : [quota.meter, quota.units, limit]),
+        ...(credits === null
+          ? [null, null, null, null]
+          : [credits, nonce, LIMITS.ledgerHoldMs, freeCredits(place)]),
+      ];
+      const touched = {
+        ...(slot === null ? {} : { slot }),
+        ...(rate === null ? {} : { rate: windows.nameOf(rate.subject, rate.rateClass) }),
+      };
+      let reply: Reply;
+      try {
+        reply = await steps.run('admit', place, args, touched);
+        // Who kept it may not have known whether it would last.
+        if (numberAt(reply, 0) === OUTCOME.kept && steps.redis.replicas > 0)
+          await steps.runSafely('confirm', place, []);
+      } catch (error) {
+        if (credits !== null && error instanceof AssayError) ledger().forget(place, credits, nonce);
+        throw error;
+      }
+      return admission(asked, limit, nonce, reply, monotonicMs);
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** The check of a whole ledger in Redis: account by account, each from its first entry to its last, and its holds beside them. */
+import type { RedisStore } from '../../base/redis.ts';
+import type { LedgerReport } from '../ledger.ts';
+import { decodeEntry, EMPTY_HEAD, entryId, type Head } from '../ledger-entry.ts';
+import { FAULTS_MAX, faultOf } from '../ledger-verify.ts';
+
+/** Entries of one look. */
+const STRIDE = 1_000;
+
+type Row = readonly [id: Buffer, fields: readonly Buffer[]];
+
+/** Beside running servers an account may grow behind what was read of it: that is read at the next check. */
+export async function checkAccounts(
+  redis: RedisStore,
+  onProgress: (checked: number, total: number) => void,
+): Promise<LedgerReport> {
+  const faults: string[] = [];
+  const report = (fault: string): void => {
+    if (faults.length < FAULTS_MAX) faults.push(fault);
+  };
+  const accounts = new Set<string>();
+  let total = 0;
+  for await (const accountId of redis.slotsWith('log')) {
+    if (accounts.has(accountId)) continue;
+    accounts.add(accountId);
+    total += await redis.guard(redis.connection.xlen(redis.key(accountId, 'log')));
+  }
+
+  /** Reads all entries of an account; its last one. */
+  async function checkEntries(accountId: string): Promise<Head> {
+    let head: Head = EMPTY_HEAD;
+    let from = '-';
+    for (;;) {
+      const log = redis.key(accountId, 'log');
+      const rows = (await redis.guard(
+        redis.connection.xrangeBuffer(log, from, '+', 'COUNT', STRIDE),
+      )) as unknown as Row[];
+      for (const [id, fields] of rows) {
+        const sequence = Number(id.toString('latin1').split('-')[0]);
+        from = `(${id.toString('latin1')}`;
+        entries++;
+        try {
+          const entry = decodeEntry(sequence, fields[1]);
+          const fault =
+            sequence !== head.sequence + 1
+              ? `follows entry ${head.sequence}`
+              : entry.accountId !== accountId
+                ? `is of '${entry.accountId}'`
+                : faultOf(entry, head);
+          if (fault !== null) report(`Entry ${entryId(sequence)} of '${accountId}' ${fault}.`);
+          head = entry;
+        } catch {
+          report(`Entry ${entryId(sequence)} of '${accountId}' is damaged.`);
+        }
+      }
+      if (rows.length < STRIDE) return head;
+      onProgress(entries, total);
+    }
+  }
+
+  /** One look at both, so that what runs meanwhile does not come between. */
+  async function checkHolds(accountId: string): Promise<void> {
+    const look = redis.connection
+      .multi()
+      .hget(redis.key(accountId, 'state'), 'held')
+      .zrange(redis.key(accountId, 'holds'), '0', '-1')
+      .exec();
+    const [[, held], [, members]] = (await redis.guard(look)) as [[null, string | null], [null, string[]]];
+    const sum = members.reduce((before, member) => before + Number(member.split(':')[1]), 0);
+    if (Number(held ?? 0) !== sum)
+      report(`The account '${accountId}' counts ${held} credits as held, and its holds make ${sum}.`);
+  }
+
+  let entries = 0;
+  let balance = 0;
+  for (const accountId of accounts) {
+    balance += (await checkEntries(accountId)).balance;
+    await checkHolds(accountId);
+    onProgress(Math.min(entries, total), total);
+  }
+  return { entries, accounts: accounts.size, balance, faults };
+}

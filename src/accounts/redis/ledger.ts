@@ -1,0 +1,387 @@
+/**
+ * The ledger in Redis: each change of an account is one Lua script, and so is each look at it. A reservation is a hold that ends by
+ * itself, so that a node that dies frees what it held. Of a charge whose reply was lost nobody knows whether it was made: where it is
+ * kept for an Idempotency-Key its repetition finds it, and elsewhere it is undone as soon as Redis answers again.
+ */
+import { isoTime } from '../../base/clock.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Logger } from '../../base/log.ts';
+import { creditsExhausted, LEDGER_TYPES, monthEnd, monthOf } from '../credits.ts';
+import { otherBody } from '../idempotency.ts';
+import type {
+  Balance,
+  Charge,
+  Charged,
+  Ledger,
+  LedgerEntry,
+  Reservation,
+  StoredAnswer,
+  UsagePage,
+} from '../ledger.ts';
+import { EMPTY_HEAD, totalsSince } from '../ledger-entry.ts';
+import { OUTCOME } from './account-lua.ts';
+import {
+  type AccountSteps,
+  accountEntryId,
+  bytesAt,
+  entryNamed,
+  listAt,
+  numberAt,
+  type Reply,
+  readEntry,
+  shownAccountEntry,
+} from './account-steps.ts';
+import { joined, partsOf } from './answer-parts.ts';
+import { checkAccounts } from './ledger-verify.ts';
+
+export interface RedisLedgerDeps {
+  readonly steps: AccountSteps;
+  readonly log: Logger;
+  /** Free credits a month of an account; 0 where it may not have any (yet). */
+  readonly freeCredits: (accountId: string) => number;
+}
+
+/** The ledger, and what the gate needs of it, which reserves in a step of its own. */
+export interface RedisLedger extends Ledger {
+  /** A hold that the gate placed by a nonce, at the server's time. */
+  held(accountId: string, amount: number, nonce: string, serverMs: number): Reservation;
+  /** Gives back a hold of which nobody knows whether it was placed. */
+  forget(accountId: string, amount: number, nonce: string): void;
+  /** The 402 of an account with `balance`, of which requests hold `holding`. */
+  shortage(accountId: string, needed: number, balance: number, holding: number, serverMs: number): AssayError;
+}
+
+interface Hold {
+  readonly accountId: string;
+  readonly amount: number;
+  readonly nonce: string;
+  /** The server's time when it was placed. */
+  readonly since: number;
+}
+
+/** What is to be done once Redis answers again. */
+interface Amends extends Hold {
+  readonly operation: 'undo' | 'release';
+}
+
+const ACCOUNT_ID = /^[0-9A-Za-z_-]{1,64}$/;
+const AMENDS_PAUSE_MS = 500;
+
+const invalid = (field: string, expected: string): AssayError =>
+  new AssayError('INVALID_REQUEST', `${field} must be ${expected}.`, { field });
+
+/** As a step takes a reference: whether there is one, and its text. */
+const referenceArgs = (reference: string | null): readonly [string, string] =>
+  reference === null ? ['', ''] : ['1', reference.slice(0, LIMITS.ledgerReferenceMax)];
+
+const kindOf = (type: (typeof LEDGER_TYPES)[number]): number => LEDGER_TYPES.indexOf(type);
+
+export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
+  const { steps, log, freeCredits } = deps;
+  /** Reservations of this process that have not ended. */
+  const holds = new Map<Reservation, Hold>();
+  const amends: Amends[] = [];
+  let amending: Promise<void> | null = null;
+  let closed = false;
+
+  /** What a step that changes an account rejects with: a server that refuses to write is no fault of the request's. */
+  function failed(error: unknown): AssayError {
+    if (error instanceof AssayError) return error;
+    return new AssayError('LEDGER_UNAVAILABLE', `The ledger cannot be written: ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
+
+  const change: AccountSteps['run'] = async (...step) => {
+    if (closed) throw new AssayError('LEDGER_UNAVAILABLE', 'The ledger is closed.');
+    try {
+      return await steps.runSafely(...step);
+    } catch (error) {
+      throw failed(error);
+    }
+  };
+
+  const look: AccountSteps['run'] = async (...step) => {
+    try {
+      return await steps.run(...step);
+    } catch (error) {
+      throw failed(error);
+    }
+  };
+
+  function shortage(
+    accountId: string,
+    needed: number,
+    balance: number,
+    holding: number,
+    serverMs: number,
+  ): AssayError {
+    const available = Math.max(0, balance - holding);
+    return creditsExhausted({
+      accountId,
+      needed,
+      available,
+      held: Math.max(0, balance - available),
+      freeCredits: freeCredits(accountId),
+      renewsAt: monthEnd(monthOf(serverMs)),
+    });
+  }
+
+  // What is made good later.
+
+  async function makeGood(one: Amends): Promise<void> {
+    const { operation, accountId, nonce, amount, since } = one;
+    if (operation === 'release') {
+      await steps.run('release', accountId, [nonce, amount]);
+      return;
+    }
+    const args = [nonce, amount, freeCredits(accountId), since, steps.nonce(), LIMITS.ledgerMarkMs];
+    await steps.runSafely('undo', accountId, args, { mark: nonce });
+  }
+
+  async function makeAllGood(): Promise<void> {
+    for (let [one] = amends; one !== undefined; [one] = amends) {
+      try {
+        await makeGood(one);
+        amends.shift();
+      } catch (error) {
+        log.warn({ account: one.accountId }, `ledger: a charge is not undone yet: ${messageOf(error)}`);
+        if (closed) return;
+        await new Promise((resolve) => setTimeout(resolve, AMENDS_PAUSE_MS).unref());
+      }
+    }
+  }
+
+  function amend(one: Amends): void {
+    if (amends.length >= LIMITS.ledgerAmendsMax) {
+      log.error({ account: one.accountId, nonce: one.nonce }, 'ledger: too much to undo; this is not undone');
+      return;
+    }
+    amends.push(one);
+    amending ??= makeAllGood().finally(() => {
+      amending = null;
+    });
+  }
+
+  function held(accountId: string, amount: number, nonce: string, since: number): Reservation {
+    const reservation: Reservation = { accountId, amount };
+    holds.set(reservation, { accountId, amount, nonce, since });
+    return reservation;
+  }
+
+  function forget(accountId: string, amount: number, nonce: string): void {
+    if (amount > 0) amend({ operation: 'release', accountId, amount, nonce, since: 0 });
+  }
+
+  function release(reservation: Reservation): void {
+    const hold = holds.get(reservation);
+    if (hold === undefined) return;
+    holds.delete(reservation);
+    if (hold.amount === 0) return;
+    steps
+      .run('release', hold.accountId, [hold.nonce, hold.amount])
+      .catch(() => forget(hold.accountId, hold.amount, hold.nonce));
+  }
+
+  async function commit(reservation: Reservation, charge: Charge): Promise<Charged> {
+    const hold = holds.get(reservation);
+    if (hold === undefined) throw new AssayError('INTERNAL', 'The reservation has ended already.');
+    if (!Number.isInteger(charge.amount) || charge.amount < 0 || charge.amount > reservation.amount)
+      throw new AssayError('INTERNAL', 'A charge takes at most what was reserved.');
+    const { accountId, amount: holding, nonce, since } = hold;
+    const { keep } = charge;
+    let parts: readonly Buffer[];
+    try {
+      // Sixteen digits that begin with 8 are a number that a double holds exactly.
+      parts = partsOf(charge.answer, Number(`8${steps.nonce().slice(1)}`));
+    } catch (error) {
+      // An answer that cannot be made is not charged.
+      release(reservation);
+      throw error;
+    }
+    holds.delete(reservation);
+    const args = [
+      ...[nonce, holding, charge.amount, kindOf(charge.type), ...referenceArgs(charge.reference)],
+      ...[freeCredits(accountId), since],
+      ...(keep === undefined ? [null] : [LIMITS.idempotencyMs, keep.bodyHash, ...parts]),
+    ];
+    let reply: Reply;
+    try {
+      const touched = { mark: nonce, ...(keep === undefined ? {} : { slot: keep.slot }) };
+      reply = await change('commit', accountId, args, touched);
+    } catch (error) {
+      // A kept answer is what its repetition finds; a charge without one would never be answered.
+      const operation = keep === undefined && charge.amount > 0 ? 'undo' : 'release';
+      if (holding > 0) amend({ ...hold, operation });
+      throw error;
+    }
+    const [outcome, serverMs, remaining] = [numberAt(reply, 0), numberAt(reply, 1), numberAt(reply, 2)];
+    if (outcome === OUTCOME.otherBody) throw otherBody();
+    if (outcome === OUTCOME.creditsExhausted)
+      throw shortage(accountId, charge.amount, remaining, 0, serverMs);
+    if (outcome === OUTCOME.voided)
+      throw new AssayError('NOT_READY', 'The charge came too late and was not made. Try again.', {
+        retryAfterSeconds: 1,
+      });
+    const entry = listAt(reply, 4);
+    return {
+      entry: entry.length === 0 ? null : shownAccountEntry(readEntry(entry)),
+      remaining,
+      answer: outcome === OUTCOME.kept ? bytesAt(reply, 3) : joined(parts, remaining),
+      replayed: outcome === OUTCOME.kept,
+    };
+  }
+
+  /** Of a reply of balance, free, granted, held and the server's time. */
+  function balanceOf(standing: Reply): Balance {
+    const [balance, free, granted, holding, serverMs] = standing.map(Number) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    return {
+      balance,
+      free,
+      granted,
+      bought: balance - free - granted,
+      held: holding,
+      renewsAt: monthEnd(monthOf(serverMs)),
+    };
+  }
+
+  async function usage(
+    accountId: string,
+    { limit, cursor }: { limit: number; cursor?: string },
+  ): Promise<UsagePage> {
+    const unknownCursor = (): AssayError => invalid('cursor', 'a nextCursor of an earlier answer');
+    const from = cursor === undefined ? null : entryNamed(cursor);
+    if (cursor !== undefined && from === null) throw unknownCursor();
+    const reply = await look('usage', accountId, [
+      ...[steps.nonce(), freeCredits(accountId), limit],
+      ...[from?.sequence ?? null, from?.nonce ?? null, LIMITS.usageDaysMax],
+    ]);
+    if (numberAt(reply, 0) === OUTCOME.unknown) throw unknownCursor();
+    const history = listAt(reply, 2).map((row) => readEntry(row as Reply));
+    const next = history.length > limit ? history[limit] : undefined;
+    const days = listAt(reply, 3).map((row) => readEntry(row as Reply).stored);
+    return {
+      ...balanceOf(listAt(reply, 1)),
+      history: history.slice(0, limit).map(shownAccountEntry),
+      nextCursor: next === undefined ? null : accountEntryId(next),
+      totals: {
+        byType: totalsSince((days[0] ?? EMPTY_HEAD).sums, EMPTY_HEAD.sums),
+        byDay: days.slice(0, LIMITS.usageDaysMax).map((last, at) => ({
+          day: isoTime(last.at).slice(0, 10),
+          byType: totalsSince(last.sums, (days[at + 1] ?? EMPTY_HEAD).sums),
+        })),
+      },
+    };
+  }
+
+  return {
+    held,
+    forget,
+    shortage,
+    async reserve(accountId, amount) {
+      const nonce = steps.nonce();
+      // As the gate asks, for credits alone.
+      const args = [null, null, null, null, null, null, amount, nonce, LIMITS.ledgerHoldMs];
+      try {
+        const reply = await look('admit', accountId, [...args, freeCredits(accountId)]);
+        const serverMs = numberAt(reply, 1);
+        if (numberAt(reply, 0) === OUTCOME.creditsExhausted)
+          throw shortage(accountId, amount, numberAt(reply, 5), numberAt(reply, 6), serverMs);
+        return held(accountId, amount, nonce, serverMs);
+      } catch (error) {
+        if (error instanceof AssayError && error.code === 'NOT_READY') forget(accountId, amount, nonce);
+        throw error;
+      }
+    },
+    commit,
+    release,
+    async refund(accountId, id) {
+      const unknown = (): AssayError =>
+        new AssayError('NOT_FOUND', `The account has no charge '${id}'.`, { field: 'id' });
+      const named = entryNamed(id);
+      if (named === null) throw unknown();
+      const args = [steps.nonce(), named.sequence, named.nonce, freeCredits(accountId)];
+      const reply = await change('refund', accountId, args);
+      if (numberAt(reply, 0) === OUTCOME.unknown) throw unknown();
+      return shownAccountEntry(readEntry(listAt(reply, 1)));
+    },
+    async settle({ accountId, type, once, total, reference }): Promise<LedgerEntry | null> {
+      if (!Number.isInteger(total) || total < 0 || total > LIMITS.ledgerAmountMax)
+        throw invalid('total', `a whole number from 0 to ${LIMITS.ledgerAmountMax}`);
+      const args = [steps.nonce(), kindOf(type), total, ...referenceArgs(reference), freeCredits(accountId)];
+      const reply = await change('settle', accountId, [...args, once]);
+      const [outcome, serverMs, missing, balance, holding] = reply.map(Number) as [
+        number,
+        number,
+        number,
+        number,
+        number,
+      ];
+      if (outcome === OUTCOME.creditsExhausted)
+        throw shortage(accountId, missing, balance, holding, serverMs);
+      return outcome === OUTCOME.repeated ? null : shownAccountEntry(readEntry(listAt(reply, 1)));
+    },
+    async book({ accountId, type, amount, reference, once, mayOwe }) {
+      if (!ACCOUNT_ID.test(accountId))
+        throw invalid('accountId', '1 to 64 letters, digits, hyphens or underscores');
+      const fits =
+        Number.isInteger(amount) &&
+        amount !== 0 &&
+        Math.abs(amount) <= LIMITS.ledgerAmountMax &&
+        (amount > 0 || type === 'ADJUSTMENT');
+      if (!fits)
+        throw invalid(
+          'amount',
+          `a whole number from ${type === 'ADJUSTMENT' ? '-' : ''}1 to ${LIMITS.ledgerAmountMax}`,
+        );
+      const nonce = steps.nonce();
+      const args = [nonce, kindOf(type), amount, ...referenceArgs(reference), freeCredits(accountId)];
+      const rest = [once ?? null, mayOwe === true ? '1' : null, LIMITS.ledgerMarkMs];
+      const reply = await change('book', accountId, [...args, ...rest], { mark: `book:${nonce}` });
+      const outcome = numberAt(reply, 0);
+      if (outcome === OUTCOME.belowZero) {
+        const balance = numberAt(reply, 1);
+        throw invalid(
+          'amount',
+          balance > 0
+            ? `at least -${balance}: the account has no more credits`
+            : 'positive: the account has no credits',
+        );
+      }
+      return {
+        entry: shownAccountEntry(readEntry(listAt(reply, 1))),
+        repeated: outcome === OUTCOME.repeated,
+      };
+    },
+    async balance(accountId) {
+      return balanceOf(await look('balance', accountId, [freeCredits(accountId)]));
+    },
+    usage,
+    async storedAnswer(accountId, slot): Promise<StoredAnswer | null> {
+      const reply = await look('kept', accountId, [LIMITS.idempotencyMs], { slot });
+      if (numberAt(reply, 0) === OUTCOME.unknown) return null;
+      return { bodyHash: bytesAt(reply, 1), body: bytesAt(reply, 2) };
+    },
+    verify: (onProgress) => checkAccounts(steps.redis, onProgress ?? (() => {})),
+    async close() {
+      if (closed) return;
+      closed = true;
+      const left = [...holds.values()].filter(({ amount }) => amount > 0);
+      holds.clear();
+      // What cannot be given back now ends by itself.
+      await Promise.allSettled(
+        left.map(({ accountId, nonce, amount }) => steps.run('release', accountId, [nonce, amount])),
+      );
+      await amending;
+      for (const { operation, accountId, nonce } of amends)
+        log.error({ operation, account: accountId, nonce }, 'ledger: closed before this was made good');
+    },
+  };
+}

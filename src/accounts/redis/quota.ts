@@ -1,0 +1,63 @@
+/** Monthly quotas over all nodes, counted one by one in the state of each account. */
+import { messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Logger } from '../../base/log.ts';
+import { monthEnd } from '../credits.ts';
+import type { QuotaMeterName } from '../plans.ts';
+import type { QuotaDecision, QuotaMeter } from '../quota.ts';
+import { OUTCOME } from './account-lua.ts';
+import { type AccountSteps, numberAt, type Reply } from './account-steps.ts';
+
+export interface RedisQuotaDeps {
+  readonly steps: AccountSteps;
+  readonly log: Logger;
+  /** Units a month of an account; null is unlimited. */
+  readonly limitOf: (accountId: string, meter: QuotaMeterName) => number | null;
+}
+
+/** What is left of a quota once `taken` units of it are gone; `month` is counted from year 0. */
+export const quotaDecision = (
+  ok: boolean,
+  limit: number | null,
+  month: number,
+  taken: number,
+): QuotaDecision => ({
+  ok,
+  limit,
+  remaining: limit === null ? null : Math.max(0, limit - taken),
+  resetAt: monthEnd(month),
+});
+
+export function createRedisQuotaMeter({ steps, log, limitOf }: RedisQuotaDeps): QuotaMeter {
+  const giving = new Set<Promise<void>>();
+
+  /** Of a reply of its outcome, the month, and the units that are taken now. */
+  const decide = (reply: Reply, limit: number | null): QuotaDecision =>
+    quotaDecision(numberAt(reply, 0) === OUTCOME.done, limit, numberAt(reply, 1), numberAt(reply, 2));
+
+  return {
+    async take(accountId, meter, units) {
+      const limit = limitOf(accountId, meter);
+      return decide(await steps.run('take', accountId, [meter, units, limit]), limit);
+    },
+    give(accountId, meter, units) {
+      const given = steps
+        .run('give', accountId, [meter, units])
+        .then(() => {})
+        .catch((error: unknown) => log.warn(`quota: units were not given back: ${messageOf(error)}`))
+        .finally(() => giving.delete(given));
+      giving.add(given);
+    },
+    async settle(accountId, meter, once, units) {
+      const limit = limitOf(accountId, meter);
+      const args = [meter, units, limit, LIMITS.quotaEventMs];
+      return decide(await steps.runSafely('settleUnits', accountId, args, { mark: `units:${once}` }), limit);
+    },
+    async used(accountId, meter) {
+      return numberAt(await steps.run('used', accountId, [meter]), 2);
+    },
+    async close() {
+      await Promise.all(giving);
+    },
+  };
+}

@@ -1,0 +1,15 @@
+/** The accounts' ports over one Redis server. */
+import { afterAll, beforeAll, describe } from 'vitest';
+import { hasRedis, type RedisServer, startRedis } from '../../setup/redis.ts';
+import { redisConformance } from './conformance.ts';
+
+describe.skipIf(!hasRedis)('accounts in one Redis server', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  }, 120_000);
+  afterAll(async () => {
+    await server.stop();
+  });
+  redisConformance('Redis', () => server.url);
+});

@@ -1,0 +1,70 @@
+/** Accounts in a real Redis: each world has a prefix and a clock of its own, and leaves nothing behind. */
+import { createAccountSteps } from '../../../src/accounts/redis/account-steps.ts';
+import { createRedisGate } from '../../../src/accounts/redis/gate.ts';
+import { createRedisLedger, type RedisLedger } from '../../../src/accounts/redis/ledger.ts';
+import { createRedisQuotaMeter } from '../../../src/accounts/redis/quota.ts';
+import { createRateWindows, createRedisRateLimiter } from '../../../src/accounts/redis/rate-limit.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { systemRandom } from '../../../src/base/random.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../../src/base/redis.ts';
+
+export const openAt = (url: string, prefix: string, replicas = 0): RedisStore =>
+  openRedis(parseRedisUrl(`${url}?prefix=${prefix}`), { log: silentLogger }, { replicas });
+
+let worlds = 0;
+
+/** One node's accounts over `url`. `accountOf` puts all windows of rates into one slot, as a key's account does. */
+export function accountsAt(url: string, replicas = 0) {
+  const world = { now: Date.UTC(2026, 10, 21), freeCredits: 10, limit: 1000 as number | null, rateLimit: 3 };
+  const prefix = `world${worlds++}`;
+  let generation = 0;
+  const clock = { now: () => world.now, monotonic: () => world.now };
+
+  /** A node of its own: its parts, and how to close it. */
+  function node() {
+    const redis = openAt(url, prefix, replicas);
+    const steps = createAccountSteps({ redis, random: systemRandom, time: clock });
+    const common = { steps, clock, log: silentLogger, generation: () => generation };
+    const freeCredits = () => world.freeCredits;
+    const windows = createRateWindows({
+      ...common,
+      limitOf: () => world.rateLimit,
+      accountOf: () => 'a',
+    });
+    const ledger: RedisLedger = createRedisLedger({ ...common, freeCredits });
+    const quota = createRedisQuotaMeter({ ...common, limitOf: () => world.limit });
+    return {
+      redis,
+      steps,
+      ledger,
+      quota,
+      limiter: createRedisRateLimiter(windows, common),
+      gate: createRedisGate({
+        steps,
+        windows,
+        ledger: () => ledger,
+        freeCredits,
+        quotaOf: () => world.limit,
+      }),
+      async close() {
+        await ledger.close();
+        await quota.close();
+        await redis.close();
+      },
+    };
+  }
+
+  return Object.assign(world, {
+    prefix,
+    node,
+    setRateLimit(limit: number) {
+      world.rateLimit = limit;
+      generation++;
+    },
+  });
+}
+
+/** The part with a `close` that ends its whole node. */
+export function closing<T extends { close(): Promise<void> }>(part: T, node: { close(): Promise<void> }): T {
+  return { ...part, close: () => node.close() };
+}
