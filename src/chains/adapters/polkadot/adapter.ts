@@ -1,7 +1,7 @@
 /**
- * Polkadot over a node's JSON-RPC (`substrate`: head, blocks, and accounts read from storage) and over Subscan's API (`subscan`:
- * support.subscan.io) for transfers: those are events, which nobody reads from a block without the runtime's own metadata. Since
- * November 2025 balances live on Polkadot Asset Hub; a node of either chain is taken, and an answer of the relay chain says so.
+ * Polkadot over a node's JSON-RPC (`substrate`: head, blocks with the events that their runtime's metadata explains, and accounts read
+ * from storage) and over Subscan's API (`subscan`: support.subscan.io) for histories, and for blocks whose state a node has not kept.
+ * Since November 2025 balances live on Polkadot Asset Hub; a node of either chain is taken, and an answer of the relay chain says so.
  */
 import { blake2b } from '@noble/hashes/blake2.js';
 import { AssayError } from '../../../base/errors.ts';
@@ -11,6 +11,7 @@ import type { Transfer } from '../../transfer.ts';
 import {
   asAddressOf,
   asPattern,
+  decimalsOrNull,
   type HistoryRow,
   openAccountChain,
   type RowsQuery,
@@ -32,9 +33,12 @@ import {
   type Json,
   type JsonObject,
 } from '../exact-json.ts';
-import { rpcCall, rpcRequest } from '../json-rpc.ts';
+import { RpcRefusal, rpcCall, rpcRequest } from '../json-rpc.ts';
 import type { Call, OpenAdapter } from '../port.ts';
 import { apiKeyHeader, readWindows, rest, type WindowList } from '../rest.ts';
+import { createEventReader, type EventReader, isKnownMetadata } from './metadata.ts';
+import { isMoveOrSwap, movesOf, standardAssetOf } from './moves.ts';
+import { ScaleReader } from './scale.ts';
 
 const NODE = ['substrate'] as const;
 const SUBSCAN = ['subscan'] as const;
@@ -44,6 +48,10 @@ const ASSET_HUB = '0x68d56f15f85d3136970ec16946040bc1752654e906147f7e43e9d539d7c
 const DECIMALS = 10;
 /** twox128("System") and twox128("Account"): where accounts lie in storage. */
 const ACCOUNTS_PREFIX = '0x26aa394eea5630e07c48ae0c9558cef7b99d880ec681799c0cf30e8886371da9';
+/** twox128("System") and twox128("Events"). */
+const EVENTS_KEY = '0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7';
+/** twox128("Assets") and twox128("Metadata"). */
+const ASSET_METADATA_PREFIX = '0x682a59d51ab9e48a8c8cc418ff9708d2b5f3822e35ca2f31ce3526eab1363fd2';
 /** The pallet of time has this number on both chains; `set` is its first call. */
 const TIMESTAMP_PALLET = 3;
 const EXTRINSICS_MAX = 10_000;
@@ -51,7 +59,15 @@ const PAGE_MAX = 100;
 const BLOCK_PAGES_MAX = 50;
 const ON_RELAY =
   'Balances of Polkadot live on Asset Hub since November 2025; this is what the relay chain still holds.';
-const NO_EVENTS = 'Transfers are missing: they are events, which only an indexer (Subscan) tells.';
+const NO_EVENTS =
+  'Transfers are missing: they are events, and the node has no state of this block, or metadata of a form that is not known.';
+const SWAPS = 'What was swapped in pools is missing: the runtime does not say from whom to whom.';
+/** Versions of the runtime whose events can be read at once: 5 MB each, and one a month. */
+const RUNTIMES_KEPT = 3;
+/** Assets whose decimals are remembered: 100 bytes each. */
+const ASSETS_KEPT = 10_000;
+const METADATA_CHARS_MAX = 32_000_000;
+const EVENTS_CHARS_MAX = 32_000_000;
 
 const asHash = (value: Json | undefined, field: string): string =>
   asPattern(value, /^0x[0-9a-f]{64}$/, field);
@@ -95,6 +111,17 @@ function timeOf(extrinsics: readonly Json[]): number {
   return 0;
 }
 
+/** Decimals that make whole units the smallest ones: Subscan tells both and not these. Null where none do, as for zero. */
+function decimalsBetween(units: Json | undefined, amount: bigint): number | null {
+  const text = typeof units === 'number' ? String(units) : units;
+  const parts = typeof text === 'string' ? /^(\d{1,60})(?:\.(\d{1,40}))?$/.exec(text) : null;
+  if (parts === null || amount === 0n) return null;
+  const [, whole = '', fraction = ''] = parts;
+  for (let decimals = 0, digits = BigInt(whole + fraction); decimals <= 40; decimals++)
+    if (digits * 10n ** BigInt(decimals) === amount * 10n ** BigInt(fraction.length)) return decimals;
+  return null;
+}
+
 /** An entry of Subscan's list of transfers. */
 function rowOf(row: JsonObject, timestampMs?: number): HistoryRow {
   const height = asCount(row.block_num, 'block_num');
@@ -115,9 +142,36 @@ function rowOf(row: JsonObject, timestampMs?: number): HistoryRow {
       position,
       ...parties,
       amount: asAmount(row.amount_v2, 'amount_v2'),
+      decimals: decimalsBetween(row.amount, asAmount(row.amount_v2, 'amount_v2')),
       asset: asPattern(row.asset_unique_id, /^[\w:./-]{1,100}$/, 'asset_unique_id'),
     });
   return { height, transfers: list };
+}
+
+const asBytes = (value: Json, max: number, field: string): Buffer => {
+  const text = asText(value, field, max);
+  if (text.length % 2 !== 0 || !/^0x[0-9a-f]*$/.test(text)) throw badAnswer(field, 'bytes in hex');
+  return Buffer.from(text.slice(2), 'hex');
+};
+
+/**
+ * The hash that an extrinsic is known by; null for one that the block's author put in by rule (the time, messages of other chains):
+ * bare, without a sender.
+ */
+function extrinsicHash(value: Json): string | null {
+  const bytes = asBytes(value, 20_000_000, 'extrinsic');
+  const version = bytes[compactAt(bytes, 0)?.[1] ?? 0];
+  if (version === 4 || version === 5) return null;
+  return `0x${Buffer.from(blake2b(bytes, { dkLen: 32 })).toString('hex')}`;
+}
+
+/** Decimals in the bytes of an asset's metadata: deposit, name, symbol, decimals. */
+function assetDecimals(bytes: Buffer): number | null {
+  const reader = new ScaleReader(bytes, 'asset');
+  reader.skip(16);
+  reader.text();
+  reader.text();
+  return decimalsOrNull(reader.u8());
 }
 
 function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
@@ -176,14 +230,98 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
         if (row.height !== height) throw badAnswer('block_num', `the ${height} that was asked for`);
         found.push(...row.transfers);
       }
-      if (value.length < PAGE_MAX) return found;
+      // Newest first, as lists are; a block's transfers stand in its own order.
+      if (value.length < PAGE_MAX) return found.reverse();
     }
     throw badAnswer('transfers', 'a list that comes to an end');
+  }
+
+  /** The newest at the end. */
+  const runtimes = new Map<string, Promise<EventReader | null>>();
+  /** The events of blocks on top of a parent; null where their form is not known. Code that a block sets holds from the next one on. */
+  async function runtimeOf(parentHash: string, call: Call): Promise<EventReader | null> {
+    const { value: name } = await rpc(
+      'state_getRuntimeVersion',
+      [parentHash],
+      (result) => {
+        const { specName, specVersion } = asObject(result, 'version');
+        return `${asText(specName, 'specName', 100)} ${asCount(specVersion, 'specVersion')}`;
+      },
+      call,
+    );
+    const known = runtimes.get(name);
+    const reading = known ?? readRuntime(parentHash, call);
+    runtimes.delete(name);
+    runtimes.set(name, reading);
+    const [oldest] = runtimes.keys();
+    if (runtimes.size > RUNTIMES_KEPT && oldest !== undefined) runtimes.delete(oldest);
+    // Whoever waits hears of it; the next question asks again.
+    reading.catch(() => runtimes.delete(name));
+    return reading;
+  }
+  async function readRuntime(hash: string, call: Call): Promise<EventReader | null> {
+    const read = (result: Json) => {
+      const metadata = asBytes(result, METADATA_CHARS_MAX, 'metadata');
+      return isKnownMetadata(metadata) ? createEventReader(metadata) : null;
+    };
+    return (await rpc('state_getMetadata', [hash], read, call)).value;
+  }
+
+  const decimals = new Map<number, number | null>();
+  async function decimalsOf(asset: number, call: Call): Promise<number | null> {
+    const known = decimals.get(asset);
+    if (known !== undefined) return known;
+    const id = Buffer.alloc(4);
+    id.writeUInt32LE(asset);
+    const hashed = Buffer.from(blake2b(id, { dkLen: 16 }));
+    const { value } = await rpc(
+      'state_getStorage',
+      [`${ASSET_METADATA_PREFIX}${hashed.toString('hex')}${id.toString('hex')}`],
+      (result) => (result === null ? null : assetDecimals(asBytes(result, 100_000, 'asset'))),
+      call,
+    );
+    if (decimals.size >= ASSETS_KEPT) decimals.clear();
+    decimals.set(asset, value);
+    return value;
+  }
+
+  /** What a block moved, out of its own events; null where the node cannot tell. */
+  async function movesAt(height: number, hash: string, body: WireBlock, call: Call) {
+    if (height === 0) return { transfers: [], hasSwaps: false };
+    try {
+      const [runtime, { value: events }] = await Promise.all([
+        runtimeOf(body.parentHash, call),
+        rpc(
+          'state_getStorage',
+          [EVENTS_KEY, hash],
+          (result) => (result === null ? null : asBytes(result, EVENTS_CHARS_MAX, 'events')),
+          call,
+        ),
+      ]);
+      // Every block has an event of its first inherent: none at all is state that is gone.
+      if (runtime === null || events === null) return null;
+      const { transfers, hasSwaps } = movesOf(runtime.read(events, isMoveOrSwap), { height, ...body });
+      const standard = new Set(transfers.map(({ asset }) => standardAssetOf(asset)));
+      const known = new Map<number | null, number | null>();
+      for (const asset of standard) if (asset !== null) known.set(asset, await decimalsOf(asset, call));
+      return {
+        hasSwaps,
+        transfers: transfers.map((row) => ({
+          ...row,
+          decimals: row.decimals ?? known.get(standardAssetOf(row.asset)) ?? null,
+        })),
+      };
+    } catch (error) {
+      if (error instanceof RpcRefusal) return null;
+      throw error;
+    }
   }
 
   interface WireBlock {
     readonly parentHash: string;
     readonly timestampMs: number;
+    /** Of the extrinsics. */
+    readonly hashes: readonly (string | null)[];
   }
   const bodyOf = (hash: string, height: number, call: Call) =>
     rpc(
@@ -194,9 +332,11 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
         const header = asObject(block.header, 'header');
         if (asHexCount(header.number, 'number') !== height)
           throw badAnswer('number', `the ${height} that was asked for`);
+        const extrinsics = asArray(block.extrinsics, 'extrinsics', EXTRINSICS_MAX);
         return {
           parentHash: asHash(header.parentHash, 'parentHash'),
-          timestampMs: timeOf(asArray(block.extrinsics, 'extrinsics', EXTRINSICS_MAX)),
+          timestampMs: timeOf(extrinsics),
+          hashes: extrinsics.map(extrinsicHash),
         };
       },
       call,
@@ -257,13 +397,16 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
     async block(height: number, call: Call): Promise<Told<Block | null>> {
       const { value: hash, source } = await hashOf(height, call);
       if (hash === null) return { value: null, source, height: null };
-      const { parentHash, timestampMs } = (await bodyOf(hash, height, call)).value;
-      const isIndexed = pool.reachable(SUBSCAN);
-      const transfers = isIndexed ? await transfersAt(height, timestampMs, call) : [];
+      const body = (await bodyOf(hash, height, call)).value;
+      const { parentHash, timestampMs } = body;
+      const moves = await movesAt(height, hash, body, call);
+      const isIndexed = moves === null && pool.reachable(SUBSCAN);
+      const transfers = moves?.transfers ?? (isIndexed ? await transfersAt(height, timestampMs, call) : []);
+      const note = moves === null ? (isIndexed ? undefined : NO_EVENTS) : moves.hasSwaps ? SWAPS : undefined;
       return {
         source,
         height,
-        ...(isIndexed ? {} : { note: NO_EVENTS }),
+        ...(note === undefined ? {} : { note }),
         value: {
           chain: 'DOT',
           height,

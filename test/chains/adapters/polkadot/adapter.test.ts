@@ -1,75 +1,158 @@
+import { blake2b } from '@noble/hashes/blake2.js';
 import { describe, expect, it } from 'vitest';
 import { openAdapter } from '../../../../src/chains/adapters/polkadot/adapter.ts';
+import { parseAddress } from '../../../../src/chains/address/parse.ts';
 import { adapterConformance, openFor, within } from '../../../conformance/adapter.ts';
-import { accountOf, answer, hex32, jsonRpc, makeChain, startStandIn } from '../stand-in.ts';
+import { accountOf, answer, hex32, jsonRpc, makeChain, RpcFault, startStandIn } from '../stand-in.ts';
+import { compact, events, littleEndian, METADATA, odd, place, record, success } from './runtime.ts';
 
 const family = { openAdapter, layouts: { rpc: 'substrate', history: 'subscan' } };
 const [alice, bob, unused] = [1, 2, 9].map((n) => accountOf('DOT', n)) as [string, string, string];
 const RELAY = '0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3';
 const ASSET_HUB = '0x68d56f15f85d3136970ec16946040bc1752654e906147f7e43e9d539d7c3de2f';
 const PREFIX = '0x26aa394eea5630e07c48ae0c9558cef7b99d880ec681799c0cf30e8886371da9';
+const EVENTS_KEY = '0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7';
+const ASSET_PREFIX = '0x682a59d51ab9e48a8c8cc418ff9708d2b5f3822e35ca2f31ce3526eab1363fd2';
 
 interface Move {
   readonly from: string;
   readonly to: string;
-  readonly amount: string;
-  readonly more?: Readonly<Record<string, unknown>>;
+  /** In the smallest unit. */
+  readonly amount: bigint;
+  readonly asset?: number;
+  readonly failed?: true;
+  /** By the runtime itself, without an extrinsic. */
+  readonly byItself?: true;
 }
 const contents: readonly (readonly Move[])[] = [
-  [{ from: bob, to: alice, amount: '1.5' }],
+  [{ from: bob, to: alice, amount: 15_000_000_000n }],
   [
-    { from: alice, to: bob, amount: '0.0000000001' },
-    { from: alice, to: bob, amount: '9', more: { success: false } },
-    {
-      from: bob,
-      to: alice,
-      amount: '2',
-      more: { asset_symbol: 'USDT', amount_v2: '2000000', asset_unique_id: 'asset_hub/1984' },
-    },
+    { from: alice, to: bob, amount: 1n },
+    { from: alice, to: bob, amount: 90_000_000_000n, failed: true },
+    { from: bob, to: alice, amount: 2_000_000n, asset: 1984 },
   ],
   [],
-  [{ from: bob, to: alice, amount: '3', more: { hash: '' } }],
-  [{ from: alice, to: bob, amount: '4' }],
+  [{ from: bob, to: alice, amount: 30_000_000_000n, byItself: true }],
+  [{ from: alice, to: bob, amount: 40_000_000_000n }],
 ];
 
-const littleEndian = (value: bigint, bytes: number): string => {
-  const buffer = Buffer.alloc(bytes);
-  for (let i = 0; i < bytes; i++) buffer[i] = Number((value >> BigInt(8 * i)) & 255n);
-  return buffer.toString('hex');
+const keyOf = (address: string): Uint8Array => parseAddress('DOT', address).key.subarray(2);
+const hexOf = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
+const hashOf = (extrinsic: string): string =>
+  hexOf(blake2b(Buffer.from(extrinsic.slice(2), 'hex'), { dkLen: 32 }));
+const decimalText = (amount: bigint, decimals: number): string => {
+  const digits = amount.toString().padStart(decimals + 1, '0');
+  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 };
 
-async function makeWorld(genesis = ASSET_HUB) {
+interface WorldOptions {
+  readonly genesis?: string;
+  /** What the node tells of events: all, nothing (its state is gone), or metadata of a version to come. */
+  readonly node?: 'events' | 'pruned' | 'newer metadata';
+  /** Events in place of those of the contents. */
+  readonly events?: readonly Buffer[];
+}
+
+async function makeWorld({ genesis = ASSET_HUB, node: kind = 'events', ...options }: WorldOptions = {}) {
   const chain = makeChain<Move>({
     first: 11_000_000,
     hash: (h, b) => `0x${hex32(`dot ${h} ${b}`)}`,
     contents,
     secondsApart: 6,
   });
-  const header = (block: ReturnType<typeof chain.head>) => ({
+  type Made = ReturnType<typeof chain.head>;
+  const header = (block: Made) => ({
     number: `0x${block.height.toString(16)}`,
     parentHash: block.parentHash,
   });
-  const byHash = (hash: string) => chain.blocks.find((block) => block.hash === hash)!;
+  const byHash = (hash: string): Made => chain.blocks.find((block) => block.hash === hash)!;
   // timestamp.set: version 4, pallet 3, call 0, a compact of six bytes.
-  const inherent = (block: { timeS: number }): string =>
-    `0x280403000b${littleEndian(BigInt(block.timeS) * 1000n, 6)}`;
-  const stored = `0x${littleEndian(17n, 4)}${'01000000'.repeat(3)}${littleEndian(12_345_678_901_234_567_890n, 16)}${littleEndian(10n, 16)}${'00'.repeat(32)}`;
+  const inherent = (block: Made): string =>
+    `0x280403000b${littleEndian(BigInt(block.timeS) * 1000n, 6).toString('hex')}`;
+  const extrinsicsOf = (block: Made): string[] => [
+    inherent(block),
+    ...block.items.flatMap((item, index) =>
+      item.byItself ? [] : [`0x${compact(33).toString('hex')}84${hex32(`${block.hash} extrinsic ${index}`)}`],
+    ),
+  ];
+  /** Every event of a block, and for each item the place of its own; a failed one has none. */
+  function eventsOf(block: Made) {
+    const records = [success(0), odd(0)];
+    const places = new Map<Move, { readonly event: number; readonly extrinsic: string | null }>();
+    const extrinsics = extrinsicsOf(block);
+    let next = 1;
+    for (const item of block.items) {
+      const phase = item.byItself ? 'Initialization' : next++;
+      const fee = record(phase, 'Balances', 8, keyOf(item.from), littleEndian(99n, 16));
+      if (!item.byItself) records.push(fee);
+      places.set(item, {
+        event: records.length,
+        extrinsic: phase === 'Initialization' ? null : hashOf(extrinsics[phase]!),
+      });
+      const parties = [keyOf(item.from), keyOf(item.to), littleEndian(item.amount, 16)];
+      if (!item.failed)
+        records.push(
+          item.asset === undefined
+            ? record(phase, 'Balances', 2, ...parties)
+            : record(phase, 'Assets', 2, littleEndian(item.asset, 4), ...parties),
+        );
+      records.push(success(phase));
+    }
+    return { records: options.events ?? records, places };
+  }
+  const account = hexOf(
+    Buffer.concat([
+      littleEndian(17, 4),
+      Buffer.from('01000000'.repeat(3), 'hex'),
+      littleEndian(12_345_678_901_234_567_890n, 16),
+      littleEndian(10n, 16),
+      Buffer.alloc(32),
+    ]),
+  );
+  const asset = hexOf(
+    Buffer.concat([
+      littleEndian(1n, 16),
+      compact(10),
+      Buffer.from('Tether USD'),
+      compact(4),
+      Buffer.from('USDt'),
+      Uint8Array.of(6, 0),
+    ]),
+  );
+  const asked: Record<string, number> = {};
+  const counted = (name: string): void => {
+    asked[name] = (asked[name] ?? 0) + 1;
+  };
   const node = jsonRpc({
     chain_getBlockHash: ([height]: [number]) => (height === 0 ? genesis : (chain.at(height)?.hash ?? null)),
     chain_getFinalizedHead: () => chain.head().hash,
     chain_getHeader: ([hash]: [string]) => header(byHash(hash)),
     chain_getBlock: ([hash]: [string]) => ({
-      block: { header: header(byHash(hash)), extrinsics: [inherent(byHash(hash)), `0x${'ab'.repeat(200)}`] },
+      block: { header: header(byHash(hash)), extrinsics: extrinsicsOf(byHash(hash)) },
     }),
-    // The key holds the account's own bytes at its end, behind 16 bytes of their hash.
-    state_getStorage: ([key]: [string]) =>
-      key.startsWith(PREFIX) && key.length === PREFIX.length + 32 + 64 && key.endsWith('01'.repeat(32))
-        ? stored
-        : null,
+    state_getRuntimeVersion: () => {
+      if (kind === 'pruned') throw new RpcFault(4003, 'Client error: UnknownBlock: State already discarded');
+      return { specName: 'statemint', specVersion: 2_000_004, implName: 'statemint' };
+    },
+    state_getMetadata: () => {
+      counted('metadata');
+      return kind === 'newer metadata' ? METADATA.replace('0x6d6574610e', '0x6d65746114') : METADATA;
+    },
+    // Keys hold the account's (or the asset's) own bytes at their end, behind 16 bytes of their hash.
+    state_getStorage: ([key, hash]: [string, string]) => {
+      if (key === EVENTS_KEY) return events(eventsOf(byHash(hash)).records);
+      if (key.startsWith(ASSET_PREFIX)) {
+        counted('asset');
+        return key.endsWith('c0070000') && key.length === ASSET_PREFIX.length + 40 ? asset : null;
+      }
+      return key.startsWith(PREFIX) && key.length === PREFIX.length + 32 + 64 && key.endsWith('01'.repeat(32))
+        ? account
+        : null;
+    },
   });
-  const standIn = await startStandIn((asked) => {
-    if (asked.path !== '/api/v2/scan/transfers') return node(asked);
-    const { address, row, page, block_range: range } = asked.body;
+  const standIn = await startStandIn((question) => {
+    if (question.path !== '/api/v2/scan/transfers') return node(question);
+    const { address, row, page, block_range: range } = question.body;
     const [min, max] = range === undefined ? [0, Infinity] : (range as string).split('-').map(Number);
     const all = chain
       .newestFirst()
@@ -79,18 +162,22 @@ async function makeWorld(genesis = ASSET_HUB) {
           block.height <= max! &&
           (address === undefined || item.from === address || item.to === address),
       );
-    const transfers = all.slice(page * row, (page + 1) * row).map(({ block, item }) => ({
-      from: item.from,
-      to: item.to,
-      amount: item.amount,
-      asset_symbol: 'DOT',
-      success: true,
-      hash: `0x${hex32(`${block.hash} extrinsic`)}`,
-      block_num: block.height,
-      block_timestamp: block.timeS,
-      event_idx: block.items.indexOf(item),
-      ...item.more,
-    }));
+    const transfers = all.slice(page * row, (page + 1) * row).map(({ block, item }) => {
+      const { event, extrinsic } = eventsOf(block).places.get(item)!;
+      return {
+        from: item.from,
+        to: item.to,
+        amount: decimalText(item.amount, item.asset === undefined ? 10 : 6),
+        amount_v2: item.amount.toString(),
+        asset_symbol: item.asset === undefined ? 'DOT' : 'USDt',
+        asset_unique_id: item.asset === undefined ? 'DOT' : `standard_assets/${item.asset}`,
+        success: item.failed !== true,
+        hash: extrinsic ?? '',
+        block_num: block.height,
+        block_timestamp: block.timeS,
+        event_idx: event,
+      };
+    });
     return answer({
       code: 0,
       message: 'Success',
@@ -99,6 +186,7 @@ async function makeWorld(genesis = ASSET_HUB) {
   });
   return {
     standIn,
+    asked,
     chain: 'DOT' as const,
     rpc: standIn.url,
     history: standIn.url,
@@ -115,33 +203,109 @@ async function makeWorld(genesis = ASSET_HUB) {
   };
 }
 
-adapterConformance('DOT over a node and Subscan', family, makeWorld);
+adapterConformance('DOT over a node and Subscan', family, () => makeWorld());
+adapterConformance('DOT over a node alone', family, async () => ({
+  ...(await makeWorld()),
+  history: null,
+  historyKind: 'NONE' as const,
+}));
 
 describe('what Polkadot moves', () => {
-  it('is told by Subscan; without it a block says that its transfers are missing', async () => {
+  it('is told by the events of the node itself, as Subscan tells it', async () => {
     const world = await makeWorld();
-    const whole = openFor(family, 'DOT', { rpc: [world.rpc], history: [world.history] });
-    const page = await whole.history(alice, { cursor: null, limit: 50, from: null, to: null }, within(5_000));
+    const pruned = await makeWorld({ node: 'pruned' });
+    const node = openFor(family, 'DOT', { rpc: [world.rpc] });
+    const subscan = openFor(family, 'DOT', { rpc: [pruned.rpc], history: [pruned.history] });
+    for (let n = 0; n < contents.length; n++) {
+      const { block, completeness } = await node.block(11_000_000 + n, within(5_000));
+      expect(completeness).toBe('COMPLETE');
+      const told = (await subscan.block(11_000_000 + n, within(5_000))).block;
+      expect(block).toEqual(told);
+    }
+    expect((await node.block(11_000_001, within(5_000))).block).toMatchObject({
+      timestampMs: 1_760_000_006_000,
+      transfers: [
+        { from: alice, to: bob, amount: 1n, asset: 'DOT', decimals: 10, position: 'event:3' },
+        { from: bob, to: alice, amount: 2_000_000n, asset: 'standard_assets/1984', decimals: 6 },
+      ],
+    });
+    // What the runtime says of itself, and what an asset is, are asked once.
+    expect(world.asked).toEqual({ metadata: 1, asset: 1 });
+    await Promise.all([node.close(), subscan.close(), world.dispose(), pruned.dispose()]);
+  });
+
+  it('is nothing of an address without Subscan; with it, its history', async () => {
+    const world = await makeWorld();
+    const adapter = openFor(family, 'DOT', { rpc: [world.rpc], history: [world.history] });
+    const page = await adapter.history(
+      alice,
+      { cursor: null, limit: 50, from: null, to: null },
+      within(5_000),
+    );
     expect(page.transfers).toMatchObject([
       { from: alice, to: bob, amount: 40_000_000_000n, asset: 'DOT', decimals: 10 },
-      { from: bob, to: alice, txHash: '11000003-0' },
-      { asset: 'asset_hub/1984', amount: 2_000_000n, decimals: null, position: 'event:2' },
-      { amount: 1n, position: 'event:0' },
+      { from: bob, to: alice, txHash: '11000003-2', position: 'event:2' },
+      { asset: 'standard_assets/1984', amount: 2_000_000n, decimals: 6 },
+      { amount: 1n, position: 'event:3' },
       { amount: 15_000_000_000n },
     ]);
-    expect(await whole.transactionCount(alice, within(5_000))).toMatchObject({ count: 17 });
-    const node = openFor(family, 'DOT', { rpc: [world.rpc] });
-    expect(await node.block(11_000_001, within(5_000))).toMatchObject({
-      completeness: 'PARTIAL',
-      note: expect.stringContaining('events'),
-      block: { transfers: [], timestampMs: 1_760_000_006_000 },
+    expect(await adapter.transactionCount(alice, within(5_000))).toMatchObject({ count: 17 });
+    await Promise.all([adapter.close(), world.dispose()]);
+  });
+
+  it.each(['pruned', 'newer metadata'] as const)(
+    'is missing, and said to be, where a node cannot tell: %s',
+    async (kind) => {
+      const world = await makeWorld({ node: kind });
+      const adapter = openFor(family, 'DOT', { rpc: [world.rpc] });
+      expect(await adapter.block(11_000_001, within(5_000))).toMatchObject({
+        completeness: 'PARTIAL',
+        note: expect.stringContaining('events'),
+        block: { transfers: [], timestampMs: 1_760_000_006_000 },
+      });
+      await Promise.all([adapter.close(), world.dispose()]);
+    },
+  );
+
+  it('is mints, burns and assets of other chains too; swaps are said to be missing', async () => {
+    const amount = littleEndian(5n, 16);
+    const world = await makeWorld({
+      events: [
+        record(1, 'Balances', 10, keyOf(alice), amount),
+        record(1, 'Assets', 5, littleEndian(7, 4), keyOf(bob), amount),
+        record('Initialization', 'ForeignAssets', 2, place(2_000), keyOf(alice), keyOf(bob), amount),
+        record(1, 'AssetConversion', 1, keyOf(alice)),
+      ],
     });
-    await Promise.all([whole.close(), node.close()]);
-    await world.dispose();
+    const adapter = openFor(family, 'DOT', { rpc: [world.rpc] });
+    const { block, ...rest } = await adapter.block(11_000_001, within(5_000));
+    expect(rest).toMatchObject({ completeness: 'PARTIAL', note: expect.stringContaining('swapped') });
+    expect(block?.transfers).toMatchObject([
+      { from: null, to: alice, amount: 5n, asset: 'DOT', position: 'event:0' },
+      { from: bob, to: null, asset: 'standard_assets/7', decimals: null },
+      { from: alice, to: bob, asset: 'foreign_assets/0x01d007000000', txHash: '11000001-2' },
+    ]);
+    await Promise.all([adapter.close(), world.dispose()]);
+  });
+
+  it.each<[string, readonly Buffer[]]>([
+    ['of a pallet that there is not', [Buffer.from([0, 1, 0, 0, 0, 99, 0, 0])]],
+    ['of a variant that there is not', [Buffer.from([0, 1, 0, 0, 0, 10, 77, 0])]],
+    ['that end before their end', [record(1, 'Balances', 2, keyOf(alice)).subarray(0, 20)]],
+    ['with bytes behind their end', [Buffer.concat([success(0), Buffer.from([0])])]],
+    ['of an extrinsic that there is not', [record(60, 'Balances', 10, keyOf(alice), littleEndian(1n, 16))]],
+    ['with a text longer than all of them', [record(1, 'System', 9, Buffer.from([254, 255, 255, 255]))]],
+  ])('refuses events %s', async (_, own) => {
+    const world = await makeWorld({ events: own });
+    const adapter = openFor(family, 'DOT', { rpc: [world.rpc] });
+    await expect(adapter.block(11_000_001, within(5_000))).rejects.toMatchObject({
+      code: 'CHAIN_BAD_ANSWER',
+    });
+    await Promise.all([adapter.close(), world.dispose()]);
   });
 
   it('says of a balance from the relay chain that others hold the rest', async () => {
-    const world = await makeWorld(RELAY);
+    const world = await makeWorld({ genesis: RELAY });
     const adapter = openFor(family, 'DOT', { rpc: [world.rpc] });
     expect(await adapter.balance(unused, within(5_000))).toMatchObject({
       balance: 0n,
