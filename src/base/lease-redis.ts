@@ -55,7 +55,7 @@ return redis.call('DEL', KEYS[1])`;
 export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeasesDeps): Leases {
   const { nodeId, leaseMs = LEASE_MS } = options;
   const { redis, clock, log } = deps;
-  const take = redis.script('lease_take', TAKE);
+  const take = redis.script('lease_take', TAKE, { safe: true });
   const renew = redis.script('lease_renew', RENEW);
   const release = redis.script('lease_release', RELEASE);
   const usedMs = leaseMs * (1 - UNUSED_SHARE);
