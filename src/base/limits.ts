@@ -453,6 +453,36 @@ export const LIMITS = {
   redisConnectMs: 2_000,
   /** An atomic step takes under a millisecond; a fail-over of a cluster 1 to 5 s, and an API client is told before that. */
   redisCommandMs: 3_000,
+  /** A question to the remote store of a graph: a fail-over of a cluster within it goes unnoticed, and a worker waits no longer. */
+  remoteReadMs: 5_000,
+  /** All that one request reads of a remote graph; pushes leave readers twice as long before they overwrite what those may read. */
+  remoteQuestionMs: 30_000,
+  remoteGraceMs: 60_000,
+  /** How long the newest version of a remote graph is believed: one round trip less for requests that follow each other. */
+  remoteHeadMs: 250,
+  /** Records of a remote graph that a thread remembers: the addresses that half of all traces pass. */
+  remoteCacheBytes: 64 * 1024 * 1024,
+  /** Parts that the records of a chain are spread over: 4 GB each of a terabyte, and even over some dozens of servers. */
+  remoteBuckets: 256,
+  /** Keys of one command: a megabyte of the largest chunks, which holds others up for a millisecond. */
+  remoteKeysPerCommand: 128,
+  /** Addresses that a walk fetches ahead: 2 MB of usual ones. */
+  remoteNodesPerFetch: 4_096,
+  /** Chunks of edges or of the log that are fetched ahead: 4 MB. */
+  remoteChunksPerFetch: 512,
+  /** Neighbours up to so many bytes stand with their address: some 25, which is more than nine in ten have. */
+  remoteInlineBytes: 1_024,
+  /** What a push writes at a time, over all buckets, and in one script. */
+  remotePushRecords: 20_000,
+  remotePushBytes: 8 * 1024 * 1024,
+  remoteScriptBytes: 256 * 1024,
+  /** How often a push says how far it is: what a replica is behind is less. */
+  remotePushSaveMs: 2_000,
+  /** Servers that stay away for longer than a fail-over end a push; it is taken up by the next. */
+  remotePushPatienceMs: 30_000,
+  remotePushPauseMs: 250,
+  /** A push that was killed makes the next one wait for so long. */
+  remotePushLeaseMs: 30_000,
   /** A question to another node's graph: as long as the slowest trace takes, and a node that dies with it is noticed and replaced. */
   graphQuestionMs: 15_000,
   /** Questions that one node asks of others at once: each is answered within milliseconds by a thread there. */

@@ -102,7 +102,8 @@ export function assetSumOf(edge: Edge, asset: number): AssetSum {
 /** Header: whether sorted by value (0) or by id (1), 3 bytes of nothing, number of edges, first id of the next chunk of a hub. */
 export const CHUNK_HEADER_BYTES = 16;
 const COUNT_AT = 4;
-const NEXT_AT = 8;
+/** Where the first id of the next chunk stands. */
+export const NEXT_AT = 8;
 
 /**
  * The column that edges are compared by: whole cents where known, else below zero and nearer to it the more transfers have no

@@ -85,7 +85,7 @@ function unpackTransfer(reader: ByteReader): LoggedTransfer {
 }
 
 /** A number that was given to no transfer: a duplicate of a bulk load. */
-const EMPTY_RECORD = Buffer.alloc(2);
+export const EMPTY_RECORD: Buffer = Buffer.alloc(2);
 
 /** Writes records in the order of their numbers, which may have gaps. Used inside a write transaction. */
 export class LogWriter {
@@ -115,7 +115,8 @@ export class LogWriter {
   }
 }
 
-function recordsIn(bytes: Buffer | undefined): Buffer[] {
+/** The records of a chunk, each with its length in front; one of two bytes is of a number that nobody has. */
+export function recordsIn(bytes: Buffer | undefined): Buffer[] {
   const records: Buffer[] = [];
   if (!bytes) return records;
   for (let at = 0; at < bytes.length; ) {
@@ -136,6 +137,13 @@ export function* loggedTransfers(store: ChainStore, first: number, end: number):
       if (ordinal >= first && ordinal < end && record.length > EMPTY_RECORD.length)
         yield unpackTransfer(reader.open(record, EMPTY_RECORD.length));
     }
+}
+
+/** Both sides of a record of `recordsIn`, of which 0 is nobody. */
+export function partiesOf(record: Buffer): readonly [from: number, to: number] {
+  if (record.length <= EMPTY_RECORD.length) return [0, 0];
+  const { from, to } = unpackTransfer(reader.open(record, EMPTY_RECORD.length));
+  return [from, to];
 }
 
 /** Leaves the numbers of transfers that are taken back to nobody. */

@@ -1,0 +1,153 @@
+/**
+ * Writing records into the buckets of a chain. Each bucket counts the steps it was written in, and takes the next one alone, from
+ * the newest writer alone: so neither a writer that was taken over nor a server that lost confirmed writes goes unnoticed.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { RedisStore, Script } from '../../base/redis.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import { bucketSlot, NAMES } from './layout.ts';
+
+/** KEYS: the writer's key, then records. ARGV: token, step, then values. */
+const WRITE = `
+local token, step = string.match(redis.call('GET', KEYS[1]) or '0:0', '^(%d+):(%d+)$')
+if tonumber(token) > tonumber(ARGV[1]) then return 'TAKEN' end
+local mine = tonumber(ARGV[2])
+step = tonumber(step)
+if token ~= ARGV[1] or (step ~= mine - 1 and step ~= mine) then return 'LOST' end
+for at = 2, #KEYS do redis.call('SET', KEYS[at], ARGV[at + 1]) end
+redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2])
+return 'OK'`;
+
+/** KEYS: the writer's key. ARGV: token. Returns the step that the bucket is at. */
+const CLAIM = `
+local token, step = string.match(redis.call('GET', KEYS[1]) or '0:0', '^(%d+):(%d+)$')
+if tonumber(token) > tonumber(ARGV[1]) then return 'TAKEN' end
+redis.call('SET', KEYS[1], ARGV[1] .. ':' .. step)
+return step`;
+
+/** A server forgot writes that it had confirmed: what was written since the last certain place has to be written again. */
+export class LostWrites extends Error {}
+
+export const takenOver = (chain: ChainId): AssayError =>
+  new AssayError('STORE_BUSY', `Another push of ${chain} took over; this one has ended.`);
+
+/** Tries again while no server answers: a fail-over takes seconds. What is done must be repeatable. */
+export async function patiently<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  for (let waited = 0; ; waited += LIMITS.remotePushPauseMs) {
+    try {
+      return await work();
+    } catch (error) {
+      const isAway = error instanceof AssayError && error.code === 'NOT_READY';
+      if (!isAway || waited >= LIMITS.remotePushPatienceMs || signal?.aborted) throw error;
+      await delay(LIMITS.remotePushPauseMs);
+    }
+  }
+}
+
+interface Pending {
+  readonly keys: string[];
+  readonly values: (string | Buffer)[];
+  bytes: number;
+}
+
+export interface BucketWriterOptions {
+  readonly chain: ChainId;
+  readonly generation: number;
+  readonly buckets: number;
+  /** Greater than that of any writer before. */
+  readonly token: number;
+  /** Records that are collected before they are written. */
+  readonly recordsAtOnce: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+export class BucketWriter {
+  readonly #options: BucketWriterOptions;
+  readonly #redis: RedisStore;
+  readonly #write: Script;
+  readonly #claim: Script;
+  readonly #pending = new Map<number, Pending>();
+  #waiting = 0;
+  #waitingBytes = 0;
+  /** The step that each bucket is at. */
+  steps: number[] = [];
+  /** What was written, for reports. */
+  records = 0;
+  bytes = 0;
+
+  constructor(options: BucketWriterOptions, redis: RedisStore) {
+    this.#options = options;
+    this.#redis = redis;
+    this.#write = redis.script('graph_write', WRITE);
+    this.#claim = redis.script('graph_claim', CLAIM);
+  }
+
+  /** Shuts out all writers before. */
+  async claim(): Promise<void> {
+    const { buckets, token, chain, signal } = this.#options;
+    const steps = await Promise.all(
+      Array.from({ length: buckets }, (_, bucket) =>
+        patiently(() => this.#claim([this.#writerKey(bucket)], [token]), signal),
+      ),
+    );
+    if (steps.includes('TAKEN')) throw takenOver(chain);
+    this.steps = steps.map(Number);
+  }
+
+  get isFull(): boolean {
+    return this.#waiting >= this.#options.recordsAtOnce || this.#waitingBytes >= LIMITS.remotePushBytes;
+  }
+
+  put(bucket: number, name: string, value: string | Buffer): void {
+    let pending = this.#pending.get(bucket);
+    if (!pending) {
+      pending = { keys: [], values: [], bytes: 0 };
+      this.#pending.set(bucket, pending);
+    }
+    const { chain, generation } = this.#options;
+    pending.keys.push(this.#redis.key(bucketSlot(chain, bucket), `${generation}:${name}`));
+    pending.values.push(value);
+    pending.bytes += value.length;
+    this.#waiting++;
+    this.#waitingBytes += value.length;
+  }
+
+  /** Writes what was collected. Throws LostWrites, STORE_BUSY where another writer took over, NOT_READY where servers stay away. */
+  async flush(): Promise<void> {
+    const all = [...this.#pending];
+    this.#pending.clear();
+    this.records += this.#waiting;
+    this.bytes += this.#waitingBytes;
+    this.#waiting = 0;
+    this.#waitingBytes = 0;
+    await Promise.all(all.map(([bucket, pending]) => this.#flushBucket(bucket, pending)));
+  }
+
+  async #flushBucket(bucket: number, { keys, values }: Pending): Promise<void> {
+    const { chain, token, signal } = this.#options;
+    for (let from = 0; from < keys.length; ) {
+      let until = from;
+      let bytes = 0;
+      while (
+        until < keys.length &&
+        until - from < LIMITS.remoteKeysPerCommand &&
+        bytes < LIMITS.remoteScriptBytes
+      )
+        bytes += values[until++]?.length ?? 0;
+      const step = (this.steps[bucket] as number) + 1;
+      const part = [this.#writerKey(bucket), ...keys.slice(from, until)];
+      const args = [token, step, ...values.slice(from, until)];
+      const answer = await patiently(() => this.#write(part, args), signal);
+      if (answer === 'TAKEN') throw takenOver(chain);
+      if (answer !== 'OK') throw new LostWrites();
+      this.steps[bucket] = step;
+      from = until;
+    }
+  }
+
+  #writerKey(bucket: number): string {
+    return this.#redis.key(bucketSlot(this.#options.chain, bucket), NAMES.writer);
+  }
+}

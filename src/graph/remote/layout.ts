@@ -1,0 +1,252 @@
+/**
+ * How a chain's records stand in a server that speaks Redis's protocol: names, and the bytes of what is not simply a record of
+ * LMDB. Plain strings, spread over buckets; why stands in docs/decisions/remote-adjacency.md. Pure.
+ */
+import { createHash } from 'node:crypto';
+import { AssayError } from '../../base/errors.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import { ByteReader, ByteWriter } from '../store/bytes.ts';
+import type { State } from '../store/chain-store.ts';
+
+/** Changes when bytes or names below mean something else. */
+export const REMOTE_FORMAT = 1;
+
+/** Assets of one record. */
+export const ASSETS_PER_PAGE = 16;
+
+/** What a chain is read by: written last, by one command. Readers go by nothing else. */
+export interface Head {
+  readonly format: number;
+  /** Part of the name of every record: a chain that is pushed anew stands beside the old one until this changes. */
+  readonly generation: number;
+  /** Records newer than this are not looked at. */
+  readonly version: number;
+  readonly buckets: number;
+  /** Which store it was pushed from. */
+  readonly source: string;
+  readonly state: State;
+  /** Number of the first transfer that could still be taken back when this version was pushed. */
+  readonly openOrdinal: number;
+  /** When it was switched to, milliseconds since the epoch. */
+  readonly switchedMs: number;
+  /** Of all records: how many, and the sum of their digests, as hexadecimal. */
+  readonly records: number;
+  readonly checksum: string;
+}
+
+export function parseHead(chain: ChainId, text: string): Head {
+  const head = JSON.parse(text) as Partial<Head>;
+  if (head.format !== REMOTE_FORMAT)
+    throw new AssayError(
+      'STORE_VERSION',
+      `The remote graph of ${chain} has format ${String(head.format)}, and this program knows ${REMOTE_FORMAT}. ` +
+        'Push it again with the program that reads it.',
+    );
+  return head as Head;
+}
+
+/** The slot of what there is one of: `head`, the state of a push. */
+export const chainSlot = (chain: ChainId): string => `graph.${chain.toLowerCase()}`;
+export const bucketSlot = (chain: ChainId, bucket: number): string => `${chainSlot(chain)}.${bucket}`;
+
+/** FNV-1a (Fowler, Noll, Vo). */
+export function bucketOfKey(key: Uint8Array, buckets: number): number {
+  let hash = 0x811c9dc5;
+  for (const byte of key) hash = Math.imul(hash ^ byte, 0x01000193);
+  return (hash >>> 0) % buckets;
+}
+
+/** Names inside a bucket; digits to the base of 36 keep them short. */
+export const NAMES = {
+  node: (node: number): string => `n${node.toString(36)}`,
+  id: (key: Uint8Array): string => `i${Buffer.from(key).toString('base64url')}`,
+  chunk: (node: number, direction: number, firstId: number): string =>
+    `e${node.toString(36)}.${direction}.${firstId.toString(36)}`,
+  directory: (node: number, direction: number): string => `d${node.toString(36)}.${direction}`,
+  log: (chunk: number): string => `l${chunk.toString(36)}`,
+  assets: (page: number): string => `s${page.toString(36)}`,
+  blocks: 'b',
+  /** The newest version that the bucket holds whole. */
+  marker: 'v',
+  /** Who writes the bucket: `token:step`. */
+  writer: 'w',
+} as const;
+
+export const assetPageOf = (id: number): number => Math.floor(id / ASSETS_PER_PAGE);
+
+/** A value with the version it was written at, and what it was before, which readers of the version before still need. */
+export interface Versioned {
+  readonly version: number;
+  readonly value: Buffer;
+  /** Null: it was not there, or nobody may read it any more. */
+  readonly previous: { readonly version: number; readonly value: Buffer } | null;
+}
+
+const out = new ByteWriter();
+const reader = new ByteReader();
+
+export function packVersioned({ version, value, previous }: Versioned): Buffer {
+  out.length = 0;
+  out.varint(version);
+  out.varint(previous?.version ?? 0);
+  if (previous) {
+    out.varint(previous.value.length);
+    out.copy(previous.value, 0, previous.value.length);
+  }
+  out.copy(value, 0, value.length);
+  return out.take();
+}
+
+/** The values are views of the bytes. */
+export function unpackVersioned(bytes: Buffer): Versioned {
+  reader.open(bytes);
+  const version = reader.varint();
+  const before = reader.varint();
+  let previous: Versioned['previous'] = null;
+  if (before > 0) {
+    const length = reader.varint();
+    previous = { version: before, value: bytes.subarray(reader.at, reader.at + length) };
+    reader.skip(length);
+  }
+  return { version, value: bytes.subarray(reader.at), previous };
+}
+
+/** The record as it was at a version. Undefined: not there yet. Null: what it was then is gone. */
+export function valueAt(bytes: Buffer, version: number): Buffer | null | undefined {
+  const record = unpackVersioned(bytes);
+  if (record.version <= version) return record.value;
+  if (record.previous === null) return undefined;
+  return record.previous.version <= version ? record.previous.value : null;
+}
+
+/** Where the neighbours of one direction stand: nowhere, in the address's own record, in one of their own, in those of a directory. */
+export const NO_EDGES = 0;
+export const INLINE = 1;
+export const APART = 2;
+export const HUB = 3;
+
+export interface RemoteNode {
+  readonly key: Buffer;
+  readonly node: Buffer | undefined;
+  readonly delta: Buffer | undefined;
+  readonly edges: readonly [RemoteEdges, RemoteEdges];
+}
+
+export interface RemoteEdges {
+  readonly kind: number;
+  /** Of INLINE. */
+  readonly chunk: Buffer | undefined;
+}
+
+export function packRemoteNode({ key, node, delta, edges }: RemoteNode): Buffer {
+  out.length = 0;
+  for (const part of [key, node, delta]) {
+    out.varint(part?.length ?? 0);
+    if (part) out.copy(part, 0, part.length);
+  }
+  for (const { kind, chunk } of edges) {
+    out.byte(kind);
+    if (!chunk) continue;
+    out.varint(chunk.length);
+    out.copy(chunk, 0, chunk.length);
+  }
+  return out.take();
+}
+
+/** The parts are views of the bytes. */
+export function unpackRemoteNode(bytes: Buffer): RemoteNode {
+  reader.open(bytes);
+  const part = (): Buffer => {
+    const length = reader.varint();
+    const start = reader.at;
+    reader.skip(length);
+    return bytes.subarray(start, start + length);
+  };
+  const optional = (): Buffer | undefined => {
+    const found = part();
+    return found.length === 0 ? undefined : found;
+  };
+  const side = (): RemoteEdges => {
+    const kind = reader.byte();
+    return { kind, chunk: kind === INLINE ? part() : undefined };
+  };
+  const key = part();
+  const node = optional();
+  const delta = optional();
+  return { key, node, delta, edges: [side(), side()] };
+}
+
+/** Bytes of a chunk in its hub's directory: its first id, and the digest by which a push knows whether it changed. */
+const DIRECTORY_ROW_BYTES = 12;
+
+export interface HubChunk {
+  readonly firstId: number;
+  readonly digest: bigint;
+}
+
+/** A hub's chunks in the order of their first ids. */
+export const packDirectory = (chunks: readonly HubChunk[]): Buffer => {
+  const bytes = Buffer.allocUnsafe(chunks.length * DIRECTORY_ROW_BYTES);
+  for (const [at, { firstId, digest }] of chunks.entries()) {
+    bytes.writeUInt32LE(firstId, at * DIRECTORY_ROW_BYTES);
+    bytes.writeBigUInt64LE(digest, at * DIRECTORY_ROW_BYTES + 4);
+  }
+  return bytes;
+};
+
+/** First ids, ascending. */
+export function unpackDirectory(bytes: Buffer): Uint32Array {
+  const ids = new Uint32Array(bytes.length / DIRECTORY_ROW_BYTES);
+  for (let at = 0; at < ids.length; at++) ids[at] = bytes.readUInt32LE(at * DIRECTORY_ROW_BYTES);
+  return ids;
+}
+
+/** Digests by first id. */
+export function digestsIn(bytes: Buffer): Map<number, bigint> {
+  const digests = new Map<number, bigint>();
+  for (let at = 0; at < bytes.length; at += DIRECTORY_ROW_BYTES)
+    digests.set(bytes.readUInt32LE(at), bytes.readBigUInt64LE(at + 4));
+  return digests;
+}
+
+/** Position of the chunk that is responsible for an id: the last that begins at it or before. -1 where there is none. */
+export function chunkIn(firstIds: Uint32Array, id: number): number {
+  let low = 0;
+  let high = firstIds.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((firstIds[middle] as number) <= id) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Sums 64 bits of the digests of records, in any order. */
+export class Checksum {
+  #sum = 0n;
+  records = 0;
+
+  constructor(from?: Pick<Head, 'records' | 'checksum'>) {
+    if (!from) return;
+    this.#sum = BigInt(`0x${from.checksum}`);
+    this.records = from.records;
+  }
+
+  add(name: string, value: Uint8Array): void {
+    this.#sum = BigInt.asUintN(64, this.#sum + digestOf(name, value));
+    this.records++;
+  }
+
+  remove(name: string, value: Uint8Array): void {
+    this.#sum = BigInt.asUintN(64, this.#sum - digestOf(name, value));
+    this.records--;
+  }
+
+  get hex(): string {
+    return this.#sum.toString(16).padStart(16, '0');
+  }
+}
+
+/** 64 bits of SHA-256. */
+export const digestOf = (name: string, value: Uint8Array): bigint =>
+  createHash('sha256').update(name).update('\0').update(value).digest().readBigUInt64LE(0);

@@ -1,0 +1,409 @@
+/**
+ * A chain's records out of a server: what `ChainRecords` says, read through a bounded memory. All that one running piece of code
+ * reads is of one version of the chain.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import type { Upcoming } from '../graph.ts';
+import { type ChainRecords, lostRecord, type StoredBlockRecord } from '../store/chain-records.ts';
+import { type AssetRecord, DIRECTION_CODE, type State } from '../store/chain-store.ts';
+import { counterpartiesIn } from '../store/node-record.ts';
+import type { Fetch } from './fetch.ts';
+import {
+  APART,
+  ASSETS_PER_PAGE,
+  assetPageOf,
+  bucketOfKey,
+  bucketSlot,
+  chainSlot,
+  chunkIn,
+  type Head,
+  HUB,
+  INLINE,
+  NAMES,
+  NO_EDGES,
+  parseHead,
+  type RemoteNode,
+  unpackDirectory,
+  unpackRemoteNode,
+  valueAt,
+} from './layout.ts';
+
+interface Place {
+  readonly bucket: number;
+  readonly name: string;
+}
+
+/** What a kernel said it would ask, and how far it was fetched. */
+interface Plan extends Upcoming {
+  at: number;
+}
+
+/** Pages of assets that are fetched together: a trace meets tokens of all ages. */
+const PAGES_AT_ONCE = 64;
+
+/** What is held of the newest version, oldest out first. */
+class Memory {
+  readonly #held = new Map<string | number, { readonly value: unknown; readonly bytes: number }>();
+  #bytes = 0;
+
+  get<T>(name: string | number): T | undefined {
+    return this.#held.get(name)?.value as T | undefined;
+  }
+
+  has(name: string | number): boolean {
+    return this.#held.has(name);
+  }
+
+  set(name: string | number, value: unknown, bytes: number): void {
+    this.#held.set(name, { value, bytes });
+    this.#bytes += bytes;
+    for (const [oldest, { bytes: freed }] of this.#held) {
+      if (this.#bytes <= LIMITS.remoteCacheBytes) return;
+      this.#held.delete(oldest);
+      this.#bytes -= freed;
+    }
+  }
+
+  clear(): void {
+    this.#held.clear();
+    this.#bytes = 0;
+  }
+}
+
+export interface RemoteRecordsDeps {
+  readonly fetch: Fetch;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+export class RemoteRecords implements ChainRecords {
+  readonly chain: ChainId;
+  readonly #fetch: Fetch;
+  readonly #clock: RemoteRecordsDeps['clock'];
+  readonly #memory = new Memory();
+  #head: Head | null = null;
+  #headReadMs = Number.NEGATIVE_INFINITY;
+  #isPinned = false;
+  #pinnedMs = 0;
+  #plan: Plan | null = null;
+
+  constructor(chain: ChainId, { fetch, clock }: RemoteRecordsDeps) {
+    this.chain = chain;
+    this.#fetch = fetch;
+    this.#clock = clock;
+  }
+
+  state(): State {
+    return this.#view().state;
+  }
+
+  idOf(key: Uint8Array): number | null {
+    const { buckets, state } = this.#view();
+    const name = NAMES.id(key);
+    let id = this.#memory.get<number>(name);
+    if (id === undefined) {
+      const [bytes] = this.#read([{ bucket: bucketOfKey(key, buckets), name }]);
+      // Ids are given for good: the one record that has no version.
+      id = bytes?.readUInt32BE(0) ?? 0;
+      this.#memory.set(name, id, 64);
+    }
+    return id === 0 || id >= state.nextAddress ? null : id;
+  }
+
+  keyOf(node: number): Buffer {
+    return this.#node(node).key;
+  }
+
+  assetOf(id: number): AssetRecord {
+    const page = assetPageOf(id);
+    const name = NAMES.assets(page);
+    if (!this.#memory.has(name)) this.#loadAssets(page);
+    const row =
+      this.#memory.get<readonly (readonly [string, number | null] | null)[]>(name)?.[id % ASSETS_PER_PAGE];
+    if (!row) throw lostRecord(this.chain, `asset ${id}`);
+    return { asset: row[0], decimals: row[1] };
+  }
+
+  node(node: number): Buffer | undefined {
+    return this.#node(node).node;
+  }
+
+  delta(node: number): Buffer | undefined {
+    return this.#node(node).delta;
+  }
+
+  chunk(node: number, direction: number, firstId: number): Buffer | undefined {
+    const { kind, chunk } = this.#node(node).edges[direction === 0 ? 0 : 1];
+    if (kind === NO_EDGES) return undefined;
+    if (kind === INLINE) return chunk;
+    const name = NAMES.chunk(node, direction, firstId);
+    const held = this.#held<Buffer>(name);
+    if (held) return held;
+    const wanted = [name];
+    // Whoever reads the second chunk of a hub reads them all.
+    if (kind === HUB && firstId > 0) {
+      const directory = this.#directory(node, direction);
+      const from = chunkIn(directory, firstId);
+      for (const next of directory.subarray(from + 1, from + LIMITS.remoteChunksPerFetch))
+        wanted.push(NAMES.chunk(node, direction, next));
+    }
+    this.#loadChunks(wanted.map((each) => ({ bucket: this.#bucketOf(node), name: each })));
+    return this.#memory.get<Buffer>(name);
+  }
+
+  hubChunk(node: number, direction: number, id: number): Buffer | undefined {
+    const directory = this.#directory(node, direction);
+    const at = chunkIn(directory, id);
+    if (at < 0) return undefined;
+    const name = NAMES.chunk(node, direction, directory[at] as number);
+    const held = this.#held<Buffer>(name);
+    if (held) return held;
+    this.#loadChunks([{ bucket: this.#bucketOf(node), name }]);
+    return this.#memory.get<Buffer>(name);
+  }
+
+  logChunk(chunk: number): Buffer | undefined {
+    const name = NAMES.log(chunk);
+    if (!this.#memory.has(name)) this.prefetchLog([chunk]);
+    return this.#memory.get<Buffer>(name);
+  }
+
+  blocks(): readonly StoredBlockRecord[] {
+    this.#view();
+    const held = this.#memory.get<readonly StoredBlockRecord[]>(NAMES.blocks);
+    if (held) return held;
+    const bytes = this.#readVersioned([{ bucket: 0, name: NAMES.blocks }])[0] as Buffer;
+    const blocks = JSON.parse(bytes.toString('utf8')) as StoredBlockRecord[];
+    this.#memory.set(NAMES.blocks, blocks, bytes.length * 2);
+    return blocks;
+  }
+
+  prefetch(next: Upcoming): void {
+    this.#view();
+    this.#plan = { ...next, at: 0 };
+    this.#advance(this.#plan);
+  }
+
+  prefetchLog(chunks: readonly number[]): void {
+    const { buckets } = this.#view();
+    const missing = [...new Set(chunks)].filter((chunk) => !this.#memory.has(NAMES.log(chunk)));
+    if (missing.length > 0)
+      this.#loadChunks(missing.map((chunk) => ({ bucket: chunk % buckets, name: NAMES.log(chunk) })));
+  }
+
+  /** The version that the running code reads; looked up again by what runs after it. */
+  #view(): Head {
+    if (this.#isPinned && this.#head) return this.#head;
+    const now = this.#clock.monotonic();
+    if (this.#head === null || now - this.#headReadMs > LIMITS.remoteHeadMs) this.#readHead(now);
+    this.#isPinned = true;
+    this.#pinnedMs = now;
+    queueMicrotask(() => {
+      this.#isPinned = false;
+      this.#plan = null;
+    });
+    return this.#head as unknown as Head;
+  }
+
+  #readHead(now: number): void {
+    const [bytes] = this.#fetch({ keys: [{ slot: chainSlot(this.chain), names: ['head'] }], marker: null });
+    if (!bytes)
+      throw new AssayError(
+        'NOT_READY',
+        `The remote store holds no graph of ${this.chain} yet. Fill it with \`assay graph push ${this.chain}\`.`,
+      );
+    const head = parseHead(this.chain, bytes.toString('utf8'));
+    const before = this.#head;
+    if (before?.generation !== head.generation || before.version !== head.version) this.#memory.clear();
+    this.#head = head;
+    this.#headReadMs = now;
+  }
+
+  #bucketOf(node: number): number {
+    return node % this.#view().buckets;
+  }
+
+  /** What is held, or comes with the next part of the plan. */
+  #held<T>(name: string | number): T | undefined {
+    const held = this.#memory.get<T>(name);
+    if (held !== undefined) return held;
+    const plan = this.#plan;
+    if (plan === null || plan.at >= plan.nodes.length) return undefined;
+    this.#advance(plan);
+    return this.#memory.get<T>(name);
+  }
+
+  #node(node: number): RemoteNode {
+    const { state } = this.#view();
+    if (!(node > 0 && node < state.nextAddress)) throw lostRecord(this.chain, `address ${node}`);
+    const held = this.#held<RemoteNode>(node);
+    if (held) return held;
+    this.#loadNodes([node]);
+    return this.#memory.get<RemoteNode>(node) as RemoteNode;
+  }
+
+  #directory(node: number, direction: number): Uint32Array {
+    const name = NAMES.directory(node, direction);
+    const held = this.#memory.get<Uint32Array>(name);
+    if (held) return held;
+    this.#loadDirectories([{ node, direction }]);
+    return this.#memory.get<Uint32Array>(name) as Uint32Array;
+  }
+
+  /** Fetches the next part of a plan: the addresses themselves, then what of their neighbours stands apart. */
+  #advance(plan: Plan): void {
+    const { nodes, neighbours, to } = plan;
+    const from = plan.at;
+    const room = neighbours || to ? LIMITS.remoteNodesPerFetch / 4 : LIMITS.remoteNodesPerFetch;
+    const until = Math.min(nodes.length, from + room);
+    plan.at = until;
+    const part = Array.from({ length: until - from }, (_, at) => nodes[from + at] as number);
+    this.#loadNodes(part);
+    if (neighbours) this.#loadNeighbours(part, neighbours);
+    if (to) this.#loadEdges(part, (at) => to[from + at] as number);
+  }
+
+  #loadNeighbours(
+    nodes: readonly number[],
+    { directions, degreeMax }: NonNullable<Upcoming['neighbours']>,
+  ): void {
+    const codes = directions.map((direction) => DIRECTION_CODE[direction]);
+    const sides = nodes.flatMap((node) => {
+      const record = this.#memory.get<RemoteNode>(node);
+      const sums = record?.node;
+      if (!record || !sums || counterpartiesIn(sums, 0) > degreeMax || counterpartiesIn(sums, 1) > degreeMax)
+        return [];
+      return codes.map((direction) => ({ node, direction, kind: record.edges[direction].kind }));
+    });
+    const hubs = sides.filter(({ kind }) => kind === HUB);
+    this.#loadDirectories(hubs);
+    const wanted: Place[] = [];
+    for (const { node, direction, kind } of sides) {
+      const bucket = this.#bucketOf(node);
+      if (kind === APART) wanted.push({ bucket, name: NAMES.chunk(node, direction, 0) });
+      if (kind === HUB)
+        for (const first of this.#directory(node, direction))
+          wanted.push({ bucket, name: NAMES.chunk(node, direction, first) });
+    }
+    this.#loadChunks(wanted.slice(0, LIMITS.remoteNodesPerFetch));
+  }
+
+  /** The chunks that hold the edges of senders to receivers. */
+  #loadEdges(nodes: readonly number[], to: (at: number) => number): void {
+    const direction = DIRECTION_CODE.out;
+    const kindOf = (node: number): number =>
+      this.#memory.get<RemoteNode>(node)?.edges[direction].kind ?? NO_EDGES;
+    this.#loadDirectories(nodes.filter((node) => kindOf(node) === HUB).map((node) => ({ node, direction })));
+    const wanted: Place[] = [];
+    for (const [at, node] of nodes.entries()) {
+      const kind = kindOf(node);
+      if (kind !== APART && kind !== HUB) continue;
+      const bucket = this.#bucketOf(node);
+      wanted.push({ bucket, name: NAMES.chunk(node, direction, 0) });
+      if (kind === APART) continue;
+      const directory = this.#directory(node, direction);
+      const first = directory[chunkIn(directory, to(at))];
+      if (first) wanted.push({ bucket, name: NAMES.chunk(node, direction, first) });
+    }
+    this.#loadChunks(wanted);
+  }
+
+  #loadNodes(nodes: readonly number[]): void {
+    const missing = [...new Set(nodes)].filter((node) => node > 0 && !this.#memory.has(node));
+    if (missing.length === 0) return;
+    const values = this.#readVersioned(
+      missing.map((node) => ({ bucket: this.#bucketOf(node), name: NAMES.node(node) })),
+    );
+    for (const [at, node] of missing.entries()) {
+      const bytes = values[at] as Buffer;
+      this.#memory.set(node, unpackRemoteNode(bytes), bytes.length + 256);
+    }
+  }
+
+  #loadDirectories(sides: readonly { readonly node: number; readonly direction: number }[]): void {
+    const wanted = new Map<string, Place>();
+    for (const { node, direction } of sides) {
+      const name = NAMES.directory(node, direction);
+      if (!this.#memory.has(name)) wanted.set(name, { bucket: this.#bucketOf(node), name });
+    }
+    if (wanted.size === 0) return;
+    const places = [...wanted.values()];
+    const values = this.#readVersioned(places);
+    for (const [at, { name }] of places.entries()) {
+      const bytes = values[at] as Buffer;
+      this.#memory.set(name, unpackDirectory(bytes), bytes.length + 64);
+    }
+  }
+
+  #loadAssets(page: number): void {
+    const { buckets, state } = this.#view();
+    const first = page - (page % PAGES_AT_ONCE);
+    const last = Math.min(first + PAGES_AT_ONCE - 1, assetPageOf(state.nextAsset - 1));
+    const places: Place[] = [];
+    for (let each = first; each <= last; each++)
+      places.push({ bucket: each % buckets, name: NAMES.assets(each) });
+    const values = this.#readVersioned(places);
+    for (const [at, { name }] of places.entries()) {
+      const bytes = values[at] as Buffer;
+      this.#memory.set(name, JSON.parse(bytes.toString('utf8')), bytes.length * 2);
+    }
+  }
+
+  /** Chunks of edges and of the log, so many at a time that no reply is large. */
+  #loadChunks(places: readonly Place[]): void {
+    const wanted = new Map<string, Place>();
+    for (const place of places) if (!this.#memory.has(place.name)) wanted.set(place.name, place);
+    const missing = [...wanted.values()];
+    for (let at = 0; at < missing.length; at += LIMITS.remoteChunksPerFetch) {
+      const part = missing.slice(at, at + LIMITS.remoteChunksPerFetch);
+      for (const [index, bytes] of this.#readVersioned(part).entries())
+        this.#memory.set((part[index] as Place).name, bytes, bytes.length + 64);
+    }
+  }
+
+  /** Records that must be there, as they were at the version that is read. */
+  #readVersioned(places: readonly Place[]): Buffer[] {
+    const { version } = this.#view();
+    return this.#read(places).map((bytes, at) => {
+      const value = bytes === null ? undefined : valueAt(bytes, version);
+      if (value === null) throw this.#moved();
+      if (value === undefined) throw lostRecord(this.chain, `record ${places[at]?.name}`);
+      return value;
+    });
+  }
+
+  /** Values in the order of the places. */
+  #read(places: readonly Place[]): (Buffer | null)[] {
+    const { generation, version } = this.#view();
+    // Pushes leave readers this long, and what is older may be overwritten.
+    if (this.#clock.monotonic() - this.#pinnedMs > LIMITS.remoteQuestionMs) throw this.#moved();
+    const buckets = new Map<number, { names: string[]; places: number[] }>();
+    for (const [at, { bucket, name }] of places.entries()) {
+      const group = buckets.get(bucket) ?? { names: [], places: [] };
+      group.names.push(`${generation}:${name}`);
+      group.places.push(at);
+      buckets.set(bucket, group);
+    }
+    const values = this.#fetch({
+      keys: [...buckets].map(([bucket, { names }]) => ({ slot: bucketSlot(this.chain, bucket), names })),
+      marker: { name: `${generation}:${NAMES.marker}`, atLeast: version },
+    });
+    const found: (Buffer | null)[] = new Array<Buffer | null>(places.length).fill(null);
+    let next = 0;
+    for (const group of buckets.values())
+      for (const place of group.places) found[place] = values[next++] ?? null;
+    return found;
+  }
+
+  /** A push went on while somebody read; nothing wrong was told. */
+  #moved(): AssayError {
+    this.#headReadMs = Number.NEGATIVE_INFINITY;
+    return new AssayError(
+      'NOT_READY',
+      `The graph of ${this.chain} changed, or answered slowly, while it was read. Ask again.`,
+      { retryAfterSeconds: 1 },
+    );
+  }
+}

@@ -1,0 +1,85 @@
+/** The reader's port over chains of which some are kept in a remote store: whoever asks sees no difference. */
+import type { Clock } from '../../base/clock.ts';
+import type { Logger, LogLevel } from '../../base/log.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import { type ChainReader, createChainReader } from '../store/reader.ts';
+import type { TransferReader } from '../transfers.ts';
+import { createFetcher, type Fetcher } from './fetch.ts';
+import { RemoteRecords } from './records.ts';
+
+export interface RemoteTransfersOptions {
+  /** The Redis URL of each chain that is kept remotely. */
+  readonly stores: ReadonlyMap<ChainId, string>;
+  readonly logLevel: LogLevel;
+}
+
+export interface RemoteTransfersDeps {
+  /** Has all other chains. */
+  readonly local: TransferReader;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly log: Pick<Logger, 'error'>;
+}
+
+export interface RemoteTransferReader extends TransferReader {
+  /** Questions asked of servers, for those who count round trips. */
+  readonly roundTrips: number;
+}
+
+/**
+ * Joins chains that are kept remotely with the others. Nothing is connected before one of them is asked for; its answers throw
+ * NOT_READY where no server answers in time, or nothing was pushed yet. Blocks the thread while it waits.
+ */
+export function openRemoteTransfers(
+  { stores, logLevel }: RemoteTransfersOptions,
+  { local, clock, log }: RemoteTransfersDeps,
+): RemoteTransferReader {
+  const fetchers = new Map<string, Fetcher>();
+  const readers = new Map<ChainId, ChainReader>();
+
+  const fetcherOf = (url: string): Fetcher => {
+    const known = fetchers.get(url);
+    if (known) return known;
+    const made = createFetcher({ url, logLevel }, { clock, log });
+    fetchers.set(url, made);
+    return made;
+  };
+
+  const remote = (chain: ChainId): ChainReader | null => {
+    const known = readers.get(chain);
+    if (known) return known;
+    const url = stores.get(chain);
+    if (url === undefined) return null;
+    const reader = createChainReader(new RemoteRecords(chain, { fetch: fetcherOf(url).fetch, clock }));
+    readers.set(chain, reader);
+    return reader;
+  };
+
+  return {
+    counterparties: (chain, key, which) =>
+      remote(chain)?.counterparties(key, which) ?? local.counterparties(chain, key, which),
+    counterpartyCount: (chain, key, direction) =>
+      remote(chain)?.counterpartyCount(key, direction) ?? local.counterpartyCount(chain, key, direction),
+    totals(chain, key) {
+      const reader = remote(chain);
+      return reader === null ? local.totals(chain, key) : reader.totals(key);
+    },
+    newest: (chain, from, to, limit) =>
+      remote(chain)?.newest(from, to, limit) ?? local.newest(chain, from, to, limit),
+    recent: (chain, key, limit) => remote(chain)?.recent(key, limit) ?? local.recent(chain, key, limit),
+    daily: (chain, key, limitDays) =>
+      remote(chain)?.daily(key, limitDays) ?? local.daily(chain, key, limitDays),
+    graph(chain) {
+      const reader = remote(chain);
+      return reader === null ? local.graph(chain) : reader.graph();
+    },
+    blocks: (chain) => remote(chain)?.blocks() ?? local.blocks(chain),
+    coverage: (chain) => remote(chain)?.coverage() ?? local.coverage(chain),
+    get roundTrips() {
+      return [...fetchers.values()].reduce((sum, { roundTrips }) => sum + roundTrips, 0);
+    },
+    async close() {
+      await Promise.all([...fetchers.values()].map((fetcher) => fetcher.close()));
+      await local.close();
+    },
+  };
+}
