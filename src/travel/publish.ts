@@ -9,7 +9,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { labelsFolderOf, REFRESH_LOCK } from '../labels/store.ts';
-import { isLocked } from '../labels/store-lock.ts';
+import { isLocked, withLock } from '../labels/store-lock.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
 import {
   bytesOfRelease,
@@ -49,6 +49,9 @@ export interface Publisher {
   capture(signal?: AbortSignal): Promise<boolean>;
 }
 
+/** Hashing a gigabyte takes a second or two. */
+const LOCK_WAIT_MS = 30_000;
+
 export const travelFolderOf = (dataDir: string): string => join(dataDir, 'travel');
 
 /** Opens what was published before; reads and writes nothing else until it is asked to capture. */
@@ -57,9 +60,8 @@ export function openPublisher({ dataDir, keys }: PublisherOptions, deps: Publish
   mkdirSync(folder, { recursive: true });
   const blobs = openBlobs(join(folder, 'files'));
   const keptPath = join(folder, 'releases.json');
-  let kept = readKept(keptPath, blobs);
   let mark: string | null = null;
-  let current = seal(kept[0]);
+  let current = seal(readKept(keptPath, blobs)[0]);
 
   function seal(release: Release | undefined): Published | null {
     return release === undefined ? null : { release, envelope: sealRelease(release, keys) };
@@ -67,39 +69,45 @@ export function openPublisher({ dataDir, keys }: PublisherOptions, deps: Publish
 
   async function capture(signal?: AbortSignal): Promise<boolean> {
     if (stateMark(dataDir) === mark || isLocked(join(labelsFolderOf(dataDir), REFRESH_LOCK))) return false;
-    const staging = join(folder, `capture-${process.pid}`);
+    return withLock(join(folder, 'LOCK'), { waitMs: LOCK_WAIT_MS, ...(signal ? { signal } : {}) }, () =>
+      captureAlone(signal),
+    );
+  }
+
+  /** A command beside the server publishes into the same folder. */
+  async function captureAlone(signal?: AbortSignal): Promise<boolean> {
+    const startedAt = deps.clock.monotonic();
+    const before = current?.release.id;
+    const staging = join(folder, 'capture');
     try {
       const captured = captureState(dataDir, staging);
       if (captured === null) return false;
-      const startedAt = deps.clock.monotonic();
       const taken = await blobs.take([...captured.files.values()], signal);
       const files = [...captured.files.keys()].map((path, at) => ({
         path,
         ...(taken[at] as (typeof taken)[number]),
       }));
       const { dataVersion, formats } = captured;
-      const release = makeRelease({
-        dataVersion,
-        formats,
-        files,
-        publishedAt: isoTime(deps.clock.now()),
-      });
+      const made = makeRelease({ dataVersion, formats, files, publishedAt: isoTime(deps.clock.now()) });
+      const kept = readKept(keptPath, blobs);
+      const release = kept[0]?.id === made.id ? kept[0] : made;
       mark = captured.mark;
-      if (release.id === current?.release.id) return false;
-      kept = [release, ...kept.filter(({ id }) => id !== release.id)].slice(0, LIMITS.releasesKept);
-      writeJsonAtomically(keptPath, kept);
+      if (release === made) {
+        const rows = [made, ...kept.filter(({ id }) => id !== made.id)].slice(0, LIMITS.releasesKept);
+        writeJsonAtomically(keptPath, rows);
+        blobs.keepOnly(new Set(rows.flatMap((one) => one.files.map((file) => file.sha256))));
+        deps.log.info(
+          {
+            release: made.id,
+            dataVersion,
+            bytes: bytesOfRelease(made),
+            milliseconds: Math.round(deps.clock.monotonic() - startedAt),
+          },
+          'release published',
+        );
+      }
       current = seal(release);
-      blobs.keepOnly(new Set(kept.flatMap((one) => one.files.map((file) => file.sha256))));
-      deps.log.info(
-        {
-          release: release.id,
-          dataVersion,
-          bytes: bytesOfRelease(release),
-          milliseconds: Math.round(deps.clock.monotonic() - startedAt),
-        },
-        'release published',
-      );
-      return true;
+      return release.id !== before;
     } finally {
       rmSync(staging, { recursive: true, force: true });
     }

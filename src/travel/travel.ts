@@ -1,0 +1,132 @@
+/** The server's side of the thread that carries snapshots: starts it, listens to it, starts it anew where it died. */
+import { Worker } from 'node:worker_threads';
+import { type Clock, isoTime } from '../base/clock.ts';
+import { type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
+import type { Logger, LogLevel } from '../base/log.ts';
+import { workerUrl } from '../base/paths.ts';
+import type { PullState, TravelEvent, TravelSettings } from './follow.ts';
+
+/** What the thread starts with. */
+export interface TravelJob {
+  readonly settings: TravelSettings;
+  readonly logLevel: LogLevel;
+}
+
+/** What the thread says: events, or that it could not start. */
+export type TravelMessage = TravelEvent | { readonly type: 'failed'; readonly error: ErrorData };
+
+export type TravelOrder = 'look' | 'stop';
+
+/** A channel between nodes on which a new release is announced, so that nobody waits for the next look. Redis, where there is one. */
+export interface ReleaseNews {
+  tell(release: string): void;
+  /** Calls `look` for every release that another node tells of; returns how to stop. */
+  follow(look: () => void): () => void;
+}
+
+export interface TravelWiring {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly news?: ReleaseNews | null;
+  /** Another release is in force here. */
+  readonly onSwapped: () => void;
+}
+
+export interface Travel {
+  /** Where other nodes can pull from this one; null where they cannot. */
+  readonly url: string | null;
+  /** Null where this node pulls from nobody. */
+  readonly state: PullState | null;
+  /** Looks at the publisher now. */
+  look(): void;
+  close(): Promise<void>;
+}
+
+const RESTART_MS = 5_000;
+
+/** Starts the thread, and waits until it serves. Throws LISTEN_FAILED. */
+export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<Travel> {
+  const { log, news = null } = wiring;
+  let state: PullState | null = null;
+  let worker: Worker | null = null;
+  let restart: NodeJS.Timeout | undefined;
+  let closing = false;
+
+  const start = (): Promise<string | null> =>
+    new Promise((resolve, reject) => {
+      const thread = new Worker(workerUrl('travel'), { workerData: job, execArgv: [] });
+      worker = thread;
+      thread.on('message', (message: TravelMessage) => {
+        if (message.type === 'failed') {
+          reject(errorFromData(message.error));
+          thread.postMessage('stop' satisfies TravelOrder);
+        } else if (message.type === 'started') resolve(message.url);
+        else if (message.type === 'published') news?.tell(message.release);
+        else {
+          ({ state } = message);
+          if (message.type === 'swapped') wiring.onSwapped();
+        }
+      });
+      thread.on('error', (error) => {
+        log.error({ reason: messageOf(error) }, 'the thread that carries snapshots failed');
+        reject(error);
+      });
+      thread.on('exit', () => {
+        worker = null;
+        if (closing) return;
+        restart = setTimeout(() => {
+          start().catch((error: unknown) =>
+            log.error({ reason: messageOf(error) }, 'snapshots do not travel'),
+          );
+        }, RESTART_MS);
+        restart.unref();
+      });
+    });
+
+  const order = (what: TravelOrder): void => worker?.postMessage(what);
+  async function close(): Promise<void> {
+    closing = true;
+    clearTimeout(restart);
+    unfollow?.();
+    const thread = worker;
+    if (thread === null) return;
+    const ended = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
+    order('stop');
+    await ended;
+  }
+
+  let unfollow: (() => void) | null = null;
+  let url: string | null;
+  try {
+    url = await start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  if (job.settings.from !== null) unfollow = news?.follow(() => order('look')) ?? null;
+  return {
+    url,
+    get state() {
+      return state;
+    },
+    look: () => order('look'),
+    close,
+  };
+}
+
+/** Why a node is too far behind to be sent requests, in a sentence; null where it is not. `maxSeconds` 0 never is. */
+export function tooFarBehind(state: PullState | null, nowMs: number, maxSeconds: number): string | null {
+  if (state === null || maxSeconds === 0) return null;
+  const since = lateSince(state);
+  if (since === null || nowMs - Date.parse(since) <= maxSeconds * 1_000) return null;
+  const what =
+    state.behindSince === null
+      ? `${state.from} has not answered since ${since}`
+      : `Snapshot ${state.published?.dataVersion ?? ''} was seen at ${state.from} at ${since} and is not served yet`;
+  return `${what}, more than ${maxSeconds} s before ${isoTime(nowMs)}.`;
+}
+
+/** Since when it is behind, or does not know whether it is. */
+function lateSince({ behindSince, error, lookedAt }: PullState): string | null {
+  return behindSince ?? (error === null ? null : lookedAt);
+}
