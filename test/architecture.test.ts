@@ -21,7 +21,7 @@ const FLOORS: readonly (readonly string[])[] = [
 const ONLY: Readonly<Record<string, readonly string[]>> = { accounts: ['base'] };
 
 /** Files above every floor. `config` is read by those who wire, never by those who work. */
-const TOP = new Set(['main', 'app', 'config']);
+const TOP = new Set(['main', 'app', 'scaled-out', 'config']);
 
 interface SourceFile {
   readonly path: string;
@@ -76,6 +76,10 @@ describe('architecture', () => {
         if (file.room === 'main') continue;
         if (file.room === 'app') {
           if (to === 'main') wrong.push(`${shown(file.path)} → ${to}`);
+          continue;
+        }
+        if (file.room === 'scaled-out') {
+          if (to === 'main' || to === 'app') wrong.push(`${shown(file.path)} → ${to}`);
           continue;
         }
         if (file.room === 'config') {
@@ -140,5 +144,7 @@ describe('architecture', () => {
     expect(importers('uWebSockets.js').length).toBeLessThanOrEqual(1);
     expect(importers('lmdb').filter((path) => path !== 'src/base/lmdb.ts')).toEqual([]);
     expect(importers('piscina').length).toBeLessThanOrEqual(1);
+    expect(importers('ioredis')).toEqual(['src/base/redis.ts']);
+    expect(importers('bullmq')).toEqual(['src/jobs/queue-bullmq.ts']);
   });
 });

@@ -9,8 +9,8 @@ import type { RedisStore } from './redis.ts';
 export interface Announcements {
   /** Tells the other nodes. Never rejects. */
   tell(word: string): Promise<void>;
-  /** Told of what other nodes tell, and not of what this one does. */
-  hear(listener: (word: string) => void): void;
+  /** Told of what other nodes tell, and not of what this one does, until the function it returns is called. */
+  hear(listener: (word: string) => void): () => void;
 }
 
 export interface AnnouncementsDeps {
@@ -25,7 +25,7 @@ export function openAnnouncements(
 ): Announcements {
   const { redis, log } = deps;
   const channel = redis.key('nodes', 'announcements');
-  const listeners: ((word: string) => void)[] = [];
+  const listeners = new Set<(word: string) => void>();
   const hearing = redis.another('blocking');
   hearing.on('message', (_, text: string) => {
     const [from, word = ''] = text.split(' ', 2);
@@ -42,6 +42,9 @@ export function openAnnouncements(
         log.debug({ error: messageOf(error) }, 'The other nodes find out by themselves what has changed.');
       }
     },
-    hear: (listener) => void listeners.push(listener),
+    hear(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
   };
 }
