@@ -119,6 +119,9 @@ async function serve(settings: BenchServerSettings): Promise<void> {
         monitoring: () => {
           throw new Error('Monitoring is not part of this benchmark.');
         },
+        jobs: () => {
+          throw new Error('Bulk jobs are not part of this benchmark.');
+        },
       },
       readiness: () => ({ ready: true, reasons: [], snapshot: null, lists: [] }),
       gauges: [],

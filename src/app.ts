@@ -9,6 +9,7 @@ import { type Actor, auditBookings, auditKeys } from './accounts/audit.ts';
 import { readPlans } from './accounts/plans.ts';
 import { type Clock, isoTime, systemClock } from './base/clock.ts';
 import { ensureDataFolder } from './base/data-folder.ts';
+import { AssayError } from './base/errors.ts';
 import { createLogger } from './base/log.ts';
 import { createMailer } from './base/mail.ts';
 import { projectRoot } from './base/paths.ts';
@@ -381,6 +382,9 @@ export function openParts(config: Config, version: string): Parts {
       trace: (request) => pool.run('trace', request),
       names: { screen: (requests) => pool.run('names', requests), cleared },
       monitoring: () => monitoring(pool).service,
+      jobs: () => {
+        throw new AssayError('NOT_READY', 'Bulk jobs are not set up here.');
+      },
     };
   }
 

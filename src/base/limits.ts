@@ -489,9 +489,6 @@ export const LIMITS = {
   graphQuestionsMax: 256,
   /** Questions that wait for the nodes of a placement, of all who ask: a second's work of a few threads. */
   graphQuestionsWaitingMax: 1_000,
-  /** Read at a time of a file that is sent: 32 sockets hold 8 MB. */
-  snapshotReadBytes: 256 * 1024,
-} as const;
   /** How long a write waits for replicas: they answer within milliseconds, or are away. */
   redisReplicasMs: 1_000,
   /** What a node reads is called current for this long after it heard from Redis: a revoked key is refused everywhere within a second. */
@@ -522,6 +519,8 @@ export const LIMITS = {
   replicaWriterMs: 3_600_000,
   /** A client that sends a large body may wait for its own source, and for a line that fails; one that is silent for longer is gone. */
   uploadSilenceMs: 60_000,
+  /** Bulk jobs of one page, as other lists have it. */
+  jobsPageMax: 100,
   /** Of a large answer, what is read at a time: a few hundred KB a client with what its socket holds, and 1 GB/s from a warm file. */
   answerPieceBytes: 128 * 1024,
   /** A release names about 20 files, and one more for each 250 firms of a register; 150 bytes each. */
@@ -539,7 +538,10 @@ export const LIMITS = {
   snapshotWaitMsMax: 25_000,
   /** A node that reads a snapshot this slowly (no byte taken for so long) is gone. */
   snapshotStallMs: 60_000,
+  /** Read at a time of a file that is sent: 32 sockets hold 8 MB. */
+  snapshotReadBytes: 256 * 1024,
   /** Bytes of one part of an upload, and of the largest single one: held in memory once. 10,000 parts are the most S3 takes: 312 GB. */
   uploadPartBytes: 32 * 1024 * 1024,
   /** An answer of an object store that is no file: errors and receipts have below 2 KB. */
   storeAnswerBytesMax: 64 * 1024,
+} as const;

@@ -9,6 +9,8 @@ export interface IntakeSocket {
   /** Reads no further. Pieces that were read already may still be offered. */
   pause(): void;
   resume(): void;
+  /** Called every few seconds while nothing comes, so that the connection is not taken for dead. */
+  wait(): void;
   /** Ends the connection; `gone` is called on the way. */
   cut(): void;
   /** Whatever is left of the body is not read: the connection cannot serve another request. */
@@ -23,6 +25,9 @@ export interface BodyIntake {
   /** The exchange was answered: the receiver hears nothing any more. */
   answered(): void;
 }
+
+/** Looks at a silent client before it is cut off: one in 5 s, where a minute is allowed. */
+const WAITS_MAX = 12;
 
 type Ending = Parameters<BodyReceiver['end']>[0];
 
@@ -44,16 +49,19 @@ export function createBodyIntake(
   let isPaused = false;
   let isOver = false;
   let ending: Ending | null = null;
-  const silence = setTimeout(() => {
-    if (isWorking) silence.refresh();
+  let waits = 0;
+  const silence = setInterval(() => {
+    if (isWorking) return;
+    waits++;
+    if (waits < WAITS_MAX) socket.wait();
     else socket.cut();
-  }, silenceMs);
+  }, silenceMs / WAITS_MAX);
   silence.unref();
 
   function close(): void {
     isOver = true;
     waiting = [];
-    clearTimeout(silence);
+    clearInterval(silence);
   }
 
   function endWith(how: Ending): void {
@@ -77,7 +85,7 @@ export function createBodyIntake(
       endWith(ending);
       return;
     }
-    silence.refresh();
+    waits = 0;
     isPaused = false;
     socket.resume();
   }
@@ -85,6 +93,7 @@ export function createBodyIntake(
   return {
     offer(bytes, isLast) {
       if (isOver || ending !== null) return;
+      waits = 0;
       received += bytes.length;
       if (received > bytesMax) {
         waiting = [];

@@ -12,6 +12,7 @@ import {
   sessionWork,
   verifyEmailWork,
 } from './handlers/auth.ts';
+import { cancelJobWork, jobResultWork, listJobsWork, oneJobWork, sendJobWork } from './handlers/jobs.ts';
 import { createKeyWork, listKeysWork, revokeKeyWork, toggleKeyWork } from './handlers/keys.ts';
 import { kytWork } from './handlers/kyt.ts';
 import {
@@ -140,6 +141,11 @@ export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
     deliveries: deliveriesWork(deps),
     replayDelivery: replayDeliveryWork(deps),
     alertStream: alertStreamWork(deps),
+    sendJob: sendJobWork(deps),
+    listJobs: listJobsWork(deps),
+    oneJob: oneJobWork(deps),
+    jobResult: jobResultWork(deps),
+    cancelJob: cancelJobWork(deps),
   };
   const router = createRouter<Handler>(
     ROUTES.flatMap((route, position) => {

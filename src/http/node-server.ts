@@ -233,6 +233,7 @@ class NodeExchange implements Exchange {
     const intake = createBodyIntake({ bytesMax, silenceMs: LIMITS.uploadSilenceMs }, receiver, {
       pause: () => request.pause(),
       resume: () => request.resume(),
+      wait: () => {},
       cut: () => request.socket.destroy(),
       abandon: () => {
         this.#closeAfter = true;

@@ -4,6 +4,7 @@ import { LIMITS } from '../base/limits.ts';
 import { API_BASE, type Parameter, permissionsOf, ROUTES, type Route } from './routes.ts';
 import * as auth from './schemas/auth.ts';
 import * as common from './schemas/common.ts';
+import * as jobs from './schemas/jobs.ts';
 import * as keys from './schemas/keys.ts';
 import * as kyt from './schemas/kyt.ts';
 import * as labels from './schemas/labels.ts';
@@ -42,6 +43,7 @@ const COMPONENTS: Readonly<Record<string, TSchema>> = {
   AccountView: auth.AccountView,
   SessionData: auth.SessionData,
   KeyView: keys.KeyView,
+  Job: jobs.Job,
   Error: common.ErrorBody,
   Problem: common.Problem,
 };
@@ -173,6 +175,14 @@ function securityOf({ permission, visitor }: Route): JsonObject {
   return permission === null ? { security: [] } : {};
 }
 
+function bodyOf({ body, upload }: Route): JsonObject {
+  if (upload !== undefined) {
+    const content = Object.fromEntries(upload.map((type) => [type, { schema: {} }]));
+    return { requestBody: { required: true, content } };
+  }
+  return body === null ? {} : { requestBody: { required: true, content: jsonContent(body) } };
+}
+
 function operationOf(route: Route): JsonObject {
   const costs = [
     keyWords(route),
@@ -194,7 +204,7 @@ function operationOf(route: Route): JsonObject {
       description: parameter.about,
       schema: parameter.in === 'header' ? { type: 'string' } : schemaJson(parameter.schema),
     })),
-    ...(route.body === null ? {} : { requestBody: { required: true, content: jsonContent(route.body) } }),
+    ...bodyOf(route),
     responses: responsesOf(route),
   };
 }

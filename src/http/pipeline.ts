@@ -17,7 +17,8 @@ import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import type { HttpDeps } from './ports.ts';
 import type { ClientOrigin } from './proxies.ts';
 import { permissionsOf, type Route } from './routes.ts';
-import type { EventStream, Exchange, Handler } from './server.ts';
+import type { ByteSource, EventStream, Exchange, Handler } from './server.ts';
+import { receiveUpload, type Upload } from './uploads.ts';
 import { createVisits } from './visit.ts';
 
 /** Data that comes later: bytes of the caller's own, or bytes that are given back once they were copied. */
@@ -30,6 +31,13 @@ export interface Page {
   /** Further header lines, each with its line break before it. */
   readonly lines?: string;
   readonly body: string | Uint8Array;
+}
+
+/** An answer of any size. */
+export interface LargeAnswer {
+  readonly status: 200 | 206;
+  readonly contentType: string;
+  readonly source: ByteSource;
 }
 
 /**
@@ -51,6 +59,10 @@ export type Work =
   | ({ readonly kind: 'task' } & ChargedWork)
   /** Answered for as long as the client stays. `open` begins the stream, at once or never. */
   | { readonly kind: 'stream'; readonly follow: (call: Call, open: () => EventStream) => void }
+  /** Takes a body of any size while it comes; path, query and headers can be read throughout. */
+  | { readonly kind: 'upload'; readonly bytesMax: number; readonly open: (call: Call) => Promise<Upload> }
+  /** Answered with bytes that are read as the client takes them. `call.lines` go with them. */
+  | { readonly kind: 'file'; readonly open: (call: Call) => Promise<LargeAnswer> }
   /** Answered later, from the bytes of a body, which are parsed elsewhere. */
   | {
       readonly kind: 'bytes';
@@ -526,6 +538,70 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     };
   }
 
+  function uploadHandler(
+    route: Route,
+    position: number,
+    bytesMax: number,
+    open: (call: Call) => Promise<Upload>,
+  ): Handler {
+    const admitted = async (call: Call): Promise<Upload> => {
+      letIn(call, route, 0, await admit(call, route, 0));
+      return open(call);
+    };
+    return (exchange) => {
+      const call = begin(exchange);
+      try {
+        call.accept = exchange.header('accept');
+        if (redirected(call, position)) return;
+        identifySender(call, route);
+        exchange.keep();
+        const receiver = receiveUpload(bytesMax, admitted(call), {
+          done: (data) => writeAnswer(call, position, copyData, data),
+          refused: (error) => fail(call, position, route.path, error),
+          gone: () => metrics.record(position, CLIENT_GONE, clock.monotonic() - call.startedMs),
+          notCleared: (error) =>
+            log.error({ requestId: call.requestId, err: error }, 'what was left of an upload stays'),
+        });
+        exchange.receiveBody(bytesMax, receiver);
+      } catch (error) {
+        failCounted(call, position, route, error);
+      }
+    };
+  }
+
+  /** Sends the head of an answer at once, and its bytes as they are taken. */
+  function sendLarge(call: Call, position: number, { status, contentType, source }: LargeAnswer): void {
+    const { exchange } = call;
+    const headers = `${call.head}${call.lines}\r\nContent-Type: ${contentType}`;
+    if (source.length === 0) {
+      finish(call, position, status, headers, '');
+      return;
+    }
+    metrics.record(position, exchange.isGone ? CLIENT_GONE : status, clock.monotonic() - call.startedMs);
+    exchange.replyBytes(status, headers, source).catch((error: unknown) => {
+      log.error({ requestId: call.requestId, err: error }, `an answer broke off: ${messageOf(error)}`);
+    });
+  }
+
+  function fileHandler(route: Route, position: number, open: (call: Call) => Promise<LargeAnswer>): Handler {
+    return (exchange) => {
+      const call = begin(exchange);
+      try {
+        call.accept = exchange.header('accept');
+        if (redirected(call, position)) return;
+        identify(call, route);
+        exchange.keep();
+        onceIn(call, route, position, NO_UNIT, () => {
+          open(call)
+            .then((answer) => sendLarge(call, position, answer))
+            .catch((error: unknown) => fail(call, position, route.path, error));
+        });
+      } catch (error) {
+        fail(call, position, route.path, error);
+      }
+    };
+  }
+
   return {
     handlerFor(route, position, work) {
       if (route.credits > 0 && work.kind !== 'task')
@@ -548,6 +624,10 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
           );
         case 'stream':
           return streamHandler(route, position, work.follow);
+        case 'upload':
+          return uploadHandler(route, position, work.bytesMax, work.open);
+        case 'file':
+          return fileHandler(route, position, work.open);
         case 'bytes':
           return bodyHandler(route, position, (call, body, outline) => {
             const units = work.units(outline, body);

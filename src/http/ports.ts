@@ -6,6 +6,7 @@ import type { Access } from '../accounts/access.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import type { BulkJobs } from '../jobs/bulk-jobs.ts';
 import type { MonitoringService } from '../monitoring/service.ts';
 import type { ClearedStore } from '../names/cleared.ts';
 import type { NameRequest } from '../names/screen-names.ts';
@@ -49,6 +50,8 @@ export interface UseCases {
   readonly names: NameUseCases;
   /** Opened when first asked for: an installation that watches nothing holds nothing. */
   monitoring(): MonitoringService;
+  /** Opened when first asked for. */
+  jobs(): BulkJobs;
 }
 
 /** What the operations on names ask for. */

@@ -8,6 +8,7 @@ import type { ChargeType } from '../accounts/credits.ts';
 import type { Permission } from '../accounts/keys.ts';
 import type { QuotaMeterName, RateClass } from '../accounts/plans.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { JobKind } from '../jobs/bulk-jobs.ts';
 import {
   Done,
   ForgotBody,
@@ -29,6 +30,7 @@ import {
   OracleVerdict,
   SanctionsCheck,
 } from './schemas/common.ts';
+import { JobFormatSchema, JobKindSchema, JobList, OneJob } from './schemas/jobs.ts';
 import { KeyBody, KeyList, NewKey, OneKey, ToggleBody } from './schemas/keys.ts';
 import { KytBody, KytResult } from './schemas/kyt.ts';
 import { BulkBody, BulkResult, ScreenBody } from './schemas/labels.ts';
@@ -64,6 +66,14 @@ export const API_BASE = '/api/v1';
 
 /** Specification: what a trace costs, and one in path mode, whatever its depth. */
 export const TRACE_CREDITS = { graph: 5, path: 10 } as const;
+
+/** What a key must be allowed for a bulk job: what it must be for one of its lines. One of several is enough. */
+export const JOB_PERMISSIONS: Readonly<Record<JobKind, readonly Permission[]>> = {
+  labels: ['intel'],
+  sanctions: ['intel'],
+  screening: ['screening'],
+  kyt: ['kyt', 'screening'],
+};
 
 export interface Parameter {
   readonly name: string;
@@ -122,7 +132,12 @@ export type HandlerName =
   | 'webhookSecret'
   | 'deliveries'
   | 'replayDelivery'
-  | 'alertStream';
+  | 'alertStream'
+  | 'sendJob'
+  | 'listJobs'
+  | 'oneJob'
+  | 'jobResult'
+  | 'cancelJob';
 
 /** Who comes to an operation that people use: the owner of a session, a key in its place, anyone, or who signs its body. */
 export type Visitor = 'session' | 'session or key' | 'anyone' | 'signature';
@@ -150,6 +165,10 @@ export interface Route {
   readonly chargeType: ChargeType;
   readonly parameters: readonly Parameter[];
   readonly body: TSchema | null;
+  /** Media types of a body that is no JSON and may be larger than others are. */
+  readonly upload?: readonly string[];
+  /** What the table of operations says where neither `quota` nor `credits` can: what is taken depends on the body. */
+  readonly takes?: { readonly quota: string; readonly credits: string };
   /** Schema of a 200, or the media type of an answer that is not JSON. */
   readonly answer: TSchema | string;
   /** Answers beside 200 and the errors that follow from the other columns. */
@@ -225,6 +244,19 @@ const alertFilters: Parameter[] = [
     'Only alerts up to this sequence: `newest` of the first page.',
   ),
 ];
+
+const jobIdInPath: Parameter = { ...keyIdInPath, about: 'Id of a job of the own account.' };
+
+/** What the operations of bulk jobs share. */
+const jobs = {
+  ...open,
+  stands: 'api',
+  permission: ['intel', 'screening', 'kyt'],
+  rateClass: 'intel',
+} as const;
+const jobErrors = {
+  404: { about: 'There is no job of this id in the account.', schema: ErrorBody },
+} as const;
 
 /** What the operations of monitoring share. */
 const monitoring = { ...open, stands: 'api', permission: 'monitoring', rateClass: 'monitoring' } as const;
@@ -921,6 +953,86 @@ export const ROUTES: readonly Route[] = [
     description:
       'Server-sent events, or a WebSocket of JSON messages {id, event, data}. A reader that does not keep up is dropped with a reason, and can resume.',
   },
+  {
+    ...jobs,
+    method: 'POST',
+    path: '/jobs',
+    handler: 'sendJob',
+    parameters: [
+      { ...inQuery('kind', JobKindSchema, 'What is asked of every line.'), required: true },
+      inQuery('format', JobFormatSchema, 'Default: by the Content-Type.'),
+      inQuery('chain', ChainText, 'Of lines that name none.'),
+    ],
+    upload: ['application/x-ndjson', 'text/csv'],
+    takes: { quota: 'intel, one a line (labels, sanctions)', credits: '1 a line (screening, kyt)' },
+    answer: envelope(OneJob),
+    otherAnswers: {
+      402: {
+        about: 'The quota or the credits do not suffice for all lines; nothing was taken.',
+        schema: ErrorBody,
+      },
+    },
+    summary: 'Begin a bulk job',
+    description: `A body of up to ${LIMITS.jobBytesMax} bytes, one address or request a line: NDJSON (a string, or an object with the fields of the single operation) or CSV (a head line that names \`address\` and perhaps \`chain\`, or addresses alone). A line costs what its question costs by itself (labels and sanctions a unit of the intel quota, screening and kyt a credit), is paid when the job begins, and is given back where the line is answered with an error.`,
+  },
+  {
+    ...jobs,
+    method: 'GET',
+    path: '/jobs',
+    handler: 'listJobs',
+    parameters: paging(LIMITS.jobsPageMax, 50),
+    answer: envelope(JobList),
+    summary: 'List bulk jobs',
+    description: 'Newest first.',
+  },
+  {
+    ...jobs,
+    method: 'GET',
+    path: '/jobs/{id}',
+    handler: 'oneJob',
+    parameters: [jobIdInPath],
+    answer: envelope(OneJob),
+    otherAnswers: jobErrors,
+    summary: 'A bulk job with its progress',
+    description: 'State, lines answered, rate and time left.',
+  },
+  {
+    ...jobs,
+    method: 'GET',
+    path: '/jobs/{id}/result',
+    handler: 'jobResult',
+    parameters: [
+      jobIdInPath,
+      { name: 'Range', in: 'header', required: false, schema: Type.String(), about: 'One range of bytes.' },
+      {
+        name: 'If-Range',
+        in: 'header',
+        required: false,
+        schema: Type.String(),
+        about: 'ETag of an earlier answer; where it holds no longer the whole result is answered.',
+      },
+    ],
+    answer: 'application/x-ndjson',
+    otherAnswers: {
+      ...jobErrors,
+      206: { about: 'The range of bytes that was asked for.', schema: null },
+      416: { about: 'Nothing of the range is there (yet).', schema: ErrorBody },
+    },
+    summary: 'Result of a bulk job',
+    description:
+      'A line for every line of the input, in its order; an item that failed is `{error}` with what was sent, in its place. Of a job that runs: the whole lines from the first on that are there so far (`X-Result-Complete: false`).',
+  },
+  {
+    ...jobs,
+    method: 'DELETE',
+    path: '/jobs/{id}',
+    handler: 'cancelJob',
+    parameters: [jobIdInPath],
+    answer: envelope(OneJob),
+    otherAnswers: jobErrors,
+    summary: 'Stop a bulk job, or remove one that has ended',
+    description: 'What was answered stays and is paid for; the rest is given back.',
+  },
 ];
 
 /** The absolute patterns a route answers at. */
@@ -952,10 +1064,11 @@ export function routesMarkdown(): string {
       route.summary,
       admissionOf(route),
       route.rateClass ?? 'none',
-      route.quota
-        ? `${route.quota.meter}, one ${route.quota.per === 'address' ? 'an address' : 'a request'}`
-        : 'none',
-      String(route.credits),
+      route.takes?.quota ??
+        (route.quota
+          ? `${route.quota.meter}, one ${route.quota.per === 'address' ? 'an address' : 'a request'}`
+          : 'none'),
+      route.takes?.credits ?? String(route.credits),
     ];
     return `| ${cells.join(' | ')} |`;
   });

@@ -323,6 +323,11 @@ class UwsExchange implements Exchange {
     const intake = createBodyIntake({ bytesMax, silenceMs: LIMITS.uploadSilenceMs }, receiver, {
       pause: whileOpen(() => res.pause()),
       resume: whileOpen(() => res.resume()),
+      // The binding gives a socket 10 s from each `resume` on; how long a silence may last, the intake knows.
+      wait: whileOpen(() => {
+        res.pause();
+        res.resume();
+      }),
       cut: whileOpen(() => res.close()),
       abandon: () => {
         this.#closeAfter = true;

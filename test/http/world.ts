@@ -318,6 +318,9 @@ function worldUseCases(): UseCases {
     monitoring: () => {
       throw new Error('This world watches nothing.');
     },
+    jobs: () => {
+      throw new Error('This world has no jobs.');
+    },
     labelSet: (chain, address, out, offset) => written(labelSet(subjectOf(chain, address)), out, offset),
     labelSetVersion: () => DATA_VERSION,
     sanctionsCheck: (chain, address, out, offset) =>

@@ -1,0 +1,57 @@
+/** Stretches of files as one answer: opened one after the other, read into one buffer. */
+import { type FileHandle, open } from 'node:fs/promises';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { FilePart } from '../jobs/bulk-jobs.ts';
+import type { ByteSource } from './server.ts';
+
+/** The first file is open when it resolves, so that one that is not there is an error and no broken answer. */
+export async function openFileParts(
+  parts: readonly FilePart[],
+  pieceBytes: number = LIMITS.answerPieceBytes,
+): Promise<ByteSource> {
+  const length = parts.reduce((sum, { start, end }) => sum + end - start, 0);
+  const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(pieceBytes, length)));
+  let part = 0;
+  let at = parts[0]?.start ?? 0;
+  let file: FileHandle | null = null;
+
+  /** The file to read on in; null behind the last. */
+  async function current(): Promise<{ readonly file: FileHandle; readonly end: number } | null> {
+    for (let stretch = parts[part]; stretch !== undefined; stretch = parts[part]) {
+      if (at < stretch.end) {
+        file ??= await open(stretch.path, 'r');
+        return { file, end: stretch.end };
+      }
+      await file?.close();
+      file = null;
+      part++;
+      at = parts[part]?.start ?? 0;
+    }
+    return null;
+  }
+
+  await current();
+  return {
+    length,
+    async next() {
+      let filled = 0;
+      while (filled < buffer.length) {
+        const from = await current();
+        if (from === null) break;
+        const wanted = Math.min(buffer.length - filled, from.end - at);
+        const { bytesRead } = await from.file.read(buffer, filled, wanted, at);
+        if (bytesRead === 0) throw new AssayError('STORE_CORRUPT', `A file of a result ends at byte ${at}.`);
+        filled += bytesRead;
+        at += bytesRead;
+      }
+      if (filled === 0) throw new AssayError('INTERNAL', 'A result was read beyond its end.');
+      return buffer.subarray(0, filled);
+    },
+    async close() {
+      const open = file;
+      file = null;
+      await open?.close();
+    },
+  };
+}

@@ -1,0 +1,189 @@
+/**
+ * The operations of bulk jobs. Every id is looked up together with the account of the key, and what a job asks of its lines a key
+ * must be allowed to ask of one.
+ */
+import type { KeyRecord } from '../../accounts/keys.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { parseChainId } from '../../chains/registry.ts';
+import {
+  JOB_FORMATS,
+  JOB_KINDS,
+  type JobFormat,
+  type JobKind,
+  type JobRequest,
+  type JobView,
+} from '../../jobs/bulk-jobs.ts';
+import type { Call } from '../call.ts';
+import { openFileParts } from '../file-parts.ts';
+import type { Work } from '../pipeline.ts';
+import type { HttpDeps } from '../ports.ts';
+import { decodeParameter, queryValue, requiredQueryValue } from '../query.ts';
+import { mayAnswerRange, rangeOf } from '../ranges.ts';
+import { JOB_PERMISSIONS } from '../routes.ts';
+
+type Deps = Pick<HttpDeps, 'useCases'>;
+
+/** Names that bodies of lines go by; the first of each is the registered or usual one. */
+const FORMAT_OF_TYPE: Readonly<Record<string, JobFormat>> = {
+  'application/x-ndjson': 'ndjson',
+  'application/ndjson': 'ndjson',
+  'application/jsonl': 'ndjson',
+  'application/jsonlines': 'ndjson',
+  'text/csv': 'csv',
+};
+
+const RESULT_TYPE = 'application/x-ndjson';
+const LIMIT_DEFAULT = 50;
+
+const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+const refuse = (field: string, message: string): AssayError =>
+  new AssayError('INVALID_REQUEST', `${field}: ${message}`, { field });
+
+function callerOf(call: Call): KeyRecord {
+  if (call.caller !== null) return call.caller;
+  throw new AssayError('INTERNAL', 'An operation of bulk jobs was reached without a key.');
+}
+
+const idOf = (call: Call): string => decodeParameter(call.exchange.params[0] ?? '', 'id');
+
+function oneOf<T extends string>(field: string, text: string, values: readonly T[]): T {
+  const found = values.find((value) => value === text);
+  if (found !== undefined) return found;
+  throw refuse(field, `must be one of ${values.join(', ')}.`);
+}
+
+/** A whole number of the query, or `fallback` where it is absent. */
+function wholeNumber(query: string, name: string, fallback: number, least: number, most: number): number {
+  const text = queryValue(query, name);
+  if (text === undefined) return fallback;
+  const value = Number(text);
+  if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value;
+  throw refuse(name, `must be a whole number from ${least} to ${most}.`);
+}
+
+/** Throws FORBIDDEN. */
+function checkPermission({ permissions }: KeyRecord, kind: JobKind): void {
+  const wanted = JOB_PERMISSIONS[kind];
+  if (wanted.some((one) => permissions.includes(one))) return;
+  const names = wanted.join("' or '");
+  throw new AssayError('FORBIDDEN', `kind: a job of '${kind}' needs a key with the permission '${names}'.`, {
+    field: 'kind',
+  });
+}
+
+function formatOf(named: string | undefined, contentType: string): JobFormat {
+  if (named !== undefined) return oneOf('format', named, JOB_FORMATS);
+  const mediaType = (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
+  const format = FORMAT_OF_TYPE[mediaType];
+  if (format !== undefined) return format;
+  throw refuse(
+    'format',
+    `must be one of ${JOB_FORMATS.join(', ')} where the Content-Type is neither application/x-ndjson nor text/csv.`,
+  );
+}
+
+/** Throws INVALID_REQUEST, UNKNOWN_CHAIN, FORBIDDEN. */
+function requestOf(call: Call): JobRequest {
+  const caller = callerOf(call);
+  const query = call.exchange.query();
+  const kind = oneOf('kind', requiredQueryValue(query, 'kind'), JOB_KINDS);
+  const chain = queryValue(query, 'chain');
+  checkPermission(caller, kind);
+  return {
+    accountId: caller.accountId,
+    kind,
+    format: formatOf(queryValue(query, 'format'), call.exchange.header('content-type')),
+    chain: chain === undefined ? null : parseChainId(chain),
+  };
+}
+
+const noSuchJob = (): AssayError =>
+  new AssayError('NOT_FOUND', 'id: there is no job of this id in the account.', { field: 'id' });
+
+/** The job that the path names, where the key may see what it answers. Throws NOT_FOUND, FORBIDDEN. */
+async function jobOf(call: Call, { useCases }: Deps): Promise<JobView> {
+  const caller = callerOf(call);
+  const job = await useCases.jobs().get(caller.accountId, idOf(call));
+  if (job === null) throw noSuchJob();
+  checkPermission(caller, job.kind);
+  return job;
+}
+
+export function sendJobWork({ useCases }: Deps): Work {
+  return {
+    kind: 'upload',
+    bytesMax: LIMITS.jobBytesMax,
+    open: async (call) => {
+      const upload = await useCases.jobs().receive(requestOf(call));
+      return {
+        write: (bytes) => upload.write(bytes),
+        end: async () => jsonBytes({ job: await upload.end() }),
+        abort: () => upload.abort(),
+      };
+    },
+  };
+}
+
+export function listJobsWork({ useCases }: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const query = call.exchange.query();
+      const page = {
+        limit: wholeNumber(query, 'limit', LIMIT_DEFAULT, 1, LIMITS.jobsPageMax),
+        offset: wholeNumber(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER),
+      };
+      const { jobs, total } = await useCases.jobs().list(callerOf(call).accountId, page);
+      return jsonBytes({ jobs, total, ...page });
+    },
+  };
+}
+
+export function oneJobWork(deps: Deps): Work {
+  return { kind: 'query', answer: async (call) => jsonBytes({ job: await jobOf(call, deps) }) };
+}
+
+export function jobResultWork(deps: Deps): Work {
+  return {
+    kind: 'file',
+    open: async (call) => {
+      const job = await jobOf(call, deps);
+      const result = await deps.useCases.jobs().result(callerOf(call).accountId, job.id);
+      if (result === null) throw noSuchJob();
+      const { bytes, isComplete } = result;
+      const etag = `"${result.etag}"`;
+      const header = (name: string): string => call.exchange.header(name);
+      call.lines = `\r\nAccept-Ranges: bytes\r\nETag: ${etag}\r\nCache-Control: private, no-transform\r\nContent-Disposition: attachment; filename="${job.id}.ndjson"\r\nX-Result-Complete: ${isComplete}`;
+      const asked = mayAnswerRange(header('if-range'), etag) ? rangeOf(header('range'), bytes) : 'whole';
+      if (asked === 'none') {
+        call.head += `\r\nContent-Range: bytes */${bytes}`;
+        throw new AssayError(
+          'RANGE_NOT_SATISFIABLE',
+          `Range: the result has ${bytes} bytes${isComplete ? '' : ' so far'}.`,
+          { field: 'Range' },
+        );
+      }
+      const { start, end } = asked === 'whole' ? { start: 0, end: bytes } : asked;
+      if (asked !== 'whole') call.lines += `\r\nContent-Range: bytes ${start}-${end - 1}/${bytes}`;
+      return {
+        status: asked === 'whole' ? 200 : 206,
+        contentType: RESULT_TYPE,
+        source: await openFileParts(result.parts(start, end)),
+      };
+    },
+  };
+}
+
+export function cancelJobWork(deps: Deps): Work {
+  return {
+    kind: 'query',
+    answer: async (call) => {
+      const { id } = await jobOf(call, deps);
+      const job = await deps.useCases.jobs().cancel(callerOf(call).accountId, id);
+      if (job === null) throw noSuchJob();
+      return jsonBytes({ job });
+    },
+  };
+}
