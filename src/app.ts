@@ -14,6 +14,7 @@ import { createLogger } from './base/log.ts';
 import { createMailer } from './base/mail.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemJitter, systemRandom } from './base/random.ts';
+import { openRedis, type RedisStore } from './base/redis.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
 import { type ChainAdapters, createChainAdapters } from './chains/adapters/registry.ts';
 import { loadBridges } from './chains/bridges.ts';
@@ -128,6 +129,15 @@ export function openParts(config: Config, version: string): Parts {
   const freshness = (): ListFreshness => freshnessReader().listFreshness(clock.now(), config.listMaxAgeDays);
   /** Passwords are derived on the pool where there is one: what waits for a login there is no oracle answer. */
   let derive: (request: ScryptRequest) => Promise<Uint8Array> = scryptOnLibuv;
+  /** Null on a machine that is alone. */
+  const redisSettings = config.redis;
+  const redis =
+    redisSettings === null
+      ? null
+      : once<RedisStore>(
+          () => openRedis(redisSettings.place, { log }, { replicas: redisSettings.replicas }),
+          (part) => part.close(),
+        );
   const access = once<Access>(
     () =>
       createAccess(
@@ -140,6 +150,7 @@ export function openParts(config: Config, version: string): Parts {
           clock,
           random: systemRandom,
           log,
+          redis: redis?.() ?? null,
           derive: (request) => derive(request),
           mailer: config.mail === null ? null : createMailer(config.mail),
         },
@@ -389,6 +400,7 @@ export function openParts(config: Config, version: string): Parts {
   }
 
   async function serve(): Promise<Served> {
+    if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkKeeps();
     const accounts = access();
     // Before any thread opens them for reading: see `transferStores`.
     if (chainAdapters.configured.length > 0)

@@ -6,6 +6,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { AssayError } from './base/errors.ts';
 import type { LogLevel } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
+import { parseRedisUrl, type RedisPlace } from './base/redis.ts';
 import { ROLES, type Role } from './base/roles.ts';
 
 export interface Config {
@@ -32,6 +33,14 @@ export interface Config {
   readonly workers: number;
   /** What this node does, each once, in the order of ROLES. */
   readonly roles: readonly Role[];
+  /** Where accounts and all other live state stand for many nodes; null keeps them in files of this machine. */
+  readonly redis: {
+    readonly place: RedisPlace;
+    /** Replicas that have a charge before it is acknowledged. */
+    readonly replicas: number;
+    /** Whether servers are taken that may drop what they are told to keep. */
+    readonly mayLose: boolean;
+  } | null;
   /** Chains whose transfers this node holds, as they are named; `all`: whatever is there. */
   readonly graphChains: 'all' | readonly string[];
   readonly syncEnabled: boolean;
@@ -165,6 +174,8 @@ const optionalKey = (text: string, variable: string): string | null => {
   return text;
 };
 
+const optionalRedis = (text: string): RedisPlace | null => (text === '' ? null : parseRedisUrl(text));
+
 const ranges = (text: string, variable: string): readonly string[] => {
   const parts = text
     .split(',')
@@ -236,6 +247,24 @@ export const SETTINGS = {
     ROLES.join(','),
     readRoles,
     'What this node does, of api, worker, listener and delivery, with commas between them; fewer than all need a Redis.',
+  ),
+  redisUrl: setting(
+    'ASSAY_REDIS_URL',
+    '',
+    optionalRedis,
+    'Redis that many nodes share their live state in: redis://user:password@host:port/database, redis+cluster://a:6379,b:6379 or redis+sentinel://a,b/master; rediss… with TLS; ?prefix=… for a prefix of its own.',
+  ),
+  redisReplicas: setting(
+    'ASSAY_REDIS_REPLICAS',
+    '',
+    (text, variable) => (text === '' ? null : number(0, 16)(text, variable)),
+    'Replicas that have a charge before it is acknowledged; where they do not answer, it is refused. Default: 1 with Sentinels or a cluster, else 0.',
+  ),
+  redisMayLose: setting(
+    'ASSAY_REDIS_MAY_LOSE',
+    'off',
+    onOff,
+    'on: takes a Redis that evicts keys or keeps nothing on disk, and may so lose accounts and credits.',
   ),
   graphChains: setting(
     'ASSAY_GRAPH_CHAINS',
@@ -399,6 +428,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   const value = <T>(row: Setting<T>): T => row.read(environment[row.variable] ?? row.fallback, row.variable);
   const smtpUrl = value(SETTINGS.smtpUrl);
   const priceUrl = value(SETTINGS.priceUrl);
+  const redisPlace = value(SETTINGS.redisUrl);
   return Object.freeze({
     registration: value(SETTINGS.registration),
     mail: smtpUrl === null ? null : { url: smtpUrl, from: value(SETTINGS.mailFrom) },
@@ -414,6 +444,14 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: value(SETTINGS.trustedProxies),
     workers: value(SETTINGS.workers),
     roles: value(SETTINGS.roles),
+    redis:
+      redisPlace === null
+        ? null
+        : {
+            place: redisPlace,
+            replicas: value(SETTINGS.redisReplicas) ?? (redisPlace.kind === 'single' ? 0 : 1),
+            mayLose: value(SETTINGS.redisMayLose),
+          },
     graphChains: value(SETTINGS.graphChains),
     syncEnabled: value(SETTINGS.syncEnabled),
     syncIntervalHours: value(SETTINGS.syncIntervalHours),

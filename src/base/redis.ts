@@ -3,7 +3,8 @@
  * a hash tag, so that what one atomic step touches stands in one slot; each such step is a Lua script, and one round trip.
  */
 import { createHash } from 'node:crypto';
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { createRequire } from 'node:module';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { AssayError, messageOf } from './errors.ts';
 import { LIMITS } from './limits.ts';
 import type { Logger } from './log.ts';
@@ -35,7 +36,7 @@ const DEFAULT_PREFIX = 'assay';
 
 /** What is wrong with the text, never the text itself: it holds a password. */
 const wrong = (reason: string): AssayError =>
-  new AssayError('INVALID_CONFIG', `The Redis URL ${reason}.`, { field: 'redisUrl' });
+  new AssayError('INVALID_CONFIG', `The Redis URL ${reason}.`, { field: 'ASSAY_REDIS_URL' });
 
 function readNode(text: string, defaultPort: number): RedisPlace['nodes'][number] {
   const found = /^(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::(\d{1,5}))?$/.exec(text);
@@ -187,8 +188,12 @@ function serverOptions(place: RedisPlace, use: 'asking' | 'blocking' | 'bullmq')
   };
 }
 
+/** Read when a connection is opened: a program without Redis does not pay for it. */
+const ioredis = (): typeof import('ioredis') => createRequire(import.meta.url)('ioredis');
+
 function connect(place: RedisPlace, use: 'asking' | 'blocking' | 'bullmq'): RedisConnection {
   const options = serverOptions(place, use);
+  const { Cluster, Redis } = ioredis();
   if (place.kind === 'cluster')
     return new Cluster([...place.nodes], {
       ...CLUSTER_RETRIES,
@@ -210,7 +215,7 @@ function connect(place: RedisPlace, use: 'asking' | 'blocking' | 'bullmq'): Redi
 
 /** Masters of a cluster, or the one server there is. */
 const serversOf = (connection: RedisConnection): readonly Redis[] =>
-  connection instanceof Cluster ? connection.nodes('master') : [connection];
+  connection.isCluster ? (connection as Cluster).nodes('master') : [connection as Redis];
 
 const fieldOf = (info: string, name: string): string =>
   new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
