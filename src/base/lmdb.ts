@@ -30,3 +30,21 @@ export const ABORT = lmdb.ABORT;
 
 /** A transaction that is committed when the call returns, and flushed soon after. */
 export const FLUSHED_LATER: number = 1 | 2 | 0x10000;
+
+/** Keys as they lie there. LMDB's fast comparison looks at words of four bytes, and expects nothing behind a key that ends within one. */
+const BYTES_AS_KEYS = {
+  writeKey(key: Uint8Array, target: Uint8Array, start: number): number {
+    target.set(key, start);
+    const end = start + key.length;
+    target.fill(0, end, end + 4);
+    return end;
+  },
+  readKey: (target: Uint8Array, start: number, end: number): Buffer =>
+    Buffer.from(target.subarray(start, end)),
+};
+
+/** A database of any form as the bytes of its keys and values. */
+export function openAsBytes(root: RootDatabase, name: string): Database<Buffer, Buffer> {
+  const options = { name, encoding: 'binary', keyEncoder: BYTES_AS_KEYS } as const;
+  return root.openDB<Buffer, Buffer>(options);
+}

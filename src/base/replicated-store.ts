@@ -25,6 +25,7 @@ import {
   type Key,
   keyFromBytes,
   keyToBytes,
+  openAsBytes,
   openEnvironment,
 } from './lmdb.ts';
 import type { Logger } from './log.ts';
@@ -75,6 +76,8 @@ export interface ReplicaDeps {
 
 const NOWHERE: Place = { version: 0, last: '' };
 const NOTHING = Buffer.alloc(0);
+/** LMDB's ranges begin behind the keys of symbols, unless told otherwise. */
+const LEAST_KEY = Buffer.from([0]);
 /** Of this node alone: where its replica stands. */
 const PLACE_DATABASE = '~replica';
 const WRITER_BYTES = 9;
@@ -184,7 +187,7 @@ export function openReplicatedStore(
   function rawOf(database: string): Database<Buffer, Buffer> {
     const known = raw.get(database);
     if (known !== undefined) return known;
-    const opened = lmdb.openDB<Buffer, Buffer>({ name: database, encoding: 'binary', keyEncoding: 'binary' });
+    const opened = openAsBytes(lmdb, database);
     raw.set(database, opened);
     return opened;
   }
@@ -372,7 +375,7 @@ export function openReplicatedStore(
         changed.push({ database, key: Buffer.from(key), value });
       }
       for (const [database, records] of raw)
-        for (const key of records.getKeys())
+        for (const key of records.getKeys({ start: LEAST_KEY }))
           if (!isOwn(database, key) && !staged.doesExist(fieldOf(database, key)))
             changed.push({ database, key: Buffer.from(key), value: null });
       changed.forEach(put);

@@ -10,12 +10,20 @@ import {
   type LiveStore,
   openLiveStore,
 } from '../../src/base/live-store.ts';
+import type { Key } from '../../src/base/lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { systemRandom } from '../../src/base/random.ts';
+import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
 import { openReplicatedStore } from '../../src/base/replicated-store.ts';
 import { liveStoreConformance } from '../conformance/live-store.ts';
-import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import {
+  hasRedis,
+  type RedisCluster,
+  type RedisServer,
+  startRedis,
+  startRedisCluster,
+} from '../setup/redis.ts';
+import { startProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
 
 liveStoreConformance('LMDB', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'assay-live-'));
@@ -73,6 +81,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
   let server: RedisServer;
   const folders: string[] = [];
   const nodes: Node[] = [];
+  const proxies: TcpProxy[] = [];
   let worlds = 0;
 
   const newFolder = (): string => {
@@ -80,8 +89,8 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     folders.push(folder);
     return folder;
   };
-  function node(folder = newFolder(), name = `test${worlds}`): Node {
-    const opened = openNode(folder, server.url, name);
+  function node(folder = newFolder(), url = server.url): Node {
+    const opened = openNode(folder, url, `test${worlds}`);
     nodes.push(opened);
     return opened;
   }
@@ -90,12 +99,22 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await Promise.all(pair.map(({ store }) => store.ready()));
     return pair;
   }
+  /** A node whose network can fail. */
+  async function nodeBehindProxy(folder?: string): Promise<{ far: Node; proxy: TcpProxy }> {
+    const proxy = await startProxy(server.port);
+    proxies.push(proxy);
+    const far = node(folder, `redis://127.0.0.1:${proxy.port}`);
+    await far.store.ready();
+    return { far, proxy };
+  }
+  const keyOf = (part: string): string => `assay:{test${worlds}}:${part}`;
 
   beforeAll(async () => {
     server = await startRedis();
   }, 120_000);
   afterEach(async () => {
     await Promise.all(nodes.splice(0).map((opened) => opened.close()));
+    await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
     worlds++;
   });
@@ -136,4 +155,323 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     ]);
     expect([a.store.version(), b.store.version()]).toEqual([3, 3]);
   });
+
+  it('gives all transactions of all nodes one order', async () => {
+    const pair = await twoNodes();
+    const results = await Promise.all(
+      Array.from({ length: 60 }, async (_, index) => {
+        // Some in the same turn, some later.
+        await new Promise((resolve) => setTimeout(resolve, index % 6));
+        return Promise.all(pair.map((one) => one.add('n')));
+      }),
+    );
+    expect(results.flat().sort((x, y) => x - y)).toEqual(Array.from({ length: 120 }, (_, at) => at + 1));
+    await expect.poll(() => pair.map((one) => one.all())).toEqual([{ n: 120 }, { n: 120 }]);
+  });
+
+  it('refuses what a transaction decided upon what is no longer so', async () => {
+    const [a, b] = await twoNodes();
+    const claim = (one: Node, who: number) =>
+      one.store.root.transaction(() => {
+        if (one.counts.get('claimed') !== undefined) return false;
+        one.counts.putSync('claimed', who);
+        return true;
+      });
+    const claimed = await Promise.all([claim(a, 1), claim(b, 2)]);
+    expect(claimed.filter(Boolean)).toHaveLength(1);
+    await expect.poll(() => a.all()).toEqual(b.all());
+    // Nothing is written, and what is answered is what is so on all nodes.
+    await a.counts.remove('claimed');
+    expect(await claim(b, 3)).toBe(true);
+  });
+
+  it('writes once what it sends again because the reply was lost', async () => {
+    const near = node();
+    const { far, proxy } = await nodeBehindProxy();
+    proxy.mute();
+    const adding = far.add('n');
+    await expect.poll(() => near.all(), { timeout: 5_000 }).toEqual({ n: 1 });
+    proxy.heal();
+    expect(await adding).toBe(1);
+    expect(await near.add('n')).toBe(2);
+    await expect.poll(() => far.all()).toEqual({ n: 2 });
+    expect(far.told).toHaveLength(1);
+  }, 20_000);
+
+  it('tells who writes that it is not known what became of it, while nothing answers', async () => {
+    const near = node();
+    const { far, proxy } = await nodeBehindProxy();
+    await far.add('n');
+    proxy.cut();
+    await expect(far.add('n')).rejects.toMatchObject({
+      code: 'NOT_READY',
+      message: expect.stringContaining('may have been made'),
+    });
+    await near.store.ready();
+    await near.add('n');
+    proxy.heal();
+    await expect.poll(() => far.all(), { timeout: 5_000 }).toEqual(near.all());
+    const { n = 0 } = near.all();
+    expect(await far.add('n')).toBe(n + 1);
+  }, 20_000);
+
+  it.each(['cut', 'mute', 'hold'] as const)(
+    'is not current while its network is %s, and then follows',
+    async (fault) => {
+      const near = node();
+      const { far, proxy } = await nodeBehindProxy();
+      await far.add('n');
+      expect(far.store.isCurrent()).toBe(true);
+      far.store.requireCurrent();
+      const cutMs = performance.now();
+      proxy[fault]();
+      await expect.poll(() => far.store.isCurrent(), { interval: 10 }).toBe(false);
+      expect(performance.now() - cutMs).toBeGreaterThan(200);
+      expect(() => far.store.requireCurrent()).toThrow(/has not heard from Redis/);
+      expect(far.all()).toEqual({ n: 1 });
+      await expect.poll(() => near.add('n').catch(() => 0)).toBe(2);
+      proxy.heal();
+      await expect.poll(() => far.store.isCurrent(), { timeout: 5_000 }).toBe(true);
+      expect(far.all()).toEqual({ n: 2 });
+      expect(far.told).toHaveLength(1);
+    },
+    20_000,
+  );
+
+  it('copies everything into a fresh folder, whether the stream reaches back or not', async () => {
+    const a = node();
+    for (const key of ['x', 'y', 'z']) await a.add(key);
+    await a.counts.remove('y');
+    const early = node();
+    await early.store.ready();
+    server.run('xtrim', keyOf('stream'), 'maxlen', '1');
+    const late = node();
+    await late.store.ready();
+    expect([early.all(), late.all()]).toEqual([
+      { x: 1, z: 1 },
+      { x: 1, z: 1 },
+    ]);
+    expect(late.told.map(({ key }) => key).sort()).toEqual(['x', 'z']);
+    await Promise.all([early.add('x'), late.add('x'), a.add('x')]);
+    await expect.poll(() => [a, early, late].map((one) => one.all().x)).toEqual([4, 4, 4]);
+  });
+
+  it('holds the same bytes on all nodes, by the stream, by a copy, and by a copy over what was there', async () => {
+    const next = seededUint32(8);
+    const below = (count: number): number => next() % count;
+    const text = (): string => Array.from({ length: below(12) }, () => 'abcé~'[below(5)]).join('') || 'x';
+    const key = (): Key =>
+      [
+        text,
+        () => [text(), below(3) - 1, text()] as Key,
+        () => (below(2) === 0 ? -1 : 1) * below(100_000) * 2 ** below(20),
+      ][below(3)]?.() ?? '';
+    const openAll = (one: Node) => ({
+      rows: one.store.root.openDB<unknown, Key>({ name: 'rows', encoding: 'msgpack' }),
+      hashes: one.store.root.openDB<string, Buffer>({
+        name: 'hashes',
+        encoding: 'json',
+        keyEncoding: 'binary',
+      }),
+    });
+    const dump = (one: Node): unknown => {
+      const { rows, hashes } = openAll(one);
+      return [[...rows.getRange()], [...hashes.getRange()]];
+    };
+    const write = async (one: Node, times: number): Promise<void> => {
+      const { rows, hashes } = openAll(one);
+      for (let round = 0; round < times; round++)
+        await one.store.root.transaction(() => {
+          for (let i = 0; i < 20; i++) {
+            const hash = Buffer.from([below(6), ...Buffer.alloc(below(6), below(3))]);
+            if (below(3) === 0) hashes.removeSync(hash);
+            else hashes.putSync(hash, text());
+            if (below(4) === 0) rows.removeSync(key());
+            else rows.putSync(key(), { [text()]: below(9), list: [text(), null, 1.5] });
+          }
+        });
+    };
+    const [a, b] = await twoNodes();
+    const folder = newFolder();
+    const old = node(folder);
+    await write(a, 20);
+    await expect.poll(() => old.store.version()).toBe(a.store.version());
+    expect(dump(old)).toEqual(dump(a));
+    await old.close();
+    nodes.splice(nodes.indexOf(old), 1);
+    await write(b, 20);
+    await expect.poll(() => a.store.version()).toBe(b.store.version());
+    expect(dump(a)).toEqual(dump(b));
+    server.run('xtrim', keyOf('stream'), 'maxlen', '0');
+    const [fresh, again] = [node(), node(folder)];
+    await Promise.all([fresh.store.ready(), again.store.ready()]);
+    expect(dump(fresh)).toEqual(dump(a));
+    expect(dump(again)).toEqual(dump(a));
+  });
+
+  it('goes on with an old folder from where it stood, and tells what it missed', async () => {
+    const a = node();
+    const folder = newFolder();
+    for (const isTrimmed of [false, true]) {
+      const b = node(folder);
+      await b.store.ready();
+      await b.add('b');
+      await b.close();
+      nodes.splice(nodes.indexOf(b), 1);
+      await a.add('n');
+      await a.counts.remove('b');
+      if (isTrimmed) server.run('xtrim', keyOf('stream'), 'maxlen', '0');
+      const again = node(folder);
+      await again.store.ready();
+      expect(again.all()).toEqual(a.all());
+      expect(again.told.map(({ key, isRemoved }) => [key, isRemoved]).sort()).toEqual([
+        ['b', true],
+        ['n', false],
+      ]);
+      await again.close();
+      nodes.splice(nodes.indexOf(again), 1);
+    }
+  });
+
+  it('gives up a history that Redis has lost the end of', async () => {
+    const [a, b] = await twoNodes();
+    await a.add('kept');
+    const parts = ['head', 'data', 'stream'];
+    const dumps = await Promise.all(parts.map((part) => a.redis.connection.dumpBuffer(keyOf(part))));
+    const restore = async (): Promise<void> => {
+      const all = a.redis.connection.multi();
+      for (const [index, part] of parts.entries())
+        all.restore(keyOf(part), 0, dumps[index] as Buffer, 'REPLACE');
+      await all.exec();
+    };
+    await Promise.all([a.add('lost'), b.add('lost')]);
+    await expect.poll(() => [a.all().lost, b.all().lost]).toEqual([2, 2]);
+    await restore();
+    // Nobody wrote since: the nodes see it by themselves.
+    await expect.poll(() => [a.all(), b.all()]).toEqual([{ kept: 1 }, { kept: 1 }]);
+    await Promise.all([a.add('lost'), b.add('other')]);
+    await expect.poll(() => a.all()).toEqual({ kept: 1, lost: 1, other: 1 });
+    await restore();
+    // Another history of the same length.
+    const c = node();
+    await c.store.ready();
+    await c.add('new');
+    await c.add('newer');
+    await expect
+      .poll(() => [a, b, c].map((one) => one.all()))
+      .toEqual(Array.from({ length: 3 }, () => ({ kept: 1, new: 1, newer: 1 })));
+  });
+
+  it('keeps what it has where Redis has lost the store, and refuses to go on', async () => {
+    const a = node();
+    await a.add('n');
+    server.run('del', keyOf('head'), keyOf('data'), keyOf('stream'));
+    await expect.poll(() => a.store.isCurrent()).toBe(false);
+    expect(() => a.store.requireCurrent()).toThrow(/has no store/);
+    await expect(a.add('n')).rejects.toMatchObject({ code: 'NOT_READY' });
+    expect(a.all()).toEqual({ n: 1 });
+  });
+
+  it('refuses a store of another format', async () => {
+    const a = node();
+    await a.add('n');
+    const redis = openRedis(parseRedisUrl(server.url), { log: silentLogger });
+    const deps = { redis, clock: systemClock, random: systemRandom, log: silentLogger };
+    const newer = openReplicatedStore(join(newFolder(), 's.mdb'), 2, { name: `test${worlds}` }, deps);
+    await expect(newer.ready()).rejects.toMatchObject({ code: 'STORE_VERSION' });
+    await newer.root.close();
+    await redis.close();
+  });
+
+  it('refuses a write whose lease another took, and lets the others pass', async () => {
+    const a = node();
+    await a.store.ready();
+    server.run('set', keyOf('fence:listener:ETH'), '5');
+    const write = (key: string, token: number) =>
+      a.store.root.childTransaction(() => a.counts.putSync(key, token), { name: 'listener:ETH', token });
+    const results = await Promise.allSettled([write('old', 4), a.add('n'), write('held', 5)]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+    expect((results[0] as PromiseRejectedResult).reason).toMatchObject({ code: 'STORE_BUSY' });
+    expect(a.all()).toEqual({ held: 5, n: 1 });
+  });
+
+  it('refuses a transaction that is larger than Redis should take at once', async () => {
+    const a = node();
+    const chunks: LiveDatabase<Buffer, string> = a.store.root.openDB({ name: 'chunks', encoding: 'binary' });
+    const large = Buffer.alloc(12 * 1024 * 1024, 1);
+    const [first, second] = await Promise.allSettled([
+      a.store.root.transaction(() => {
+        for (const key of ['1', '2', '3']) chunks.putSync(key, large);
+      }),
+      a.store.root.transaction(() => chunks.putSync('4', large)),
+    ]);
+    expect((first as PromiseRejectedResult).reason.message).toContain('too large');
+    expect(second?.status).toBe('fulfilled');
+    const b = node();
+    const copied: LiveDatabase<Buffer, string> = b.store.root.openDB({ name: 'chunks', encoding: 'binary' });
+    await b.store.ready();
+    expect([...copied.getKeys()]).toEqual(['4']);
+    expect(copied.get('4')?.equals(large)).toBe(true);
+  });
+});
+
+describe.skipIf(!hasRedis)('a cluster with replicas', () => {
+  let cluster: RedisCluster;
+  const folder = mkdtempSync(join(tmpdir(), 'assay-replica-'));
+  const nodes: Node[] = [];
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+    nodes.push(
+      openNode(join(folder, 'a'), cluster.url, 'test', 1),
+      openNode(join(folder, 'b'), cluster.url, 'test', 1),
+    );
+    await Promise.all(nodes.map(({ store }) => store.ready()));
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all(nodes.map((one) => one.close()));
+    await cluster.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it.each(['killed', 'frozen'] as const)(
+    'loses nothing that was acknowledged when its master is %s',
+    async (fault) => {
+      const acknowledged = new Set<string>();
+      let wanted = true;
+      let tries = 0;
+      const writing = nodes.map(async (one, which) => {
+        while (wanted) {
+          const key = `${fault} ${which} ${tries++}`;
+          const isDone = await one.counts.put(key, 1).then(
+            () => true,
+            () => false,
+          );
+          if (isDone) acknowledged.add(key);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      });
+      await expect.poll(() => acknowledged.size, { timeout: 10_000 }).toBeGreaterThan(50);
+      const master = cluster.masterOf('assay:{test}:head');
+      if (fault === 'killed') await master.kill();
+      else master.freeze();
+      const before = acknowledged.size;
+      await expect
+        .poll(() => nodes.some((one) => one.store.isCurrent()), { interval: 10, timeout: 5_000 })
+        .toBe(false);
+      // Its replica becomes the master, and what is asked for is a replica of that: it comes back as one.
+      await expect
+        .poll(() => cluster.masterOf('assay:{test}:head').port, { timeout: 15_000 })
+        .not.toBe(master.port);
+      if (fault === 'killed') await master.restart();
+      else master.thaw();
+      await expect.poll(() => acknowledged.size, { timeout: 20_000 }).toBeGreaterThan(before + 50);
+      wanted = false;
+      await Promise.all(writing);
+      await expect.poll(() => nodes.every((one) => one.store.isCurrent()), { timeout: 10_000 }).toBe(true);
+      await expect.poll(() => nodes[0]?.all()).toEqual(nodes[1]?.all());
+      const all = nodes[0]?.all() ?? {};
+      expect([...acknowledged].filter((key) => all[key] !== 1)).toEqual([]);
+    },
+    60_000,
+  );
 });

@@ -1,0 +1,63 @@
+/** A TCP proxy on loopback that fails on command: the network between a program and its server. */
+import { createConnection, createServer, type Socket } from 'node:net';
+
+export interface TcpProxy {
+  readonly port: number;
+  /** Ends all connections, and those that come until `heal`. */
+  cut(): void;
+  /** Takes what comes and gives nothing back, without a word: what is asked is done. */
+  mute(): void;
+  /** Takes what comes and passes nothing on. */
+  hold(): void;
+  /** Works again; connections that were muted or held are ended. */
+  heal(): void;
+  close(): Promise<void>;
+}
+
+/** Passes everything on to `port`. */
+export async function startProxy(port: number): Promise<TcpProxy> {
+  let mode: 'pass' | 'cut' | 'mute' | 'hold' = 'pass';
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    if (mode === 'cut') return void client.destroy();
+    const behind = createConnection({ port, host: '127.0.0.1' });
+    for (const socket of [client, behind]) {
+      sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        behind.destroy();
+      });
+    }
+    client.on('data', (bytes) => mode !== 'hold' && behind.write(bytes));
+    behind.on('data', (bytes) => mode === 'pass' && client.write(bytes));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const end = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    cut() {
+      mode = 'cut';
+      end();
+    },
+    mute() {
+      mode = 'mute';
+    },
+    hold() {
+      mode = 'hold';
+    },
+    heal() {
+      if (mode !== 'pass') end();
+      mode = 'pass';
+    },
+    async close() {
+      end();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
