@@ -8,6 +8,16 @@ import type { LogLevel } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
 import { parseRedisUrl, type RedisPlace } from './base/redis.ts';
 import { ROLES, type Role } from './base/roles.ts';
+import {
+  type Bucket,
+  type HostAndPort,
+  isLoopback,
+  optionalBucket,
+  optionalHostAndPort,
+  optionalPullPlace,
+  type PullPlace,
+  type S3Place,
+} from './base/snapshot-places.ts';
 
 export interface Config {
   readonly registration: 'open' | 'closed';
@@ -51,6 +61,19 @@ export interface Config {
   readonly listMaxAgeDays: number;
   /** A price server in CoinGecko's layout and its key; null leaves prices to the tables. */
   readonly priceServer: { readonly url: string; readonly key: string | null } | null;
+  /** How label snapshots travel between nodes. */
+  readonly snapshots: {
+    /** Where other nodes may pull from this one. */
+    readonly listen: HostAndPort | null;
+    /** What nodes of one cluster know. */
+    readonly secret: string | null;
+    /** An object store that snapshots are carried to. */
+    readonly store: S3Place | null;
+    /** Where they are pulled from; a node that pulls builds none itself. */
+    readonly from: PullPlace | null;
+    /** Seconds behind after which /ready turns 503; 0 never does. */
+    readonly behindMaxSeconds: number;
+  };
   /** Whether /ready turns 503 when a list is stale. */
   readonly readyNeedsFreshLists: boolean;
   readonly chains: {
@@ -175,6 +198,20 @@ const optionalKey = (text: string, variable: string): string | null => {
 };
 
 const optionalRedis = (text: string): RedisPlace | null => (text === '' ? null : parseRedisUrl(text));
+
+const optionalToken = (text: string, variable: string): string | null => {
+  if (text === '') return null;
+  if (!/^[\x21-\x7e]{1,8192}$/.test(text)) throw wrong(variable, '…', 'a token of printable characters');
+  return text;
+};
+
+const optionalClusterSecret = (text: string, variable: string): string | null => {
+  if (text === '') return null;
+  // No error repeats a secret.
+  if (!/^[\x21-\x7e]{16,256}$/.test(text))
+    throw wrong(variable, '…', 'a secret of 16 to 256 printable characters');
+  return text;
+};
 
 const ranges = (text: string, variable: string): readonly string[] => {
   const parts = text
@@ -304,6 +341,46 @@ export const SETTINGS = {
     onOff,
     'on: /ready answers 503 while a list is missing or stale.',
   ),
+  snapshotListen: setting(
+    'ASSAY_SNAPSHOT_LISTEN',
+    '',
+    optionalHostAndPort,
+    'Host and port on which other nodes may pull label snapshots from this one, as `0.0.0.0:8090`.',
+  ),
+  snapshotFrom: setting(
+    'ASSAY_SNAPSHOT_FROM',
+    '',
+    optionalPullPlace,
+    'Where this node pulls its label snapshots from, `http://host:8090` or `s3://bucket/prefix`; it then builds and syncs none itself.',
+  ),
+  snapshotStore: setting(
+    'ASSAY_SNAPSHOT_STORE',
+    '',
+    optionalBucket,
+    'Object store (S3) that this node carries its label snapshots to, `s3://bucket/prefix`.',
+  ),
+  snapshotBehindMaxSeconds: setting(
+    'ASSAY_SNAPSHOT_BEHIND_MAX_SECONDS',
+    '0',
+    number(0, 30 * 24 * 3_600),
+    'Seconds behind its publisher after which /ready of a node that pulls answers 503; 0: never.',
+  ),
+  clusterSecret: setting(
+    'ASSAY_CLUSTER_SECRET',
+    '',
+    optionalClusterSecret,
+    'Secret that all nodes share: signs snapshots and lets nodes pull them; needed where ASSAY_SNAPSHOT_LISTEN is not of loopback.',
+  ),
+  s3Endpoint: setting('ASSAY_S3_ENDPOINT', '', optionalUrl, 'URL of the object store; without it AWS.'),
+  s3Region: setting('ASSAY_S3_REGION', 'us-east-1', hostName, 'Region of the bucket.'),
+  s3AccessKeyId: setting('ASSAY_S3_ACCESS_KEY_ID', '', optionalKey, 'Key of the object store.'),
+  s3SecretAccessKey: setting('ASSAY_S3_SECRET_ACCESS_KEY', '', optionalKey, 'Its secret; never logged.'),
+  s3SessionToken: setting(
+    'ASSAY_S3_SESSION_TOKEN',
+    '',
+    optionalToken,
+    'Token that temporary credentials come with.',
+  ),
   registration: setting(
     'ASSAY_REGISTRATION',
     'closed',
@@ -413,6 +490,45 @@ function readTls(keyFile: string, certFile: string): Config['tls'] {
   return { keyFile, certFile };
 }
 
+/** Puts together what the settings say of snapshots. Throws INVALID_CONFIG where one lacks another. */
+function readSnapshots(value: <T>(row: Setting<T>) => T): Config['snapshots'] {
+  const need = (row: Setting<unknown>, by: Setting<unknown>, why: string): AssayError =>
+    new AssayError('INVALID_CONFIG', `${row.variable} is not set: ${by.variable} needs it${why}.`, {
+      field: row.variable,
+    });
+  const accessKeyId = value(SETTINGS.s3AccessKeyId);
+  const secretAccessKey = value(SETTINGS.s3SecretAccessKey);
+  const sessionToken = value(SETTINGS.s3SessionToken);
+  const place = (bucket: Bucket, by: Setting<unknown>): S3Place => {
+    if (accessKeyId === null) throw need(SETTINGS.s3AccessKeyId, by, '');
+    if (secretAccessKey === null) throw need(SETTINGS.s3SecretAccessKey, by, '');
+    return {
+      ...bucket,
+      endpoint: value(SETTINGS.s3Endpoint),
+      region: value(SETTINGS.s3Region),
+      credentials: { accessKeyId, secretAccessKey, sessionToken },
+    };
+  };
+  const secret = value(SETTINGS.clusterSecret);
+  const listen = value(SETTINGS.snapshotListen);
+  if (listen !== null && secret === null && !isLoopback(listen.host))
+    throw need(SETTINGS.clusterSecret, SETTINGS.snapshotListen, ' beyond loopback');
+  const store = value(SETTINGS.snapshotStore);
+  const from = value(SETTINGS.snapshotFrom);
+  return {
+    listen,
+    secret,
+    store: store === null ? null : place(store, SETTINGS.snapshotStore),
+    from:
+      from === null
+        ? null
+        : 'url' in from
+          ? { kind: 'http', url: from.url }
+          : { kind: 's3', place: place(from, SETTINGS.snapshotFrom) },
+    behindMaxSeconds: value(SETTINGS.snapshotBehindMaxSeconds),
+  };
+}
+
 /** Reads and checks every setting. Throws INVALID_CONFIG with a sentence that names the variable. */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const known = new Set<string>(Object.values(SETTINGS).map((row) => row.variable));
@@ -458,6 +574,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     syncFrom: value(SETTINGS.syncFrom),
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
     priceServer: priceUrl === null ? null : { url: priceUrl, key: value(SETTINGS.priceKey) },
+    snapshots: readSnapshots(value),
     readyNeedsFreshLists: value(SETTINGS.readyNeedsFreshLists),
     chains: {
       endpoints: {

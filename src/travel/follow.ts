@@ -8,19 +8,15 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
+import type { PullPlace, S3Place } from '../base/snapshot-places.ts';
 import { type Listener, listenForNodes } from './http-listener.ts';
 import { openHttpSource } from './http-source.ts';
 import { openPublisher, type Publisher, travelFolderOf } from './publish.ts';
 import { openPuller, type Puller, type PullProgress } from './pull.ts';
 import { type ClusterKeys, clusterKeys, type Release } from './release.ts';
-import { openS3, type S3Place } from './s3-client.ts';
+import { openS3 } from './s3-client.ts';
 import { openReleaseStore, openS3Source, type ReleaseStore, storeFolderName } from './s3-store.ts';
 import type { ReleaseSource } from './source.ts';
-
-/** Where releases are pulled from. */
-export type PullPlace =
-  | { readonly kind: 'http'; readonly url: string }
-  | { readonly kind: 's3'; readonly place: S3Place };
 
 export interface TravelSettings {
   readonly dataDir: string;

@@ -9,23 +9,9 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../base/outbound.ts';
+import type { S3Place } from '../base/snapshot-places.ts';
 import { bodyUpTo, discard } from './http-source.ts';
 import { SourceFault } from './source.ts';
-
-export interface S3Place {
-  readonly bucket: string;
-  /** Before all keys, without slashes around it; may be empty. */
-  readonly prefix: string;
-  /** `https://host[:port]`; null is AWS itself. */
-  readonly endpoint: string | null;
-  readonly region: string;
-  /** Never written to a log. */
-  readonly credentials: {
-    readonly accessKeyId: string;
-    readonly secretAccessKey: string;
-    readonly sessionToken: string | null;
-  };
-}
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';

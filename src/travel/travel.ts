@@ -1,5 +1,6 @@
 /** The server's side of the thread that carries snapshots: starts it, listens to it, starts it anew where it died. */
 import { Worker } from 'node:worker_threads';
+import type { Announcements } from '../base/announcements.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
 import type { Logger, LogLevel } from '../base/log.ts';
@@ -17,17 +18,14 @@ export type TravelMessage = TravelEvent | { readonly type: 'failed'; readonly er
 
 export type TravelOrder = 'look' | 'stop';
 
-/** A channel between nodes on which a new release is announced, so that nobody waits for the next look. Redis, where there is one. */
-export interface ReleaseNews {
-  tell(release: string): void;
-  /** Calls `look` for every release that another node tells of; returns how to stop. */
-  follow(look: () => void): () => void;
-}
+/** The word by which nodes tell each other of a release. */
+const NEWS = 'snapshot';
 
 export interface TravelWiring {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly news?: ReleaseNews | null;
+  /** Where nodes hear of each other faster than they look; null where each looks by itself. */
+  readonly news?: Announcements | null;
   /** Another release is in force here. */
   readonly onSwapped: () => void;
 }
@@ -61,7 +59,7 @@ export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<
           reject(errorFromData(message.error));
           thread.postMessage('stop' satisfies TravelOrder);
         } else if (message.type === 'started') resolve(message.url);
-        else if (message.type === 'published') news?.tell(message.release);
+        else if (message.type === 'published') void news?.tell(NEWS);
         else {
           ({ state } = message);
           if (message.type === 'swapped') wiring.onSwapped();
@@ -87,7 +85,6 @@ export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<
   async function close(): Promise<void> {
     closing = true;
     clearTimeout(restart);
-    unfollow?.();
     const thread = worker;
     if (thread === null) return;
     const ended = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
@@ -95,7 +92,6 @@ export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<
     await ended;
   }
 
-  let unfollow: (() => void) | null = null;
   let url: string | null;
   try {
     url = await start();
@@ -103,7 +99,7 @@ export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<
     await close();
     throw error;
   }
-  if (job.settings.from !== null) unfollow = news?.follow(() => order('look')) ?? null;
+  if (job.settings.from !== null) news?.hear((word) => word === NEWS && order('look'));
   return {
     url,
     get state() {

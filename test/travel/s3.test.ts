@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import type { S3Place } from '../../src/base/snapshot-places.ts';
 import { openPublisher, type Published, type Publisher } from '../../src/travel/publish.ts';
 import { openPuller } from '../../src/travel/pull.ts';
-import { openS3, type S3Client, type S3Place } from '../../src/travel/s3-client.ts';
+import { openS3, type S3Client } from '../../src/travel/s3-client.ts';
 import {
   openReleaseStore,
   openS3Source,
