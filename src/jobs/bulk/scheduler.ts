@@ -3,6 +3,7 @@
  * million lines does not starve one of a hundred. A chunk counts as answered once its file is on the disk and the store says so, in
  * that order: whatever dies between is done again, into another file, and nothing is answered twice.
  */
+import { setMaxListeners } from 'node:events';
 import { open, rm } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
@@ -73,6 +74,8 @@ interface Finished {
 const LOOK_MS = 1_000;
 /** First and longest pause after the runner, the store or the purse said that it is not ready. */
 const PAUSE_MS = { min: 250, max: 15_000 };
+/** How long a stop waits for chunks that run: most take below a second. */
+const STOP_MS = 5_000;
 /** Finished chunks, for each that runs, that may wait for the store. */
 const BACKLOG = 2;
 const FILE_RANDOM_BYTES = 5;
@@ -86,6 +89,16 @@ function endPromise(): PromiseWithEnd {
     resolve = done;
   });
   return { promise, resolve };
+}
+
+/** What a runner comes to, unless nobody waits for it any more, whatever it does then. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => reject(new AssayError('OVERLOADED', 'The chunk is not waited for any more.'));
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end));
+  });
 }
 
 /** Makes renames inside a folder survive a loss of power. */
@@ -164,6 +177,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       begun: false,
       ended: endPromise(),
     };
+    // One of each chunk that runs, and of the runner as many.
+    setMaxListeners(0, active.abort.signal);
     actives.set(id, active);
     const { accountId } = record;
     const jobs = ofAccount.get(accountId);
@@ -268,7 +283,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     const expected = active.plan.linesOf(chunk) - (chunk === 0 && headBytes > 0 ? 1 : 0);
     running++;
     try {
-      const done = await runner.run(task, active.abort.signal);
+      const { signal } = active.abort;
+      const done = await unlessAborted(runner.run(task, signal), signal);
       if (done.items !== expected)
         throw new Error(`chunk ${chunk} has ${done.items} answers for ${expected} lines`);
       pauseMs = PAUSE_MS.min;
@@ -405,6 +421,9 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     const { items: answered, failed } = job.prefix;
     const spent = (answered - failed) * job.perLine;
     await purse.settle(job, spent);
+    // Before it has ended: where this is cut off, the next start ends it again, which needs neither.
+    await rm(places.input(id), { force: true });
+    await rm(places.plan(id), { force: true });
     const at = clock.now();
     await store.transaction((writer) => {
       const latest = writer.job(id);
@@ -412,8 +431,6 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       const { ending: state } = latest;
       writer.put({ ...latest, state, endedAt: at, changedAt: at, answered, failed, spent });
     });
-    await rm(places.input(id), { force: true });
-    await rm(places.plan(id), { force: true });
   }
 
   /** Takes up what is new, and lets go what was stopped. */
@@ -459,10 +476,14 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       stopped = true;
       stopSoon.resolve();
       if (timer !== null) clearInterval(timer);
+      const late = setTimeout(() => {
+        for (const active of actives.values()) active.abort.abort();
+      }, STOP_MS);
       while (underway.size > 0 || recording !== null) {
         await Promise.all([...underway]);
         await recording;
       }
+      clearTimeout(late);
       for (const active of [...actives.values()]) letGo(active);
     },
     get jobs() {

@@ -1,6 +1,7 @@
 /** A world with bulk jobs in it: real label index and graph, chunks worked in this thread, a purse that counts to the last unit. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '../../../src/base/clock.ts';
 import { AssayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
@@ -92,13 +93,12 @@ export async function jobWorld(): Promise<JobWorld> {
     screening,
     open(runner, purse, { freeBytes = 1e12, name = 'jobs' } = {}) {
       mkdirSync(folder.path, { recursive: true });
-      let monotonic = 0;
       return openBulkJobs(
         { storePath: join(folder.path, `${name}.mdb`), folder: join(folder.path, name) },
         {
           runner,
           purse,
-          clock: { now: () => clock.at++, monotonic: () => monotonic++ },
+          clock: { now: () => clock.at++, monotonic: systemClock.monotonic },
           random: systemRandom,
           log: silentLogger,
           freeBytes: async () => freeBytes,
