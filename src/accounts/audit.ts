@@ -7,8 +7,7 @@ import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { openLiveStore } from '../base/live-store.ts';
-import type { Database } from '../base/lmdb.ts';
+import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
 import type { KeyStore } from './keys.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -92,9 +91,17 @@ function hashOf(entry: Omit<AuditEntry, 'hash'>): string {
 const cut = (text: string): string => text.slice(0, LIMITS.auditTextMax);
 
 /** Opens (or makes) the log at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
-export function openAuditLog(options: { path: string }, deps: { readonly clock: Clock }): AuditLog {
-  const { root, meta } = openLiveStore(options.path, FORMAT_VERSION);
-  const entries: Database<AuditEntry, number> = root.openDB({ name: 'entries', encoding: 'json' });
+export function openAuditLog(
+  options: { path: string },
+  deps: {
+    readonly clock: Clock;
+    /** Default: on this machine. */
+    readonly openStore?: OpenStore;
+  },
+): AuditLog {
+  const { openStore = openLiveStore } = deps;
+  const { root, meta } = openStore(options.path, FORMAT_VERSION, { name: 'audit' });
+  const entries: LiveDatabase<AuditEntry, number> = root.openDB({ name: 'entries', encoding: 'json' });
 
   return {
     write: (event) =>

@@ -7,8 +7,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { openLiveStore } from '../base/live-store.ts';
-import type { Database } from '../base/lmdb.ts';
+import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import {
@@ -55,6 +54,8 @@ export interface KeyStoreDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Default: on this machine. */
+  readonly openStore?: OpenStore;
 }
 
 const invalid = (field: string, expected: string): AssayError =>
@@ -95,34 +96,44 @@ export function openKeyStore(
   options: { path: string; lastUsedFlushMs?: number },
   deps: KeyStoreDeps,
 ): KeyStore {
-  const { root, meta } = openLiveStore(options.path, FORMAT_VERSION);
-  const rows: Database<KeyRow, string> = root.openDB({ name: 'keys', encoding: 'json' });
-  const idByHash: Database<string, Buffer> = root.openDB({
+  const { openStore = openLiveStore } = deps;
+  const store = openStore(options.path, FORMAT_VERSION, { name: 'keys' });
+  const { root, meta } = store;
+  const rows: LiveDatabase<KeyRow, string> = root.openDB({ name: 'keys', encoding: 'json' });
+  const idByHash: LiveDatabase<string, Buffer> = root.openDB({
     name: 'idByHash',
     encoding: 'json',
     keyEncoding: 'binary',
   });
-  const accounts: Database<AccountRow, string> = root.openDB({ name: 'accounts', encoding: 'json' });
-  const lastUsed: Database<number, string> = root.openDB({ name: 'lastUsed', encoding: 'json' });
-  const byAccount: Database<true, AccountKey> = root.openDB({ name: 'byAccount', encoding: 'json' });
-  if (meta.get('byAccount') === undefined) {
+  const accounts: LiveDatabase<AccountRow, string> = root.openDB({ name: 'accounts', encoding: 'json' });
+  const lastUsed: LiveDatabase<number, string> = root.openDB({ name: 'lastUsed', encoding: 'json' });
+  const byAccount: LiveDatabase<true, AccountKey> = root.openDB({ name: 'byAccount', encoding: 'json' });
+  store.upgrade(() => {
     // A store of the time before this index.
-    root.transactionSync(() => {
-      for (const { value } of rows.getRange()) byAccount.putSync([value.accountId, value.id], true);
-      meta.putSync('byAccount', 1);
-    });
-  }
+    if (meta.get('byAccount') !== undefined) return;
+    for (const { value } of rows.getRange()) byAccount.putSync([value.accountId, value.id], true);
+    meta.putSync('byAccount', 1);
+  });
 
   const digestOf = createTokenDigest(deps.random);
   const digest = new Uint32Array(4);
   const verified = new VerifiedKeys(LIMITS.verifiedKeysMax);
-  let generation = -1;
+  /** As it is stored. */
+  let storedGeneration = -1;
+  /** Counts how often everything was forgotten. */
+  let generation = 0;
   /** Whether this turn of the event loop has looked at the generation, and its time. */
   let looked = false;
   let turnMs = 0;
 
-  /** Once a turn: takes the clock, and forgets everything where the store has changed. */
+  store.onApplied((writes) => {
+    // Another history may have the same number: what other nodes wrote is looked at whatever it is.
+    if (writes.some(({ database }) => database !== 'lastUsed')) storedGeneration = -1;
+  });
+
+  /** Once a turn: takes the clock, and forgets everything where the store has changed. Throws NOT_READY where that is not known. */
   function look(): void {
+    store.requireCurrent();
     looked = true;
     setImmediate(() => {
       looked = false;
@@ -130,10 +141,11 @@ export function openKeyStore(
     turnMs = deps.clock.now();
     root.resetReadTxn();
     const stored = meta.get('generation') ?? 0;
-    if (stored === generation) return;
+    if (stored === storedGeneration) return;
     rememberUse();
     verified.clear();
-    generation = stored;
+    storedGeneration = stored;
+    generation++;
   }
 
   /** Uses that were seen and not written yet, by key id, in ms since the epoch. */
@@ -153,15 +165,16 @@ export function openKeyStore(
     const batch = [...unwritten];
     unwritten.clear();
     await root.transaction(() => {
-      for (const [id, usedMs] of batch) lastUsed.putSync(id, usedMs);
+      // Another node may have seen it later.
+      for (const [id, usedMs] of batch) if (usedMs > (lastUsed.get(id) ?? 0)) lastUsed.putSync(id, usedMs);
     });
   }
 
-  const timer = setInterval(() => {
+  const writeUseOrSay = (): Promise<void> =>
     writeUse().catch((error: unknown) =>
       deps.log.error(`keys: times of last use were not written: ${messageOf(error)}`),
     );
-  }, options.lastUsedFlushMs ?? LAST_USED_FLUSH_MS);
+  const timer = setInterval(() => void writeUseOrSay(), options.lastUsedFlushMs ?? LAST_USED_FLUSH_MS);
   timer.unref();
 
   const planOf = (accountId: string): PlanName | null => accounts.get(accountId)?.plan ?? null;
@@ -356,7 +369,7 @@ export function openKeyStore(
 
     async close() {
       clearInterval(timer);
-      await writeUse();
+      await writeUseOrSay();
       await root.close();
     },
   };

@@ -9,8 +9,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { openLiveStore } from '../base/live-store.ts';
-import type { Database } from '../base/lmdb.ts';
+import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
 import type { Logger } from '../base/log.ts';
 import type { CreditPackage } from './credits.ts';
 import type { Ledger } from './ledger.ts';
@@ -59,6 +58,8 @@ export interface PaymentsDeps {
   readonly ledger: () => Pick<Ledger, 'book'>;
   readonly packages: readonly CreditPackage[];
   readonly accountExists: (accountId: string) => boolean;
+  /** Default: on this machine. */
+  readonly openStore?: OpenStore;
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -115,8 +116,7 @@ const sumOf = (takenBack: Purchase['takenBack']): number =>
   Object.values(takenBack).reduce((sum, credits) => sum + credits, 0);
 
 /** Credits that a reversal takes back (negative: gives back), seeing what was taken back before. */
-function creditsOf({ subject, effect }: Reversal, { credits, takenBack }: Purchase): number {
-  if (takenBack[subject] !== undefined) return 0;
+function creditsOf({ effect }: Reversal, { credits, takenBack }: Purchase): number {
   const taken = sumOf(takenBack);
   if (effect.kind === 'dispute') return credits - taken;
   if (effect.kind === 'won') return -(takenBack[effect.dispute] ?? 0);
@@ -129,10 +129,11 @@ export function openPayments(
   options: { readonly path: string; readonly secret: string },
   deps: PaymentsDeps,
 ): Payments {
-  const { root } = openLiveStore(options.path, FORMAT_VERSION);
-  const purchases: Database<Purchase, string> = root.openDB({ name: 'purchases', encoding: 'json' });
+  const { openStore = openLiveStore } = deps;
+  const { root } = openStore(options.path, FORMAT_VERSION, { name: 'payments' });
+  const purchases: LiveDatabase<Purchase, string> = root.openDB({ name: 'purchases', encoding: 'json' });
   /** Reversals of payments that no checkout has named yet: events may come in any order. */
-  const early: Database<Reversal, [payment: string, subject: string]> = root.openDB({
+  const early: LiveDatabase<Reversal, [payment: string, subject: string]> = root.openDB({
     name: 'early',
     encoding: 'json',
   });
@@ -142,17 +143,23 @@ export function openPayments(
 
   async function reverse(reversal: Reversal): Promise<PaymentAnswer> {
     const { payment, subject } = reversal;
-    root.resetReadTxn();
-    const purchase = purchases.get(payment);
-    if (purchase === undefined) {
-      await early.put([payment, subject], reversal);
-      return ignored;
-    }
-    const { accountId } = purchase;
-    const known = purchase.takenBack[subject] !== undefined;
-    const credits = creditsOf(reversal, purchase);
-    if (credits === 0) return { outcome: known ? 'repeated' : 'ignored', accountId, entryId: null };
-    // The name makes the booking happen once; a crash before the next line books nothing twice.
+    // Decided and remembered in one step, by whatever node hears of it: what it takes depends on all that was taken before.
+    const decided = await root.transaction(() => {
+      const purchase = purchases.get(payment);
+      if (purchase === undefined) {
+        early.putSync([payment, subject], reversal);
+        return null;
+      }
+      const { accountId, takenBack } = purchase;
+      const credits = takenBack[subject] ?? creditsOf(reversal, purchase);
+      if (credits !== 0 && takenBack[subject] === undefined)
+        purchases.putSync(payment, { ...purchase, takenBack: { ...takenBack, [subject]: credits } });
+      return { accountId, credits };
+    });
+    if (decided === null) return ignored;
+    const { accountId, credits } = decided;
+    if (credits === 0) return { outcome: 'ignored', accountId, entryId: null };
+    // The name makes the booking happen once; a crash before it is made good when the event is sent again.
     const { entry, repeated } = await deps.ledger().book({
       accountId,
       type: 'ADJUSTMENT',
@@ -161,8 +168,6 @@ export function openPayments(
       once: `stripe ${payment} ${subject}`,
       mayOwe: true,
     });
-    const takenBack = { ...purchase.takenBack, [subject]: -entry.amount };
-    await purchases.put(payment, { ...purchase, takenBack });
     return { outcome: repeated ? 'repeated' : 'booked', accountId, entryId: entry.id };
   }
 

@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
-import { openLiveStore } from '../base/live-store.ts';
-import type { Database } from '../base/lmdb.ts';
+import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
 import type { Random } from '../base/random.ts';
 
 const FORMAT_VERSION = 1;
@@ -79,15 +78,27 @@ const hashOf = (token: string): string => createHash('sha256').update(token).dig
 /** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
 export function openPeopleStore(
   options: { path: string },
-  deps: { readonly clock: Clock; readonly random: Random },
+  deps: {
+    readonly clock: Clock;
+    readonly random: Random;
+    /** Default: on this machine. */
+    readonly openStore?: OpenStore;
+  },
 ): PeopleStore {
-  const { clock, random } = deps;
-  const { root } = openLiveStore(options.path, FORMAT_VERSION);
-  const people: Database<Person, string> = root.openDB({ name: 'people', encoding: 'json' });
-  const idByEmail: Database<string, string> = root.openDB({ name: 'idByEmail', encoding: 'json' });
-  const sessions: Database<SessionRow, string> = root.openDB({ name: 'sessions', encoding: 'json' });
-  const tokens: Database<TokenRow, string> = root.openDB({ name: 'tokens', encoding: 'json' });
-  const ends: Database<true, EndKey> = root.openDB({ name: 'ends', encoding: 'json' });
+  const { clock, random, openStore = openLiveStore } = deps;
+  const store = openStore(options.path, FORMAT_VERSION, { name: 'people' });
+  const { root } = store;
+  const people: LiveDatabase<Person, string> = root.openDB({ name: 'people', encoding: 'json' });
+  const idByEmail: LiveDatabase<string, string> = root.openDB({ name: 'idByEmail', encoding: 'json' });
+  const sessions: LiveDatabase<SessionRow, string> = root.openDB({ name: 'sessions', encoding: 'json' });
+  const tokens: LiveDatabase<TokenRow, string> = root.openDB({ name: 'tokens', encoding: 'json' });
+  const ends: LiveDatabase<true, EndKey> = root.openDB({ name: 'ends', encoding: 'json' });
+
+  /** Before each read: of what other processes and nodes wrote. Throws NOT_READY where that is not known. */
+  function look(): void {
+    store.requireCurrent();
+    root.resetReadTxn();
+  }
 
   const newSecret = (): string => Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url');
 
@@ -104,16 +115,16 @@ export function openPeopleStore(
 
   return {
     get(accountId) {
-      root.resetReadTxn();
+      look();
       return people.get(accountId) ?? null;
     },
     byEmail(email) {
-      root.resetReadTxn();
+      look();
       const id = idByEmail.get(email);
       return id === undefined ? null : (people.get(id) ?? null);
     },
     list() {
-      root.resetReadTxn();
+      look();
       const found = [...people.getRange()].map(({ value }) => value);
       return found.sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1));
     },
@@ -151,7 +162,7 @@ export function openPeopleStore(
     },
     session(token) {
       if (!TOKEN_SHAPE.test(token)) return null;
-      root.resetReadTxn();
+      look();
       const session = sessions.get(hashOf(token));
       if (session === undefined || session.endsMs <= clock.now()) return null;
       const person = people.get(session.accountId);

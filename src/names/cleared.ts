@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { type Database, openEnvironment } from '../base/lmdb.ts';
+import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
 
 /** One cleared match. */
 export interface ClearedMatch {
@@ -57,22 +57,18 @@ const foldName = (name: string): string => name.normalize('NFKC').toLowerCase().
 const idOf = (name: string, list: string, entityId: string): string =>
   hashOf(foldName(name)) + hashOf(`${list}\n${entityId}`);
 
-/** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION. */
+/** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
 export function openClearedStore(
   options: { readonly path: string },
-  deps: { readonly clock: Clock },
+  deps: {
+    readonly clock: Clock;
+    /** Default: on this machine. */
+    readonly openStore?: OpenStore;
+  },
 ): ClearedStore {
-  const root = openEnvironment(options.path, { maxDbs: 2, noSubdir: true, overlappingSync: false });
-  const meta: Database<number, string> = root.openDB({ name: 'meta', encoding: 'json' });
-  const matches: Database<ClearedMatch, string> = root.openDB({ name: 'matches', encoding: 'json' });
-  const found = meta.get('formatVersion');
-  if (found === undefined) meta.putSync('formatVersion', FORMAT_VERSION);
-  else if (found !== FORMAT_VERSION) {
-    throw new AssayError(
-      'STORE_VERSION',
-      `${options.path} has format version ${found}, and this version of Assay reads version ${FORMAT_VERSION} only.`,
-    );
-  }
+  const { openStore = openLiveStore } = deps;
+  const { root } = openStore(options.path, FORMAT_VERSION, { name: 'cleared' });
+  const matches: LiveDatabase<ClearedMatch, string> = root.openDB({ name: 'matches', encoding: 'json' });
 
   const prefixOf = (accountId: string): string => `${accountId}/`;
 
