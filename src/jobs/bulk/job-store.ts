@@ -2,8 +2,7 @@
  * The records of bulk jobs on LMDB: what each asked for, which of its chunks are answered, what it took. All changes happen inside
  * transactions that may be run again, so that the same store may be one of many that follow each other.
  */
-import { openLiveStore } from '../../base/live-store.ts';
-import type { Database } from '../../base/lmdb.ts';
+import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../../base/live-store.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { JobFormat, JobKind, JobState } from '../bulk-jobs.ts';
 import type { ChunkDone } from '../chunks.ts';
@@ -70,8 +69,15 @@ export interface JobStore {
   openIds(): string[];
   /** Ids of all jobs, oldest first. */
   allIds(): string[];
-  /** Runs `write` in one durable transaction, and resolves with what it returned. It may run more than once. */
-  transaction<T>(write: (writer: JobWriter) => T): Promise<T>;
+  /**
+   * Runs `write` in one durable transaction, and resolves with what it returned. It may run more than once. Refused where another
+   * holds the lease that `fence` names.
+   */
+  transaction<T>(write: (writer: JobWriter) => T, fence?: Fence | null): Promise<T>;
+  /** Resolves when all that was there before can be read. */
+  ready(): Promise<void>;
+  /** Told when other nodes wrote. */
+  onApplied(listener: () => void): void;
   close(): Promise<void>;
 }
 
@@ -91,16 +97,20 @@ export interface JobWriter {
 }
 
 /** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
-export function openJobStore({ path }: { readonly path: string }): JobStore {
-  const { root } = openLiveStore(path, FORMAT_VERSION);
-  const jobs: Database<JobRecord, string> = root.openDB({ name: 'jobs', encoding: 'json' });
-  const byAccount: Database<0, [accountId: string, id: string]> = root.openDB({
+export function openJobStore(
+  { path }: { readonly path: string },
+  { openStore = openLiveStore }: { readonly openStore?: OpenStore },
+): JobStore {
+  const live = openStore(path, FORMAT_VERSION, { name: 'jobs' });
+  const { root } = live;
+  const jobs: LiveDatabase<JobRecord, string> = root.openDB({ name: 'jobs', encoding: 'json' });
+  const byAccount: LiveDatabase<0, [accountId: string, id: string]> = root.openDB({
     name: 'byAccount',
     encoding: 'json',
   });
   /** Jobs that have not ended, with their accounts. */
-  const open: Database<string, string> = root.openDB({ name: 'open', encoding: 'json' });
-  const chunks: Database<ChunkRecord, ChunkKey> = root.openDB({ name: 'chunks', encoding: 'json' });
+  const open: LiveDatabase<string, string> = root.openDB({ name: 'open', encoding: 'json' });
+  const chunks: LiveDatabase<ChunkRecord, ChunkKey> = root.openDB({ name: 'chunks', encoding: 'json' });
 
   const job = (id: string): JobRecord | null => jobs.get(id) ?? null;
   const chunk = (id: string, at: number): ChunkRecord | null => chunks.get([id, at]) ?? null;
@@ -142,13 +152,16 @@ export function openJobStore({ path }: { readonly path: string }): JobStore {
     idsOf: (accountId) => [...byAccount.getKeys(accountRange(accountId))].map(([, id]) => id).reverse(),
     openIds: () => [...open.getKeys()],
     allIds: () => [...jobs.getKeys()],
-    async transaction<T>(write: (writer: JobWriter) => T): Promise<T> {
+    async transaction<T>(write: (writer: JobWriter) => T, fence: Fence | null = null): Promise<T> {
       let result: T | undefined;
-      await root.transaction(() => {
+      const work = (): void => {
         result = write(writer);
-      });
+      };
+      await (fence === null ? root.transaction(work) : root.childTransaction(work, fence));
       return result as T;
     },
+    ready: () => live.ready(),
+    onApplied: (listener) => live.onApplied(listener),
     close: () => root.close(),
   };
 }

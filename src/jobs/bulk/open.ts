@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { syncFolder } from '../../base/atomic-file.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../base/leases.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { OpenStore } from '../../base/live-store.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { BulkJobs, FilePart, JobRequest, JobResult, JobUpload, JobView } from '../bulk-jobs.ts';
@@ -34,14 +36,18 @@ export interface BulkJobsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Default: the store of this machine. */
+  readonly openStore?: OpenStore;
+  /** Who of several nodes plans the chunks. Default: this one. */
+  readonly leases?: Leases;
   /** Free bytes of the disk that holds a folder. Default: what the system says. */
   readonly freeBytes?: (folder: string) => Promise<number>;
 }
 
 export interface OpenBulkJobs extends BulkJobs {
   readonly scheduler: Scheduler;
-  /** Removes what an earlier process left behind, and begins to work. Of several nodes, one works at a time. */
-  start(): Promise<void>;
+  /** Begins to work, and to remove what an earlier process left behind; of several nodes, whichever holds the lease. */
+  start(): void;
   /** Ends uploads, waits for what is worked, and closes. The runner is its owner's. */
   close(): Promise<void>;
 }
@@ -134,13 +140,14 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   const { purse, clock, random, log, runner } = deps;
   const freeBytes = deps.freeBytes ?? systemFreeBytes;
   const places: JobPlaces = jobPlaces(options.folder);
-  const store: JobStore = openJobStore({ path: options.storePath });
+  const store: JobStore = openJobStore({ path: options.storePath }, deps);
   const hasRoom = async (): Promise<boolean> => (await freeBytes(options.folder)) >= LIMITS.jobDiskFreeMin;
   const scheduler = createScheduler({ store, places, runner, purse, clock, random, log, hasRoom });
   const uploads = new Map<string, { readonly upload: JobUpload; readonly input: InputFile }>();
   const results = new Map<string, ResultIndex>();
-  let tidying: NodeJS.Timeout | null = null;
-  let closed = false;
+  const stopping = new AbortController();
+  let leading: Promise<void> | null = null;
+  const isClosed = (): boolean => stopping.signal.aborted;
 
   async function checkRoom(): Promise<void> {
     if (await hasRoom()) return;
@@ -175,7 +182,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   }
 
   async function checkCapacity(): Promise<void> {
-    if (closed) throw new AssayError('OVERLOADED', 'The service is stopping.', { retryAfterSeconds: 5 });
+    if (isClosed()) throw new AssayError('OVERLOADED', 'The service is stopping.', { retryAfterSeconds: 5 });
     if (uploads.size >= LIMITS.jobUploadsMax)
       throw new AssayError('OVERLOADED', 'Too many jobs are being received.', { retryAfterSeconds: 10 });
     await mkdir(options.folder, { recursive: true });
@@ -428,6 +435,20 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     }
   }
 
+  /** Plans the chunks of all nodes for as long as it holds the lease. */
+  async function lead(lease: HeldLease, signal: AbortSignal): Promise<void> {
+    await store.ready();
+    await tidyQuietly();
+    if (signal.aborted) return;
+    scheduler.start(lease.fence);
+    const tidying = setInterval(() => void tidyQuietly(), TIDY_MS);
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    clearInterval(tidying);
+    await scheduler.stop();
+  }
+
+  store.onApplied(() => scheduler.wake());
+
   return {
     scheduler,
     receive,
@@ -460,18 +481,16 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       };
     },
     cancel,
-    async start() {
-      await tidyQuietly();
-      if (closed) return;
-      scheduler.start();
-      tidying = setInterval(() => void tidyQuietly(), TIDY_MS);
-      tidying.unref();
+    start() {
+      leading ??= underLease({ store: 'jobs', name: 'scheduler', work: lead }, stopping.signal, {
+        leases: deps.leases ?? createEmbeddedLeases(),
+        log,
+      });
     },
     async close() {
-      closed = true;
-      if (tidying !== null) clearInterval(tidying);
+      stopping.abort();
       for (const { upload } of [...uploads.values()]) await upload.abort();
-      await scheduler.stop();
+      await leading;
       await store.close();
     },
   };

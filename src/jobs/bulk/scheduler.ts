@@ -8,6 +8,7 @@ import { open, rm } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Fence } from '../../base/live-store.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../chunks.ts';
@@ -29,8 +30,8 @@ export interface SchedulerDeps {
 }
 
 export interface Scheduler {
-  /** Takes up all jobs that have not ended, those of an earlier process among them. */
-  start(): void;
+  /** Takes up all jobs that have not ended, those of an earlier process among them. What it writes carries `fence`. */
+  start(fence: Fence | null): void;
   /** Looks at once for what is to do, in place of at the next look. */
   wake(): void;
   /** Resolves once the job has ended, at once where it is not worked here. */
@@ -140,6 +141,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   let pauseMs = PAUSE_MS.min;
   let timer: NodeJS.Timeout | null = null;
   let stopped = true;
+  let fence: Fence | null = null;
   let stopSoon = endPromise();
 
   const pause = (ms: number): Promise<void> =>
@@ -266,7 +268,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         if (job === null || job.ending !== null) return;
         const rateFrom = { at, answered: job.answered };
         writer.put({ ...job, state: 'RUNNING', startedAt: job.startedAt ?? at, changedAt: at, rateFrom });
-      })
+      }, fence)
       // The first answers begin it as well.
       .catch((error: unknown) =>
         log.warn({ job: id }, `bulk job: its start was not written: ${messageOf(error)}`),
@@ -324,7 +326,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         const job = writer.job(id);
         if (job !== null && job.ending === null && job.endedAt === null)
           writer.put({ ...job, ending: 'FAILED', error: sentence, changedAt: clock.now() });
-      })
+      }, fence)
       .then(() => end(id))
       .catch((error: unknown) =>
         log.error({ job: id }, `bulk job: its failure was not written: ${messageOf(error)}`),
@@ -383,7 +385,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         );
       }
       return over;
-    });
+    }, fence);
   }
 
   /** Settles what the job took and ends it, however often that has to be tried. */
@@ -415,7 +417,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 
   async function endOnce(id: string): Promise<void> {
     // Inside a transaction, so that nothing older is read.
-    const job = await store.transaction((writer) => writer.job(id));
+    const job = await store.transaction((writer) => writer.job(id), fence);
     if (job === null || job.ending === null || job.endedAt !== null) return;
     // Of a job that was stopped, what lies behind a gap cannot be read, and is not paid for.
     const { items: answered, failed } = job.prefix;
@@ -430,7 +432,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       if (latest === null || latest.ending === null || latest.endedAt !== null) return;
       const { ending: state } = latest;
       writer.put({ ...latest, state, endedAt: at, changedAt: at, answered, failed, spent });
-    });
+    }, fence);
   }
 
   /** Takes up what is new, and lets go what was stopped. */
@@ -457,8 +459,9 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   }
 
   return {
-    start() {
+    start(under) {
       if (!stopped) return;
+      fence = under;
       stopped = false;
       stopSoon = endPromise();
       timer = setInterval(() => {

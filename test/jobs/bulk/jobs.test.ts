@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { AssayError } from '../../../src/base/errors.ts';
 import { LIMITS } from '../../../src/base/limits.ts';
 import type { OpenBulkJobs } from '../../../src/jobs/bulk/open.ts';
-import type { JobUpload, JobView } from '../../../src/jobs/bulk-jobs.ts';
+import type { JobPage, JobUpload, JobView } from '../../../src/jobs/bulk-jobs.ts';
 import {
   createPurse,
   createTestRunner,
@@ -51,7 +51,7 @@ beforeEach(async () => {
   runner = createTestRunner(world.work);
   purse = createPurse();
   jobs = world.open(runner, purse, { name });
-  await jobs.start();
+  jobs.start();
 });
 afterEach(() => jobs.close());
 
@@ -261,7 +261,7 @@ describe('a start', () => {
     await reopen();
     runner.tasks.length = 0;
     runner.before = () => {};
-    await jobs.start();
+    jobs.start();
     await ended(jobs, id);
     expect(runner.tasks.map(({ chunk }) => chunk)).toEqual([1]);
     const lines = linesOf(await resultOf(jobs, id));
@@ -284,9 +284,13 @@ describe('a start', () => {
     expect(folders()).toHaveLength(1);
     purse.settle = settle;
     await reopen();
-    await jobs.start();
-    expect(folders()).toEqual([]);
+    jobs.start();
+    await until(folders, (names) => names.length === 0);
     expect([...purse.taken.values()]).toEqual([0]);
+    await until(
+      () => (jobs.list('a', { limit: 1, offset: 0 }) as JobPage).total,
+      (total) => total === 0,
+    );
     expect(jobs.list('a', { limit: 1, offset: 0 })).toEqual({ jobs: [], total: 0 });
   });
 
@@ -303,7 +307,7 @@ describe('a start', () => {
     expect(jobs.get('a', id)).toMatchObject({ state: 'RUNNING', cost: { reserved: 3, spent: null } });
     expect(purse.taken.get(id)).toBe(3);
     purse.before = () => {};
-    await jobs.start();
+    jobs.start();
     expect(await ended(jobs, id)).toMatchObject({ state: 'DONE', cost: { spent: 2 } });
     expect(purse.taken.get(id)).toBe(2);
   });
@@ -313,14 +317,17 @@ describe('a start', () => {
     await ended(jobs, id);
     world.clock.at += LIMITS.jobFilesKeptMs;
     await reopen();
-    await jobs.start();
-    expect(folders()).toEqual([]);
+    jobs.start();
+    await until(folders, (names) => names.length === 0);
     expect(jobs.get('a', id)).toMatchObject({ state: 'DONE', answered: 10, resultBytes: 0 });
     expect(() => jobs.result('a', id)).toThrow('expired');
     world.clock.at += LIMITS.jobKeptMs;
     await reopen();
-    await jobs.start();
-    expect(jobs.get('a', id)).toBeNull();
+    jobs.start();
+    await until(
+      () => jobs.get('a', id),
+      (job) => job === null,
+    );
   });
 });
 
