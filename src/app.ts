@@ -15,6 +15,7 @@ import { createMailer } from './base/mail.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemJitter, systemRandom } from './base/random.ts';
 import { openRedis, type RedisStore } from './base/redis.ts';
+import type { Role } from './base/roles.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
 import { type ChainAdapters, createChainAdapters } from './chains/adapters/registry.ts';
 import { loadBridges } from './chains/bridges.ts';
@@ -36,6 +37,7 @@ import { openTransferStore, type TransferStore } from './graph/store.ts';
 import { type OutputsStore, openOutputsStore } from './graph/utxo/outputs-store.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { FollowedChain, Gauge, Readiness, UseCases } from './http/ports.ts';
+import type { GraphUseCases } from './jobs/placement.ts';
 import { createPool, type WorkerPool } from './jobs/pool.ts';
 import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from './labels/build-index.ts';
 import { type ListFreshness, openFreshness } from './labels/freshness.ts';
@@ -65,6 +67,7 @@ import { openRegisterStore } from './registers/store.ts';
 import { loadCountryLists } from './risk/geography.ts';
 import { loadJurisdictions } from './risk/jurisdictions.ts';
 import { loadPolicy } from './risk/policy.ts';
+import { type Joined, joinNodes, openShared, type Shared } from './scaled-out.ts';
 import { type Assessor, createAssessor } from './screening/assess.ts';
 import { withBalances } from './screening/balances.ts';
 import type { ScreeningDeps } from './screening/deps.ts';
@@ -80,8 +83,19 @@ import { createTrace } from './screening/trace.ts';
 
 /** How often a server looks for a snapshot that another process published. One `stat` a look. */
 const SNAPSHOT_LOOK_MS = 1_000;
+/** What a node tells the others that took labels which it, or a process beside it, published. */
+const LABELS_CHANGED = 'labels';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
+
+/** What a server is made of while it serves. */
+interface Serving {
+  readonly pool: WorkerPool;
+  readonly node: Joined;
+  readonly roles: readonly Role[];
+  /** What is asked of transfers, wherever they are held. */
+  readonly graph: GraphUseCases;
+}
 
 /** Who changes accounts on the command line. */
 const OPERATOR: Actor = { who: 'operator', from: 'command line' };
@@ -138,6 +152,10 @@ export function openParts(config: Config, version: string): Parts {
           () => openRedis(redisSettings.place, { log }, { replicas: redisSettings.replicas }),
           (part) => part.close(),
         );
+  const shared = once<Shared>(
+    () => openShared(redis?.() ?? null, { clock, random: systemRandom, log }),
+    () => {},
+  );
   const access = once<Access>(
     () =>
       createAccess(
@@ -327,7 +345,10 @@ export function openParts(config: Config, version: string): Parts {
   }
 
   let watching: Monitoring | null = null;
-  const openedMonitoring = (screen: MonitoringDeps['screen']): Monitoring =>
+  const openedMonitoring = (
+    screen: MonitoringDeps['screen'],
+    dutyOf?: MonitoringDeps['dutyOf'],
+  ): Monitoring =>
     openMonitoring(
       { dataDir, receivers: { trustedHosts: new Set(config.webhookTrustedHosts) } },
       {
@@ -342,15 +363,17 @@ export function openParts(config: Config, version: string): Parts {
         ingest: { apply: (chain, event) => watchedIngest().apply(chain, event) },
         price: (transfers) => priced(transfers, prices()),
         screen,
+        leases: shared().leases,
+        ...(dutyOf === undefined ? {} : { dutyOf }),
         walletsMax: (accountId) => plans()[access().keys.planOf(accountId) ?? 'FREE'].walletsMax,
       },
     );
 
   /** Opened by the first operation that needs it, or by a start over wallets that are there. */
-  function monitoring(pool: WorkerPool): Monitoring {
+  function monitoring({ graph, node, roles }: Serving): Monitoring {
     if (watching !== null) return watching;
-    const opened = openedMonitoring(async (request) => pool.run('screening', await readLive(request)));
-    opened.start();
+    const opened = openedMonitoring(graph.screening, node.dutyOf);
+    opened.start({ follows: roles.includes('listener'), sends: roles.includes('delivery') });
     watching = opened;
     return opened;
   }
@@ -376,7 +399,19 @@ export function openParts(config: Config, version: string): Parts {
     return { ...held, ...past };
   }
 
-  function useCases(pool: WorkerPool): UseCases {
+  /** What is asked of transfers, of those that this node holds. */
+  const graphHere = (pool: WorkerPool): GraphUseCases => ({
+    screening: async (request) => pool.run('screening', await readLive(request)),
+    async kyt(asked) {
+      const { request, resolved } = await resolveNames(asked, names());
+      const parties = { ...asked.resolved, ...resolved };
+      return pool.run('kyt', { ...(await withHistory(request, onDemand())), resolved: parties });
+    },
+    trace: (request) => pool.run('trace', request),
+  });
+
+  function useCases(serving: Serving): UseCases {
+    const { pool, graph } = serving;
     const deps = screeningDeps();
     return {
       labelSet: createLabelSetWriter(deps),
@@ -385,22 +420,27 @@ export function openParts(config: Config, version: string): Parts {
       oracle: createOracleWriter(deps),
       exchangeStatus: (name, jurisdiction) => exchanges().answerBytes(name, jurisdiction),
       bulk: (body) => pool.run('bulk-labels', body),
-      screening: async (request) => pool.run('screening', await readLive(request)),
-      async kyt(asked) {
-        const { request, resolved } = await resolveNames(asked, names());
-        return pool.run('kyt', { ...(await withHistory(request, onDemand())), resolved });
-      },
-      trace: (request) => pool.run('trace', request),
+      ...graph,
       names: { screen: (requests) => pool.run('names', requests), cleared },
-      monitoring: () => monitoring(pool).service,
+      monitoring: () => monitoring(serving).service,
       jobs: () => {
         throw new AssayError('NOT_READY', 'Bulk jobs are not set up here.');
       },
     };
   }
 
-  async function serve(): Promise<Served> {
+  async function serve(roles: readonly Role[] = config.roles): Promise<Served> {
     if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkKeeps();
+    const answers = roles.includes('api');
+    const node = await joinNodes(config, shared(), {
+      clock,
+      random: systemRandom,
+      log,
+      redis: redis?.() ?? null,
+      roles,
+      follows: CHAINS.map(({ id }) => id).filter((id) => chainAdapters.isConfigured(id, 'rpc')),
+      threads: config.workers,
+    });
     const accounts = access();
     // Before any thread opens them for reading: see `transferStores`.
     if (chainAdapters.configured.length > 0)
@@ -409,7 +449,8 @@ export function openParts(config: Config, version: string): Parts {
           transferStores.write().coverage(id);
     const pool = createPool(
       {
-        threads: config.workers,
+        // A node that neither answers nor works derives a password now and then at most.
+        threads: answers || roles.includes('worker') ? config.workers : 1,
         snapshotsFolder,
         labelsFolder: labelsFolderOf(dataDir),
         transfersFolder: transfersFolderOf(dataDir),
@@ -422,6 +463,7 @@ export function openParts(config: Config, version: string): Parts {
       { log },
     );
     derive = (request) => pool.run('scrypt', request);
+    const serving: Serving = { pool, node, roles, graph: node.placed(graphHere(pool)) };
     const labels = snapshots();
     const app = createHttpApp(
       {
@@ -432,13 +474,14 @@ export function openParts(config: Config, version: string): Parts {
         publicHost: config.publicHost,
         trustedProxies: config.trustedProxies,
         version,
+        operations: answers ? 'all' : 'health',
       },
       {
         clock,
         random: systemRandom,
         log,
         access: accounts,
-        useCases: useCases(pool),
+        useCases: useCases(serving),
         readiness: () => {
           const states = watching?.listener.states() ?? [];
           return {
@@ -472,23 +515,35 @@ export function openParts(config: Config, version: string): Parts {
       await exchanges().refresh();
       listening = await app.listen();
     } catch (error) {
+      await node.leave();
       await pool.close();
       throw error;
     }
     // Only a server that could take its port makes a key: a second start by mistake leaves nothing behind.
-    const isFirst = accounts.keys.list().length === 0;
+    const isFirst = answers && accounts.keys.list().length === 0;
     const firstKey = isFirst
       ? (await auditKeys(accounts.keys, accounts.audit, OPERATOR).create({ name: 'first key' })).apiKey
       : null;
-    const look = setInterval(() => {
-      if (labels.refresh()) {
+    /** Takes labels that were published, by this node or another; whether there were any. */
+    const lookAtLabels = (): boolean => {
+      const isNew = labels.refresh();
+      if (isNew) {
         pool.refresh();
         watching?.listsChanged();
       }
+      return isNew;
+    };
+    const look = setInterval(() => {
+      if (lookAtLabels()) void node.announcements?.tell(LABELS_CHANGED);
       void exchanges().refresh();
     }, SNAPSHOT_LOOK_MS);
     look.unref();
-    if (hasMonitoring(dataDir)) monitoring(pool);
+    node.announcements?.hear((word) => {
+      if (word === LABELS_CHANGED) lookAtLabels();
+    });
+    // Of many nodes, another may have been asked to watch.
+    const mayWatch = redis !== null && (roles.includes('listener') || roles.includes('delivery'));
+    if (mayWatch || hasMonitoring(dataDir)) monitoring(serving);
     const refreshing = config.syncEnabled
       ? startRefreshing(
           {
@@ -511,6 +566,7 @@ export function openParts(config: Config, version: string): Parts {
         watching?.service.streams.close('The server is stopping.');
         await Promise.all([refreshing?.stop(), app.close()]);
         await watching?.close();
+        await node.leave();
         await pool.close();
         log.info('stopped');
       },

@@ -7,7 +7,7 @@ import { AssayError } from './base/errors.ts';
 import type { LogLevel } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
 import { parseRedisUrl, type RedisPlace } from './base/redis.ts';
-import { ROLES, type Role } from './base/roles.ts';
+import { ROLES, type Role, readRoles } from './base/roles.ts';
 import {
   type Bucket,
   type HostAndPort,
@@ -121,14 +121,6 @@ const oneOf =
     if (!word) throw wrong(variable, text, `one of ${words.join(', ')}`);
     return word;
   };
-
-/** Reads roles with commas between them; each once, in the order of ROLES. Throws INVALID_CONFIG naming `variable`. */
-export function readRoles(text: string, variable: string): readonly Role[] {
-  const words = text.split(',').map((word) => word.trim());
-  const known = words.every((word) => ROLES.some((role) => role === word));
-  if (!known) throw wrong(variable, text, `some of ${ROLES.join(', ')}, with commas between them`);
-  return ROLES.filter((role) => words.includes(role));
-}
 
 const graphChains = (text: string, variable: string): Config['graphChains'] => {
   if (text === 'all') return 'all';

@@ -13,8 +13,8 @@ import type { Logger } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { RedisStore } from './base/redis.ts';
 import { openReplicated } from './base/replicated-store.ts';
-import { ROLES } from './base/roles.ts';
-import { joinRoster, type Roster } from './base/roster.ts';
+import { ROLES, type Role } from './base/roles.ts';
+import { joinRoster } from './base/roster.ts';
 import { type ChainId, parseChainId } from './chains/registry.ts';
 import type { Config } from './config.ts';
 import type { ChunkRunner } from './jobs/chunks.ts';
@@ -27,7 +27,7 @@ import {
   shareChains,
   whereIs,
 } from './jobs/placement.ts';
-import type { Queues } from './jobs/queue-bullmq.ts';
+import type { Duty } from './monitoring/listener.ts';
 import type { MonitoringChain } from './monitoring/records.ts';
 
 export interface NodeDeps {
@@ -46,13 +46,10 @@ export interface Shared {
 
 const NODE_ID_BYTES = 4;
 
-/** `redis` is null where this process is the only one. Throws INVALID_CONFIG where the settings then leave something to nobody. */
-export function openShared(config: Config, redis: RedisStore | null, deps: NodeDeps): Shared {
+/** `redis` is null where this process is the only one. */
+export function openShared(redis: RedisStore | null, deps: NodeDeps): Shared {
   const nodeId = `${hostname().slice(0, 64)}-${Buffer.from(deps.random.bytes(NODE_ID_BYTES)).toString('hex')}`;
-  if (redis === null) {
-    requireWhole(config);
-    return { openStore: openLiveStore, leases: createEmbeddedLeases(), nodeId };
-  }
+  if (redis === null) return { openStore: openLiveStore, leases: createEmbeddedLeases(), nodeId };
   return {
     openStore: openReplicated({ ...deps, redis }),
     leases: createRedisLeases({ nodeId }, { ...deps, redis }),
@@ -60,66 +57,77 @@ export function openShared(config: Config, redis: RedisStore | null, deps: NodeD
   };
 }
 
-/** One process does everything, since nobody else could know what is left to do. */
-function requireWhole({ roles, graphChains }: Config): void {
-  const refuse = (field: string, what: string): AssayError =>
-    new AssayError(
-      'INVALID_CONFIG',
-      `${field} ${what}: without ASSAY_REDIS_URL this process is the only one.`,
-      {
-        field,
-      },
-    );
-  if (roles.length < ROLES.length) throw refuse('ASSAY_ROLES', 'leaves out roles that nobody else has');
-  if (graphChains !== 'all') throw refuse('ASSAY_GRAPH_CHAINS', 'leaves out chains that nobody else holds');
-}
-
 /** What this node is to the others while it serves. */
 export interface Joined {
-  /** Nodes that are there now. */
+  /** Nodes that are there now, this one among them. */
   nodes(): number;
   /** Who follows a chain; one that nobody can follow is not named. */
-  dutyOf(chains: readonly MonitoringChain[]): ReadonlyMap<MonitoringChain, 'MINE' | 'OTHERS'>;
+  dutyOf(chains: readonly MonitoringChain[]): ReadonlyMap<MonitoringChain, Duty>;
   /** The use cases of this node, asked of others where they hold the chain; and answered for others, where this node works. */
   placed(here: GraphUseCases): GraphUseCases;
   /** Chunks for all nodes that work; worked here too by `local`, where this node is one of them. */
   chunks(local: ChunkRunner): ChunkRunner;
-  readonly announcements: Announcements;
+  /** Null where there is nobody to tell. */
+  readonly announcements: Announcements | null;
   /** Ends what it works for others. What it asked of them is given up. */
   leave(): Promise<void>;
 }
 
+const ALONE: Joined = {
+  nodes: () => 1,
+  dutyOf: (chains) => new Map(chains.map((chain) => [chain, 'MINE'])),
+  placed: (here) => here,
+  chunks: (local) => local,
+  announcements: null,
+  leave: async () => {},
+};
+
+export interface JoinDeps extends NodeDeps {
+  /** Null where this process is the only one. */
+  readonly redis: RedisStore | null;
+  readonly roles: readonly Role[];
+  /** Chains that a node is configured for. */
+  readonly follows: readonly ChainId[];
+  /** Of the pool. */
+  readonly threads: number;
+}
+
 /** Chunks given out for each thread that works them: one that is worked, and one that waits for it. */
 const CHUNKS_A_THREAD = 2;
+/** Questions of others taken at once for each thread: most of their time may be waiting for a chain. */
+const QUESTIONS_A_THREAD = 4;
 
-/** Chains as the setting names them. Throws UNKNOWN_CHAIN. */
-const heldBy = ({ graphChains }: Config): HeldChains =>
-  graphChains === 'all' ? 'all' : graphChains.map((chain) => parseChainId(chain, 'ASSAY_GRAPH_CHAINS'));
+/** Throws INVALID_CONFIG where one process would leave something to nobody. */
+function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
+  const refuse = (field: string, what: string): AssayError =>
+    new AssayError(
+      'INVALID_CONFIG',
+      `${field} ${what}: without ASSAY_REDIS_URL this process is the only one.`,
+      { field },
+    );
+  if (roles.length < ROLES.length)
+    throw refuse('ASSAY_ROLES', `leaves out ${ROLES.filter((role) => !roles.includes(role)).join(', ')}`);
+  if (graphChains !== 'all') throw refuse('ASSAY_GRAPH_CHAINS', 'leaves chains to others');
+}
 
-/** Tells the other nodes of this one. Rejects with NOT_READY where Redis is away. */
-export async function joinNodes(
-  config: Config,
-  { nodeId }: Shared,
-  deps: NodeDeps & {
-    readonly redis: RedisStore;
-    readonly follows: readonly ChainId[];
-    readonly threads: number;
-  },
-): Promise<Joined> {
-  const { redis, follows, threads, log } = deps;
-  const holds = heldBy(config);
-  const facts: NodeFacts = { roles: config.roles, holds, follows, threads };
-  const roster: Roster<NodeFacts> = await joinRoster<NodeFacts>({ nodeId, facts }, { redis, log });
+/** Tells the other nodes of this one, where there are any. Rejects with INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY. */
+export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDeps): Promise<Joined> {
+  const { redis, roles, follows, threads, log } = deps;
+  if (redis === null) {
+    requireWhole(roles, config);
+    return ALONE;
+  }
+  const { graphChains } = config;
+  const holds: HeldChains =
+    graphChains === 'all' ? 'all' : graphChains.map((chain) => parseChainId(chain, 'ASSAY_GRAPH_CHAINS'));
+  const facts: NodeFacts = { roles, holds, follows, threads };
+  const roster = await joinRoster<NodeFacts>({ nodeId, facts }, { redis, log });
   // Not before there is somebody to queue for: it is large.
   const { openQueues } = await import('./jobs/queue-bullmq.ts');
-  const queues: Queues = openQueues(deps);
-  const works = config.roles.includes('worker');
+  const queues = openQueues({ ...deps, redis });
+  const works = roles.includes('worker');
   const placement = placementOf(holds);
-
-  const threadsOfWorkers = (): number =>
-    roster
-      .live()
-      .reduce((sum, { facts: { roles, threads } }) => sum + (roles.includes('worker') ? threads : 0), 0);
+  log.info({ node: nodeId, roles, holds, nodes: roster.live().length }, 'This node has joined the others.');
 
   return {
     nodes: () => roster.live().length,
@@ -128,7 +136,7 @@ export async function joinNodes(
       return new Map([...shares].map(([chain, id]) => [chain, id === nodeId ? 'MINE' : 'OTHERS']));
     },
     placed(here) {
-      if (works && placement !== null) queues.answer(placement, here, threads * CHUNKS_A_THREAD);
+      if (works && placement !== null) queues.answer(placement, here, threads * QUESTIONS_A_THREAD);
       return placedUseCases(
         here,
         (chain) => whereIs(chain, holds, { live: roster.live(), gone: roster.gone() }),
@@ -137,7 +145,10 @@ export async function joinNodes(
     },
     chunks(local) {
       if (works) queues.workChunks(local);
-      return queues.chunkRunner(() => Math.max(1, CHUNKS_A_THREAD * threadsOfWorkers()));
+      return queues.chunkRunner(() => {
+        const workers = roster.live().filter((node) => node.facts.roles.includes('worker'));
+        return Math.max(1, CHUNKS_A_THREAD * workers.reduce((sum, node) => sum + node.facts.threads, 0));
+      });
     },
     announcements: openAnnouncements({ nodeId }, { redis, log }),
     async leave() {

@@ -3,6 +3,7 @@ import type { AuditLog } from '../accounts/audit.ts';
 import type { KeyStore } from '../accounts/keys.ts';
 import type { Ledger } from '../accounts/ledger.ts';
 import type { People } from '../accounts/people.ts';
+import type { Role } from '../base/roles.ts';
 import type { ChainAdapters } from '../chains/adapters/registry.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
 import type { ClusterReader } from '../graph/cluster/store.ts';
@@ -81,7 +82,7 @@ export interface Parts extends ImportDeps {
   monitoring(): Monitoring;
   /** Imports what ships with the product and builds the index where either is missing. */
   prepare(): Promise<void>;
-  /** Starts the server. Throws LISTEN_FAILED where the port is taken. */
-  serve(): Promise<Served>;
+  /** Starts the server, to do what its roles name; default: those of the settings. Throws LISTEN_FAILED where the port is taken. */
+  serve(roles?: readonly Role[]): Promise<Served>;
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
-/** `assay serve`: the API, until it is told to stop. */
+/** `assay serve`: the API, or what this node does of the whole, until it is told to stop. */
 import type { Command } from 'commander';
+import { ROLES, readRoles } from '../base/roles.ts';
 import type { Terminal } from './context.ts';
 import type { Parts, Served } from './parts.ts';
 
@@ -20,10 +21,15 @@ export function addServeCommand(program: Command, terminal: Terminal, parts: () 
   program
     .command('serve')
     .description('serve the API (settings: see the README)')
-    .action(async () => {
+    .option(
+      '--role <roles>',
+      `what this node does, of ${ROLES.join(', ')}, with commas between them (default: ASSAY_ROLES); fewer than all need a Redis`,
+    )
+    .action(async (options: { readonly role?: string }) => {
+      const roles = options.role === undefined ? undefined : readRoles(options.role, '--role');
       const opened = parts();
       await opened.prepare();
-      const served = await opened.serve();
+      const served = await opened.serve(roles);
       terminal.out.write(greeting(served));
       await new Promise<void>((resolve) => {
         if (terminal.signal.aborted) resolve();
