@@ -10,14 +10,15 @@ import { ScaleReader } from './scale.ts';
 interface Move {
   readonly from: string | null;
   readonly to: string | null;
-  readonly amount: string;
+  /** As runtimes name it, newest name first. */
+  readonly amount: string | readonly [string, string];
   /** Field of the asset's id; absent for DOT. */
   readonly asset?: string;
   /** Order of the fields in runtimes of 2021, which did not name them. */
   readonly unnamed?: readonly string[];
 }
 
-const asset = (from: string | null, to: string | null, amount: string): Move => ({
+const asset = (from: string | null, to: string | null, amount: Move['amount']): Move => ({
   from,
   to,
   amount,
@@ -26,7 +27,7 @@ const asset = (from: string | null, to: string | null, amount: string): Move => 
 const ASSET_MOVES: Readonly<Record<string, Move>> = {
   Transferred: asset('from', 'to', 'amount'),
   TransferredApproved: asset('owner', 'destination', 'amount'),
-  Issued: asset(null, 'owner', 'amount'),
+  Issued: asset(null, 'owner', ['amount', 'total_supply']),
   Burned: asset('owner', null, 'balance'),
 };
 
@@ -99,8 +100,9 @@ export function movesOf(
       fields.get(wanted) ?? fields.get(String(move.unnamed?.indexOf(wanted) ?? -1));
     const party = (wanted: string | null): string | null =>
       wanted === null ? null : accountOf(field(wanted), wanted);
-    const amount = field(move.amount);
-    if (amount?.length !== 16) throw badAnswer(move.amount, 'an amount of 128 bits');
+    const [newer, older = newer] = typeof move.amount === 'string' ? [move.amount] : move.amount;
+    const amount = field(newer) ?? field(older);
+    if (amount?.length !== 16) throw badAnswer(newer, 'an amount of 128 bits');
     const txHash = extrinsic === null ? null : hashes[extrinsic];
     if (txHash === undefined) throw badAnswer('events', 'of extrinsics that the block has');
     const { list, add } = transfersOf('DOT', {
@@ -115,7 +117,7 @@ export function movesOf(
       position: `event:${index}`,
       from: party(move.from),
       to: party(move.to),
-      amount: new ScaleReader(amount, move.amount).u128(),
+      amount: new ScaleReader(amount, newer).u128(),
       ...(id === undefined ? {} : { asset: assetName(name.split('.')[0] ?? '', id) }),
     });
     transfers.push(...list);
