@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { type Access, createAccess } from './accounts/access.ts';
 import { type Actor, auditBookings, auditKeys } from './accounts/audit.ts';
 import { readPlans } from './accounts/plans.ts';
+import { quotaExhausted } from './accounts/quota.ts';
 import { type Clock, isoTime, systemClock } from './base/clock.ts';
 import { ensureDataFolder } from './base/data-folder.ts';
-import { AssayError } from './base/errors.ts';
 import { createLogger } from './base/log.ts';
 import { createMailer } from './base/mail.ts';
 import { projectRoot } from './base/paths.ts';
@@ -37,11 +37,16 @@ import { openTransferStore, type TransferStore } from './graph/store.ts';
 import { type OutputsStore, openOutputsStore } from './graph/utxo/outputs-store.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { FollowedChain, Gauge, Readiness, UseCases } from './http/ports.ts';
+import { ROUTES } from './http/routes.ts';
 import type { GraphUseCases } from './jobs/placement.ts';
+import { createLocalChunks, type LocalChunks } from './jobs/bulk/local-chunks.ts';
+import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from './jobs/bulk/open.ts';
+import type { JobPurse } from './jobs/bulk/purse.ts';
 import { createPool, type WorkerPool } from './jobs/pool.ts';
 import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from './labels/build-index.ts';
 import { type ListFreshness, openFreshness } from './labels/freshness.ts';
 import type { ImportDeps } from './labels/import.ts';
+import { currentSnapshot } from './labels/index/folder.ts';
 import type { SnapshotSet } from './labels/index/reader.ts';
 import { openSnapshotSet } from './labels/index/snapshot-set.ts';
 import { loadRulebook } from './labels/map.ts';
@@ -80,6 +85,9 @@ import { createOracleWriter } from './screening/oracle.ts';
 import { createSanctionsCheckWriter } from './screening/sanctions-check.ts';
 import { createScreening } from './screening/screen.ts';
 import { createTrace } from './screening/trace.ts';
+import type { TravelDeps, TravelSettings } from './travel/follow.ts';
+import { pullNewest, readOnlyStores, requireBuilder } from './travel/pull-newest.ts';
+import { openTravel, type Travel, tooFarBehind } from './travel/travel.ts';
 
 /** How often a server looks for a snapshot that another process published. One `stat` a look. */
 const SNAPSHOT_LOOK_MS = 1_000;
@@ -96,6 +104,9 @@ interface Serving {
   /** What is asked of transfers, wherever they are held. */
   readonly graph: GraphUseCases;
 }
+
+/** How long a node waits for a publisher that begins beside it: building the first index takes seconds. */
+const FIRST_PULL_MS = 2 * MINUTE_MS;
 
 /** Who changes accounts on the command line. */
 const OPERATOR: Actor = { who: 'operator', from: 'command line' };
@@ -129,8 +140,25 @@ export function openParts(config: Config, version: string): Parts {
     };
   };
 
-  const store = openLabelStore({ dataDir });
+  const { from: pullsFrom } = config.snapshots;
+  const built = {
+    labels: openLabelStore({ dataDir }),
+    registers: openRegisterStore({ dataDir }),
+  };
+  const { labels: store, registers } =
+    pullsFrom === null ? built : readOnlyStores(built.labels, built.registers);
   const rules = loadRulebook();
+  /** What threads of workers open. */
+  const workerFolders = {
+    snapshotsFolder,
+    labelsFolder: labelsFolderOf(dataDir),
+    transfersFolder: transfersFolderOf(dataDir),
+    outputsFolder: outputsFolderOf(dataDir),
+    clustersFolder: clustersFolderOf(dataDir),
+    namesFolder: namesFolderOf(dataDir),
+    listMaxAgeDays: config.listMaxAgeDays,
+    logLevel: config.logLevel,
+  };
   const plans = once(readPlans, () => {});
   const policy = once(
     () => loadPolicy(rules.taxonomy.rows),
@@ -305,7 +333,6 @@ export function openParts(config: Config, version: string): Parts {
     () => {},
   );
 
-  const registers = openRegisterStore({ dataDir });
   const exchanges = once<ExchangeStatuses>(
     () => createExchangeStatuses({ store: registers, log }),
     () => {},
@@ -338,7 +365,16 @@ export function openParts(config: Config, version: string): Parts {
       return buildNames({ names: nameStore, indexer, clock, log });
     });
 
-  async function prepare(): Promise<void> {
+  const travelSettings: TravelSettings = { dataDir, ...config.snapshots };
+  const travelDeps: TravelDeps = { clock, log, jitter: systemJitter };
+
+  async function prepare(signal = new AbortController().signal): Promise<void> {
+    if (pullsFrom !== null) {
+      // What was pulled before serves at once, and is followed from there.
+      if (currentSnapshot(snapshotsFolder) !== null) return;
+      await pullNewest(travelSettings, { from: pullsFrom, patienceMs: FIRST_PULL_MS, signal }, travelDeps);
+      return;
+    }
     await ensureShipped(importDeps);
     await buildLabelIndex({ snapshotsFolder }, importDeps);
     await buildNameLists();
@@ -376,6 +412,23 @@ export function openParts(config: Config, version: string): Parts {
     opened.start({ follows: roles.includes('listener'), sends: roles.includes('delivery') });
     watching = opened;
     return opened;
+  }
+
+  const jobPlaces = {
+    storePath: join(dataDir, 'jobs.mdb'),
+    folder: config.jobsDir ?? join(dataDir, 'jobs'),
+  };
+  let jobsAtWork: { readonly jobs: OpenBulkJobs; readonly chunks: LocalChunks } | null = null;
+
+  /** Opened by the first operation on jobs, or by a start over jobs that are there; its threads by the first chunk. */
+  function bulkJobs(): OpenBulkJobs {
+    if (jobsAtWork !== null) return jobsAtWork.jobs;
+    const chunks = createLocalChunks(workerFolders, { log });
+    const purse = jobPurse(access);
+    const jobs = openBulkJobs(jobPlaces, { runner: chunks, purse, clock, random: systemRandom, log });
+    jobs.start();
+    jobsAtWork = { jobs, chunks };
+    return jobs;
   }
 
   /** For commands: the server beside them follows the chains and sends. */
@@ -423,9 +476,7 @@ export function openParts(config: Config, version: string): Parts {
       ...graph,
       names: { screen: (requests) => pool.run('names', requests), cleared },
       monitoring: () => monitoring(serving).service,
-      jobs: () => {
-        throw new AssayError('NOT_READY', 'Bulk jobs are not set up here.');
-      },
+      jobs: () => bulkJobs(),
     };
   }
 
@@ -451,20 +502,14 @@ export function openParts(config: Config, version: string): Parts {
       {
         // A node that neither answers nor works derives a password now and then at most.
         threads: answers || roles.includes('worker') ? config.workers : 1,
-        snapshotsFolder,
-        labelsFolder: labelsFolderOf(dataDir),
-        transfersFolder: transfersFolderOf(dataDir),
-        outputsFolder: outputsFolderOf(dataDir),
-        clustersFolder: clustersFolderOf(dataDir),
-        namesFolder: namesFolderOf(dataDir),
-        listMaxAgeDays: config.listMaxAgeDays,
-        logLevel: config.logLevel,
+        ...workerFolders,
       },
       { log },
     );
     derive = (request) => pool.run('scrypt', request);
     const serving: Serving = { pool, node, roles, graph: node.placed(graphHere(pool)) };
     const labels = snapshots();
+    let travel: Travel | null = null;
     const app = createHttpApp(
       {
         backend: config.httpBackend,
@@ -485,7 +530,7 @@ export function openParts(config: Config, version: string): Parts {
         readiness: () => {
           const states = watching?.listener.states() ?? [];
           return {
-            ...readinessOf(labels, freshness(), config),
+            ...withTravel(readinessOf(labels, freshness(), config), travel, config, clock),
             ...(states.length === 0 ? {} : { monitoring: states.map(followedChain) }),
           };
         },
@@ -506,6 +551,7 @@ export function openParts(config: Config, version: string): Parts {
             value: () => labels.current.meta.synthetic.labels,
           },
           ...monitoringGauges(() => watching, clock),
+          ...jobGauges(() => jobsAtWork?.jobs ?? null),
         ],
       },
     );
@@ -529,14 +575,16 @@ export function openParts(config: Config, version: string): Parts {
       const isNew = labels.refresh();
       if (isNew) {
         pool.refresh();
+        jobsAtWork?.chunks.refresh();
         watching?.listsChanged();
       }
       return isNew;
     };
-    const look = setInterval(() => {
+    const lookAtSnapshots = (): void => {
       if (lookAtLabels()) void node.announcements?.tell(LABELS_CHANGED);
       void exchanges().refresh();
-    }, SNAPSHOT_LOOK_MS);
+    };
+    const look = setInterval(lookAtSnapshots, SNAPSHOT_LOOK_MS);
     look.unref();
     node.announcements?.hear((word) => {
       if (word === LABELS_CHANGED) lookAtLabels();
@@ -544,15 +592,22 @@ export function openParts(config: Config, version: string): Parts {
     // Of many nodes, another may have been asked to watch.
     const mayWatch = redis !== null && (roles.includes('listener') || roles.includes('delivery'));
     if (mayWatch || hasMonitoring(dataDir)) monitoring(serving);
-    const refreshing = config.syncEnabled
-      ? startRefreshing(
-          {
-            command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
-            intervalMs: config.syncIntervalHours * HOUR_MS,
-          },
-          { clock, random: systemRandom, log },
-        )
-      : null;
+    if (hasBulkJobs(jobPlaces)) bulkJobs();
+    if (travels(config))
+      travel = await openTravel(
+        { settings: travelSettings, logLevel: config.logLevel },
+        { clock, log, news: node.announcements, onSwapped: lookAtSnapshots },
+      );
+    const refreshing =
+      config.syncEnabled && pullsFrom === null
+        ? startRefreshing(
+            {
+              command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
+              intervalMs: config.syncIntervalHours * HOUR_MS,
+            },
+            { clock, random: systemRandom, log },
+          )
+        : null;
     log.info(
       { url: listening.url, backend: listening.backend, labels: labels.current.meta.real.labels },
       'serving',
@@ -564,8 +619,10 @@ export function openParts(config: Config, version: string): Parts {
       async stop() {
         clearInterval(look);
         watching?.service.streams.close('The server is stopping.');
-        await Promise.all([refreshing?.stop(), app.close()]);
+        await Promise.all([refreshing?.stop(), travel?.close(), app.close()]);
         await watching?.close();
+        await jobsAtWork?.jobs.close();
+        await jobsAtWork?.chunks.close();
         await node.leave();
         await pool.close();
         log.info('stopped');
@@ -608,6 +665,8 @@ export function openParts(config: Config, version: string): Parts {
     kyt: () => createKyt(screeningDeps(), assessor()),
     trace: () => createTrace(screeningDeps(), assessor()),
     monitoring: monitoringAtHand,
+    requireBuilder: () => requireBuilder(pullsFrom),
+    travel: { settings: travelSettings, deps: travelDeps },
     prepare,
     serve,
     async close() {
@@ -627,6 +686,45 @@ const followedChain = ({ chain, state, height, blockTimeMs }: ChainState): Follo
   height,
   blockTime: blockTimeMs === null ? null : isoTime(blockTimeMs),
 });
+
+/** Jobs pay as single requests do, by their names: addresses out of the quota, or credits for what a request costs. */
+function jobPurse(access: () => Access): JobPurse {
+  const creditsOf = (path: string): number => ROUTES.find((route) => route.path === path)?.credits ?? 0;
+  return {
+    priceOf: (kind) =>
+      kind === 'labels' || kind === 'sanctions'
+        ? { unit: 'intel', perLine: 1 }
+        : { unit: 'credits', perLine: creditsOf(`/${kind}`) },
+    async settle({ id, accountId, kind }, units) {
+      const once = `job:${id}`;
+      if (kind === 'labels' || kind === 'sanctions') {
+        const decision = await access().quota.settle(accountId, 'intel', once, units);
+        if (!decision.ok) throw quotaExhausted(decision, 'intel', units);
+        return;
+      }
+      const type = kind === 'screening' ? 'SCREENING' : 'DEDUCTION';
+      await access()
+        .ledger()
+        .settle({ accountId, type, once, total: units, reference: `jobs/${id} ${kind}` });
+    },
+  };
+}
+
+/** What bulk jobs tell of themselves; nothing is opened to be asked. */
+function jobGauges(jobs: () => OpenBulkJobs | null): readonly Gauge[] {
+  return [
+    {
+      name: 'assay_jobs_open',
+      help: 'Bulk jobs that this process works or has in its queue.',
+      value: () => jobs()?.scheduler.jobs ?? 0,
+    },
+    {
+      name: 'assay_job_chunks_running',
+      help: 'Chunks of bulk jobs that are worked now.',
+      value: () => jobs()?.scheduler.chunks ?? 0,
+    },
+  ];
+}
 
 /** What monitoring tells of itself; nothing is opened to be asked. */
 function monitoringGauges(watching: () => Monitoring | null, clock: Clock): readonly Gauge[] {
@@ -703,5 +801,22 @@ function readinessOf(labels: SnapshotSet, freshness: ListFreshness, config: Conf
         stale: !fresh,
       })),
     ),
+  };
+}
+
+/** Whether snapshots leave this node or come from another. */
+const travels = ({ snapshots }: Config): boolean =>
+  snapshots.listen !== null || snapshots.store !== null || snapshots.from !== null;
+
+/** Adds where a node that pulls its labels stands, and what follows from it. */
+function withTravel(readiness: Readiness, travel: Travel | null, config: Config, clock: Clock): Readiness {
+  const state = travel?.state ?? null;
+  if (state === null) return readiness;
+  const reason = tooFarBehind(state, clock.now(), config.snapshots.behindMaxSeconds);
+  return {
+    ...readiness,
+    ready: readiness.ready && reason === null,
+    reasons: [...readiness.reasons, ...(reason === null ? [] : [reason])],
+    pulledFrom: state,
   };
 }

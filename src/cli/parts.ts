@@ -23,6 +23,7 @@ import type { KytQuery } from '../screening/kyt.ts';
 import type { LabelSetQuery } from '../screening/label-set.ts';
 import type { ScreeningQuery } from '../screening/screen.ts';
 import type { TraceQuery } from '../screening/trace.ts';
+import type { TravelDeps, TravelSettings } from '../travel/follow.ts';
 
 export interface Served {
   readonly url: string;
@@ -80,8 +81,12 @@ export interface Parts extends ImportDeps {
   trace(): TraceQuery;
   /** Wallets and their alerts; follows no chain and sends nothing. */
   monitoring(): Monitoring;
+  /** Throws FORBIDDEN on a node that pulls its labels and builds none. */
+  requireBuilder(): void;
+  /** How snapshots travel from and to this node. */
+  readonly travel: { readonly settings: TravelSettings; readonly deps: TravelDeps };
   /** Imports what ships with the product and builds the index where either is missing. */
-  prepare(): Promise<void>;
+  prepare(signal?: AbortSignal): Promise<void>;
   /** Starts the server, to do what its roles name; default: those of the settings. Throws LISTEN_FAILED where the port is taken. */
   serve(roles?: readonly Role[]): Promise<Served>;
   close(): Promise<void>;

@@ -56,6 +56,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
       const progress = createProgress(terminal);
       try {
         const opened = parts();
+        opened.requireBuilder();
         const from = options.from === undefined ? (opened.syncFrom ?? undefined) : mirrorFrom(options.from);
         const all = sourceTexts.length === 0;
         const listTexts = sourceTexts.filter((text) => text.toLowerCase() !== 'esma');

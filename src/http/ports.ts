@@ -83,8 +83,29 @@ export interface Readiness {
     readonly syntheticLabels: number;
   } | null;
   readonly lists: readonly ListFreshness[];
+  /** Where labels are pulled from and how far behind they are. Left out where they are built here. */
+  readonly pulledFrom?: PulledFrom;
   /** Chains on which a wallet is watched, and whether they are followed. Left out where nothing is watched. */
   readonly monitoring?: readonly FollowedChain[];
+}
+
+interface ReleaseState {
+  readonly release: string;
+  readonly dataVersion: string;
+  readonly publishedAt: string;
+}
+
+/** How a node that pulls its labels stands to the one it pulls from, as `/ready` tells it. */
+export interface PulledFrom {
+  readonly from: string;
+  /** The newest that was seen there; null before the first answer. */
+  readonly published: ReleaseState | null;
+  readonly served: (ReleaseState & { readonly installedAt: string }) | null;
+  /** Since when another release is known than is served; null where they are the same. */
+  readonly behindSince: string | null;
+  /** Time of the last answer. */
+  readonly lookedAt: string | null;
+  readonly error: string | null;
 }
 
 /** One chain that is watched, as `/ready` tells it. */

@@ -8,6 +8,12 @@ export const Health = Type.Object({
   ts: text('ISO 8601 UTC.'),
 });
 
+const RELEASE = {
+  release: text('Names the content: labels, names, registers and the state of the lists.'),
+  dataVersion: text(),
+  publishedAt: text('ISO 8601 UTC.'),
+};
+
 export const ReadyData = Type.Object({
   ready: flag(),
   reasons: listOf(Type.String(), 'Why not; empty where ready.'),
@@ -27,6 +33,22 @@ export const ReadyData = Type.Object({
       checkedAt: nullable(Type.String()),
       stale: flag(),
     }),
+  ),
+  pulledFrom: Type.Optional(
+    Type.Object(
+      {
+        from: text('Publishing node or object store.'),
+        published: nullable(Type.Object(RELEASE)),
+        served: nullable(Type.Object({ ...RELEASE, installedAt: text('ISO 8601 UTC.') })),
+        behindSince: nullable(Type.String()),
+        lookedAt: nullable(Type.String()),
+        error: nullable(Type.String()),
+      },
+      {
+        description:
+          'Of a node that pulls its labels: the newest release that was seen at the publisher, the one that is served, since when they differ (null: they do not), when the publisher last answered, and what went wrong since.',
+      },
+    ),
   ),
   monitoring: Type.Optional(
     listOf(
