@@ -46,7 +46,6 @@ import { createPool, type WorkerPool } from './jobs/pool.ts';
 import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from './labels/build-index.ts';
 import { type ListFreshness, openFreshness } from './labels/freshness.ts';
 import type { ImportDeps } from './labels/import.ts';
-import { currentSnapshot } from './labels/index/folder.ts';
 import type { SnapshotSet } from './labels/index/reader.ts';
 import { openSnapshotSet } from './labels/index/snapshot-set.ts';
 import { loadRulebook } from './labels/map.ts';
@@ -85,9 +84,6 @@ import { createOracleWriter } from './screening/oracle.ts';
 import { createSanctionsCheckWriter } from './screening/sanctions-check.ts';
 import { createScreening } from './screening/screen.ts';
 import { createTrace } from './screening/trace.ts';
-import type { TravelDeps, TravelSettings } from './travel/follow.ts';
-import { pullNewest, readOnlyStores, requireBuilder } from './travel/pull-newest.ts';
-import { openTravel, type Travel, tooFarBehind } from './travel/travel.ts';
 
 /** How often a server looks for a snapshot that another process published. One `stat` a look. */
 const SNAPSHOT_LOOK_MS = 1_000;
@@ -104,9 +100,6 @@ interface Serving {
   /** What is asked of transfers, wherever they are held. */
   readonly graph: GraphUseCases;
 }
-
-/** How long a node waits for a publisher that begins beside it: building the first index takes seconds. */
-const FIRST_PULL_MS = 2 * MINUTE_MS;
 
 /** Who changes accounts on the command line. */
 const OPERATOR: Actor = { who: 'operator', from: 'command line' };
@@ -140,13 +133,7 @@ export function openParts(config: Config, version: string): Parts {
     };
   };
 
-  const { from: pullsFrom } = config.snapshots;
-  const built = {
-    labels: openLabelStore({ dataDir }),
-    registers: openRegisterStore({ dataDir }),
-  };
-  const { labels: store, registers } =
-    pullsFrom === null ? built : readOnlyStores(built.labels, built.registers);
+  const store = openLabelStore({ dataDir });
   const rules = loadRulebook();
   /** What threads of workers open. */
   const workerFolders = {
@@ -333,6 +320,7 @@ export function openParts(config: Config, version: string): Parts {
     () => {},
   );
 
+  const registers = openRegisterStore({ dataDir });
   const exchanges = once<ExchangeStatuses>(
     () => createExchangeStatuses({ store: registers, log }),
     () => {},
@@ -365,16 +353,7 @@ export function openParts(config: Config, version: string): Parts {
       return buildNames({ names: nameStore, indexer, clock, log });
     });
 
-  const travelSettings: TravelSettings = { dataDir, ...config.snapshots };
-  const travelDeps: TravelDeps = { clock, log, jitter: systemJitter };
-
-  async function prepare(signal = new AbortController().signal): Promise<void> {
-    if (pullsFrom !== null) {
-      // What was pulled before serves at once, and is followed from there.
-      if (currentSnapshot(snapshotsFolder) !== null) return;
-      await pullNewest(travelSettings, { from: pullsFrom, patienceMs: FIRST_PULL_MS, signal }, travelDeps);
-      return;
-    }
+  async function prepare(): Promise<void> {
     await ensureShipped(importDeps);
     await buildLabelIndex({ snapshotsFolder }, importDeps);
     await buildNameLists();
@@ -509,7 +488,6 @@ export function openParts(config: Config, version: string): Parts {
     derive = (request) => pool.run('scrypt', request);
     const serving: Serving = { pool, node, roles, graph: node.placed(graphHere(pool)) };
     const labels = snapshots();
-    let travel: Travel | null = null;
     const app = createHttpApp(
       {
         backend: config.httpBackend,
@@ -530,7 +508,7 @@ export function openParts(config: Config, version: string): Parts {
         readiness: () => {
           const states = watching?.listener.states() ?? [];
           return {
-            ...withTravel(readinessOf(labels, freshness(), config), travel, config, clock),
+            ...readinessOf(labels, freshness(), config),
             ...(states.length === 0 ? {} : { monitoring: states.map(followedChain) }),
           };
         },
@@ -580,11 +558,10 @@ export function openParts(config: Config, version: string): Parts {
       }
       return isNew;
     };
-    const lookAtSnapshots = (): void => {
+    const look = setInterval(() => {
       if (lookAtLabels()) void node.announcements?.tell(LABELS_CHANGED);
       void exchanges().refresh();
-    };
-    const look = setInterval(lookAtSnapshots, SNAPSHOT_LOOK_MS);
+    }, SNAPSHOT_LOOK_MS);
     look.unref();
     node.announcements?.hear((word) => {
       if (word === LABELS_CHANGED) lookAtLabels();
@@ -593,21 +570,15 @@ export function openParts(config: Config, version: string): Parts {
     const mayWatch = redis !== null && (roles.includes('listener') || roles.includes('delivery'));
     if (mayWatch || hasMonitoring(dataDir)) monitoring(serving);
     if (hasBulkJobs(jobPlaces)) bulkJobs();
-    if (travels(config))
-      travel = await openTravel(
-        { settings: travelSettings, logLevel: config.logLevel },
-        { clock, log, news: node.announcements, onSwapped: lookAtSnapshots },
-      );
-    const refreshing =
-      config.syncEnabled && pullsFrom === null
-        ? startRefreshing(
-            {
-              command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
-              intervalMs: config.syncIntervalHours * HOUR_MS,
-            },
-            { clock, random: systemRandom, log },
-          )
-        : null;
+    const refreshing = config.syncEnabled
+      ? startRefreshing(
+          {
+            command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
+            intervalMs: config.syncIntervalHours * HOUR_MS,
+          },
+          { clock, random: systemRandom, log },
+        )
+      : null;
     log.info(
       { url: listening.url, backend: listening.backend, labels: labels.current.meta.real.labels },
       'serving',
@@ -619,7 +590,7 @@ export function openParts(config: Config, version: string): Parts {
       async stop() {
         clearInterval(look);
         watching?.service.streams.close('The server is stopping.');
-        await Promise.all([refreshing?.stop(), travel?.close(), app.close()]);
+        await Promise.all([refreshing?.stop(), app.close()]);
         await watching?.close();
         await jobsAtWork?.jobs.close();
         await jobsAtWork?.chunks.close();
@@ -665,8 +636,6 @@ export function openParts(config: Config, version: string): Parts {
     kyt: () => createKyt(screeningDeps(), assessor()),
     trace: () => createTrace(screeningDeps(), assessor()),
     monitoring: monitoringAtHand,
-    requireBuilder: () => requireBuilder(pullsFrom),
-    travel: { settings: travelSettings, deps: travelDeps },
     prepare,
     serve,
     async close() {
@@ -801,22 +770,5 @@ function readinessOf(labels: SnapshotSet, freshness: ListFreshness, config: Conf
         stale: !fresh,
       })),
     ),
-  };
-}
-
-/** Whether snapshots leave this node or come from another. */
-const travels = ({ snapshots }: Config): boolean =>
-  snapshots.listen !== null || snapshots.store !== null || snapshots.from !== null;
-
-/** Adds where a node that pulls its labels stands, and what follows from it. */
-function withTravel(readiness: Readiness, travel: Travel | null, config: Config, clock: Clock): Readiness {
-  const state = travel?.state ?? null;
-  if (state === null) return readiness;
-  const reason = tooFarBehind(state, clock.now(), config.snapshots.behindMaxSeconds);
-  return {
-    ...readiness,
-    ready: readiness.ready && reason === null,
-    reasons: [...readiness.reasons, ...(reason === null ? [] : [reason])],
-    pulledFrom: state,
   };
 }

@@ -31,6 +31,8 @@ export interface Config {
   /** 0 picks a free port. */
   readonly port: number;
   readonly dataDir: string;
+  /** Folder of the files of bulk jobs; null: in the folder of all state. */
+  readonly jobsDir: string | null;
   readonly logLevel: LogLevel;
   readonly httpBackend: 'auto' | 'uws' | 'node';
   /** PEM files; both or neither. */
@@ -233,6 +235,12 @@ export const SETTINGS = {
     join(projectRoot, 'data', 'store'),
     folder,
     'Folder of all state: labels, snapshots, transfers, keys. Default: data/store of the project.',
+  ),
+  jobsDir: setting(
+    'ASSAY_JOBS_DIR',
+    '',
+    (text) => (text === '' ? null : folder(text)),
+    'Folder of the files of bulk jobs; nodes that share a Redis share it too. Default: jobs in the folder of all state.',
   ),
   logLevel: setting(
     'ASSAY_LOG_LEVEL',
@@ -545,6 +553,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     host: value(SETTINGS.host),
     port: value(SETTINGS.port),
     dataDir: value(SETTINGS.dataDir),
+    jobsDir: value(SETTINGS.jobsDir),
     logLevel: value(SETTINGS.logLevel),
     httpBackend: value(SETTINGS.httpBackend),
     tls: readTls(value(SETTINGS.tlsKey), value(SETTINGS.tlsCert)),
