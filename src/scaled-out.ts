@@ -8,7 +8,7 @@ import type { Clock } from './base/clock.ts';
 import { AssayError } from './base/errors.ts';
 import { createRedisLeases } from './base/lease-redis.ts';
 import { createEmbeddedLeases, type Leases } from './base/leases.ts';
-import { type OpenStore, openLiveStore } from './base/live-store.ts';
+import { type LiveStore, type OpenStore, openLiveStore } from './base/live-store.ts';
 import type { Logger } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { RedisStore } from './base/redis.ts';
@@ -39,6 +39,8 @@ export interface NodeDeps {
 /** What all nodes of the installation share, as this one has it. */
 export interface Shared {
   readonly openStore: OpenStore;
+  /** Resolves when all stores that were opened so far hold what the others wrote. Rejects with NOT_READY, STORE_VERSION. */
+  ready(): Promise<void>;
   readonly leases: Leases;
   /** Names this process among all nodes. */
   readonly nodeId: string;
@@ -49,9 +51,19 @@ const NODE_ID_BYTES = 4;
 /** `redis` is null where this process is the only one. */
 export function openShared(redis: RedisStore | null, deps: NodeDeps): Shared {
   const nodeId = `${hostname().slice(0, 64)}-${Buffer.from(deps.random.bytes(NODE_ID_BYTES)).toString('hex')}`;
-  if (redis === null) return { openStore: openLiveStore, leases: createEmbeddedLeases(), nodeId };
+  if (redis === null)
+    return { openStore: openLiveStore, ready: async () => {}, leases: createEmbeddedLeases(), nodeId };
+  const openStore = openReplicated({ ...deps, redis });
+  const opened: LiveStore[] = [];
   return {
-    openStore: openReplicated({ ...deps, redis }),
+    openStore(...store) {
+      const live = openStore(...store);
+      opened.push(live);
+      return live;
+    },
+    async ready() {
+      for (const store of opened) await store.ready();
+    },
     leases: createRedisLeases({ nodeId }, { ...deps, redis }),
     nodeId,
   };

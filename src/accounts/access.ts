@@ -1,6 +1,7 @@
 /** Puts the accounts of one process together: who is this key, may it ask now, has its account any quota or credits left. */
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import type { OpenStore } from '../base/live-store.ts';
 import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
 import type { Random } from '../base/random.ts';
@@ -46,6 +47,8 @@ export interface AccessDeps {
   readonly log: Logger;
   /** Where what is counted and charged stands for all nodes; without it, in the folder. */
   readonly redis?: RedisStore | null;
+  /** Where all other live state stands. Default: in the folder. */
+  readonly openStore?: OpenStore;
   /** Default: data/plans.json. */
   readonly plans?: Plans;
   /** Free credits a month of an account. Default: those of data/plans.json for every account. */

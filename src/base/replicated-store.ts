@@ -133,15 +133,23 @@ async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   }
 }
 
-/** Opens live state that all nodes of a Redis share. */
+/**
+ * Opens live state that all nodes of a Redis share. A replica stands beside what this machine keeps alone, in a file of its own: of
+ * another format it is another one, and copied anew.
+ */
 export const openReplicated =
   (deps: ReplicaDeps): OpenStore =>
   (path, formatVersion, options) =>
-    openReplicatedStore(path, formatVersion, options, deps);
+    openReplicatedStore(
+      join(dirname(path), 'replicas', `${options.name}-${formatVersion}.mdb`),
+      formatVersion,
+      options,
+      deps,
+    );
 
 /**
- * Opens the replica at `path`, a file, of the store `name` in Redis, which the first node to write makes. It is read at once, and holds
- * everything once `ready` resolves. Processes of one machine may share the file. Throws STORE_VERSION, STORE_CORRUPT.
+ * Opens the replica at `path`, a file, of the store `name` in Redis, which the first node to write makes. It is read once `ready`
+ * resolves, and throws NOT_READY before. Processes of one machine may share the file. Throws STORE_VERSION, STORE_CORRUPT.
  */
 export function openReplicatedStore(
   path: string,
@@ -579,12 +587,17 @@ export function openReplicatedStore(
       touch(key);
       database.removeSync(key);
     }
+    /** What was never heard of is not read as if there were nothing. */
+    const read = (): Database<V, K> => {
+      if (heardMs === Number.NEGATIVE_INFINITY && touched === null) throw fault ?? notCurrent(name);
+      return database;
+    };
     return {
-      get: (key) => database.get(key),
-      getRange: (range) => database.getRange(range),
-      getKeys: (range) => database.getKeys(range),
-      getKeysCount: (range) => database.getKeysCount(range),
-      getStats: () => database.getStats(),
+      get: (key) => read().get(key),
+      getRange: (range) => read().getRange(range),
+      getKeys: (range) => read().getKeys(range),
+      getKeysCount: (range) => read().getKeysCount(range),
+      getStats: () => read().getStats(),
       putSync,
       removeSync,
       put: (key, value) => transaction(() => putSync(key, value)),
