@@ -38,14 +38,15 @@ import { type OutputsStore, openOutputsStore } from './graph/utxo/outputs-store.
 import { createHttpApp } from './http/http-app.ts';
 import type { FollowedChain, Gauge, Readiness, UseCases } from './http/ports.ts';
 import { ROUTES } from './http/routes.ts';
-import type { GraphUseCases } from './jobs/placement.ts';
 import { createLocalChunks, type LocalChunks } from './jobs/bulk/local-chunks.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from './jobs/bulk/open.ts';
 import type { JobPurse } from './jobs/bulk/purse.ts';
+import type { GraphUseCases } from './jobs/placement.ts';
 import { createPool, type WorkerPool } from './jobs/pool.ts';
 import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from './labels/build-index.ts';
 import { type ListFreshness, openFreshness } from './labels/freshness.ts';
 import type { ImportDeps } from './labels/import.ts';
+import { currentSnapshot } from './labels/index/folder.ts';
 import type { SnapshotSet } from './labels/index/reader.ts';
 import { openSnapshotSet } from './labels/index/snapshot-set.ts';
 import { loadRulebook } from './labels/map.ts';
@@ -84,6 +85,9 @@ import { createOracleWriter } from './screening/oracle.ts';
 import { createSanctionsCheckWriter } from './screening/sanctions-check.ts';
 import { createScreening } from './screening/screen.ts';
 import { createTrace } from './screening/trace.ts';
+import type { TravelDeps, TravelSettings } from './travel/follow.ts';
+import { pullNewest, readOnlyStores, requireBuilder } from './travel/pull-newest.ts';
+import { openTravel, type Travel, tooFarBehind } from './travel/travel.ts';
 
 /** How often a server looks for a snapshot that another process published. One `stat` a look. */
 const SNAPSHOT_LOOK_MS = 1_000;
@@ -100,6 +104,9 @@ interface Serving {
   /** What is asked of transfers, wherever they are held. */
   readonly graph: GraphUseCases;
 }
+
+/** How long a node waits for a publisher that begins beside it: building the first index takes seconds. */
+const FIRST_PULL_MS = 2 * MINUTE_MS;
 
 /** Who changes accounts on the command line. */
 const OPERATOR: Actor = { who: 'operator', from: 'command line' };
@@ -133,7 +140,13 @@ export function openParts(config: Config, version: string): Parts {
     };
   };
 
-  const store = openLabelStore({ dataDir });
+  const { from: pullsFrom } = config.snapshots;
+  const built = {
+    labels: openLabelStore({ dataDir }),
+    registers: openRegisterStore({ dataDir }),
+  };
+  const { labels: store, registers } =
+    pullsFrom === null ? built : readOnlyStores(built.labels, built.registers);
   const rules = loadRulebook();
   /** What threads of workers open. */
   const workerFolders = {
@@ -320,7 +333,6 @@ export function openParts(config: Config, version: string): Parts {
     () => {},
   );
 
-  const registers = openRegisterStore({ dataDir });
   const exchanges = once<ExchangeStatuses>(
     () => createExchangeStatuses({ store: registers, log }),
     () => {},
@@ -353,7 +365,16 @@ export function openParts(config: Config, version: string): Parts {
       return buildNames({ names: nameStore, indexer, clock, log });
     });
 
-  async function prepare(): Promise<void> {
+  const travelSettings: TravelSettings = { dataDir, ...config.snapshots };
+  const travelDeps: TravelDeps = { clock, log, jitter: systemJitter };
+
+  async function prepare(signal = new AbortController().signal): Promise<void> {
+    if (pullsFrom !== null) {
+      // What was pulled before serves at once, and is followed from there.
+      if (currentSnapshot(snapshotsFolder) !== null) return;
+      await pullNewest(travelSettings, { from: pullsFrom, patienceMs: FIRST_PULL_MS, signal }, travelDeps);
+      return;
+    }
     await ensureShipped(importDeps);
     await buildLabelIndex({ snapshotsFolder }, importDeps);
     await buildNameLists();
@@ -488,6 +509,7 @@ export function openParts(config: Config, version: string): Parts {
     derive = (request) => pool.run('scrypt', request);
     const serving: Serving = { pool, node, roles, graph: node.placed(graphHere(pool)) };
     const labels = snapshots();
+    let travel: Travel | null = null;
     const app = createHttpApp(
       {
         backend: config.httpBackend,
@@ -508,7 +530,7 @@ export function openParts(config: Config, version: string): Parts {
         readiness: () => {
           const states = watching?.listener.states() ?? [];
           return {
-            ...readinessOf(labels, freshness(), config),
+            ...withTravel(readinessOf(labels, freshness(), config), travel, config, clock),
             ...(states.length === 0 ? {} : { monitoring: states.map(followedChain) }),
           };
         },
@@ -558,10 +580,11 @@ export function openParts(config: Config, version: string): Parts {
       }
       return isNew;
     };
-    const look = setInterval(() => {
+    const lookAtSnapshots = (): void => {
       if (lookAtLabels()) void node.announcements?.tell(LABELS_CHANGED);
       void exchanges().refresh();
-    }, SNAPSHOT_LOOK_MS);
+    };
+    const look = setInterval(lookAtSnapshots, SNAPSHOT_LOOK_MS);
     look.unref();
     node.announcements?.hear((word) => {
       if (word === LABELS_CHANGED) lookAtLabels();
@@ -570,15 +593,21 @@ export function openParts(config: Config, version: string): Parts {
     const mayWatch = redis !== null && (roles.includes('listener') || roles.includes('delivery'));
     if (mayWatch || hasMonitoring(dataDir)) monitoring(serving);
     if (hasBulkJobs(jobPlaces)) bulkJobs();
-    const refreshing = config.syncEnabled
-      ? startRefreshing(
-          {
-            command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
-            intervalMs: config.syncIntervalHours * HOUR_MS,
-          },
-          { clock, random: systemRandom, log },
-        )
-      : null;
+    if (travels(config))
+      travel = await openTravel(
+        { settings: travelSettings, logLevel: config.logLevel },
+        { clock, log, news: node.announcements, onSwapped: lookAtSnapshots },
+      );
+    const refreshing =
+      config.syncEnabled && pullsFrom === null
+        ? startRefreshing(
+            {
+              command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
+              intervalMs: config.syncIntervalHours * HOUR_MS,
+            },
+            { clock, random: systemRandom, log },
+          )
+        : null;
     log.info(
       { url: listening.url, backend: listening.backend, labels: labels.current.meta.real.labels },
       'serving',
@@ -590,7 +619,7 @@ export function openParts(config: Config, version: string): Parts {
       async stop() {
         clearInterval(look);
         watching?.service.streams.close('The server is stopping.');
-        await Promise.all([refreshing?.stop(), app.close()]);
+        await Promise.all([refreshing?.stop(), travel?.close(), app.close()]);
         await watching?.close();
         await jobsAtWork?.jobs.close();
         await jobsAtWork?.chunks.close();
@@ -636,6 +665,8 @@ export function openParts(config: Config, version: string): Parts {
     kyt: () => createKyt(screeningDeps(), assessor()),
     trace: () => createTrace(screeningDeps(), assessor()),
     monitoring: monitoringAtHand,
+    requireBuilder: () => requireBuilder(pullsFrom),
+    travel: { settings: travelSettings, deps: travelDeps },
     prepare,
     serve,
     async close() {
@@ -770,5 +801,22 @@ function readinessOf(labels: SnapshotSet, freshness: ListFreshness, config: Conf
         stale: !fresh,
       })),
     ),
+  };
+}
+
+/** Whether snapshots leave this node or come from another. */
+const travels = ({ snapshots }: Config): boolean =>
+  snapshots.listen !== null || snapshots.store !== null || snapshots.from !== null;
+
+/** Adds where a node that pulls its labels stands, and what follows from it. */
+function withTravel(readiness: Readiness, travel: Travel | null, config: Config, clock: Clock): Readiness {
+  const state = travel?.state ?? null;
+  if (state === null) return readiness;
+  const reason = tooFarBehind(state, clock.now(), config.snapshots.behindMaxSeconds);
+  return {
+    ...readiness,
+    ready: readiness.ready && reason === null,
+    reasons: [...readiness.reasons, ...(reason === null ? [] : [reason])],
+    pulledFrom: state,
   };
 }

@@ -22,6 +22,7 @@ import { addNamesCommand } from './cli/names.ts';
 import { addPricesCommand } from './cli/prices.ts';
 import { runProgram } from './cli/program.ts';
 import { addServeCommand } from './cli/serve.ts';
+import { addSnapshotCommand } from './cli/snapshot.ts';
 import { addSyncCommand } from './cli/sync.ts';
 import { addTaintCommand } from './cli/taint.ts';
 import { addWatchCommand } from './cli/watch.ts';
@@ -55,6 +56,7 @@ process.exitCode = await runProgram(
     addSyncCommand,
     addImportCommand,
     addIndexCommand,
+    addSnapshotCommand,
     addLookupCommand,
     addScreenCommand,
     addKytCommand,

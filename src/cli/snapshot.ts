@@ -1,0 +1,163 @@
+/** `assay snapshot publish|pull|status`: label snapshots on their way between nodes. */
+import type { Command } from 'commander';
+import { AssayError } from '../base/errors.ts';
+import { optionalPullPlace, type PullPlace } from '../base/snapshot-places.ts';
+import { keysOf, openSource, openStoreAt, type ReleaseState } from '../travel/follow.ts';
+import { openPublisher } from '../travel/publish.ts';
+import { openPuller } from '../travel/pull.ts';
+import { pullNewest } from '../travel/pull-newest.ts';
+import { bytesOfRelease, type Release } from '../travel/release.ts';
+import { openS3 } from '../travel/s3-client.ts';
+import { answer, type Terminal } from './context.ts';
+import type { Parts } from './parts.ts';
+import { createProgress } from './progress.ts';
+
+const shown = ({ id, dataVersion, publishedAt }: Release): ReleaseState => ({
+  release: id,
+  dataVersion,
+  publishedAt,
+});
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+const line = (what: string, state: ReleaseState | null): string =>
+  state === null
+    ? `${what}: nothing yet`
+    : `${what}: release ${state.release}, data version ${state.dataVersion}, published ${state.publishedAt}`;
+
+/** Where to pull from: what the option says, in place of the settings. */
+function placeOf(opened: Parts, from: string | undefined): PullPlace {
+  if (from === undefined) {
+    if (opened.travel.settings.from !== null) return opened.travel.settings.from;
+    throw new AssayError('INVALID_REQUEST', 'Say where from: --from URL, or ASSAY_SNAPSHOT_FROM.');
+  }
+  const place = optionalPullPlace(from, '--from');
+  if (place === null) throw new AssayError('INVALID_REQUEST', '--from is empty.');
+  if ('url' in place) return { kind: 'http', url: place.url };
+  throw new AssayError(
+    'INVALID_REQUEST',
+    '--from names an object store: set ASSAY_SNAPSHOT_FROM to it, with the settings of its credentials.',
+  );
+}
+
+export function addSnapshotCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  const snapshot = program
+    .command('snapshot')
+    .description('publish what is in force, or pull it from another node');
+
+  snapshot
+    .command('publish')
+    .description('make a release of what is in force, and carry it to ASSAY_SNAPSHOT_STORE where that is set')
+    .option('--json', 'answer as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const opened = parts();
+      const { settings, deps } = opened.travel;
+      const progress = createProgress(terminal);
+      const keys = keysOf(settings.secret);
+      const publisher = openPublisher({ dataDir: opened.dataDir, keys }, deps);
+      const isNew = await publisher.capture(terminal.signal);
+      const { current } = publisher;
+      if (current === null)
+        throw new AssayError('NOT_READY', "No label index was built yet. Run 'assay index build'.");
+      const { release } = current;
+      let carried: { readonly to: string; readonly bytes: number } | null = null;
+      if (settings.store !== null) {
+        const client = openS3(settings.store, deps);
+        try {
+          const store = openStoreAt(
+            client.name,
+            opened.dataDir,
+            settings.store,
+            deps,
+            ({ path, bytes, totalBytes }) => progress.update(path, bytes, totalBytes, 'bytes'),
+            client,
+          );
+          const { bytes } = await store.put(current, publisher.blobs, terminal.signal);
+          carried = { to: client.name, bytes };
+        } finally {
+          progress.end();
+          await client.close();
+        }
+      }
+      const report = { ...shown(release), isNew, bytes: bytesOfRelease(release), carried };
+      answer(terminal, options.json ?? false, report, () => [
+        `${line('published', report)}, ${release.files.length} files, ${megabytes(report.bytes)}`,
+        ...(carried === null ? [] : [`carried ${megabytes(carried.bytes)} to ${carried.to}`]),
+      ]);
+    });
+
+  snapshot
+    .command('pull')
+    .description('fetch the newest release and put it in force; a stop in the middle goes on where it ended')
+    .option('--from <url>', 'publishing node, http or https (default: ASSAY_SNAPSHOT_FROM)')
+    .option('--json', 'answer as JSON')
+    .action(async (options: { from?: string; json?: boolean }) => {
+      const opened = parts();
+      const { settings, deps } = opened.travel;
+      const progress = createProgress(terminal);
+      try {
+        const pulled = await pullNewest(
+          settings,
+          {
+            from: placeOf(opened, options.from),
+            patienceMs: 0,
+            signal: terminal.signal,
+            onProgress: ({ path, bytes, totalBytes }) => progress.update(path, bytes, totalBytes, 'bytes'),
+          },
+          deps,
+        );
+        progress.end();
+        const { release, installedAt, swapped, fetchedBytes } = pulled;
+        const report = { ...shown(release), installedAt, swapped, fetchedBytes };
+        answer(terminal, options.json ?? false, report, () => [
+          line(swapped ? 'now in force' : 'in force already', report),
+          ...(swapped ? [`fetched ${megabytes(fetchedBytes)}`] : []),
+        ]);
+      } finally {
+        progress.end();
+      }
+    });
+
+  snapshot
+    .command('status')
+    .description('what is published here, what is in force, and how far behind the publisher this node is')
+    .option('--json', 'answer as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const opened = parts();
+      const { settings, deps } = opened.travel;
+      const keys = keysOf(settings.secret);
+      const { dataDir } = opened;
+      const published = openPublisher({ dataDir, keys }, deps).current?.release ?? null;
+      let there: Release | null = null;
+      let from: string | null = null;
+      const installed = openPuller({ dataDir, keys }, deps).installed;
+      if (settings.from !== null) {
+        const source = openSource(settings.from, keys, deps);
+        from = source.name;
+        try {
+          const latest = await source.latest(null, 0, terminal.signal);
+          if (latest.state === 'new')
+            there = openPuller({ dataDir, keys }, deps).read(latest.envelope, source);
+        } finally {
+          await source.close();
+        }
+      }
+      const report = {
+        published: published === null ? null : shown(published),
+        pulled:
+          installed === null ? null : { ...shown(installed.release), installedAt: installed.installedAt },
+        from: from === null ? null : { name: from, newest: there === null ? null : shown(there) },
+        behind: there !== null && there.id !== installed?.release.id,
+      };
+      answer(terminal, options.json ?? false, report, () => [
+        line('published here', report.published),
+        ...(report.from === null
+          ? []
+          : [
+              line(`newest at ${report.from.name}`, report.from.newest),
+              line('pulled and in force', report.pulled),
+              report.behind ? 'This node is behind.' : 'This node is not behind.',
+            ]),
+      ]);
+    });
+}
