@@ -20,6 +20,8 @@ import {
 } from './base/snapshot-places.ts';
 
 export interface Config {
+  /** What `assay bulk --remote` asks a server with. */
+  readonly apiKey: string | null;
   readonly registration: 'open' | 'closed';
   /** Mail server and sender; null sends no mail. */
   readonly mail: { readonly url: string; readonly from: string } | null;
@@ -381,6 +383,7 @@ export const SETTINGS = {
     optionalToken,
     'Token that temporary credentials come with.',
   ),
+  apiKey: setting('ASSAY_API_KEY', '', optionalKey, 'API key that `assay bulk --remote` asks a server with.'),
   registration: setting(
     'ASSAY_REGISTRATION',
     'closed',
@@ -546,6 +549,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   const priceUrl = value(SETTINGS.priceUrl);
   const redisPlace = value(SETTINGS.redisUrl);
   return Object.freeze({
+    apiKey: value(SETTINGS.apiKey),
     registration: value(SETTINGS.registration),
     mail: smtpUrl === null ? null : { url: smtpUrl, from: value(SETTINGS.mailFrom) },
     webhookTrustedHosts: value(SETTINGS.webhookTrustedHosts),
