@@ -44,7 +44,12 @@ export interface EdgeDetail extends AssetFlow {
 export interface Upcoming {
   readonly nodes: ArrayLike<NodeId>;
   /** Their neighbours will be read, but of those with more than `degreeMax` in either direction. Left out: who they are, and degrees. */
-  readonly neighbours?: { readonly directions: readonly Direction[]; readonly degreeMax: number };
+  readonly neighbours?: {
+    readonly directions: readonly Direction[];
+    readonly degreeMax: number;
+    /** Of so many of these neighbours it will be asked who they are. */
+    readonly met?: number;
+  };
   /** The edge to each of these will be read, address by address. */
   readonly to?: ArrayLike<NodeId>;
 }

@@ -89,6 +89,7 @@ export function createSideReader(
     const columns = workspace.neighbours(direction, LIMITS.counterpartiesMax);
     const read = graph.neighbours(node, direction, LIMITS.counterpartiesMax, columns);
     const { ids, valueUsd, transfers, unpriced, firstSeenMs, lastSeenMs } = columns;
+    graph.prefetch?.({ nodes: ids.subarray(0, read) });
     const whole = effectiveUsd(flow, policy);
     const partyAt = (at: number, attribution: Attribution): Party => {
       const usd = valueUsd[at] as number;

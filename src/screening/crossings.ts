@@ -114,6 +114,7 @@ function meetsBridge({ graph, node, attributions }: Place, use: BridgeUse, asses
   const columns = assessor.workspace.neighbours(way, LIMITS.counterpartiesMax);
   const count = graph.neighbours(node, way, LIMITS.counterpartiesMax, columns);
   const { name } = use.entity;
+  graph.prefetch?.({ nodes: columns.ids.subarray(0, count) });
   for (let at = 0; at < count; at++) {
     const { category, entity } = attributions.of(columns.ids[at] as number);
     if (category === 'BRIDGE' && entity?.name === name) return true;

@@ -48,6 +48,7 @@ export function createRememberedDegrees(): (
       addressOf: (node) => graph.addressOf(node),
       neighbours: (node, direction, limit, into) => graph.neighbours(node, direction, limit, into),
       edge: (from, to) => graph.edge(from, to),
+      ...(graph.prefetch && { prefetch: (next) => graph.prefetch?.(next) }),
       degree(node: NodeId, direction: Direction): number {
         const slot = (2 * node + PLACE[direction] + era * 0x9e3779b1) & (SLOTS - 1);
         if (nodes[slot] === node && eras[slot] === era) return degrees[slot] as number;

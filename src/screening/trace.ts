@@ -96,6 +96,8 @@ export function createTrace(deps: ScreeningDeps, assessor: Assessor): TraceQuery
       },
       { graph: place.graph, workspace, isService: (node) => place.attributions.of(node).isService },
     );
+    const found = search.paths.flatMap(({ edges }) => edges);
+    place.graph.prefetch?.({ nodes: found.map(({ from }) => from), to: found.map(({ to }) => to) });
     const paths = search.paths.map((path) => shownPath(path, graph));
     for (const { node, reason } of search.stops) if (graph.holds(node)) graph.addStop(node, reason);
     return { found: paths.length > 0, target: target.shown, paths, truncated: search.truncated };

@@ -260,6 +260,7 @@ class ExposureWalk<A extends Attribution> {
     const { graph, workspace } = this.#deps;
     const neighbours = this.#neighbours;
     const count = graph.neighbours(start, direction, degreeMax, neighbours);
+    graph.prefetch?.({ nodes: neighbours.ids.subarray(0, count) });
     let read = 0;
     let flow = 0;
     let knownUsd = 0;
@@ -358,11 +359,22 @@ class ExposureWalk<A extends Attribution> {
     this.#known = knowns;
     this.#next = [];
     this.#nodesOfHop = Math.ceil(this.#nodesLeft / Math.min(maxHops - hop + 1, SHARING_HOPS));
+    this.#announce(numbers);
     for (const number of numbers) {
       this.#pass(number, shares[number] as number, knowns[number] as number, hop);
       shares[number] = 0;
       knowns[number] = 0;
     }
+  }
+
+  /** Says what this hop will read. */
+  #announce(numbers: readonly number[]): void {
+    const { graph, workspace } = this.#deps;
+    if (!graph.prefetch) return;
+    const { direction, degreeMax } = this.#options;
+    const unread = numbers.filter((number) => this.#state[number] === UNREAD);
+    const nodes = unread.map((number) => workspace.seen.nodeAt(number));
+    graph.prefetch({ nodes, neighbours: { directions: [direction], degreeMax, met: this.#nodesOfHop } });
   }
 
   /** Hands on what came to one node. */

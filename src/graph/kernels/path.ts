@@ -1,6 +1,6 @@
 /** The shortest paths between two addresses, searched from both ends. */
 import type { Direction } from '../flow.ts';
-import type { NodeId } from '../graph.ts';
+import type { NodeId, Upcoming } from '../graph.ts';
 import { UNSEEN } from './node-index.ts';
 import { type Network, type RankedPath, rankPaths, type Step } from './path-ranking.ts';
 import { DIRECTIONS_OF, isSuperNode, type Stop, type StopReason, type WalkDirection } from './stops.ts';
@@ -194,6 +194,7 @@ class PathWalk {
   #reach(length: number): void {
     const [ahead, back] = this.#sides;
     while (!this.#isSpent && ahead.depth + back.depth < length) {
+      this.#announce(this.#sides.flatMap(({ layer }) => layer));
       for (const side of this.#sides) side.layer = side.layer.filter((number) => this.#isPassable(number));
       // A side that has seen all it can has seen every path.
       if ((!ahead.isClosed && ahead.layer.length === 0) || (!back.isClosed && back.layer.length === 0))
@@ -202,6 +203,14 @@ class PathWalk {
         this.#expand(ahead, back, true);
       else this.#expand(back, ahead, false);
     }
+  }
+
+  /** Says what will be asked of many addresses. */
+  #announce(numbers: readonly number[], neighbours?: Upcoming['neighbours']): void {
+    const { graph, workspace } = this.#deps;
+    if (!graph.prefetch) return;
+    const nodes = numbers.map((number) => workspace.seen.nodeAt(number));
+    graph.prefetch(neighbours ? { nodes, neighbours } : { nodes });
   }
 
   /** Edges that the next layer would read. */
@@ -217,6 +226,7 @@ class PathWalk {
   #expand(side: Side, other: Side, isAhead: boolean): void {
     const next: number[] = [];
     const { isOver } = this.#deps;
+    this.#announce(side.layer, { directions: side.reads, degreeMax: this.#options.degreeMax });
     for (const [at, number] of side.layer.entries()) {
       this.#isSpent ||= isOver?.() === true || !this.#expandNode(number, side, other, isAhead, next);
       if (!this.#isSpent) continue;
@@ -294,9 +304,18 @@ class PathWalk {
     const [ahead, back] = this.#sides;
     const reach = ({ distance, depth }: Side, number: number): number =>
       distance[number] === UNREACHED ? depth + 1 : (distance[number] as number);
+    const fits = (from: number, to: number): boolean =>
+      from !== 1 && to !== 0 && reach(ahead, from) + 1 + reach(back, to) <= length;
+    if (this.#deps.graph.prefetch) {
+      const asked = this.#stepFrom.flatMap((from, edge) => {
+        const to = this.#stepTo[edge] as number;
+        return fits(from, to) ? [from, to] : [];
+      });
+      this.#announce([...new Set(asked)].filter((number) => this.#passable[number] === NOT_ASKED));
+    }
     for (const [edge, from] of this.#stepFrom.entries()) {
       const to = this.#stepTo[edge] as number;
-      if (from === 1 || to === 0 || reach(ahead, from) + 1 + reach(back, to) > length) continue;
+      if (!fits(from, to)) continue;
       if (!this.#isPassable(from) || !this.#isPassable(to)) continue;
       (steps[placeOf(from)] as Step[]).push({
         to: placeOf(to),

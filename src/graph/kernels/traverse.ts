@@ -2,7 +2,7 @@
 import type { NeighbourColumns, NodeId } from '../graph.ts';
 import type { EdgeList } from './edge-columns.ts';
 import { UNSEEN } from './node-index.ts';
-import { isSuperNode, type Stop, type StopReason, type WalkDirection } from './stops.ts';
+import { DIRECTIONS_OF, isSuperNode, type Stop, type StopReason, type WalkDirection } from './stops.ts';
 import type { WalkDeps } from './workspace.ts';
 
 export interface TraverseOptions {
@@ -135,7 +135,21 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
     return number === 0 && isStartPartial ? 'MAX_DEGREE' : null;
   };
 
+  /** A hop's addresses are all known when its first is visited. */
+  const announce = (number: number): void => {
+    const nodes = Array.from({ length: seen.size - number }, (_, at) => seen.nodeAt(number + at));
+    const isLast = depths[number] === hops;
+    graph.prefetch?.(
+      isLast ? { nodes } : { nodes, neighbours: { directions: DIRECTIONS_OF[direction], degreeMax } },
+    );
+  };
+
+  let announced = -1;
   for (let number = 0; number < seen.size; number++) {
+    if (graph.prefetch && (depths[number] as number) > announced) {
+      announced = depths[number] as number;
+      announce(number);
+    }
     const reason = visit(number);
     if (reason !== null) stops.push({ node: seen.nodeAt(number), reason });
   }

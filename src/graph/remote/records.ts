@@ -6,9 +6,11 @@ import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import { ChunkView } from '../edges.ts';
 import type { Upcoming } from '../graph.ts';
 import { type ChainRecords, lostRecord, type StoredBlockRecord } from '../store/chain-records.ts';
 import { type AssetRecord, DIRECTION_CODE, type State } from '../store/chain-store.ts';
+import { readEntries } from '../store/delta.ts';
 import { counterpartiesIn } from '../store/node-record.ts';
 import type { Fetch } from './fetch.ts';
 import {
@@ -88,6 +90,7 @@ export class RemoteRecords implements ChainRecords {
   #isPinned = false;
   #pinnedMs = 0;
   #plan: Plan | null = null;
+  readonly #chunkView = new ChunkView();
 
   constructor(chain: ChainId, { fetch, clock }: RemoteRecordsDeps) {
     this.chain = chain;
@@ -267,7 +270,7 @@ export class RemoteRecords implements ChainRecords {
 
   #loadNeighbours(
     nodes: readonly number[],
-    { directions, degreeMax }: NonNullable<Upcoming['neighbours']>,
+    { directions, degreeMax, met = 0 }: NonNullable<Upcoming['neighbours']>,
   ): void {
     const codes = directions.map((direction) => DIRECTION_CODE[direction]);
     const sides = nodes.flatMap((node) => {
@@ -288,6 +291,32 @@ export class RemoteRecords implements ChainRecords {
           wanted.push({ bucket, name: NAMES.chunk(node, direction, first) });
     }
     this.#loadChunks(wanted.slice(0, LIMITS.remoteNodesPerFetch));
+    if (met > 0) this.#loadMet(sides, Math.min(met, LIMITS.remoteNodesPerFetch));
+  }
+
+  /** The first so many of whom the sides lead to and who are not held yet, in their order. */
+  #loadMet(
+    sides: readonly { readonly node: number; readonly direction: 0 | 1; readonly kind: number }[],
+    count: number,
+  ): void {
+    const found = new Set<number>();
+    for (const { node, direction, kind } of sides) {
+      if (found.size >= count) break;
+      const { delta, edges } = this.#node(node);
+      const chunk =
+        kind === INLINE ? edges[direction].chunk : this.#memory.get<Buffer>(NAMES.chunk(node, direction, 0));
+      const lists = [
+        chunk ? this.#chunkView.open(chunk).ids : [],
+        delta
+          ? readEntries(delta)
+              .filter((one) => one.direction === direction)
+              .map((one) => one.counterparty)
+          : [],
+      ];
+      for (const list of lists)
+        for (const id of list) if (found.size < count && id > 0 && !this.#memory.has(id)) found.add(id);
+    }
+    this.#loadNodes([...found]);
   }
 
   /** The chunks that hold the edges of senders to receivers. */

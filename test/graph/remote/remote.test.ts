@@ -1,0 +1,390 @@
+/** A graph in real servers: equal to the LMDB it came from in everything that can be asked, and honest where servers fail. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../../src/base/limits.ts';
+import { createNeighbourColumns } from '../../../src/graph/graph.ts';
+import { traverse } from '../../../src/graph/kernels/traverse.ts';
+import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
+import { openTransferStore, type TransferStore } from '../../../src/graph/store.ts';
+import type { TransferReader } from '../../../src/graph/transfers.ts';
+import {
+  hasRedis,
+  type RedisCluster,
+  type RedisServer,
+  startRedis,
+  startRedisCluster,
+} from '../../setup/redis.ts';
+import { addressAt, blockOf, expectSame, keyAt, openRemote, push, transferSource } from './world.ts';
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+/** Longer than a thread believes the newest version. */
+const nextVersion = (): Promise<void> => sleep(LIMITS.remoteHeadMs + 50);
+
+const SOME = [1, 2, 3, 4, 5, ...Array.from({ length: 24 }, (_, at) => 10 + at * 241)];
+
+interface World {
+  readonly folder: string;
+  readonly path: string;
+  readonly store: TransferStore;
+  close(): Promise<void>;
+}
+
+function createWorld(): World {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-remote-'));
+  const store = openTransferStore({ path: folder, readOnly: false });
+  return {
+    folder,
+    path: join(folder, 'eth.mdb'),
+    store,
+    async close() {
+      await store.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+const workspace = createKernelWorkspace();
+function traced(reader: TransferReader, index: number) {
+  const graph = reader.graph('ETH');
+  const start = graph?.idOf(keyAt(index)) ?? null;
+  if (graph === null || start === null) throw new Error('The start is not known.');
+  return traverse(
+    { start, direction: 'both', hops: 3, degreeMax: 10_000, nodesMax: 5_000, edgesMax: 10_000 },
+    { graph, workspace, isService: () => false },
+  );
+}
+
+const notReady = expect.objectContaining({ code: 'NOT_READY' });
+
+describe.skipIf(!hasRedis)('a graph in one server', () => {
+  let world: World;
+  let server: RedisServer;
+  const draw = transferSource(1, 6_000);
+  const url = (prefix: string): string => `${server.url}?prefix=${prefix}`;
+  const remoteOf = (prefix: string) => openRemote(url(prefix), join(world.folder, 'none'));
+  beforeAll(async () => {
+    world = createWorld();
+    server = await startRedis();
+    await world.store.ingest(draw(60_000));
+  }, 60_000);
+  afterAll(async () => {
+    await world.close();
+    await server.stop();
+  });
+
+  it('answers everything as the store does, also after more was stored and pushed', async () => {
+    const { store, path } = world;
+    expect(await push(url('same'), path)).toMatchObject({ kind: 'full', version: 1 });
+    const remote = remoteOf('same');
+    expectSame(remote, store, SOME);
+    await store.ingest(draw(600));
+    // Not seen before it is pushed.
+    expect(remote.coverage('ETH').transfers).toBe(store.coverage('ETH').transfers - 600);
+    const changes = await push(url('same'), path);
+    expect(changes).toMatchObject({ kind: 'changes', version: 2 });
+    await nextVersion();
+    expectSame(remote, store, SOME);
+    expect(await push(url('same'), path)).toMatchObject({ kind: 'unchanged', version: 2, written: 0 });
+    // What was carried on from change to change is what a whole reading finds.
+    const whole = await push(url('whole'), path);
+    expect([changes.records, changes.checksum]).toEqual([whole.records, whole.checksum]);
+    await remote.close();
+  }, 60_000);
+
+  it('follows blocks that are appended and taken back, also across a push that was interrupted', async () => {
+    const { store, path } = world;
+    await push(url('blocks'), path);
+    const remote = remoteOf('blocks');
+    for (let height = 10_000; height < 10_004; height++) await store.appendBlock(blockOf(height, draw(40)));
+    await push(url('blocks'), path);
+    await store.revertBlock('ETH', 10_003);
+    await store.revertBlock('ETH', 10_002);
+    await store.appendBlock(blockOf(10_002, draw(40), 1));
+    await push(url('blocks'), path);
+    await nextVersion();
+    expectSame(remote, store, SOME);
+
+    // Cut off somewhere among the addresses, with a block that goes before the push is taken up.
+    await store.appendBlock(blockOf(10_003, draw(2_500), 2));
+    for (const pages of [1, 4, 8]) {
+      const cut = new AbortController();
+      let seen = 0;
+      const cutting = push(url('blocks'), path, {
+        recordsAtOnce: 20,
+        signal: cut.signal,
+        onProgress: () => {
+          if (++seen === pages) cut.abort();
+        },
+      });
+      await expect(cutting).rejects.toThrow();
+      await nextVersion();
+      expect(remote.blocks('ETH').map(({ height }) => height)).toEqual([10_002, 10_001, 10_000]);
+    }
+    await store.revertBlock('ETH', 10_003);
+    await store.appendBlock(blockOf(10_003, draw(30), 3));
+    const last = await push(url('blocks'), path);
+    await nextVersion();
+    expectSame(remote, store, SOME);
+    const whole = await push(url('blocks-whole'), path);
+    expect([last.records, last.checksum]).toEqual([whole.records, whole.checksum]);
+    await remote.close();
+  }, 60_000);
+
+  it('keeps a reader at its version while another is pushed', async () => {
+    const { store, path } = world;
+    await push(url('pinned'), path);
+    const remote = remoteOf('pinned');
+    const before = traced(remote, 3);
+    await store.ingest(draw(3_000));
+    // The records are those of the next version; the head is put back, as if the push stood before its last step.
+    const head = server.run('get', 'pinned:{graph.eth}:head');
+    await push(url('pinned'), path);
+    server.run('set', 'pinned:{graph.eth}:head', head);
+    const second = remoteOf('pinned');
+    expect(traced(second, 3)).toEqual(before);
+    // Two versions on, what the reader would have to see is overwritten, and it is told so.
+    const newer = JSON.parse(head) as { version: number };
+    await push(url('pinned'), path);
+    await store.ingest(draw(3_000));
+    await push(url('pinned'), path);
+    expect(newer.version).toBe(1);
+    server.run('set', 'pinned:{graph.eth}:head', head);
+    const third = remoteOf('pinned');
+    expect(() => traced(third, 3)).toThrow(notReady);
+    for (const each of [remote, second, third]) await each.close();
+  }, 60_000);
+
+  it('goes on where a first push was interrupted, and shows nothing of it before it is whole', async () => {
+    const { path, store } = world;
+    const remote = remoteOf('cut');
+    for (const after of [1, 4, 9]) {
+      const cut = new AbortController();
+      let seen = 0;
+      const cutting = push(url('cut'), path, {
+        recordsAtOnce: 300,
+        signal: cut.signal,
+        onProgress: () => {
+          if (++seen === after) cut.abort();
+        },
+      });
+      await expect(cutting).rejects.toThrow();
+      expect(() => remote.coverage('ETH')).toThrow(notReady);
+      await store.ingest(draw(50));
+    }
+    const made = await push(url('cut'), path);
+    expect(made).toMatchObject({ kind: 'full', generation: 1, version: 1 });
+    expectSame(remote, store, SOME.slice(0, 20));
+    const whole = await push(url('cut-whole'), path);
+    expect([made.records, made.checksum]).toEqual([whole.records, whole.checksum]);
+    await remote.close();
+  }, 60_000);
+
+  it('replaces a chain by another beside it, and removes the first', async () => {
+    const { path, store } = world;
+    const other = createWorld();
+    await other.store.ingest(transferSource(2, 500)(3_000));
+    const first = await push(url('swap'), other.path);
+    await expect(push(url('swap'), path)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    expect(await push(url('swap'), path, { isFull: true })).toMatchObject({ generation: 2, version: 1 });
+    const remote = remoteOf('swap');
+    expectSame(remote, store, SOME.slice(0, 10));
+    const left = server
+      .run('--scan', '--pattern', 'swap:*:1:*')
+      .split('\n')
+      .filter((key) => key !== '');
+    expect(first.records).toBeGreaterThan(1_000);
+    expect(left).toEqual([]);
+    await remote.close();
+    await other.close();
+  }, 60_000);
+
+  it('lets one push at a time in, and no late write of another', async () => {
+    const { path } = world;
+    server.run('set', 'busy:{graph.eth}:lease', 'somebody', 'PX', '30000');
+    await expect(push(url('busy'), path)).rejects.toMatchObject({ code: 'STORE_BUSY' });
+    server.run('del', 'busy:{graph.eth}:lease');
+    let taken = false;
+    const overtaken = push(url('busy'), path, {
+      recordsAtOnce: 200,
+      onProgress: () => {
+        if (taken) return;
+        taken = true;
+        // As a newer push does that found the lease of this one run out.
+        for (let bucket = 0; bucket < LIMITS.remoteBuckets; bucket += 5)
+          server.run('set', `busy:{graph.eth.${bucket}}:w`, '99:0');
+      },
+    });
+    await expect(overtaken).rejects.toMatchObject({ code: 'STORE_BUSY' });
+  }, 60_000);
+
+  it('reads a hop in a few round trips, however many addresses it has', async () => {
+    const { path } = world;
+    await push(url('trips'), path);
+    const remote = remoteOf('trips');
+    remote.graph('ETH');
+    const before = remote.roundTrips;
+    const walked = traced(remote, 200);
+    expect(walked.nodes.length).toBeGreaterThan(1_000);
+    expect(remote.roundTrips - before).toBeLessThan(30);
+    await remote.close();
+  });
+
+  it('says NOT_READY where nothing was pushed, a record is lost, a marker is behind, or nobody answers', async () => {
+    const { path } = world;
+    await push(url('gone'), path);
+    const empty = remoteOf('empty');
+    expect(() => empty.totals('ETH', keyAt(1))).toThrow(notReady);
+    expect(() => empty.graph('ETH')).toThrow(notReady);
+    const bucketOf = (node: number): number => node % LIMITS.remoteBuckets;
+    const remote = remoteOf('gone');
+    const node = remote.graph('ETH')?.idOf(keyAt(77));
+    server.run('set', `gone:{graph.eth.${bucketOf(node!)}}:1:v`, '0');
+    expect(() => remote.graph('ETH')?.degree(node!, 'in')).toThrow(notReady);
+    server.run('set', `gone:{graph.eth.${bucketOf(node!)}}:1:v`, '1');
+    server.run('del', `gone:{graph.eth.${bucketOf(node!)}}:1:n${node?.toString(36)}`);
+    expect(() => remote.graph('ETH')?.degree(node!, 'in')).toThrow(
+      expect.objectContaining({ code: 'STORE_CORRUPT' }),
+    );
+    // A push of changes reads what it finds, and a whole one mends it.
+    await push(url('gone'), path, { isFull: true });
+    await nextVersion();
+    expect(remote.graph('ETH')?.degree(node!, 'in')).toBeGreaterThan(0);
+    for (const each of [empty, remote]) await each.close();
+  }, 60_000);
+
+  it('ends a walk with NOT_READY where the server freezes or dies, and goes on when it is back', async () => {
+    const { path, store } = world;
+    await push(url('faults'), path);
+    const remote = remoteOf('faults');
+    const expected = traced(store, 300);
+    const columns = createNeighbourColumns(10);
+    remote.graph('ETH')?.neighbours(1, 'in', 10, columns);
+    server.freeze();
+    const began = performance.now();
+    expect(() => traced(remote, 300)).toThrow(notReady);
+    expect(performance.now() - began).toBeLessThan(LIMITS.remoteReadMs + 2_000);
+    server.thaw();
+    await nextVersion();
+    expect(traced(remote, 300)).toEqual(expected);
+    await remote.close();
+
+    const again = remoteOf('faults');
+    again.graph('ETH');
+    await server.kill();
+    expect(() => traced(again, 300)).toThrow(notReady);
+    await server.restart();
+    await expect
+      .poll(
+        () => {
+          try {
+            return traced(again, 300).nodes.length;
+          } catch (error) {
+            return (error as { code?: string }).code;
+          }
+        },
+        { timeout: 15_000, interval: 200 },
+      )
+      .toBe(expected.nodes.length);
+    await again.close();
+  }, 60_000);
+
+  it('goes on pushing when a server comes back', async () => {
+    const { path } = world;
+    let seen = 0;
+    let killed: Promise<void> | null = null;
+    const made = await push(url('back'), path, {
+      recordsAtOnce: 500,
+      onProgress: () => {
+        if (++seen !== 3) return;
+        killed = server.kill().then(() => server.restart());
+      },
+    });
+    await killed;
+    const whole = await push(url('back-whole'), path);
+    expect([made.records, made.checksum]).toEqual([whole.records, whole.checksum]);
+    expect(addressAt(1)).toMatch(/^0x/);
+  }, 60_000);
+});
+
+describe.skipIf(!hasRedis)('a graph in a cluster', () => {
+  let world: World;
+  let cluster: RedisCluster;
+  const draw = transferSource(3, 4_000);
+  beforeAll(async () => {
+    world = createWorld();
+    cluster = await startRedisCluster();
+    await world.store.ingest(draw(40_000));
+  }, 60_000);
+  afterAll(async () => {
+    await world.close();
+    await cluster.stop();
+  });
+
+  it('answers as the store does, before and after a master was replaced, and in between never wrongly', async () => {
+    const { store, path, folder } = world;
+    let isKilled = false;
+    let seen = 0;
+    // A master dies in the middle of the push: what it had confirmed and not handed on is written again.
+    const made = await push(cluster.url, path, {
+      recordsAtOnce: 500,
+      onProgress: () => {
+        if (++seen !== 4 || isKilled) return;
+        isKilled = true;
+        void cluster.masterOf('assay:{graph.eth.1}:w').kill();
+      },
+    });
+    expect(isKilled).toBe(true);
+    const remote = openRemote(cluster.url, join(folder, 'none'));
+    expectSame(
+      remote,
+      store,
+      SOME.filter((index) => index < 4_000),
+    );
+    await remote.close();
+    const server = await startRedis();
+    const whole = await push(server.url, path);
+    await server.stop();
+    expect([made.records, made.checksum]).toEqual([whole.records, whole.checksum]);
+    await Promise.all(
+      cluster.nodes.map(async (node) => {
+        try {
+          node.run('ping');
+        } catch {
+          await node.restart();
+        }
+      }),
+    );
+    await expect
+      .poll(() => cluster.nodes.every((node) => /master|connected/.test(node.run('role'))), {
+        timeout: 15_000,
+      })
+      .toBe(true);
+
+    const starts = Array.from({ length: 12 }, (_, at) => 100 + at * 300);
+    const expected = starts.map((start) => traced(store, start));
+    const walker = openRemote(cluster.url, join(folder, 'none'));
+    expect(traced(walker, starts[0]!)).toEqual(expected[0]);
+    await cluster.masterOf('assay:{graph.eth.2}:w').kill();
+    let refused = 0;
+    for (const [at, start] of starts.entries()) {
+      const end = performance.now() + 20_000;
+      for (;;) {
+        // Another reader each time: nothing comes out of memory.
+        const reader = openRemote(cluster.url, join(folder, 'none'));
+        try {
+          expect(traced(reader, start)).toEqual(expected[at]);
+          break;
+        } catch (error) {
+          if ((error as { code?: string }).code !== 'NOT_READY' || performance.now() > end) throw error;
+          refused++;
+        } finally {
+          await reader.close();
+        }
+      }
+    }
+    expect(refused).toBeLessThan(50);
+    await walker.close();
+  }, 120_000);
+});
