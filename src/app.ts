@@ -510,6 +510,8 @@ export function openParts(config: Config, version: string): Parts {
     const serving: Serving = { pool, node, roles, graph: node.placed(graphHere(pool)) };
     const labels = snapshots();
     let travel: Travel | null = null;
+    // What is swapped to before the server looks by itself is found by its first look.
+    let onSwapped = (): void => {};
     const app = createHttpApp(
       {
         backend: config.httpBackend,
@@ -559,8 +561,14 @@ export function openParts(config: Config, version: string): Parts {
     try {
       // Before the first question, so that reading a large register never holds one up.
       await exchanges().refresh();
+      if (travels(config))
+        travel = await openTravel(
+          { settings: travelSettings, logLevel: config.logLevel },
+          { clock, log, news: node.announcements, onSwapped: () => onSwapped() },
+        );
       listening = await app.listen();
     } catch (error) {
+      await travel?.close();
       await node.leave();
       await pool.close();
       throw error;
@@ -584,6 +592,7 @@ export function openParts(config: Config, version: string): Parts {
       if (lookAtLabels()) void node.announcements?.tell(LABELS_CHANGED);
       void exchanges().refresh();
     };
+    onSwapped = lookAtSnapshots;
     const look = setInterval(lookAtSnapshots, SNAPSHOT_LOOK_MS);
     look.unref();
     node.announcements?.hear((word) => {
@@ -593,11 +602,6 @@ export function openParts(config: Config, version: string): Parts {
     const mayWatch = redis !== null && (roles.includes('listener') || roles.includes('delivery'));
     if (mayWatch || hasMonitoring(dataDir)) monitoring(serving);
     if (hasBulkJobs(jobPlaces)) bulkJobs();
-    if (travels(config))
-      travel = await openTravel(
-        { settings: travelSettings, logLevel: config.logLevel },
-        { clock, log, news: node.announcements, onSwapped: lookAtSnapshots },
-      );
     const refreshing =
       config.syncEnabled && pullsFrom === null
         ? startRefreshing(
