@@ -264,9 +264,9 @@ function operations.admit()
     balance, holding = due(head(), numbered(13)).balance, held()
     if credits > 0 then
       local member = ARGV[11] .. ':' .. ARGV[10]
-      -- A step that is repeated holds once.
+      -- A step that is repeated holds once; one that comes when its node has given it up, not at all.
       if not redis.call('ZSCORE', HOLDS, member) then
-        if balance - holding < credits then return {OUTCOME.creditsExhausted, now, rate, month, units, balance, holding, '', ''} end
+        if balance - holding < credits or redis.call('EXISTS', MARK) == 1 then return {OUTCOME.creditsExhausted, now, rate, month, units, balance, holding, '', ''} end
         redis.call('ZADD', HOLDS, whole(now + numbered(12)), member)
         redis.call('HINCRBY', STATE, 'held', ARGV[10])
       end
@@ -311,8 +311,9 @@ function operations.commit()
   return {OUTCOME.done, now, remaining, '', entry and shown(entry) or {}}
 end
 
--- nonce, held
+-- nonce, held, how long to refuse what may still be on its way
 function operations.release()
+  if ARGV[6] ~= '' then redis.call('SET', MARK, '1', 'PX', ARGV[6]) end
   return {drop(ARGV[4] .. ':' .. ARGV[5]) and OUTCOME.done or OUTCOME.unknown}
 end
 

@@ -69,6 +69,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
       ];
       const touched = {
         ...(slot === null ? {} : { slot }),
+        ...(credits === null ? {} : { mark: nonce }),
         ...(rate === null ? {} : { rate: windows.nameOf(rate.subject, rate.rateClass) }),
       };
       let reply: Reply;

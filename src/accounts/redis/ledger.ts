@@ -133,7 +133,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
   async function makeGood(one: Amends): Promise<void> {
     const { operation, accountId, nonce, amount, since } = one;
     if (operation === 'release') {
-      await steps.run('release', accountId, [nonce, amount]);
+      await steps.runSafely('release', accountId, [nonce, amount, LIMITS.ledgerMarkMs], { mark: nonce });
       return;
     }
     const args = [nonce, amount, freeCredits(accountId), since, steps.nonce(), LIMITS.ledgerMarkMs];
@@ -180,7 +180,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
     holds.delete(reservation);
     if (hold.amount === 0) return;
     steps
-      .run('release', hold.accountId, [hold.nonce, hold.amount])
+      .run('release', hold.accountId, [hold.nonce, hold.amount, null])
       .catch(() => forget(hold.accountId, hold.amount, hold.nonce));
   }
 
@@ -290,7 +290,9 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       // As the gate asks, for credits alone.
       const args = [null, null, null, null, null, null, amount, nonce, LIMITS.ledgerHoldMs];
       try {
-        const reply = await look('admit', accountId, [...args, freeCredits(accountId)]);
+        const reply = await look('admit', accountId, [...args, freeCredits(accountId)], {
+          mark: nonce,
+        });
         const serverMs = numberAt(reply, 1);
         if (numberAt(reply, 0) === OUTCOME.creditsExhausted)
           throw shortage(accountId, amount, numberAt(reply, 5), numberAt(reply, 6), serverMs);
@@ -377,7 +379,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       holds.clear();
       // What cannot be given back now ends by itself.
       await Promise.allSettled(
-        left.map(({ accountId, nonce, amount }) => steps.run('release', accountId, [nonce, amount])),
+        left.map(({ accountId, nonce, amount }) => steps.run('release', accountId, [nonce, amount, null])),
       );
       await amending;
       for (const { operation, accountId, nonce } of amends)

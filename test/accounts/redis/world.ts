@@ -13,17 +13,24 @@ export const openAt = (url: string, prefix: string, replicas = 0): RedisStore =>
 
 let worlds = 0;
 
-/** One node's accounts over `url`. `accountOf` puts all windows of rates into one slot, as a key's account does. */
-export function accountsAt(url: string, replicas = 0) {
+/**
+ * Accounts over `url`, of which any number of nodes may be made. All windows of rates stand in one slot, as a key's do in that of its
+ * account. `time`: whose clock decides, the world's or the server's.
+ */
+export function accountsAt(url: string, replicas = 0, time: 'world' | 'server' = 'world') {
   const world = { now: Date.UTC(2026, 10, 21), freeCredits: 10, limit: 1000 as number | null, rateLimit: 3 };
   const prefix = `world${worlds++}`;
   let generation = 0;
   const clock = { now: () => world.now, monotonic: () => world.now };
 
-  /** A node of its own: its parts, and how to close it. */
-  function node() {
-    const redis = openAt(url, prefix, replicas);
-    const steps = createAccountSteps({ redis, random: systemRandom, time: clock });
+  /** A node of its own: its parts, and how to close it. `way`: how it comes to the server, where not directly. */
+  function node(way = url) {
+    const redis = openAt(way, prefix, replicas);
+    const steps = createAccountSteps({
+      redis,
+      random: systemRandom,
+      ...(time === 'world' ? { time: clock } : {}),
+    });
     const common = { steps, clock, log: silentLogger, generation: () => generation };
     const freeCredits = () => world.freeCredits;
     const windows = createRateWindows({

@@ -1,0 +1,304 @@
+/**
+ * Charges over two nodes while Redis fails under them: every acknowledged one is in the ledger once, every other one took nothing or is
+ * found again under its Idempotency-Key, and when the fault ends so do its errors.
+ */
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { answerSlot, hashBody } from '../../../src/accounts/idempotency.ts';
+import type { LedgerEntry } from '../../../src/accounts/ledger.ts';
+import { AssayError, messageOf } from '../../../src/base/errors.ts';
+import {
+  hasRedis,
+  type RedisCluster,
+  type RedisServer,
+  startRedis,
+  startRedisCluster,
+} from '../../setup/redis.ts';
+import { accountsAt } from './world.ts';
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const GRANT = 100_000;
+
+type Node = ReturnType<ReturnType<typeof accountsAt>['node']>;
+
+/** One charge, and what its client was told. */
+interface Sent {
+  readonly name: string;
+  readonly keyed: boolean;
+  readonly node: Node;
+  outcome: 'acknowledged' | 'failed';
+  endedMs: number;
+}
+
+/** Gate, work and commit, as the pipeline does them; throws what they reject with. */
+async function charge({ name, keyed, node }: Pick<Sent, 'name' | 'keyed' | 'node'>): Promise<void> {
+  const bodyHash = hashBody(Buffer.from(name));
+  const slot = keyed ? answerSlot('a', 'POST', '/screening', name) : null;
+  const admission = await node.gate.admit(
+    { rate: null, accountId: 'a', slot, quota: null, credits: 1 },
+    performance.now(),
+  );
+  if (admission.refused !== null) throw admission.refused;
+  if (admission.kept !== null) {
+    expect(Buffer.from(admission.kept.body).toString()).toMatch(new RegExp(`^${name} \\d+$`));
+    return;
+  }
+  if (admission.reservation === null) throw new Error('Let in without a reservation.');
+  await sleep(Math.random() * 5);
+  await node.ledger.commit(admission.reservation, {
+    type: 'SCREENING',
+    amount: 1,
+    reference: name,
+    answer: (remaining) => Buffer.from(`${name} ${remaining}`),
+    ...(slot === null ? {} : { keep: { slot, bodyHash } }),
+  });
+}
+
+async function entriesOf(node: Node): Promise<LedgerEntry[]> {
+  const entries: LedgerEntry[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await node.ledger.usage('a', { limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+    entries.push(...page.history);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return entries;
+}
+
+/** Sends charges over the nodes until `during` is over and one more of each sender came through. */
+async function underLoad(nodes: readonly Node[], during: () => Promise<void>): Promise<Sent[]> {
+  const sent: Sent[] = [];
+  let over = false;
+  const senders = Array.from({ length: 16 }, async (_, sender) => {
+    const node = nodes[sender % nodes.length] as Node;
+    for (let number = 0; ; number++) {
+      const keyed = number % 2 === 0;
+      const one: Sent = { name: `s${sender}n${number}`, keyed, node, outcome: 'failed', endedMs: 0 };
+      const wasOver = over;
+      sent.push(one);
+      try {
+        await charge(one);
+        one.outcome = 'acknowledged';
+        if (wasOver) return;
+      } catch (error) {
+        if (!(error instanceof AssayError) || error.code !== 'NOT_READY') throw error;
+        await sleep(20);
+      } finally {
+        one.endedMs = performance.now();
+      }
+    }
+  });
+  await sleep(300);
+  await during();
+  over = true;
+  await Promise.all(senders);
+  return sent;
+}
+
+/** Repeats what failed under its key, waits until the rest is undone, and compares with the ledger. */
+async function checkAll(nodes: readonly Node[], sent: readonly Sent[]): Promise<void> {
+  const [node] = nodes as [Node, ...Node[]];
+  const failed = sent.filter(({ outcome }) => outcome === 'failed');
+  for (const one of failed) if (one.keyed) await charge(one);
+  const count = async (): Promise<Map<string, { charged: number; refunded: number }>> => {
+    const counts = new Map(sent.map(({ name }) => [name, { charged: 0, refunded: 0 }]));
+    for (const { type, reference } of await entriesOf(node)) {
+      const own = counts.get(reference ?? '');
+      if (own === undefined) continue;
+      if (type === 'SCREENING') own.charged++;
+      else if (type === 'REFUND') own.refunded++;
+    }
+    return counts;
+  };
+  const wrong = async (): Promise<string[]> => {
+    const counts = await count();
+    return sent
+      .filter(({ name, keyed, outcome }) => {
+        const own = counts.get(name) ?? { charged: 0, refunded: 0 };
+        const isPaid = keyed || outcome === 'acknowledged';
+        return isPaid ? own.charged !== 1 || own.refunded !== 0 : own.charged !== own.refunded;
+      })
+      .map((one) => `${one.name} ${one.outcome} ${JSON.stringify(counts.get(one.name))}`);
+  };
+  await expect.poll(wrong, { timeout: 15_000, interval: 250 }).toEqual([]);
+  const paid = sent.filter(({ keyed, outcome }) => keyed || outcome === 'acknowledged').length;
+  await expect
+    .poll(() => node.ledger.balance('a'), { timeout: 10_000, interval: 250 })
+    .toMatchObject({ balance: GRANT - paid, held: 0 });
+  expect((await node.ledger.verify()).faults).toEqual([]);
+}
+
+describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
+  let cluster: RedisCluster;
+  let nodes: readonly [Node, Node];
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+  }, 120_000);
+  afterAll(async () => {
+    await cluster.stop();
+  });
+  beforeEach(async () => {
+    const world = accountsAt(cluster.url, 1, 'server');
+    world.freeCredits = 0;
+    nodes = [world.node(), world.node()];
+    const grant = { accountId: 'a', type: 'GRANT', amount: GRANT, reference: null, once: 'grant' } as const;
+    const [{ ledger }] = nodes;
+    await expect
+      .poll(() => ledger.book(grant).then(() => 'booked', messageOf), { timeout: 15_000 })
+      .toBe('booked');
+  }, 30_000);
+  afterEach(async () => {
+    await Promise.all(nodes.map((node) => node.close()));
+  });
+  const master = (): RedisServer => cluster.masterOf(nodes[0].steps.logOf('a'));
+  const replaced = async (old: RedisServer): Promise<void> => {
+    await expect.poll(() => master().port, { timeout: 20_000, interval: 100 }).not.toBe(old.port);
+  };
+
+  it('a master is killed and its replica takes over: nothing acknowledged is lost', async () => {
+    const old = master();
+    const sent = await underLoad(nodes, async () => {
+      await old.kill();
+      await replaced(old);
+      // Until it is there as a replica, nothing can be confirmed.
+      await old.restart();
+    });
+    expect(sent.filter(({ outcome }) => outcome === 'acknowledged').length).toBeGreaterThan(100);
+    await checkAll(nodes, sent);
+  }, 60_000);
+
+  it('a master is frozen, replaced and thawed: what it still does counts for nothing', async () => {
+    const old = master();
+    const sent = await underLoad(nodes, async () => {
+      old.freeze();
+      await replaced(old);
+      await sleep(500);
+      old.thaw();
+      await sleep(500);
+    });
+    expect(sent.some(({ outcome }) => outcome === 'failed')).toBe(true);
+    await checkAll(nodes, sent);
+  }, 60_000);
+
+  it('without its replica nothing is acknowledged, and with it all goes on', async () => {
+    const of = master();
+    await expect.poll(() => of.run('role'), { timeout: 15_000 }).toContain('127.0.0.1');
+    const replica = cluster.nodes.find(
+      (each) => each.port !== of.port && each.run('role').split('\n')[2] === String(of.port),
+    );
+    if (replica === undefined) throw new Error('The master has no replica.');
+    let [frozenAt, thawedAt] = [0, 0];
+    const sent = await underLoad(nodes, async () => {
+      replica.freeze();
+      frozenAt = performance.now();
+      await sleep(2_500);
+      thawedAt = performance.now();
+      replica.thaw();
+    });
+    const meanwhile = sent.filter(({ endedMs }) => endedMs > frozenAt + 100 && endedMs < thawedAt);
+    expect(new Set(meanwhile.map(({ outcome }) => outcome))).toEqual(new Set(['failed']));
+    await checkAll(nodes, sent);
+  }, 60_000);
+});
+
+/** A line to a server that can be cut (nothing passes, nothing is closed) and healed. */
+async function startLine(port: number) {
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const line: Server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (bytes) => void to.write(bytes));
+      from.on('error', () => {});
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      if (isCut) from.pause();
+    }
+  });
+  await new Promise<void>((resolve) => line.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `redis://127.0.0.1:${(line.address() as AddressInfo).port}`,
+    cut() {
+      isCut = true;
+      for (const socket of sockets) socket.pause();
+    },
+    heal() {
+      isCut = false;
+      for (const socket of sockets) socket.resume();
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      line.close();
+    },
+  };
+}
+
+describe.skipIf(!hasRedis)('charges while one server fails', () => {
+  let server: RedisServer;
+  let line: Awaited<ReturnType<typeof startLine>>;
+  let nodes: readonly [Node, Node];
+  beforeAll(async () => {
+    server = await startRedis();
+    line = await startLine(server.port);
+  }, 120_000);
+  afterAll(async () => {
+    line.close();
+    await server.stop();
+  });
+  beforeEach(async () => {
+    const world = accountsAt(server.url, 0, 'server');
+    world.freeCredits = 0;
+    nodes = [world.node(), world.node(line.url)];
+    await nodes[0].ledger.book({ accountId: 'a', type: 'GRANT', amount: GRANT, reference: null });
+  });
+  afterEach(async () => {
+    await Promise.all(nodes.map((node) => node.close()));
+  });
+
+  it('a node that is cut off says so and comes back, and the other one goes on', async () => {
+    const [well, cutOff] = nodes;
+    let [cutAt, healedAt] = [0, 0];
+    const sent = await underLoad(nodes, async () => {
+      line.cut();
+      cutAt = performance.now();
+      await sleep(4_500);
+      healedAt = performance.now();
+      line.heal();
+    });
+    // What had arrived when the line was cut is answered within moments.
+    const during = (node: Node): Set<string> =>
+      new Set(
+        sent
+          .filter((one) => one.node === node && one.endedMs > cutAt + 100 && one.endedMs < healedAt)
+          .map(({ outcome }) => outcome),
+      );
+    expect(during(cutOff)).toEqual(new Set(['failed']));
+    expect(during(well)).toEqual(new Set(['acknowledged']));
+    await checkAll(nodes, sent);
+  }, 60_000);
+
+  it('the server is frozen for longer than anybody waits', async () => {
+    const sent = await underLoad(nodes, async () => {
+      server.freeze();
+      await sleep(4_000);
+      server.thaw();
+    });
+    expect(sent.some(({ outcome }) => outcome === 'failed')).toBe(true);
+    await checkAll(nodes, sent);
+  }, 60_000);
+
+  it('the server is killed and started again over its files', async () => {
+    const sent = await underLoad(nodes, async () => {
+      await server.kill();
+      await sleep(500);
+      await server.restart();
+    });
+    await checkAll(nodes, sent);
+  }, 60_000);
+});
