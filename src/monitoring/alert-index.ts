@@ -3,7 +3,7 @@
  * alert, in chunks of a page, so that counting and paging 100,000 alerts reads a megabyte and no alert that is not shown.
  */
 import { AssayError } from '../base/errors.ts';
-import type { Database, RootDatabase } from '../base/lmdb.ts';
+import type { LiveDatabase, LiveRoot } from '../base/live-store.ts';
 import { ID_SHAPE } from './ids.ts';
 import { ALERT_STATUSES, type Alert, type AlertStatus, SEVERITIES, type Severity } from './records.ts';
 
@@ -36,25 +36,25 @@ const CHUNK_ENTRIES = 512;
 const chunkOf = (sequence: number): number => Math.floor((sequence - 1) / CHUNK_ENTRIES);
 const placeOf = (sequence: number): number => ((sequence - 1) % CHUNK_ENTRIES) * ENTRY_BYTES;
 
-export function openAlertIndex(root: RootDatabase): AlertIndex {
-  const alerts: Database<Alert, [accountId: string, sequence: number]> = root.openDB({
+export function openAlertIndex(root: LiveRoot): AlertIndex {
+  const alerts: LiveDatabase<Alert, [accountId: string, sequence: number]> = root.openDB({
     name: 'alerts',
     encoding: 'msgpack',
   });
-  const sequences: Database<number, [accountId: string, alertId: string]> = root.openDB({
+  const sequences: LiveDatabase<number, [accountId: string, alertId: string]> = root.openDB({
     name: 'alertSequences',
     encoding: 'json',
   });
-  const chunks: Database<Buffer, [accountId: string, chunk: number]> = root.openDB({
+  const chunks: LiveDatabase<Buffer, [accountId: string, chunk: number]> = root.openDB({
     name: 'alertChunks',
     encoding: 'binary',
   });
   /** Wallets of an account that ever alerted, numbered from 1. Under the empty id: how many there are. */
-  const walletNumbers: Database<number, [accountId: string, walletId: string]> = root.openDB({
+  const walletNumbers: LiveDatabase<number, [accountId: string, walletId: string]> = root.openDB({
     name: 'alertWallets',
     encoding: 'json',
   });
-  const counts: Database<number, string> = root.openDB({ name: 'alertCounts', encoding: 'json' });
+  const counts: LiveDatabase<number, string> = root.openDB({ name: 'alertCounts', encoding: 'json' });
 
   function walletNumber(accountId: string, walletId: string): number {
     const known = walletNumbers.get([accountId, walletId]);

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
-import type { Database, RootDatabase } from '../base/lmdb.ts';
+import type { LiveDatabase, LiveRoot } from '../base/live-store.ts';
 import type { Random } from '../base/random.ts';
 import type { Seal } from '../base/seal.ts';
 import type { AccountChannels } from './records.ts';
@@ -36,14 +36,14 @@ export interface ChannelStore {
   ): Promise<{ readonly secret: string; readonly previousUntilMs: number | null }>;
 }
 
-/** Opens the channels inside an environment of monitoring. */
+/** Opens the channels inside the live state of monitoring. */
 export function openChannels(
-  root: RootDatabase,
+  root: LiveRoot,
   deps: { readonly seal: Seal; readonly clock: Clock; readonly random: Random },
 ): ChannelStore {
   const { seal, clock, random } = deps;
-  const channels: Database<string, string> = root.openDB({ name: 'channels', encoding: 'string' });
-  const secrets: Database<SecretRow, string> = root.openDB({ name: 'webhookSecrets', encoding: 'json' });
+  const channels: LiveDatabase<string, string> = root.openDB({ name: 'channels', encoding: 'string' });
+  const secrets: LiveDatabase<SecretRow, string> = root.openDB({ name: 'webhookSecrets', encoding: 'json' });
   const channelContext = (accountId: string): string => `channels:${accountId}`;
   const secretContext = (accountId: string): string => `webhook:${accountId}`;
 

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../base/leases.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { OpenStore } from '../base/live-store.ts';
 import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../base/outbound.ts';
@@ -36,6 +37,8 @@ export interface MonitoringDeps
   readonly mailer: Mailer | null;
   /** Who of many nodes does what only one may do. Default: this one. */
   readonly leases?: Leases;
+  /** Where the state stands. Default: on this machine. */
+  readonly openStore?: OpenStore;
 }
 
 /** What a node does of monitoring, beside answering who asks about it. */
@@ -69,7 +72,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   const { dataDir, receivers } = options;
   const { clock, random, log, leases = createEmbeddedLeases() } = deps;
   const seal = openSeal({ path: join(dataDir, 'installation.key') }, { random });
-  const store = openMonitoringStore({ path: storePath(dataDir) }, { clock, random, seal });
+  const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, seal });
   const policy = loadMonitoringPolicy();
   const processor = createProcessor({ ...deps, store, policy });
   const listener = createListener({ ...deps, leases, store, processor });

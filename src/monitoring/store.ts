@@ -6,13 +6,12 @@
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { type Fence, type LiveRoot, openLiveStore } from '../base/live-store.ts';
-import type { Database, RootDatabase } from '../base/lmdb.ts';
+import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
 import type { Random } from '../base/random.ts';
 import type { Seal } from '../base/seal.ts';
 import { type AlertFilter, openAlertIndex } from './alert-index.ts';
 import { type ChannelStore, openChannels } from './channels.ts';
-import { type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';
+import { type Lane, type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';
 import { createIds, ID_SHAPE } from './ids.ts';
 import type {
   Alert,
@@ -29,6 +28,9 @@ import type { WalletPast } from './velocity.ts';
 import { createWalletLists } from './wallet-lists.ts';
 
 const FORMAT_VERSION = 1;
+
+/** More changes of wallets than one history of the store will ever have. */
+const GENERATIONS_OF_A_HISTORY = 2 ** 40;
 
 /** Behind every address of a key: they are ASCII. */
 const PAST_ADDRESSES = '~';
@@ -203,7 +205,7 @@ export interface MonitoringStore {
     after: number,
     limit: number,
   ): { readonly changes: readonly MonitoringChange[]; readonly first: number; readonly last: number };
-  /** Told, after it is on disk, of every alert that was raised or changed and of every wallet that changed. */
+  /** Told, after it is on disk, of every alert that was raised or changed and of every wallet that changed, on whatever node. */
   onChange(listener: (change: MonitoringChange) => void): void;
   close(): Promise<void>;
 }
@@ -231,6 +233,8 @@ export interface MonitoringStoreDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly seal: Seal;
+  /** Default: on this machine. */
+  readonly openStore?: OpenStore;
 }
 
 /** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
@@ -238,13 +242,14 @@ export function openMonitoringStore(
   options: { readonly path: string },
   deps: MonitoringStoreDeps,
 ): MonitoringStore {
-  const { clock, random, seal } = deps;
-  const { root, meta } = openLiveStore(options.path, FORMAT_VERSION, { maxDbs: 32 });
+  const { clock, random, seal, openStore = openLiveStore } = deps;
+  const live = openStore(options.path, FORMAT_VERSION, { name: 'monitoring', maxDbs: 32 });
+  const { root, meta } = live;
   const newId = createIds({ clock, random });
   const db = <V, K extends string | readonly (string | number)[]>(
     name: string,
     encoding: 'msgpack' | 'string' | 'json' = 'msgpack',
-  ): Database<V, K & (string | (string | number)[])> => root.openDB({ name, encoding });
+  ): LiveDatabase<V, K & (string | (string | number)[])> => root.openDB({ name, encoding });
 
   const wallets = db<MonitoredWallet, [accountId: string, walletId: string]>('wallets');
   /** One wallet an account, chain and address, deleted ones included. */
@@ -278,7 +283,7 @@ export function openMonitoringStore(
   const finalAt = db<number, [accountId: string, sequence: number]>('finalAt', 'json');
   const changes = db<ChangeRow, [accountId: string, number: number]>('changes');
   const changeCounts = db<number, string>('changeCounts', 'json');
-  const alertIndex = openAlertIndex(root as RootDatabase);
+  const alertIndex = openAlertIndex(root);
   const channels = openChannels(root, { seal, clock, random });
   const outbox = openOutbox(root, {
     channels,
@@ -292,21 +297,56 @@ export function openMonitoringStore(
   /** Changes of the transaction that is being written; told when it is on disk. */
   let pending: MonitoringChange[] = [];
 
-  const fenced: Pick<LiveRoot, 'childTransaction'> = root;
-
   /** Runs a write, then tells what it changed. A write that throws, or whose fence is passed, changes nothing and tells nothing. */
   async function commit<T>(work: () => T, fence: Fence | null = null): Promise<T> {
     // A child transaction, because a plain one keeps what was written before a throw.
-    const { value, told } = await fenced.childTransaction(() => {
+    const { value, told } = await root.childTransaction(() => {
       pending = [];
       const value = work();
       return { value, told: pending };
     }, fence);
     if (told.length > 0) {
+      knownGeneration = meta.get('generation') ?? 0;
       outbox.wake();
       for (const change of told) for (const listener of listeners) listener(change);
     }
     return value;
+  }
+
+  /** The newest generation that was seen, and how often one came anew: then what was built upon the numbers before is of no use. */
+  let knownGeneration = 0;
+  let histories = 0;
+  const generation = (): number => (meta.get('generation') ?? 0) + histories * GENERATIONS_OF_A_HISTORY;
+
+  live.onApplied((writes) => {
+    const lanes: Lane[] = [];
+    for (const { database, key, isRemoved } of writes) {
+      if (isRemoved || !Array.isArray(key)) continue;
+      if (database === 'deliveryQueue') lanes.push(String(key[0]));
+      if (database === 'watchChanges') {
+        const number = Number(key[0]);
+        if (number <= knownGeneration) histories++;
+        knownGeneration = number;
+      }
+      if (database === 'changes') {
+        const place: [string, number] = [String(key[0]), Number(key[1])];
+        const row = changes.get(place);
+        const change = row === undefined ? null : changeOf(place, row);
+        if (change !== null) for (const listener of listeners) listener(change);
+      }
+    }
+    if (lanes.length > 0) outbox.wake(lanes);
+  });
+
+  /** A change as what it is about is now; null where that is gone. */
+  function changeOf([accountId, number]: [string, number], { kind, id }: ChangeRow): MonitoringChange | null {
+    const place = { accountId, number };
+    if (kind === 'alert.created' || kind === 'alert.updated') {
+      const alert = alertIndex.byId(accountId, id);
+      return alert === null ? null : { ...place, kind, alert };
+    }
+    const wallet = findWallet(accountId, id);
+    return wallet === null ? null : { ...place, kind, wallet };
   }
 
   /** Inside a transaction. */
@@ -324,8 +364,9 @@ export function openMonitoringStore(
     return (ID_SHAPE.test(walletId) ? wallets.get([accountId, walletId]) : undefined) ?? null;
   }
 
-  function changesBehind(after: number): readonly WatchChange[] | null {
+  function changesBehind(afterGeneration: number): readonly WatchChange[] | null {
     const last = meta.get('generation') ?? 0;
+    const after = afterGeneration - histories * GENERATIONS_OF_A_HISTORY;
     if (after < 0 || after > last || last - after > LIMITS.watchChangesKept) return null;
     const found = [...watchChanges.getRange({ start: [after + 1], end: [last + 1] })];
     // An older version of the program left none.
@@ -333,7 +374,7 @@ export function openMonitoringStore(
   }
 
   const walletLists = createWalletLists({
-    generation: () => meta.get('generation') ?? 0,
+    generation,
     changes: changesBehind,
     *readAll(accountId) {
       for (const { value } of wallets.getRange({ start: [accountId, ''], end: [accountId, '~'] }))
@@ -573,7 +614,7 @@ export function openMonitoringStore(
 
     generation() {
       root.resetReadTxn();
-      return meta.get('generation') ?? 0;
+      return generation();
     },
     *watched() {
       root.resetReadTxn();
@@ -709,16 +750,9 @@ export function openMonitoringStore(
         end: [accountId, Number.MAX_SAFE_INTEGER] as [string, number],
         limit,
       };
-      const found = [...changes.getRange(range)].flatMap(({ key, value }): MonitoringChange[] => {
-        const place = { accountId, number: key[1] };
-        const { kind, id } = value;
-        if (kind === 'alert.created' || kind === 'alert.updated') {
-          const alert = alertIndex.byId(accountId, id);
-          return alert === null ? [] : [{ ...place, kind, alert }];
-        }
-        const wallet = findWallet(accountId, id);
-        return wallet === null ? [] : [{ ...place, kind, wallet }];
-      });
+      const found = [...changes.getRange(range)].flatMap(
+        ({ key, value }) => changeOf([accountId, key[1]], value) ?? [],
+      );
       return { changes: found, first: Math.max(Math.min(1, last), last - LIMITS.changesKept + 1), last };
     },
     onChange(listener) {

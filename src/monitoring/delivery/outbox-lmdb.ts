@@ -6,8 +6,7 @@ import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Fence, LiveRoot } from '../../base/live-store.ts';
-import type { Database, RootDatabase } from '../../base/lmdb.ts';
+import type { Fence, LiveDatabase, LiveRoot } from '../../base/live-store.ts';
 import type { Random } from '../../base/random.ts';
 import { alertAnswer } from '../answers.ts';
 import type { ChannelStore } from '../channels.ts';
@@ -79,6 +78,8 @@ export interface DeliveryPage {
 }
 
 export interface LmdbOutbox extends Outbox {
+  /** As for every outbox; `others`: receivers that another node stored something for. */
+  wake(others?: Iterable<Lane>): void;
   /** Told of the receivers that have something new whenever `wake` is called. */
   onWake(listener: (lanes: ReadonlySet<Lane>) => void): void;
   /** Receivers that anything waits for. */
@@ -140,27 +141,26 @@ const keyOf = (accountId: string, id: string): string => `${accountId}/${id}`;
 const PAST_IDS = '~';
 
 /** Opens the outbox inside an environment of monitoring. */
-export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
+export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
   const { channels, clock, random, newId } = deps;
-  const fenced: Pick<LiveRoot, 'childTransaction'> = root;
   /** Writes as whoever holds a lease; one of no lease spares the child transaction. */
   const writeAs = <T>(fence: Fence | null, work: () => T): Promise<T> =>
-    fence === null ? root.transaction(work) : fenced.childTransaction(work, fence);
-  const deliveries: Database<Delivery, string> = root.openDB({ name: 'deliveries', encoding: 'json' });
-  const queue: Database<WaitingRow, QueueKey> = root.openDB({
+    fence === null ? root.transaction(work) : root.childTransaction(work, fence);
+  const deliveries: LiveDatabase<Delivery, string> = root.openDB({ name: 'deliveries', encoding: 'json' });
+  const queue: LiveDatabase<WaitingRow, QueueKey> = root.openDB({
     name: 'deliveryQueue',
     encoding: 'json',
   });
-  const byWallet: Database<string, [walletId: string, id: string]> = root.openDB({
+  const byWallet: LiveDatabase<string, [walletId: string, id: string]> = root.openDB({
     name: 'deliveriesByWallet',
     encoding: 'string',
   });
-  const gone: Database<number, [accountId: string, url: string]> = root.openDB({
+  const gone: LiveDatabase<number, [accountId: string, url: string]> = root.openDB({
     name: 'goneUrls',
     encoding: 'json',
   });
   /** Values are the targets. */
-  const digests: Database<string, DigestKey> = root.openDB({ name: 'digests', encoding: 'string' });
+  const digests: LiveDatabase<string, DigestKey> = root.openDB({ name: 'digests', encoding: 'string' });
   const listeners: ((lanes: ReadonlySet<Lane>) => void)[] = [];
   /** Receivers that something was stored for since the last wake. */
   let changed = new Set<Lane>();
@@ -297,7 +297,8 @@ export function openOutbox(root: RootDatabase, deps: OutboxDeps): LmdbOutbox {
       for (const receiver of receivers) store(wallet.accountId, receiver, wallet.id, alert.id, message);
       return receivers.length;
     },
-    wake() {
+    wake(others = []) {
+      for (const lane of others) changed.add(lane);
       const lanes = changed;
       changed = new Set();
       for (const listener of listeners) listener(lanes);
