@@ -2,44 +2,17 @@
  * Real Bitcoin and Bitcoin Cash nodes on regtest: bcoin and bcash, installed below node_modules/.cache when first wanted, from a
  * lockfile of their own. A key of the tests' own is paid by the blocks and signs.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { payments, Block as RawBlock, Transaction as RawTransaction, script } from 'bitcoinjs-lib';
 import { SigningKey } from 'ethers';
 import { projectRoot } from '../../src/base/paths.ts';
+import { installedPackages } from './installed-packages.ts';
 import { type BitcoinNode, ended, freePort, rpcOf, untilReady } from './litecoind.ts';
 
 const source = join(projectRoot, 'test', 'setup', 'nodes');
-const folder = join(projectRoot, 'node_modules', '.cache', 'nodes');
 
-/** Installs the packages once; null, with the reason on the console, where they cannot be had. */
-function installed(): string | null {
-  if (existsSync(folder)) return folder;
-  const making = `${folder}.${process.pid}`;
-  try {
-    rmSync(making, { recursive: true, force: true });
-    mkdirSync(making, { recursive: true });
-    for (const file of ['package.json', 'package-lock.json']) cpSync(join(source, file), join(making, file));
-    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
-      cwd: making,
-      encoding: 'utf8',
-      timeout: 240_000,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      shell: process.platform === 'win32',
-    });
-    renameSync(making, folder);
-    return folder;
-  } catch (error) {
-    rmSync(making, { recursive: true, force: true });
-    if (existsSync(folder)) return folder;
-    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
-    console.warn(`Tests of bcoin and bcash are left out: ${reason}`);
-    return null;
-  }
-}
-
-const packages = installed();
+const packages = installedPackages('nodes');
 export const hasBcoin = packages !== null;
 
 const key = new SigningKey(`0x${'17'.repeat(32)}`);

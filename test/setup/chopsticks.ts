@@ -3,34 +3,19 @@
  * a lockfile of its own when first wanted. `ASSAY_TEST_DOT_SPEC` names the specification: a raw one (with the runtime's code) of a
  * parachain whose blocks are authored by Aura, such as Asset Hub's. None is installed: the packages that hold one are under the GPL.
  */
-import { execFileSync, fork } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
+import { installedPackages } from './installed-packages.ts';
 import { ended } from './litecoind.ts';
 
 const source = join(projectRoot, 'test', 'setup', 'polkadot');
-const folder = join(projectRoot, 'node_modules', '.cache', 'polkadot');
 const specification = process.env.ASSAY_TEST_DOT_SPEC ?? '';
 
 /** Whether the long tests have a runtime to run. */
 export const hasChopsticks =
   process.env.ASSAY_TEST_LONG === '1' && specification !== '' && existsSync(specification);
-
-function install(): void {
-  if (existsSync(folder)) return;
-  const making = `${folder}.${process.pid}`;
-  mkdirSync(making, { recursive: true });
-  for (const file of ['package.json', 'package-lock.json']) cpSync(join(source, file), join(making, file));
-  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: making,
-    timeout: 600_000,
-    stdio: 'ignore',
-    shell: process.platform === 'win32',
-  });
-  if (existsSync(folder)) rmSync(making, { recursive: true, force: true });
-  else renameSync(making, folder);
-}
 
 export type Account = 'Alice' | 'Bob' | 'Eve';
 
@@ -62,7 +47,8 @@ export interface Chopsticks {
 }
 
 export async function startChopsticks(): Promise<Chopsticks> {
-  install();
+  const folder = installedPackages('polkadot');
+  if (folder === null) throw new Error('There is no chopsticks.');
   const child = fork(join(source, 'run-chopsticks.cjs'), [folder, specification], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
