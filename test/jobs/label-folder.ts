@@ -1,5 +1,5 @@
 /** A folder with a published label snapshot of a few addresses, for what opens its stores by path. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
@@ -19,8 +19,8 @@ export interface LabelFolder {
   remove(): void;
 }
 
-export function labelFolder(): LabelFolder {
-  const path = mkdtempSync(join(tmpdir(), 'assay-label-folder-'));
+export function labelFolder(path: string = mkdtempSync(join(tmpdir(), 'assay-label-folder-'))): LabelFolder {
+  mkdirSync(path, { recursive: true });
   const snapshotsFolder = join(path, 'snapshots');
   let builds = 0;
   return {

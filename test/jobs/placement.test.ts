@@ -6,6 +6,7 @@ import {
   type PlacedNode,
   placedUseCases,
   placementOf,
+  placementOfChunk,
   shareChains,
   whereIs,
 } from '../../src/jobs/placement.ts';
@@ -16,7 +17,7 @@ const node = (id: string, holds: HeldChains, more: Partial<PlacedNode['facts']> 
     roles: ['worker', 'listener'],
     holds,
     follows: ['ETH', 'BSC', 'BASE', 'BTC'],
-    threads: 1,
+    slots: 1,
     ...more,
   },
 });
@@ -37,6 +38,32 @@ describe('who follows a chain', () => {
       node('c', 'all'),
     ]);
     expect(new Set(even.values()).size).toBe(3);
+  });
+});
+
+describe('who works a chunk', () => {
+  const of = (
+    task: { kind: 'labels' | 'screening'; chain: 'BTC' | null; chunk?: number },
+    live: readonly PlacedNode[],
+    gone: readonly PlacedNode[] = [],
+  ) => placementOfChunk({ chunk: 0, ...task }, { live, gone });
+  const all = node('a', 'all');
+  const btc = node('b', ['BTC']);
+  const eth = node('e', ['ETH']);
+
+  it('is anybody where labels are enough, or everybody holds everything', () => {
+    expect(of({ kind: 'labels', chain: 'BTC' }, [btc, eth])).toBeNull();
+    expect(of({ kind: 'screening', chain: 'BTC' }, [all, node('c', 'all')])).toBeNull();
+    expect(of({ kind: 'screening', chain: 'BTC' }, [eth])).toBeNull();
+  });
+  it('is whoever holds the chain, or all of them', () => {
+    expect(of({ kind: 'screening', chain: 'BTC' }, [btc, eth])).toBe('BTC');
+    expect(of({ kind: 'screening', chain: 'BTC', chunk: 1 }, [btc, all, eth])).toBe('all');
+    expect(of({ kind: 'screening', chain: null }, [btc, all])).toBe('all');
+    expect(() => of({ kind: 'screening', chain: null }, [btc, eth])).toThrow(/one for each chain/);
+    expect(() => of({ kind: 'screening', chain: 'BTC' }, [eth], [btc])).toThrow(
+      expect.objectContaining({ code: 'NOT_READY' }),
+    );
   });
 });
 

@@ -57,7 +57,7 @@ function conform(url: () => string): void {
 
   it('chunks are worked by all workers, each once, and what they say comes back', async () => {
     const worked: string[][] = [[], []];
-    const chunks = newNode().queues.chunkRunner(() => 7);
+    const chunks = newNode().queues.chunkRunner({ slots: () => 7, placementOf: () => null });
     for (const own of worked)
       newNode().queues.workChunks(
         runnerOf(2, async ({ output, chunk }) => {
@@ -65,6 +65,7 @@ function conform(url: () => string): void {
           await new Promise((resolve) => setTimeout(resolve, 10));
           return { items: chunk, failed: 1, bytes: 2 };
         }),
+        null,
       );
     expect(chunks.slots).toBe(7);
     const done = await Promise.all(Array.from({ length: 60 }, (_, i) => chunks.run(task(i), never)));
@@ -73,14 +74,34 @@ function conform(url: () => string): void {
     expect(worked.flat().length).toBe(60);
     expect(Math.min(...worked.map((own) => own.length))).toBeGreaterThan(5);
   });
+  it('a chunk of a placement is worked by its nodes alone', async () => {
+    const worked: string[] = [];
+    const chunks = newNode().queues.chunkRunner({
+      slots: () => 4,
+      placementOf: ({ chunk }) => ['ETH', 'BTC', null][chunk % 3] ?? null,
+    });
+    for (const placement of ['ETH', 'BTC'])
+      newNode().queues.workChunks(
+        runnerOf(1, async ({ chunk }) => {
+          worked.push(`${placement} ${chunk % 3}`);
+          return { items: 1, failed: 0, bytes: 1 };
+        }),
+        placement,
+      );
+    await Promise.all(Array.from({ length: 30 }, (_, i) => chunks.run(task(i), never)));
+    expect(worked.filter((one) => one === 'ETH 0').length).toBe(10);
+    expect(worked.filter((one) => one === 'BTC 1').length).toBe(10);
+    expect(worked.length).toBe(30);
+  });
   it('what a worker throws is thrown where it was asked', async () => {
-    const chunks = newNode().queues.chunkRunner(() => 1);
+    const chunks = newNode().queues.chunkRunner({ slots: () => 1, placementOf: () => null });
     newNode().queues.workChunks(
       runnerOf(1, async ({ chunk }) => {
         throw chunk === 0
           ? new AssayError('OVERLOADED', 'Later.', { retryAfterSeconds: 3 })
           : new Error('a path of this machine');
       }),
+      null,
     );
     await expect(chunks.run(task(0), never)).rejects.toMatchObject({
       code: 'OVERLOADED',
@@ -93,7 +114,7 @@ function conform(url: () => string): void {
     });
   });
   it('a chunk that nobody waits for any more is not begun', async () => {
-    const chunks = newNode().queues.chunkRunner(() => 1);
+    const chunks = newNode().queues.chunkRunner({ slots: () => 1, placementOf: () => null });
     const stopped = new AbortController();
     const run = chunks.run(task(0), stopped.signal);
     setTimeout(() => stopped.abort(), 200);
@@ -105,6 +126,7 @@ function conform(url: () => string): void {
         begun.push(chunk);
         return { items: 1, failed: 0, bytes: 1 };
       }),
+      null,
     );
     await chunks.run(task(1), never);
     expect(begun).toEqual([1]);
@@ -170,9 +192,9 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
       begun++;
       return new Promise(() => {});
     };
-    dying.queues.workChunks(runnerOf(1, dead));
+    dying.queues.workChunks(runnerOf(1, dead), null);
     dying.queues.answer('all', useCases(dead), 1);
-    const chunk = asker.queues.chunkRunner(() => 1).run(task(3), never);
+    const chunk = asker.queues.chunkRunner({ slots: () => 1, placementOf: () => null }).run(task(3), never);
     const answer = asker.queues.ask(['all'], trace('x'));
     const outcome = chunk.then(
       () => 'done',
@@ -182,7 +204,10 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     // Its connections end, and nobody says any more that it lives.
     void dying.queues.close();
     await dying.redis.close();
-    other.queues.workChunks(runnerOf(1, async () => ({ items: 1, failed: 0, bytes: 1 })));
+    other.queues.workChunks(
+      runnerOf(1, async () => ({ items: 1, failed: 0, bytes: 1 })),
+      null,
+    );
     other.queues.answer(
       'all',
       useCases(() => Buffer.from('other')),
@@ -198,12 +223,13 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
   it('a restart of the server in the middle loses nothing', async () => {
     const redis = openRedis(parseRedisUrl(server.url), { log });
     const queues = openQueues({ redis, clock, random, log });
-    const chunks = queues.chunkRunner(() => 1);
+    const chunks = queues.chunkRunner({ slots: () => 1, placementOf: () => null });
     const working = queues.workChunks(
       runnerOf(2, async ({ chunk }) => {
         await new Promise((resolve) => setTimeout(resolve, 50));
         return { items: chunk, failed: 0, bytes: 0 };
       }),
+      null,
     );
     const runs = Array.from({ length: 40 }, (_, i) =>
       (async () => {
