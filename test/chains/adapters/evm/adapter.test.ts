@@ -259,4 +259,65 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
       await anvil.stop();
     }
   });
+
+  it('tells a reorg that comes while the line stands, and one that comes while it is cut', async () => {
+    const anvil = await startAnvil();
+    const cutter = await startSocketCutter(anvil.url);
+    const adapter = openFor(family, 'ETH', { rpc: [cutter.socketUrl] });
+    const ending = new AbortController();
+    const events = adapter
+      .subscribe({ fromHeight: 0, known: [] }, within(5_000, ending.signal))
+      [Symbol.asyncIterator]();
+    /** The chain as told: what is dropped goes, what comes is put on top. */
+    const told: { readonly height: number; readonly hash: string }[] = [];
+    const reorgs: number[] = [];
+    const hashOf = async (block: number): Promise<string> => {
+      const { hash } = await anvil.rpc<{ hash: string }>(
+        'eth_getBlockByNumber',
+        `0x${block.toString(16)}`,
+        false,
+      );
+      return hash;
+    };
+    async function followTo(hash: string): Promise<void> {
+      while (told.at(-1)?.hash !== hash) {
+        const event = (await events.next()).value as ChainEvent;
+        if (event.type === 'block') {
+          const { height: at, hash: own, parentHash } = event.block;
+          if (told.length > 0) expect([parentHash, at]).toEqual([told.at(-1)!.hash, told.length]);
+          told.push({ height: at, hash: own });
+          continue;
+        }
+        expect(event.dropped.map((row) => row.hash)).toEqual(
+          told
+            .splice(-event.dropped.length)
+            .toReversed()
+            .map((row) => row.hash),
+        );
+        expect(event.ancestor).toEqual(told.at(-1));
+        reorgs.push(event.dropped.length);
+      }
+    }
+    try {
+      await anvil.mine(5);
+      await followTo(await hashOf(5));
+      await anvil.send({ to: ACCOUNTS[1], value: COIN });
+      await anvil.reorg(3);
+      await anvil.mine();
+      await followTo(await hashOf(6));
+      cutter.cut();
+      await anvil.reorg(2);
+      await anvil.mine(2);
+      await followTo(await hashOf(8));
+      expect(reorgs).toEqual([3, 2]);
+      for (const { height: at, hash } of told) expect(hash).toBe(await hashOf(at));
+      expect(told).toHaveLength(9);
+    } finally {
+      ending.abort();
+      await events.next();
+      await adapter.close();
+      await cutter.close();
+      await anvil.stop();
+    }
+  });
 });
