@@ -1,0 +1,290 @@
+/** Several nodes over one Redis: what they share, what a step costs, and what becomes of steps that are sent twice or come too late. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Access, createAccess } from '../../../src/accounts/access.ts';
+import type { Asked } from '../../../src/accounts/gate.ts';
+import { answerSlot, hashBody } from '../../../src/accounts/idempotency.ts';
+import { EMPTY_HEAD, encodeEntry, follow } from '../../../src/accounts/ledger-entry.ts';
+import { joined, partsOf } from '../../../src/accounts/redis/answer-parts.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { LIMITS } from '../../../src/base/limits.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { systemRandom } from '../../../src/base/random.ts';
+import type { RedisStore } from '../../../src/base/redis.ts';
+import { chargeOf } from '../../conformance/ledger.ts';
+import { hasRedis, type RedisServer, startRedis } from '../../setup/redis.ts';
+import { type TempFolder, tempFolder } from '../temp-folder.ts';
+import { accountsAt, openAt } from './world.ts';
+
+const NOTHING: Asked = { rate: null, accountId: 'a', slot: null, quota: null, credits: null };
+const bodyHash = hashBody(Buffer.from('body'));
+
+describe.skipIf(!hasRedis)('two nodes', () => {
+  let server: RedisServer;
+  let folder: TempFolder;
+  let stores: readonly [RedisStore, RedisStore];
+  let nodes: readonly [Access, Access];
+  let made = 0;
+  beforeAll(async () => {
+    server = await startRedis();
+  }, 120_000);
+  afterAll(async () => {
+    await server.stop();
+  });
+  beforeEach(() => {
+    folder = tempFolder();
+    const prefix = `nodes${made++}`;
+    const parts = { clock: systemClock, random: systemRandom, log: silentLogger, freeCredits: () => 100 };
+    const [one, two] = [openAt(server.url, prefix), openAt(server.url, prefix)];
+    stores = [one, two];
+    nodes = [
+      createAccess({ folder: folder.path }, { ...parts, redis: one }),
+      createAccess({ folder: folder.path }, { ...parts, redis: two }),
+    ];
+  });
+  afterEach(async () => {
+    await Promise.all(nodes.map((node) => node.close()));
+    await Promise.all(stores.map((store) => store.close()));
+    folder.remove();
+  });
+  const nodeOf = (number: number): Access => nodes[number % 2] as Access;
+
+  it('of 1,000 concurrent charges over both on a balance of 100, exactly 100 succeed', async () => {
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 1_000 }, async (_, number) => {
+        const { gate, ledger } = nodeOf(number);
+        const { reservation, refused } = await gate.admit(
+          { ...NOTHING, credits: 1 },
+          systemClock.monotonic(),
+        );
+        if (reservation === null) throw refused;
+        for (let turn = 0; turn < number % 5; turn++) await new Promise((r) => setImmediate(r));
+        return ledger().commit(reservation, chargeOf(1));
+      }),
+    );
+    const done = outcomes.filter((outcome) => outcome.status === 'fulfilled');
+    expect(done).toHaveLength(100);
+    expect(new Set(done.map(({ value }) => value.remaining)).size).toBe(100);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'CREDITS_EXHAUSTED' });
+    expect(await nodes[1].ledger().balance('a')).toMatchObject({ balance: 0, held: 0 });
+    expect(await nodes[0].ledger().verify()).toMatchObject({ entries: 101, balance: 0, faults: [] });
+  });
+
+  it('a rate limit of 60 is 60 over both, and what Redis refused is refused without asking again', async () => {
+    const { record } = await nodes[0].keys.create({ name: 'k', rateLimits: { screening: 60 } });
+    const rate = { subject: record.id, rateClass: 'screening' } as const;
+    const now = (): number => systemClock.monotonic();
+    const admissions = await Promise.all(
+      Array.from({ length: 200 }, (_, number) =>
+        nodeOf(number).gate.admit({ ...NOTHING, accountId: record.accountId, rate }, now()),
+      ),
+    );
+    expect(admissions.filter(({ rate: decision }) => decision?.allowed)).toHaveLength(60);
+    const before = stores[0].roundTrips;
+    expect(nodes[0].gate.refuses(record.id, 'screening', now())).toMatchObject({ allowed: false, limit: 60 });
+    expect(nodes[0].gate.refuses(record.id, 'kyt', now())).toBeNull();
+    expect(stores[0].roundTrips).toBe(before);
+    await nodes[0].keys.create({ name: 'another changes the generation of limits' });
+    expect(nodes[0].gate.refuses(record.id, 'screening', now())).toBeNull();
+  });
+
+  it('a request costs two round trips at most', async () => {
+    const { record } = await nodes[0].keys.create({ name: 'k' });
+    const [{ gate, ledger }] = nodes;
+    const slot = answerSlot('local', 'POST', '/screening', 'one');
+    const asked: Asked = {
+      rate: { subject: record.id, rateClass: 'screening' },
+      accountId: record.accountId,
+      slot,
+      quota: { meter: 'intel', units: 1 },
+      credits: 1,
+    };
+    const trips = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = stores[0].roundTrips;
+      await work();
+      return stores[0].roundTrips - before;
+    };
+    const charged = async () => {
+      const { reservation } = await gate.admit(asked, systemClock.monotonic());
+      if (reservation === null) throw new Error('not let in');
+      await ledger().commit(reservation, chargeOf(1, { keep: { slot, bodyHash } }));
+      ledger().release(reservation);
+    };
+    expect(await trips(charged)).toBe(2);
+    expect(await trips(async () => gate.admit(asked, systemClock.monotonic()))).toBe(1);
+    expect(await trips(async () => gate.admit({ ...asked, slot: null, credits: null }, 0))).toBe(1);
+    expect(await trips(async () => gate.admit(NOTHING, 0))).toBe(0);
+  });
+});
+
+describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
+  let server: RedisServer;
+  let world: ReturnType<typeof accountsAt>;
+  let node: ReturnType<(typeof world)['node']>;
+  beforeAll(async () => {
+    server = await startRedis();
+  }, 120_000);
+  afterAll(async () => {
+    await server.stop();
+  });
+  beforeEach(() => {
+    world = accountsAt(server.url);
+    node = world.node();
+  });
+  afterEach(async () => {
+    expect((await node.ledger.verify()).faults).toEqual([]);
+    await node.close();
+  });
+
+  it('frees what a node held that died', async () => {
+    const dead = world.node();
+    await dead.ledger.reserve('a', 10);
+    await expect(node.ledger.reserve('a', 1)).rejects.toThrow('10 more held');
+    world.now += LIMITS.ledgerHoldMs;
+    const reservation = await node.ledger.reserve('a', 10);
+    expect(await node.ledger.balance('a')).toMatchObject({ held: 10 });
+    node.ledger.release(reservation);
+    await dead.close();
+  });
+
+  it('charges what took longer than its hold, where there is still enough', async () => {
+    const [slow, slower] = [await node.ledger.reserve('a', 6), await node.ledger.reserve('a', 4)];
+    world.now += LIMITS.ledgerHoldMs;
+    await node.ledger.commit(await node.ledger.reserve('a', 5), chargeOf(5));
+    await expect(node.ledger.commit(slow, chargeOf(6))).rejects.toMatchObject({ code: 'CREDITS_EXHAUSTED' });
+    expect((await node.ledger.commit(slower, chargeOf(4))).remaining).toBe(1);
+  });
+
+  const commitArgs = (nonce: string, keep: readonly (string | number | Uint8Array | null)[] = [null]) => [
+    ...[nonce, 1, 1, 0, '1', 'twice', 10, world.now],
+    ...keep,
+  ];
+
+  it('a charge that is sent again is one entry, whose answer is the first', async () => {
+    const nonce = node.steps.nonce();
+    node.ledger.held('a', 1, nonce, world.now);
+    const first = await node.steps.run('commit', 'a', commitArgs(nonce), { mark: nonce });
+    expect(await node.steps.run('commit', 'a', commitArgs(nonce), { mark: nonce })).toEqual(first);
+    await node.ledger.commit(await node.ledger.reserve('a', 1), chargeOf(1));
+    expect(await node.steps.run('commit', 'a', commitArgs(nonce), { mark: nonce })).toEqual(first);
+    expect(await node.ledger.balance('a')).toMatchObject({ balance: 8 });
+  });
+
+  it('so is one that is kept under a key', async () => {
+    const nonce = node.steps.nonce();
+    const slot = answerSlot('a', 'POST', '/p', 'k');
+    const args = commitArgs(nonce, [LIMITS.idempotencyMs, bodyHash, 'left: ', '.']);
+    const first = await node.steps.run('commit', 'a', args, { mark: nonce, slot });
+    expect(await node.steps.run('commit', 'a', args, { mark: nonce, slot })).toEqual(first);
+    const kept = await node.ledger.storedAnswer('a', slot);
+    expect(Buffer.from(kept?.body ?? []).toString()).toBe('left: 9.');
+    const key = node.redis.key('a', `kept:${Buffer.from(slot).toString('hex')}`);
+    const lifeMs = await node.redis.connection.pttl(key);
+    expect(lifeMs).toBeGreaterThan(LIMITS.idempotencyMs - 60_000);
+    expect(lifeMs).toBeLessThanOrEqual(LIMITS.idempotencyMs);
+  });
+
+  it('a charge that is undone before it comes is not made, and one that came is given back', async () => {
+    const undo = (nonce: string) =>
+      node.steps.run('undo', 'a', [nonce, 1, 10, world.now, node.steps.nonce(), LIMITS.ledgerMarkMs], {
+        mark: nonce,
+      });
+    const [late, early] = [node.steps.nonce(), node.steps.nonce()];
+    await undo(late);
+    await node.steps.run('commit', 'a', commitArgs(late), { mark: late });
+    expect((await node.ledger.usage('a', { limit: 10 })).history.map(({ type }) => type)).toEqual(['GRANT']);
+    await node.steps.run('commit', 'a', commitArgs(early), { mark: early });
+    await undo(early);
+    await undo(early);
+    const { history, balance } = await node.ledger.usage('a', { limit: 10 });
+    expect(history.map(({ type }) => type)).toEqual(['REFUND', 'SCREENING', 'GRANT']);
+    expect(balance).toBe(10);
+  });
+
+  it('counts credits exactly up to 2^53', async () => {
+    world.freeCredits = 0;
+    const amount = Number.MAX_SAFE_INTEGER - 5;
+    const entry = follow(EMPTY_HEAD, {
+      sequence: 1,
+      accountId: 'a',
+      at: world.now,
+      type: 'PURCHASE',
+      amount,
+      after: { balance: amount, free: 0, granted: 0, month: 0 },
+      reference: null,
+    });
+    await node.redis.connection.xadd(
+      node.steps.logOf('a'),
+      '1-0',
+      'e',
+      encodeEntry(entry),
+      'n',
+      '0'.repeat(16),
+    );
+    for (let left = amount - 1; left > amount - 8; left--)
+      expect((await node.ledger.commit(await node.ledger.reserve('a', 1), chargeOf(1))).remaining).toBe(left);
+    for (let more = amount - 6; more < Number.MAX_SAFE_INTEGER; more++) {
+      const { entry: booked } = await node.ledger.book({
+        accountId: 'a',
+        type: 'GRANT',
+        amount: 1,
+        reference: null,
+      });
+      expect(booked.balance).toBe(more);
+    }
+    const keep = { slot: answerSlot('a', 'POST', '/p', 'big'), bodyHash };
+    await node.ledger.commit(await node.ledger.reserve('a', 2), chargeOf(2, { keep }));
+    expect(
+      JSON.parse(String(Buffer.from((await node.ledger.storedAnswer('a', keep.slot))?.body ?? []))),
+    ).toEqual({
+      remaining: Number.MAX_SAFE_INTEGER - 3,
+    });
+  });
+
+  it('counts units exactly up to 2^53', async () => {
+    world.limit = null;
+    await node.quota.take('a', 'intel', Number.MAX_SAFE_INTEGER - 3);
+    for (let more = 2; more >= 0; more--) await node.quota.take('a', 'intel', 1);
+    expect(await node.quota.used('a', 'intel')).toBe(Number.MAX_SAFE_INTEGER);
+    node.quota.give('a', 'intel', 2);
+    expect(await node.quota.used('a', 'intel')).toBe(Number.MAX_SAFE_INTEGER - 2);
+  });
+
+  it('keeps all of an account in one slot, and nothing else', async () => {
+    await node.gate.admit(
+      {
+        rate: { subject: 'key', rateClass: 'intel' },
+        accountId: 'a',
+        slot: null,
+        quota: { meter: 'intel', units: 1 },
+        credits: 1,
+      },
+      world.now,
+    );
+    await node.ledger.book({ accountId: 'a', type: 'GRANT', amount: 1, reference: null, once: 'x' });
+    await node.quota.settle('a', 'intel', 'job', 5);
+    const keys = (await node.redis.connection.keys(`${world.prefix}:*`)).sort();
+    expect(keys).toEqual(
+      ['events', 'holds', 'log', 'mark:units:job', 'rate:key:intel', 'state'].map((name) =>
+        node.redis.key('a', name),
+      ),
+    );
+  });
+});
+
+describe('an answer in parts', () => {
+  it('is the answer once the balance stands between them, wherever it stands', () => {
+    const answers = [
+      (remaining: number) => `{"a":"8123456789012345","credits":{"remaining":${remaining}}}`,
+      (remaining: number) => `${remaining} of ${remaining}`,
+      () => 'none',
+      () => '',
+    ];
+    for (const text of answers) {
+      const answer = (remaining: number) => Buffer.from(text(remaining));
+      const parts = partsOf(answer, 8_999_999_999_999_999);
+      for (const remaining of [0, 7, -13, Number.MAX_SAFE_INTEGER])
+        expect(joined(parts, remaining).toString()).toBe(text(remaining));
+    }
+  });
+});
