@@ -33,7 +33,10 @@ import type { Parts, Served } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
 import { createLiveIngest, type LiveIngest } from './graph/ingest/live.ts';
+import type { PushReport } from './graph/remote/push.ts';
+import { readGraphStores, withRemoteChains } from './graph/remote/transfers.ts';
 import { openTransferStore, type TransferStore } from './graph/store.ts';
+import type { TransferReader } from './graph/transfers.ts';
 import { type OutputsStore, openOutputsStore } from './graph/utxo/outputs-store.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { FollowedChain, Gauge, Readiness, UseCases } from './http/ports.ts';
@@ -99,6 +102,8 @@ const HOUR_MS = 3_600_000;
 /** What a server is made of while it serves. */
 interface Serving {
   readonly pool: WorkerPool;
+  /** Where chunks of bulk jobs are worked on this machine. */
+  readonly chunks: LocalChunks;
   readonly node: Joined;
   readonly roles: readonly Role[];
   /** What is asked of transfers, wherever they are held. */
@@ -148,6 +153,8 @@ export function openParts(config: Config, version: string): Parts {
   const { labels: store, registers } =
     pullsFrom === null ? built : readOnlyStores(built.labels, built.registers);
   const rules = loadRulebook();
+  // Checked at the start, so that a misspelt chain is seen; connects nowhere.
+  const graphStores = readGraphStores(config.chains.graphStores);
   /** What threads of workers open. */
   const workerFolders = {
     snapshotsFolder,
@@ -157,6 +164,7 @@ export function openParts(config: Config, version: string): Parts {
     clustersFolder: clustersFolderOf(dataDir),
     namesFolder: namesFolderOf(dataDir),
     listMaxAgeDays: config.listMaxAgeDays,
+    graphStores,
     logLevel: config.logLevel,
   };
   const plans = once(readPlans, () => {});
@@ -318,12 +326,22 @@ export function openParts(config: Config, version: string): Parts {
   );
   /** Names are of Ethereum's contracts. */
   const names = (): OnDemand | null => (chainAdapters.isConfigured('ETH', 'rpc') ? onDemand() : null);
+  /** What answers are made of. Monitoring reads the store alone: it writes what it reads, and must not wait for servers. */
+  const transfersRead = once<TransferReader>(
+    () =>
+      withRemoteChains(
+        { stores: graphStores, logLevel: config.logLevel },
+        { local: transferStores.read(), clock, log },
+      ),
+    // The store has its own closer.
+    (part) => (part === transferStores.read() ? undefined : part.close()),
+  );
   const screeningDeps = (): ScreeningDeps => ({
     labels: snapshots(),
     freshness,
     policy: policy(),
     clock,
-    transfers: transferStores.read(),
+    transfers: transfersRead(),
     outputs: outputsStores.read(),
     clusters: clusters(),
     ...facts(),
@@ -380,6 +398,28 @@ export function openParts(config: Config, version: string): Parts {
     await buildNameLists();
   }
 
+  async function pushGraph(request: PushRequest): Promise<PushReport> {
+    const { chain, to } = request;
+    const url = to ?? graphStores[chain];
+    if (url === undefined)
+      throw new AssayError('INVALID_REQUEST', `--to: names no server, and ASSAY_GRAPH_STORE_${chain} is not set.`, {
+        field: 'to',
+      });
+    const path = transfersFileOf(dataDir, chain);
+    if (!existsSync(path))
+      throw new AssayError('NOT_READY', `No transfer of ${chain} is stored. Read some with \`assay ingest\` first.`);
+    const [{ pushChain }, { openRedis, parseRedisUrl }] = await Promise.all([
+      import('./graph/remote/push.ts'),
+      import('./base/redis.ts'),
+    ]);
+    const server = openRedis(parseRedisUrl(url), { log });
+    try {
+      return await pushChain({ ...request, path }, { redis: server, clock });
+    } finally {
+      await server.close();
+    }
+  }
+
   let watching: Monitoring | null = null;
   const openedMonitoring = (
     screen: MonitoringDeps['screen'],
@@ -417,15 +457,22 @@ export function openParts(config: Config, version: string): Parts {
   const jobPlaces = {
     storePath: join(dataDir, 'jobs.mdb'),
     folder: config.jobsDir ?? join(dataDir, 'jobs'),
+    isShared: redis !== null,
   };
   let jobsAtWork: { readonly jobs: OpenBulkJobs; readonly chunks: LocalChunks } | null = null;
 
   /** Opened by the first operation on jobs, or by a start over jobs that are there; its threads by the first chunk. */
-  function bulkJobs(): OpenBulkJobs {
+  function bulkJobs({ node, chunks }: Serving): OpenBulkJobs {
     if (jobsAtWork !== null) return jobsAtWork.jobs;
-    const chunks = createLocalChunks(workerFolders, { log });
     const purse = jobPurse(access);
-    const jobs = openBulkJobs(jobPlaces, { runner: chunks, purse, clock, random: systemRandom, log });
+    const jobs = openBulkJobs(jobPlaces, {
+      ...shared(),
+      runner: node.chunks(chunks),
+      purse,
+      clock,
+      random: systemRandom,
+      log,
+    });
     jobs.start();
     jobsAtWork = { jobs, chunks };
     return jobs;
@@ -476,13 +523,14 @@ export function openParts(config: Config, version: string): Parts {
       ...graph,
       names: { screen: (requests) => pool.run('names', requests), cleared },
       monitoring: () => monitoring(serving).service,
-      jobs: () => bulkJobs(),
+      jobs: () => bulkJobs(serving),
     };
   }
 
   async function serve(roles: readonly Role[] = config.roles): Promise<Served> {
     if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkKeeps();
     const answers = roles.includes('api');
+    const chunks = createLocalChunks(workerFolders, { log });
     const node = await joinNodes(config, shared(), {
       clock,
       random: systemRandom,
@@ -491,6 +539,7 @@ export function openParts(config: Config, version: string): Parts {
       roles,
       follows: CHAINS.map(({ id }) => id).filter((id) => chainAdapters.isConfigured(id, 'rpc')),
       threads: config.workers,
+      slots: chunks.slots,
     });
     const accounts = access();
     // Before any thread opens them for reading: see `transferStores`.
@@ -507,7 +556,7 @@ export function openParts(config: Config, version: string): Parts {
       { log },
     );
     derive = (request) => pool.run('scrypt', request);
-    const serving: Serving = { pool, node, roles, graph: node.placed(graphHere(pool)) };
+    const serving: Serving = { pool, chunks, node, roles, graph: node.placed(graphHere(pool)) };
     const labels = snapshots();
     let travel: Travel | null = null;
     // What is swapped to before the server looks by itself is found by its first look.
@@ -601,7 +650,8 @@ export function openParts(config: Config, version: string): Parts {
     // Of many nodes, another may have been asked to watch.
     const mayWatch = redis !== null && (roles.includes('listener') || roles.includes('delivery'));
     if (mayWatch || hasMonitoring(dataDir)) monitoring(serving);
-    if (hasBulkJobs(jobPlaces)) bulkJobs();
+    const mayWork = redis !== null && (answers || roles.includes('worker'));
+    if (mayWork || hasBulkJobs(jobPlaces)) bulkJobs(serving);
     const refreshing =
       config.syncEnabled && pullsFrom === null
         ? startRefreshing(
@@ -613,7 +663,12 @@ export function openParts(config: Config, version: string): Parts {
           )
         : null;
     log.info(
-      { url: listening.url, backend: listening.backend, labels: labels.current.meta.real.labels },
+      {
+        url: listening.url,
+        backend: listening.backend,
+        labels: labels.current.meta.real.labels,
+        ...(travel?.url ? { snapshots: travel.url } : {}),
+      },
       'serving',
     );
     return {
@@ -658,6 +713,7 @@ export function openParts(config: Config, version: string): Parts {
     audit: () => access().audit(),
     snapshots,
     transfers: (mode) => transferStores[mode](),
+    pushGraph,
     chains: () => adapters(),
     liveIngest: () => liveIngest(),
     readLive,

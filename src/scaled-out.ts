@@ -24,6 +24,7 @@ import {
   type NodeFacts,
   placedUseCases,
   placementOf,
+  placementOfChunk,
   shareChains,
   whereIs,
 } from './jobs/placement.ts';
@@ -100,12 +101,14 @@ export interface JoinDeps extends NodeDeps {
   readonly roles: readonly Role[];
   /** Chains that a node is configured for. */
   readonly follows: readonly ChainId[];
-  /** Of the pool. */
+  /** Of the pool that answers requests. */
   readonly threads: number;
+  /** Chunks that this node works at once. */
+  readonly slots: number;
 }
 
-/** Chunks given out for each thread that works them: one that is worked, and one that waits for it. */
-const CHUNKS_A_THREAD = 2;
+/** Chunks given out for each that is worked: another waits for it there. */
+const CHUNKS_A_SLOT = 2;
 /** Questions of others taken at once for each thread: most of their time may be waiting for a chain. */
 const QUESTIONS_A_THREAD = 4;
 
@@ -124,7 +127,7 @@ function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
 
 /** Tells the other nodes of this one, where there are any. Rejects with INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY. */
 export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDeps): Promise<Joined> {
-  const { redis, roles, follows, threads, log } = deps;
+  const { redis, roles, follows, threads, slots, log } = deps;
   if (redis === null) {
     requireWhole(roles, config);
     return ALONE;
@@ -132,7 +135,7 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
   const { graphChains } = config;
   const holds: HeldChains =
     graphChains === 'all' ? 'all' : graphChains.map((chain) => parseChainId(chain, 'ASSAY_GRAPH_CHAINS'));
-  const facts: NodeFacts = { roles, holds, follows, threads };
+  const facts: NodeFacts = { roles, holds, follows, slots };
   const roster = await joinRoster<NodeFacts>({ nodeId, facts }, { redis, log });
   // Not before there is somebody to queue for: it is large.
   const { openQueues } = await import('./jobs/queue-bullmq.ts');
@@ -156,10 +159,14 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
       );
     },
     chunks(local) {
-      if (works) queues.workChunks(local);
-      return queues.chunkRunner(() => {
-        const workers = roster.live().filter((node) => node.facts.roles.includes('worker'));
-        return Math.max(1, CHUNKS_A_THREAD * workers.reduce((sum, node) => sum + node.facts.threads, 0));
+      if (works) queues.workChunks(local, placement);
+      const nodes = () => ({ live: roster.live(), gone: roster.gone() });
+      return queues.chunkRunner({
+        slots() {
+          const workers = roster.live().filter((node) => node.facts.roles.includes('worker'));
+          return Math.max(1, CHUNKS_A_SLOT * workers.reduce((sum, node) => sum + node.facts.slots, 0));
+        },
+        placementOf: (task) => placementOfChunk(task, nodes()),
       });
     },
     announcements: openAnnouncements({ nodeId }, { redis, log }),

@@ -9,6 +9,8 @@ import { type ChainId, parseChainId } from '../chains/registry.ts';
 import type { KytRequest } from '../screening/kyt.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
 import type { TraceRequest, TraceResult } from '../screening/trace.ts';
+import type { JobKind } from './bulk-jobs.ts';
+import type { ChunkTask } from './chunks.ts';
 
 /** Chains whose transfers a node holds; `all`: every chain that is there. */
 export type HeldChains = 'all' | readonly ChainId[];
@@ -19,8 +21,8 @@ export interface NodeFacts {
   readonly holds: HeldChains;
   /** Chains that it has a node of, so that it could follow them. */
   readonly follows: readonly ChainId[];
-  /** Threads of its pool. */
-  readonly threads: number;
+  /** Chunks of bulk jobs that it works at once. */
+  readonly slots: number;
 }
 
 export type PlacedNode = RosterNode<NodeFacts>;
@@ -81,6 +83,38 @@ export function whereIs(
   return { kind: nodes.gone.some(holds) ? 'AWAY' : 'HERE' };
 }
 
+const KINDS_OF_LABELS: ReadonlySet<JobKind> = new Set(['labels', 'sanctions']);
+
+/**
+ * The placement whose workers a chunk is for; null where any of them will do. Throws NOT_READY while those that hold its chain are
+ * away, INVALID_REQUEST where its lines may be of any chain and no worker holds all.
+ */
+export function placementOfChunk(
+  { kind, chain, chunk }: Pick<ChunkTask, 'kind' | 'chain' | 'chunk'>,
+  nodes: { readonly live: readonly PlacedNode[]; readonly gone: readonly PlacedNode[] },
+): string | null {
+  const workers = nodes.live.filter(({ facts }) => facts.roles.includes('worker'));
+  if (KINDS_OF_LABELS.has(kind) || workers.every(({ facts }) => facts.holds === 'all')) return null;
+  if (chain === null) {
+    if (workers.some(({ facts }) => facts.holds === 'all')) return 'all';
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `chain: a job of ${kind} whose lines are of several chains needs a worker that holds all of them; send one for each chain.`,
+      { field: 'chain' },
+    );
+  }
+  const found = whereIs(chain, [], nodes);
+  if (found.kind === 'AWAY') throw nobodyHolds(chain);
+  return found.kind === 'THERE' ? (found.placements[chunk % found.placements.length] ?? null) : null;
+}
+
+const nobodyHolds = (chain: string): AssayError =>
+  new AssayError(
+    'NOT_READY',
+    `No node that holds the transfers of ${chain} is there at the moment. Try again.`,
+    { retryAfterSeconds: 5 },
+  );
+
 /** What is asked of a chain's transfers. */
 export interface GraphUseCases {
   screening(request: ScreeningRequest): Promise<Uint8Array>;
@@ -124,11 +158,7 @@ export function placedUseCases(
     const found = whereOf(question.request.chain);
     if (found.kind === 'HERE') return answerQuestion(question, here);
     if (found.kind === 'THERE') return ask(found.placements, question);
-    throw new AssayError(
-      'NOT_READY',
-      `No node that holds the transfers of ${question.request.chain.toUpperCase()} is there at the moment. Try again.`,
-      { retryAfterSeconds: 5 },
-    );
+    throw nobodyHolds(question.request.chain.toUpperCase());
   }
   return {
     screening: async (request) => (await answer({ task: 'screening', request })).data,

@@ -26,11 +26,18 @@ export interface Working {
   close(): Promise<void>;
 }
 
+export interface ChunksOptions {
+  /** Chunks given out at once, as of now. */
+  readonly slots: () => number;
+  /** The placement whose workers a chunk is for; null for all. What it throws the chunk is rejected with. */
+  readonly placementOf: (task: ChunkTask) => string | null;
+}
+
 export interface Queues {
-  /** Gives chunks to whichever nodes work them. `slots`: how many of them at once, as of now. */
-  chunkRunner(slots: () => number): ChunkRunner;
-  /** Works chunks of all nodes by `runner`, as many at once as it has slots. */
-  workChunks(runner: ChunkRunner): Working;
+  /** Gives chunks to whichever nodes work them. */
+  chunkRunner(options: ChunksOptions): ChunkRunner;
+  /** Works chunks by `runner`, as many at once as it has slots: those that any node may work, and those of its placement. */
+  workChunks(runner: ChunkRunner, placement: string | null): Working;
   /** Asks the nodes of a placement. */
   readonly ask: AskElsewhere;
   /** Answers what is asked of the nodes of a placement, so many questions at once. */
@@ -203,7 +210,8 @@ export function openQueues(deps: QueuesDeps): Queues {
 
   // --- chunks -----------------------------------------------------------------------------------------------------------
 
-  const CHUNKS = 'chunks';
+  const chunkQueue = (placement: string | null): string =>
+    placement === null ? 'chunks' : `chunks-${placement}`;
 
   // --- questions to graphs ----------------------------------------------------------------------------------------------
 
@@ -253,23 +261,42 @@ export function openQueues(deps: QueuesDeps): Queues {
   }
 
   return {
-    chunkRunner(slots) {
-      const asking = openAsking<ChunkTask, ChunkDone>(CHUNKS);
-      opened.push(asking);
+    chunkRunner({ slots, placementOf }) {
+      const askings = new Map<string, Asking<ChunkTask, ChunkDone>>();
+      function askingOf(name: string): Asking<ChunkTask, ChunkDone> {
+        const known = askings.get(name);
+        if (known !== undefined) return known;
+        const asking = openAsking<ChunkTask, ChunkDone>(name);
+        askings.set(name, asking);
+        opened.push(asking);
+        return asking;
+      }
       return {
         get slots() {
           return slots();
         },
-        run: (task, signal) => asking.ask(`${task.jobId}-${task.chunk}-${newId()}`, task, signal),
-        close: () => asking.close(),
+        run: async (task, signal) =>
+          askingOf(chunkQueue(placementOf(task))).ask(`${task.jobId}-${task.chunk}-${newId()}`, task, signal),
+        async close() {
+          await Promise.all([...askings.values()].map((asking) => asking.close()));
+        },
       };
     },
-    workChunks: (runner) =>
+    workChunks(runner, placement) {
       // A chunk whose worker died is not given to another as it is: the first may wake, and both would write one file. It fails, and
       // who planned it tries again under another name.
-      work<ChunkTask, ChunkDone>(CHUNKS, { atOnce: Math.max(1, runner.slots), stalls: 0 }, (task) =>
-        runner.run(task, new AbortController().signal),
-      ),
+      const options = { atOnce: Math.max(1, runner.slots), stalls: 0 };
+      const works = (placement === null ? [null] : [null, placement]).map((one) =>
+        work<ChunkTask, ChunkDone>(chunkQueue(one), options, (task) =>
+          runner.run(task, new AbortController().signal),
+        ),
+      );
+      return {
+        async close() {
+          await Promise.all(works.map((one) => one.close()));
+        },
+      };
+    },
     async ask(placements, question) {
       const [first, ...others] = placements.map(placedOf);
       if (first === undefined || questions >= LIMITS.graphQuestionsMax)
