@@ -10,6 +10,7 @@ import { readPlans } from './accounts/plans.ts';
 import { quotaExhausted } from './accounts/quota.ts';
 import { type Clock, isoTime, systemClock } from './base/clock.ts';
 import { ensureDataFolder } from './base/data-folder.ts';
+import { AssayError } from './base/errors.ts';
 import { createLogger } from './base/log.ts';
 import { createMailer } from './base/mail.ts';
 import { projectRoot } from './base/paths.ts';
@@ -29,7 +30,7 @@ import {
   pricesFolderOf,
 } from './chains/prices/table.ts';
 import { CHAINS, type ChainId } from './chains/registry.ts';
-import type { Parts, Served } from './cli/parts.ts';
+import type { Parts, PushRequest, Served } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
 import { createLiveIngest, type LiveIngest } from './graph/ingest/live.ts';
@@ -333,7 +334,7 @@ export function openParts(config: Config, version: string): Parts {
         { stores: graphStores, logLevel: config.logLevel },
         { local: transferStores.read(), clock, log },
       ),
-    // The store has its own closer.
+    // Alone, the store has its own closer.
     (part) => (part === transferStores.read() ? undefined : part.close()),
   );
   const screeningDeps = (): ScreeningDeps => ({
@@ -402,12 +403,19 @@ export function openParts(config: Config, version: string): Parts {
     const { chain, to } = request;
     const url = to ?? graphStores[chain];
     if (url === undefined)
-      throw new AssayError('INVALID_REQUEST', `--to: names no server, and ASSAY_GRAPH_STORE_${chain} is not set.`, {
-        field: 'to',
-      });
+      throw new AssayError(
+        'INVALID_REQUEST',
+        `--to: names no server, and ASSAY_GRAPH_STORE_${chain} is not set.`,
+        {
+          field: 'to',
+        },
+      );
     const path = transfersFileOf(dataDir, chain);
     if (!existsSync(path))
-      throw new AssayError('NOT_READY', `No transfer of ${chain} is stored. Read some with \`assay ingest\` first.`);
+      throw new AssayError(
+        'NOT_READY',
+        `No transfer of ${chain} is stored. Read some with \`assay ingest\` first.`,
+      );
     const [{ pushChain }, { openRedis, parseRedisUrl }] = await Promise.all([
       import('./graph/remote/push.ts'),
       import('./base/redis.ts'),

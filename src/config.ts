@@ -86,6 +86,8 @@ export interface Config {
       readonly rpc: Readonly<Record<string, string>>;
       readonly history: Readonly<Record<string, string>>;
     };
+    /** By chain, the texts of ASSAY_GRAPH_STORE_<CHAIN>. */
+    readonly graphStores: Readonly<Record<string, string>>;
     readonly publicEndpoints: boolean;
     /** Milliseconds that one screening waits for chains. */
     readonly budgetMs: number;
@@ -421,6 +423,12 @@ export const SETTINGS = {
     String,
     'Explorers or indexers of a chain, as in `ASSAY_HISTORY_ETH=blockscout+https://eth.blockscout.com`.',
   ),
+  chainGraphStore: setting(
+    'ASSAY_GRAPH_STORE_<CHAIN>',
+    '',
+    String,
+    'Where the transfers of a chain are read that is too large for a machine, as in `ASSAY_GRAPH_STORE_ETH=redis+cluster://a:6666,b:6666`: a Kvrocks or Redis that `assay graph push` fills.',
+  ),
   publicEndpoints: setting(
     'ASSAY_PUBLIC_ENDPOINTS',
     'off',
@@ -454,7 +462,11 @@ export const SETTINGS = {
 } as const;
 
 /** Variables of these beginnings end in the name of a chain, which those who know chains check. */
-const CHAIN_PREFIXES = { rpc: 'ASSAY_RPC_', history: 'ASSAY_HISTORY_' } as const;
+const CHAIN_PREFIXES = {
+  rpc: 'ASSAY_RPC_',
+  history: 'ASSAY_HISTORY_',
+  graphStore: 'ASSAY_GRAPH_STORE_',
+} as const;
 
 /** The texts of all variables with a prefix, by the rest of their names. */
 const byChain = (
@@ -586,6 +598,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
         rpc: byChain(environment, CHAIN_PREFIXES.rpc),
         history: byChain(environment, CHAIN_PREFIXES.history),
       },
+      graphStores: byChain(environment, CHAIN_PREFIXES.graphStore),
       publicEndpoints: value(SETTINGS.publicEndpoints),
       budgetMs: value(SETTINGS.chainBudgetMs),
       maxAgeMinutes: value(SETTINGS.chainMaxAgeMinutes),

@@ -10,6 +10,7 @@ import { addBulkCommand } from './cli/bulk.ts';
 import { addClusterCommand } from './cli/cluster.ts';
 import type { Terminal } from './cli/context.ts';
 import { addCreditsCommand } from './cli/credits.ts';
+import { addGraphCommand } from './cli/graph.ts';
 import { addKytCommand, addTraceCommand } from './cli/graph-questions.ts';
 import { addImportCommand } from './cli/import.ts';
 import { addIndexCommand } from './cli/index-command.ts';
@@ -63,6 +64,7 @@ process.exitCode = await runProgram(
     addTraceCommand,
     addBulkCommand,
     addIngestCommand,
+    addGraphCommand,
     addWatchCommand,
     addMonitorCommand,
     addTaintCommand,

@@ -1,5 +1,6 @@
 /** Entry of the thread that asks the remote store of a transfer graph for a thread that cannot wait. */
 import { workerData } from 'node:worker_threads';
-import { type GraphIoJob, runGraphIo } from '../src/graph/remote/fetch.ts';
+import type { GraphIoJob } from '../src/graph/remote/fetch.ts';
+import { runGraphIo } from '../src/graph/remote/io.ts';
 
 runGraphIo(workerData as GraphIoJob);

@@ -8,6 +8,7 @@ import type { ChainAdapters } from '../chains/adapters/registry.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
 import type { ClusterReader } from '../graph/cluster/store.ts';
 import type { LiveIngest } from '../graph/ingest/live.ts';
+import type { PushOptions, PushReport } from '../graph/remote/push.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { OutputsStore } from '../graph/utxo/outputs-store.ts';
 import type { ImportDeps } from '../labels/import.ts';
@@ -32,6 +33,12 @@ export interface Served {
   readonly firstKey: string | null;
   /** Finishes what was taken, then closes everything. */
   stop(): Promise<void>;
+}
+
+/** What `assay graph push` asks. */
+export interface PushRequest extends Pick<PushOptions, 'chain' | 'isFull' | 'signal' | 'onProgress'> {
+  /** Redis URL; left out: ASSAY_GRAPH_STORE_<CHAIN>. */
+  readonly to?: string;
 }
 
 export interface Parts extends ImportDeps {
@@ -62,6 +69,8 @@ export interface Parts extends ImportDeps {
   snapshots(): SnapshotSet;
   /** The transfer store; only ingest opens it for writing. */
   transfers(mode: 'read' | 'write'): TransferStore;
+  /** Fills the server that a chain's transfers are read from: `to`, or that of the settings. Throws as `pushChain` does. */
+  pushGraph(request: PushRequest): Promise<PushReport>;
   /** Outputs of UTXO chains with their spends; only ingest opens it for writing. */
   outputs(mode: 'read' | 'write'): OutputsStore;
   clusters(): ClusterReader;

@@ -5,6 +5,7 @@ import { createLogger, type Logger, type LogLevel, silentLogger } from '../base/
 import { type ScryptRequest, scryptHere } from '../base/scrypt.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { openClusters } from '../graph/cluster/store.ts';
+import { type GraphStores, withRemoteChains } from '../graph/remote/transfers.ts';
 import { openTransferStore } from '../graph/store.ts';
 import { openOutputsStore } from '../graph/utxo/outputs-store.ts';
 import { loadTaxonomy } from '../labels/categories.ts';
@@ -36,6 +37,8 @@ export interface WorkerSettings {
   readonly clustersFolder: string;
   readonly namesFolder: string;
   readonly listMaxAgeDays: number;
+  /** Chains whose transfers are read out of servers. Left out: none. */
+  readonly graphStores?: GraphStores;
   readonly logLevel: LogLevel;
   /** By how much the threads stand back behind all others of the machine: the niceness of the system, 0 where left out. */
   readonly niceness?: number;
@@ -123,7 +126,14 @@ export function openTasks(settings: WorkerSettings): TaskTable {
       freshness: () => freshness.listFreshness(systemClock.now(), settings.listMaxAgeDays),
       policy: loadPolicy(loadTaxonomy().rows),
       clock: systemClock,
-      transfers: openTransferStore({ path: settings.transfersFolder, readOnly: true }),
+      transfers: withRemoteChains(
+        { stores: settings.graphStores ?? {}, logLevel: settings.logLevel },
+        {
+          local: openTransferStore({ path: settings.transfersFolder, readOnly: true }),
+          clock: systemClock,
+          log,
+        },
+      ),
       outputs: openOutputsStore({ path: settings.outputsFolder, readOnly: true }),
       clusters,
       bridges: loadBridges(),

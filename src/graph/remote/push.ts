@@ -12,7 +12,7 @@ import type { ChainId } from '../../chains/registry.ts';
 import { type ChainStore, openChainStore, type State } from '../store/chain-store.ts';
 import { EMPTY_RECORD, LOG_CHUNK_TRANSFERS, partiesOf, recordsIn } from '../store/log.ts';
 import { BucketWriter, LostWrites, patiently, takenOver } from './bucket-writer.ts';
-import { ask } from './fetch.ts';
+import { ask } from './io.ts';
 import {
   APART,
   assetPageOf,

@@ -1,20 +1,50 @@
 /** The reader's port over chains of which some are kept in a remote store: whoever asks sees no difference. */
 import type { Clock } from '../../base/clock.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger, LogLevel } from '../../base/log.ts';
-import type { ChainId } from '../../chains/registry.ts';
+import { parseRedisUrl } from '../../base/redis.ts';
+import { CHAINS, type ChainId } from '../../chains/registry.ts';
 import { type ChainReader, createChainReader } from '../store/reader.ts';
 import type { TransferReader } from '../transfers.ts';
 import { createFetcher, type Fetcher } from './fetch.ts';
 import { RemoteRecords } from './records.ts';
 
+/** The Redis URL of each chain that is kept remotely. */
+export type GraphStores = Readonly<Partial<Record<ChainId, string>>>;
+
+const VARIABLE_PREFIX = 'ASSAY_GRAPH_STORE_';
+
+/** Checks the texts of ASSAY_GRAPH_STORE_<CHAIN>, by chain. Throws INVALID_CONFIG naming the variable, never its password. */
+export function readGraphStores(texts: Readonly<Record<string, string>>): GraphStores {
+  const stores: Partial<Record<ChainId, string>> = {};
+  for (const [id, text] of Object.entries(texts)) {
+    const field = `${VARIABLE_PREFIX}${id}`;
+    const chain = CHAINS.find((row) => row.id === id);
+    if (chain === undefined)
+      throw new AssayError(
+        'INVALID_CONFIG',
+        `${field}: '${id.slice(0, 32)}' is not a chain. Chains: ${CHAINS.map((row) => row.id).join(', ')}.`,
+        { field },
+      );
+    // As of other settings: nothing is none.
+    if (text === '') continue;
+    try {
+      parseRedisUrl(text);
+    } catch (error) {
+      throw new AssayError('INVALID_CONFIG', `${field}: ${messageOf(error)}`, { field });
+    }
+    stores[chain.id] = text;
+  }
+  return stores;
+}
+
 export interface RemoteTransfersOptions {
-  /** The Redis URL of each chain that is kept remotely. */
-  readonly stores: ReadonlyMap<ChainId, string>;
+  readonly stores: GraphStores;
   readonly logLevel: LogLevel;
 }
 
 export interface RemoteTransfersDeps {
-  /** Has all other chains. */
+  /** Has all other chains; closed by whoever opened it. */
   readonly local: TransferReader;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Pick<Logger, 'error'>;
@@ -47,7 +77,7 @@ export function openRemoteTransfers(
   const remote = (chain: ChainId): ChainReader | null => {
     const known = readers.get(chain);
     if (known) return known;
-    const url = stores.get(chain);
+    const url = stores[chain];
     if (url === undefined) return null;
     const reader = createChainReader(new RemoteRecords(chain, { fetch: fetcherOf(url).fetch, clock }));
     readers.set(chain, reader);
@@ -79,7 +109,13 @@ export function openRemoteTransfers(
     },
     async close() {
       await Promise.all([...fetchers.values()].map((fetcher) => fetcher.close()));
-      await local.close();
     },
   };
 }
+
+/** The local reader alone where no chain is kept remotely. */
+export const withRemoteChains = (
+  options: RemoteTransfersOptions,
+  deps: RemoteTransfersDeps,
+): TransferReader =>
+  Object.keys(options.stores).length === 0 ? deps.local : openRemoteTransfers(options, deps);

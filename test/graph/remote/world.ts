@@ -60,7 +60,7 @@ export const blockOf = (height: number, transfers: readonly Transfer[], fork = 0
 /** Opens what reads ETH from a server, and nothing else. */
 export const openRemote = (url: string, emptyFolder: string): RemoteTransferReader =>
   openRemoteTransfers(
-    { stores: new Map([['ETH', url]]), logLevel: 'silent' },
+    { stores: { ETH: url }, logLevel: 'silent' },
     { local: openTransferStore({ path: emptyFolder, readOnly: true }), clock: systemClock, log },
   );
 

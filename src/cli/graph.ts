@@ -1,0 +1,100 @@
+/** `assay graph push <chain>`: fills the server that the transfers of a chain too large for one machine are read from. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { AssayError } from '../base/errors.ts';
+import { parseChainId } from '../chains/registry.ts';
+import type { PushReport } from '../graph/remote/push.ts';
+import { answer, errorLine, type Terminal } from './context.ts';
+import type { Parts } from './parts.ts';
+import { createProgress } from './progress.ts';
+
+interface PushCommandOptions {
+  readonly to?: string;
+  readonly full?: boolean;
+  readonly every?: string;
+  readonly json?: boolean;
+}
+
+/** A day: whoever pushes less often has a clock for it. */
+const EVERY_SECONDS_MAX = 86_400;
+
+function secondsFrom(text: string): number {
+  const seconds = Number(text);
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= EVERY_SECONDS_MAX) return seconds;
+  throw new AssayError('INVALID_REQUEST', `--every must be whole seconds from 1 to ${EVERY_SECONDS_MAX}.`);
+}
+
+function linesOf(report: PushReport): readonly string[] {
+  const { chain, kind, generation, version, transfers, addresses, records, checksum } = report;
+  return [
+    kind === 'unchanged'
+      ? `The server holds all of ${chain} already.`
+      : `${kind === 'full' ? 'All' : 'What changed'} of ${chain} is pushed: ${report.written} records, ${report.writtenBytes} bytes written.`,
+    `${transfers} transfers of ${addresses} addresses in ${records} records, checksum ${checksum} ` +
+      `(generation ${generation}, version ${version}).`,
+  ];
+}
+
+async function pushOnce(
+  chainText: string,
+  options: PushCommandOptions,
+  terminal: Terminal,
+  opened: Parts,
+): Promise<void> {
+  const progress = createProgress(terminal);
+  try {
+    const report = await opened.pushGraph({
+      chain: parseChainId(chainText),
+      ...(options.to === undefined ? {} : { to: options.to }),
+      isFull: options.full ?? false,
+      signal: terminal.signal,
+      onProgress: (stage, done, total) =>
+        progress.update(stage, done, total, stage === 'wait for readers' ? 'ms' : 'records'),
+    });
+    progress.end();
+    answer(terminal, options.json ?? false, report, () => linesOf(report));
+  } finally {
+    progress.end();
+  }
+}
+
+/** Goes on until it is interrupted; a server that is away is no reason to end. */
+async function pushForEver(
+  chainText: string,
+  options: PushCommandOptions,
+  terminal: Terminal,
+  opened: Parts,
+): Promise<void> {
+  const pauseMs = secondsFrom(options.every ?? '') * 1_000;
+  const { signal } = terminal;
+  while (!signal.aborted) {
+    try {
+      await pushOnce(chainText, options, terminal, opened);
+    } catch (error) {
+      if (signal.aborted) return;
+      const isPassing = error instanceof AssayError && ['NOT_READY', 'STORE_BUSY'].includes(error.code);
+      if (!isPassing) throw error;
+      terminal.err.write(errorLine(error));
+    }
+    await delay(pauseMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+export function addGraphCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  const graph = program.command('graph').description('the transfer graph of a chain in a server');
+  graph
+    .command('push')
+    .description(
+      'fill a Kvrocks or Redis with the transfers of a chain: all of them first, then what changed',
+    )
+    .argument('<chain>', 'the chain, as in ETH')
+    .option('--to <url>', 'Redis URL of the server; default: ASSAY_GRAPH_STORE_<CHAIN>')
+    .option('--full', 'push everything anew beside what is read, and switch to it when it is whole')
+    .option('--every <seconds>', 'go on, with so long a pause between two pushes')
+    .option('--json', 'answer as JSON')
+    .action((chain: string, options: PushCommandOptions) =>
+      options.every === undefined
+        ? pushOnce(chain, options, terminal, parts())
+        : pushForEver(chain, options, terminal, parts()),
+    );
+}

@@ -1,0 +1,114 @@
+/** The thread's side of fetch.ts: speaks to the servers, and answers questions of a thread that sleeps. */
+import { AssayError, errorToData, messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { createLogger } from '../../base/log.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../base/redis.ts';
+import {
+  ABSENT,
+  type AnswerMessage,
+  type AskedMessage,
+  aligned,
+  type GraphIoJob,
+  type Question,
+} from './fetch.ts';
+
+/** Values end to end, each at a multiple of eight. */
+function packValues(values: readonly (Buffer | null)[]): { bytes: Uint8Array; lengths: Int32Array } {
+  const lengths = new Int32Array(values.length);
+  let total = 0;
+  for (const [at, value] of values.entries()) {
+    lengths[at] = value?.length ?? ABSENT;
+    total += aligned(value?.length ?? 0);
+  }
+  const bytes = new Uint8Array(new ArrayBuffer(total));
+  let place = 0;
+  for (const value of values) {
+    if (value === null) continue;
+    bytes.set(value, place);
+    place += aligned(value.length);
+  }
+  return { bytes, lengths };
+}
+
+interface Command {
+  readonly names: string[];
+  /** Where each value goes in the answer; below zero: a marker. */
+  readonly places: number[];
+}
+
+const MARKER = -1;
+
+/** One MGET a slot, or as few as may be where slots do not matter; none of more keys than hold others up for a millisecond. */
+function commandsOf(redis: RedisStore, { keys, marker }: Question): Command[] {
+  const commands: Command[] = [];
+  const isSharded = redis.place.kind === 'cluster';
+  let open: Command | null = null;
+  let place = 0;
+  for (const { slot, names } of keys) {
+    if (isSharded) open = null;
+    let isMarked = false;
+    for (const name of names) {
+      if (open === null || open.names.length >= LIMITS.remoteKeysPerCommand) {
+        open = { names: [], places: [] };
+        commands.push(open);
+        isMarked = false;
+      }
+      if (marker !== null && !isMarked) {
+        open.names.push(redis.key(slot, marker.name));
+        open.places.push(MARKER);
+        isMarked = true;
+      }
+      open.names.push(redis.key(slot, name));
+      open.places.push(place++);
+    }
+  }
+  return commands;
+}
+
+/** Asks; rejects with NOT_READY where a slot is behind its marker. */
+export async function ask(redis: RedisStore, question: Question): Promise<(Buffer | null)[]> {
+  const commands = commandsOf(redis, question);
+  const replies = await redis.guard(
+    Promise.all(commands.map(({ names }) => redis.connection.mgetBuffer(...names))),
+  );
+  const count = question.keys.reduce((sum, { names }) => sum + names.length, 0);
+  const values: (Buffer | null)[] = new Array<Buffer | null>(count).fill(null);
+  for (const [at, { places }] of commands.entries()) {
+    const reply = replies[at] as readonly (Buffer | null)[];
+    for (const [index, place] of places.entries()) {
+      const value = reply[index] ?? null;
+      if (place !== MARKER) values[place] = value;
+      else if (value === null || Number(value.toString('latin1')) < (question.marker?.atLeast ?? 0))
+        throw new AssayError(
+          'NOT_READY',
+          'A server of the transfer graph lost what was pushed to it, or holds a later push. Try again; where this stays, push the chain again.',
+          { retryAfterSeconds: 1 },
+        );
+    }
+  }
+  return values;
+}
+
+/** Runs in the thread: answers until the port is closed. */
+export function runGraphIo({ url, logLevel, port, answered }: GraphIoJob): void {
+  const redis = openRedis(parseRedisUrl(url), { log: createLogger({ level: logLevel }) });
+  const state = new Int32Array(answered);
+  const send = (answer: AnswerMessage): void => {
+    port.postMessage(answer, answer.ok ? [answer.bytes.buffer as ArrayBuffer] : []);
+    if (answer.number > Atomics.load(state, 0)) Atomics.store(state, 0, answer.number);
+    Atomics.notify(state, 0);
+  };
+  port.on('message', ({ number, ...question }: AskedMessage) => {
+    ask(redis, question).then(
+      (values) => send({ number, ok: true, ...packValues(values) }),
+      (error: unknown) => send({ number, ok: false, error: errorToData(knownError(error)) }),
+    );
+  });
+  port.on('close', () => void redis.close());
+}
+
+/** What a server answers instead of values (a wrong type, no permission) is told in its own words; none of it is a key's content. */
+const knownError = (error: unknown): unknown =>
+  error instanceof Error && error.name === 'ReplyError'
+    ? new AssayError('NOT_READY', `The store of the transfer graph refused to answer: ${messageOf(error)}`)
+    : error;
