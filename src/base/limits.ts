@@ -519,6 +519,8 @@ export const LIMITS = {
   replicaWriterMs: 3_600_000,
   /** A client that sends a large body may wait for its own source, and for a line that fails; one that is silent for longer is gone. */
   uploadSilenceMs: 60_000,
+  /** A client that is refused while it sends reads why within this; longer, and it is not listening. */
+  lingerMs: 5_000,
   /** Bulk jobs of one page, as other lists have it. */
   jobsPageMax: 100,
   /** Of a large answer, what is read at a time: a few hundred KB a client with what its socket holds, and 1 GB/s from a warm file. */

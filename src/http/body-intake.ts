@@ -13,7 +13,7 @@ export interface IntakeSocket {
   wait(): void;
   /** Ends the connection; `gone` is called on the way. */
   cut(): void;
-  /** Whatever is left of the body is not read: the connection cannot serve another request. */
+  /** What is left of the body is for nobody: the answer to come is the last by this connection. */
   abandon(): void;
 }
 

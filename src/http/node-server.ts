@@ -132,6 +132,8 @@ class NodeExchange implements Exchange {
   #closeAfter = false;
   #gone = false;
   #intake: BodyIntake | null = null;
+  /** What is left of the body is for nobody. */
+  #isUnread = false;
 
   /** Where an upgrade was asked for. */
   readonly #upgrade: (() => Promise<WebSocket>) | null;
@@ -226,7 +228,7 @@ class NodeExchange implements Exchange {
     this.#bodyRead = true;
     const request = this.#request;
     if (Number(this.header('content-length')) > bytesMax) {
-      this.#closeAfter = true;
+      this.#isUnread = true;
       receiver.end('too large');
       return;
     }
@@ -236,7 +238,7 @@ class NodeExchange implements Exchange {
       wait: () => {},
       cut: () => request.socket.destroy(),
       abandon: () => {
-        this.#closeAfter = true;
+        this.#isUnread = true;
       },
     });
     this.#intake = intake;
@@ -280,7 +282,8 @@ class NodeExchange implements Exchange {
 
   /** `length` is null where an answer has none. */
   #writeHead(status: number, headers: string, length: number | null): void {
-    const close = this.#closeAfter || this.#isClosing() || (!this.#bodyRead && this.#hasHugeBody());
+    const close =
+      this.#closeAfter || this.#isUnread || this.#isClosing() || (!this.#bodyRead && this.#hasHugeBody());
     const flat = flatHeaders(headers);
     if (length !== null) flat.push('Content-Length', String(length));
     if (close) flat.push('Connection', 'close');
@@ -295,8 +298,29 @@ class NodeExchange implements Exchange {
     if (response.destroyed) return;
     const bytes = Buffer.from(body);
     this.#writeHead(status, headers, status === 304 ? null : bytes.length);
+    if (this.#isUnread) {
+      this.#linger(bytes);
+      return;
+    }
     response.end(status === 304 ? undefined : bytes);
     this.#skipBody();
+  }
+
+  /**
+   * Answers a client that is still sending, and goes on reading for a while: a socket that is closed with bytes unread resets the
+   * connection, and the answer would be lost.
+   */
+  #linger(bytes: Uint8Array): void {
+    const response = this.#response;
+    response.write(bytes);
+    const end = (): void => {
+      response.end();
+    };
+    const lingering = setTimeout(end, LIMITS.lingerMs);
+    lingering.unref();
+    response.once('close', () => clearTimeout(lingering));
+    this.#request.once('end', end);
+    this.#request.resume();
   }
 
   openStream(headers: string): EventStream {

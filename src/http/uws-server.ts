@@ -198,6 +198,11 @@ class UwsExchange implements Exchange {
   #closeAfter = false;
   #bodyRead = false;
   #intake: BodyIntake | null = null;
+  /** What is left of the body is for nobody, whether that has come to its end, and whether it is read on behind an answer. */
+  #isUnread = false;
+  #isSkipped = false;
+  #lingers = false;
+  #isPaused = false;
   /** Told when the client went away while bytes wait for it. */
   #onGone: (() => void) | null = null;
   /** Called when the socket takes bytes again; tells whether it took all it was given. */
@@ -309,20 +314,24 @@ class UwsExchange implements Exchange {
 
   receiveBody(bytesMax: number, receiver: BodyReceiver): void {
     this.#bodyRead = true;
+    this.#hold();
+    const res = this.#res;
     const declared = this.#req.getHeader('content-length');
     if (declared !== '' && Number(declared) > bytesMax) {
-      this.#closeAfter = true;
+      this.#isUnread = true;
+      res.onData((_chunk, isLast) => this.#skip(isLast));
       receiver.end('too large');
       return;
     }
-    this.#hold();
-    const res = this.#res;
     const whileOpen = (act: () => void) => (): void => {
       if (!this.#gone && !this.#done) act();
     };
     const intake = createBodyIntake({ bytesMax, silenceMs: LIMITS.uploadSilenceMs }, receiver, {
-      pause: whileOpen(() => res.pause()),
-      resume: whileOpen(() => res.resume()),
+      pause: whileOpen(() => {
+        this.#isPaused = true;
+        res.pause();
+      }),
+      resume: whileOpen(() => this.#resume()),
       // The binding gives a socket 10 s from each `resume` on; how long a silence may last, the intake knows.
       wait: whileOpen(() => {
         res.pause();
@@ -330,12 +339,53 @@ class UwsExchange implements Exchange {
       }),
       cut: whileOpen(() => res.close()),
       abandon: () => {
-        this.#closeAfter = true;
+        this.#isUnread = true;
       },
     });
     this.#intake = intake;
     this.#listenWritable();
-    res.onData((chunk, isLast) => intake.offer(new Uint8Array(chunk.slice(0)), isLast));
+    res.onData((chunk, isLast) => {
+      if (this.#isUnread) this.#skip(isLast);
+      else intake.offer(new Uint8Array(chunk.slice(0)), isLast);
+    });
+  }
+
+  /** A socket that is resumed without having been paused is not read any more. */
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#res.resume();
+  }
+
+  /** More of a body that nobody reads. At its end a client that was told why is let go. */
+  #skip(isLast: boolean): void {
+    this.#isSkipped ||= isLast;
+    if (isLast && this.#lingers && !this.#gone) this.#res.close();
+  }
+
+  /**
+   * Answers a client that is still sending, and goes on reading for a while: a socket that is closed with bytes unread resets the
+   * connection, and the answer would be lost. The binding reads no further behind an answer that it knows to be ended, so the
+   * whole of it goes out as a header; the line break that ends one is counted with the body.
+   */
+  #replyAndLinger(status: number, headers: string, body: Buffer): void {
+    if (this.#gone) return;
+    if (this.#isSkipped) {
+      this.#resume();
+      this.#res.cork(() => this.#write(status, headers, body));
+      return;
+    }
+    this.#lingers = true;
+    const head = `${headers}\r\nConnection: close\r\nContent-Length: ${body.length + 2}\r\n\r\n`;
+    const colon = head.indexOf(': ');
+    this.#res.cork(() => {
+      this.#res.writeStatus(STATUS_LINES.get(status) ?? String(status));
+      this.#res.writeHeader(head.slice(0, colon), Buffer.concat([Buffer.from(head.slice(colon + 2)), body]));
+    });
+    this.#resume();
+    setTimeout(() => {
+      if (!this.#gone) this.#res.close();
+    }, LIMITS.lingerMs).unref();
   }
 
   async replyBytes(status: number, headers: string, source: ByteSource): Promise<void> {
@@ -412,6 +462,12 @@ class UwsExchange implements Exchange {
   reply(status: number, headers: string, body: string | Uint8Array): void {
     this.#answerOnce();
     if (this.#gone) return;
+    if (this.#isUnread) {
+      // What came with the head may be the whole body: then nothing is left to read.
+      const copy = Buffer.from(body);
+      setImmediate(() => this.#replyAndLinger(status, headers, copy));
+      return;
+    }
     if (this.#later) {
       this.#res.cork(() => this.#write(status, headers, body));
       return;

@@ -495,7 +495,8 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const declared = client(port);
       declared.send(`POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: ${MIB + 1}\r\n\r\n`);
       const refused = await declared.next();
-      expect([refused?.status, refused?.body]).toEqual([400, 'too large 0']);
+      expect([refused?.status, refused?.body.trim()]).toEqual([400, 'too large 0']);
+      declared.send(Buffer.alloc(MIB + 1));
       expect(await declared.ended(3000)).toBe(true);
       const chunked = client(port);
       chunked.send('POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
@@ -504,6 +505,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         await pause(2);
       }
       expect((await chunked.next())?.body).toMatch(/^too large/);
+      chunked.send('0\r\n\r\n');
       expect(await chunked.ended(3000)).toBe(true);
     });
 
@@ -520,13 +522,22 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         },
       });
       const socket = client(port);
-      socket.send('POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n');
+      socket.send('POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\n');
       socket.send(Buffer.alloc(200_000, 'z'));
       const answer = await socket.next();
-      expect([answer?.status, answer?.body]).toEqual([400, 'line 7 is wrong']);
-      expect(await socket.ended(5000)).toBe(true);
+      expect([answer?.status, answer?.body.trim()]).toEqual([400, 'line 7 is wrong']);
+      expect(answer?.headers.get('connection')).toBe('close');
+      // Who goes on sending is not reset before it has read why.
+      socket.send(Buffer.alloc(19_800_000, 'z'));
+      expect(await socket.ended(4000)).toBe(true);
       await until(() => server.pending() === 0);
       expect(made[0]?.ending).toBeNull();
+      // And who neither sends nor goes is closed after a while.
+      const silent = client(port);
+      silent.send('POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\nbegun');
+      expect((await silent.next())?.status).toBe(400);
+      expect(silent.closed).toBe(false);
+      expect(await silent.ended(9000)).toBe(true);
     });
 
     it('tells a receiver that its client went away in the middle of a body', async () => {
