@@ -62,7 +62,7 @@ process.exitCode = await runProgram(
     addScreenCommand,
     addKytCommand,
     addTraceCommand,
-    addBulkCommand,
+    (program, terminal, parts) => addBulkCommand(program, terminal, parts, () => loadConfig().apiKey),
     addIngestCommand,
     addGraphCommand,
     addWatchCommand,

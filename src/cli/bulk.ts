@@ -1,9 +1,14 @@
-/** `assay bulk --chain C < addresses > labels.ndjson`: labels of any number of addresses, in order, with several threads. */
+/**
+ * `assay bulk --chain C < addresses > labels.ndjson`: labels of any number of addresses, in order, with several threads; or with
+ * `--remote`, a job on a server.
+ */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { parseChainId } from '../chains/registry.ts';
+import { JOB_FORMATS, JOB_KINDS, type JobFormat } from '../jobs/bulk-jobs.ts';
 import { runBulkFile } from '../screening/bulk-file.ts';
+import { keyOfFile, runRemoteBulk } from './bulk-remote.ts';
 import { type Terminal, wholeNumber } from './context.ts';
 import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
@@ -11,55 +16,141 @@ import { createProgress } from './progress.ts';
 const STDIN = 0;
 const STDOUT = 1;
 
-export function addBulkCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+interface BulkOptions {
+  readonly chain?: string;
+  readonly threads?: string;
+  readonly input?: string;
+  readonly output?: string;
+  readonly remote?: string;
+  readonly key?: string;
+  readonly keyFile?: string;
+  readonly kind?: string;
+  readonly format?: string;
+  readonly job?: string;
+}
+
+/** Only a server has use for these. */
+const REMOTE_ONLY = ['key', 'keyFile', 'kind', 'format', 'job'] as const;
+
+const optionOf = (name: string): string =>
+  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+const refuse = (sentence: string): AssayError => new AssayError('INVALID_REQUEST', sentence);
+
+function oneOf<T extends string>(option: string, text: string, values: readonly T[]): T {
+  const found = values.find((value) => value === text);
+  if (found !== undefined) return found;
+  throw refuse(`${option}: '${text}' is none of ${values.join(', ')}.`);
+}
+
+/** By the name of the file; plain lines of addresses are CSV without a head. */
+function formatOf(named: string | undefined, input: string | undefined): JobFormat {
+  if (named !== undefined) return oneOf('--format', named, JOB_FORMATS);
+  return /\.(ndjson|jsonl)$/i.test(input ?? '') ? 'ndjson' : 'csv';
+}
+
+async function keyOf({ key, keyFile }: BulkOptions, ofSettings: string | null): Promise<string> {
+  if (key !== undefined) return key;
+  if (keyFile !== undefined) return keyOfFile(keyFile);
+  if (ofSettings !== null) return ofSettings;
+  throw refuse('--remote needs an API key: in ASSAY_API_KEY, or in a file that --key-file names.');
+}
+
+async function runRemotely(
+  url: string,
+  options: BulkOptions,
+  terminal: Terminal,
+  apiKey: () => string | null,
+): Promise<void> {
+  if (options.threads !== undefined)
+    throw refuse('--threads: a server has its own; leave it out with --remote.');
+  const progress = createProgress(terminal);
+  await runRemoteBulk(
+    {
+      url,
+      key: await keyOf(options, apiKey()),
+      input: options.input ?? null,
+      output: options.output ?? null,
+      kind: oneOf('--kind', options.kind ?? 'labels', JOB_KINDS),
+      format: formatOf(options.format, options.input),
+      chain: options.chain === undefined ? null : parseChainId(options.chain, '--chain'),
+      job: options.job ?? null,
+      standardInput: process.stdin,
+    },
+    terminal,
+    progress,
+  );
+}
+
+async function runHere(options: BulkOptions, terminal: Terminal, parts: () => Parts): Promise<void> {
+  const stray = REMOTE_ONLY.find((name) => options[name] !== undefined);
+  if (stray !== undefined) throw refuse(`${optionOf(stray)} is for a server; it needs --remote.`);
+  if (options.chain === undefined) throw refuse('--chain is missing: the chain that the addresses are of.');
+  const chain = parseChainId(options.chain, '--chain');
+  const progress = createProgress(terminal);
+  try {
+    const opened = parts();
+    const result = await runBulkFile(
+      {
+        input: options.input ?? STDIN,
+        output: options.output ?? STDOUT,
+        chain,
+        threads:
+          options.threads === undefined
+            ? opened.threads
+            : wholeNumber('--threads', options.threads, 1, LIMITS.bulkThreadsMax),
+        signal: terminal.signal,
+        // Bytes tell how much is left; lines are what a person counts.
+        onProgress: ({ count, rate, bytesRead, bytesTotal }) => {
+          const total = bytesTotal === null || bytesRead === 0 ? null : (count * bytesTotal) / bytesRead;
+          if (rate > 0) progress.update('bulk', count, total, 'addresses');
+        },
+      },
+      opened.bulkDeps,
+    );
+    progress.end();
+    const perSecond = Math.round(result.lines / result.seconds);
+    terminal.err.write(
+      `${result.lines} lines (${result.failed} no address) in ${result.seconds.toFixed(1)} s, ${perSecond} a second.\n`,
+    );
+    if (!result.complete)
+      throw refuse(`Interrupted after ${result.lines} lines; what was written is whole lines.`);
+  } catch (error) {
+    // A reader that left (`| head`) has what it wanted.
+    if (!(error instanceof AssayError) || error.code !== 'OUTPUT_CLOSED') throw error;
+  } finally {
+    progress.end();
+  }
+}
+
+/** `apiKey`: the key of the settings. */
+export function addBulkCommand(
+  program: Command,
+  terminal: Terminal,
+  parts: () => Parts,
+  apiKey: () => string | null,
+): void {
   program
     .command('bulk')
     .description(
       'answer the labels of every address of standard input, one a line, as NDJSON in the same order',
     )
-    .requiredOption('--chain <chain>', 'the chain that the addresses are of')
+    .option('--chain <chain>', 'the chain that the addresses are of; with --remote, of lines that name none')
     .option('--threads <n>', 'threads to use (default: one a core)')
     .option('--input <file>', 'read this file in place of standard input')
     .option('--output <file>', 'write this file in place of standard output')
-    .action(async (options: { chain: string; threads?: string; input?: string; output?: string }) => {
-      const chain = parseChainId(options.chain, '--chain');
-      const progress = createProgress(terminal);
-      try {
-        const opened = parts();
-        const result = await runBulkFile(
-          {
-            input: options.input ?? STDIN,
-            output: options.output ?? STDOUT,
-            chain,
-            threads:
-              options.threads === undefined
-                ? opened.threads
-                : wholeNumber('--threads', options.threads, 1, LIMITS.bulkThreadsMax),
-            signal: terminal.signal,
-            // Bytes tell how much is left; lines are what a person counts.
-            onProgress: ({ count, rate, bytesRead, bytesTotal }) => {
-              const total = bytesTotal === null || bytesRead === 0 ? null : (count * bytesTotal) / bytesRead;
-              if (rate > 0) progress.update('bulk', count, total, 'addresses');
-            },
-          },
-          opened.bulkDeps,
-        );
-        progress.end();
-        const perSecond = Math.round(result.lines / result.seconds);
-        terminal.err.write(
-          `${result.lines} lines (${result.failed} no address) in ${result.seconds.toFixed(1)} s, ${perSecond} a second.\n`,
-        );
-        if (!result.complete) {
-          throw new AssayError(
-            'INVALID_REQUEST',
-            `Interrupted after ${result.lines} lines; what was written is whole lines.`,
-          );
-        }
-      } catch (error) {
-        // A reader that left (`| head`) has what it wanted.
-        if (!(error instanceof AssayError) || error.code !== 'OUTPUT_CLOSED') throw error;
-      } finally {
-        progress.end();
-      }
-    });
+    .option('--remote <url>', 'send it as a bulk job to the server there, and wait for the result')
+    .option('--kind <kind>', `with --remote: ${JOB_KINDS.join(', ')} (default: labels)`)
+    .option(
+      '--format <format>',
+      `with --remote: ${JOB_FORMATS.join(', ')} (default: by the name of the file)`,
+    )
+    .option('--job <id>', 'with --remote: fetch the result of a job that was begun before')
+    .option('--key-file <file>', 'with --remote: file with the API key (default: ASSAY_API_KEY)')
+    .option('--key <key>', 'with --remote: the API key itself, which others can see in the list of processes')
+    .action((options: BulkOptions) =>
+      options.remote === undefined
+        ? runHere(options, terminal, parts)
+        : runRemotely(options.remote, options, terminal, apiKey),
+    );
 }

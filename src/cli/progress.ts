@@ -1,9 +1,16 @@
 /** Progress of long work on a terminal: what is done, how fast, and how long it will still take. Silent where nobody looks. */
 import type { Terminal } from './context.ts';
 
+export interface ProgressDetails {
+  /** How long the stage has run; counted here where left out. */
+  readonly elapsedMs?: number;
+  /** Draws a bar where the total is known. */
+  readonly hasBar?: boolean;
+}
+
 export interface Progress {
   /** `total` is null where it is not known. Counts are in `unit`s since the start of this stage. */
-  update(stage: string, done: number, total: number | null, unit: string): void;
+  update(stage: string, done: number, total: number | null, unit: string, more?: ProgressDetails): void;
   /** Removes the line, so that what follows stands at the start of one. */
   end(): void;
 }
@@ -34,6 +41,14 @@ export function shortDuration(seconds: number): string {
   return `${whole} s`;
 }
 
+const BAR_CELLS = 24;
+
+/** A bar of the part that is done, with a space behind it. */
+export function progressBar(done: number, total: number): string {
+  const full = Math.floor((Math.min(done, total) / total) * BAR_CELLS);
+  return `[${'#'.repeat(full)}${'-'.repeat(BAR_CELLS - full)}] `;
+}
+
 /** The line itself. */
 export function progressLine(
   stage: string,
@@ -57,7 +72,7 @@ export function createProgress(terminal: Terminal): Progress {
   let startedMs = 0;
   let drawnMs = Number.NEGATIVE_INFINITY;
   return {
-    update(stage, done, total, unit) {
+    update(stage, done, total, unit, { elapsedMs, hasBar = false } = {}) {
       const now = terminal.clock.monotonic();
       if (stage !== stageNow) {
         stageNow = stage;
@@ -66,7 +81,9 @@ export function createProgress(terminal: Terminal): Progress {
       }
       if (now - drawnMs < REDRAW_MS) return;
       drawnMs = now;
-      terminal.err.write(`\r\u001b[K${progressLine(stage, done, total, unit, now - startedMs)}`);
+      const bar = hasBar && total !== null && total > 0 ? progressBar(done, total) : '';
+      const line = progressLine(stage, done, total, unit, elapsedMs ?? now - startedMs);
+      terminal.err.write(`\r\u001b[K${bar}${line}`);
     },
     end() {
       if (stageNow !== '') terminal.err.write('\r\u001b[K');

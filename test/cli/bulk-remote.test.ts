@@ -1,0 +1,341 @@
+/** `assay bulk --remote` against a front end with jobs in a folder, through the faults of a connection. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { addBulkCommand } from '../../src/cli/bulk.ts';
+import { runRemoteBulk } from '../../src/cli/bulk-remote.ts';
+import type { Terminal } from '../../src/cli/context.ts';
+import { runProgram } from '../../src/cli/program.ts';
+import { createProgress } from '../../src/cli/progress.ts';
+import { openWorld, type World } from '../http/world.ts';
+import { answerOf, type FolderJobs, folderJobs } from '../http/world-jobs.ts';
+
+const linesOf = (count: number): string[] => Array.from({ length: count }, (_, n) => `"0x${n}"`);
+const resultOf = (count: number): string => linesOf(count).map(answerOf).join('');
+
+interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function terminalOf(isTTY = false) {
+  const stopping = new AbortController();
+  const texts = { out: '', err: '' };
+  const into = (name: 'out' | 'err'): Writable =>
+    new Writable({
+      write(chunk, _encoding, done) {
+        texts[name] += String(chunk);
+        done();
+      },
+    });
+  const terminal: Terminal = {
+    out: into('out'),
+    err: Object.assign(into('err'), { isTTY }),
+    clock: systemClock,
+    signal: stopping.signal,
+  };
+  return { terminal, texts, stopping };
+}
+
+/** Passes connections on to a server, and cuts those that brought `cutAfter` bytes from it. */
+async function cuttingProxy(port: number) {
+  const state = { cutAfter: Number.POSITIVE_INFINITY, connections: 0, cuts: 0 };
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((client) => {
+    state.connections++;
+    const upstream = connect(port, '127.0.0.1');
+    let passed = 0;
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => sockets.delete(socket));
+    }
+    client.pipe(upstream);
+    upstream.on('data', (chunk: Buffer) => {
+      passed += chunk.length;
+      if (passed <= state.cutAfter) {
+        client.write(chunk);
+        return;
+      }
+      state.cuts++;
+      client.write(chunk.subarray(0, Math.max(0, chunk.length - (passed - state.cutAfter))), () => {
+        client.resetAndDestroy();
+        upstream.destroy();
+      });
+    });
+    upstream.on('end', () => client.end());
+    client.on('close', () => upstream.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    state,
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s', (backend) => {
+  let folder: string;
+  let jobs: FolderJobs;
+  let world: World;
+  let key: string;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'assay-bulk-remote-'));
+    jobs = folderJobs(folder);
+    world = await openWorld({ backend, useCases: { jobs: () => jobs } });
+    key = await world.key({ rateLimits: { intel: 100_000 } });
+  });
+  afterAll(async () => {
+    await world.close();
+    rmSync(folder, { recursive: true });
+  });
+  let place: string;
+  beforeEach(() => {
+    place = mkdtempSync(join(tmpdir(), 'assay-bulk-remote-files-'));
+  });
+  afterEach(() => {
+    rmSync(place, { recursive: true });
+    jobs.isHeld = false;
+    jobs.onWrite = () => {};
+  });
+
+  const file = (name: string, count: number): string => {
+    const path = join(place, name);
+    writeFileSync(path, `${linesOf(count).join('\n')}\n`);
+    return path;
+  };
+
+  async function run(args: readonly string[], apiKey: string | null = key, isTTY = false): Promise<Said> {
+    const { terminal, texts } = terminalOf(isTTY);
+    const code = await runProgram(
+      [(program, of, parts) => addBulkCommand(program, of, parts, () => apiKey)],
+      ['bulk', ...args],
+      terminal,
+      () => {
+        throw new Error('Nothing of this machine is opened.');
+      },
+      '0.0.0',
+    );
+    return { code, ...texts };
+  }
+
+  it('sends a file, waits, and writes the result in order', async () => {
+    const input = file('addresses.ndjson', 5_000);
+    const output = join(place, 'result.ndjson');
+    const said = await run(['--remote', world.url, '--chain', 'eth', '--input', input, '--output', output]);
+    expect(said).toMatchObject({ code: 0, out: '' });
+    expect(said.err).toMatch(
+      /^Job job\d+: 5000 lines, 5000 intel reserved\.\n5000 lines \(0 with an error\)/,
+    );
+    expect(readFileSync(output, 'utf8')).toBe(resultOf(5_000));
+    expect(readdirSync(place).sort()).toEqual(['addresses.ndjson', 'result.ndjson']);
+    const plain = await run(['--remote', world.url, '--kind', 'sanctions', '--input', file('list.txt', 3)]);
+    expect([plain.code, plain.out]).toEqual([0, resultOf(3)]);
+    const { jobs: listed } = await jobs.list('local', { limit: 2, offset: 0 });
+    expect(listed.map(({ kind, format, chain }) => [kind, format, chain])).toEqual([
+      ['sanctions', 'csv', null],
+      ['labels', 'ndjson', 'ETH'],
+    ]);
+  });
+
+  it('sends a pipe', async () => {
+    const { terminal, texts } = terminalOf();
+    async function* pipe(): AsyncGenerator<Uint8Array> {
+      for (const line of linesOf(50)) {
+        yield Buffer.from(`${line}\n`);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+    }
+    await runRemoteBulk(
+      {
+        url: world.url,
+        key,
+        input: null,
+        output: null,
+        kind: 'labels',
+        format: 'ndjson',
+        chain: null,
+        job: null,
+        standardInput: pipe(),
+      },
+      terminal,
+      createProgress(terminal),
+    );
+    expect(texts.out).toBe(resultOf(50));
+  });
+
+  it('takes the key from a file, the settings or the command line, and says so where there is none', async () => {
+    const input = file('a.csv', 2);
+    const keyFile = join(place, 'key');
+    writeFileSync(keyFile, `${key}\n`);
+    const remote = ['--remote', world.url, '--input', input];
+    expect((await run([...remote, '--key-file', keyFile], null)).code).toBe(0);
+    expect((await run([...remote, '--key', key], null)).code).toBe(0);
+    const none = await run(remote, null);
+    expect([none.code, none.err]).toEqual([1, expect.stringContaining('ASSAY_API_KEY')]);
+    expect(none.err).toContain('--key-file');
+    const wrong = await run(remote, 'assay_live_wrong');
+    expect([wrong.code, wrong.err]).toEqual([
+      1,
+      expect.stringContaining('answered 401: The API key is not valid'),
+    ]);
+  });
+
+  it('says what the server says against it', async () => {
+    const quota = await run(['--remote', world.url, '--input', file('a.csv', 13)]);
+    expect([quota.code, quota.err]).toEqual([
+      1,
+      expect.stringContaining('answered 402: The intel quota has 12'),
+    ]);
+    const broken = join(place, 'broken.csv');
+    writeFileSync(broken, `BROKEN\n${'x'.repeat(1_000_000)}`);
+    const line = await run(['--remote', world.url, '--input', broken]);
+    expect([line.code, line.err]).toEqual([1, expect.stringContaining('body: line 7 is longer')]);
+    const narrow = await world.key({ permissions: ['intel'] });
+    const kind = await run(['--remote', world.url, '--kind', 'kyt', '--input', file('b.csv', 2)], narrow);
+    expect([kind.code, kind.err]).toEqual([
+      1,
+      expect.stringContaining("needs a key with the permission 'kyt'"),
+    ]);
+    for (const [args, sentence] of [
+      [['--remote', 'nonsense'], "--remote: 'nonsense' is not a URL."],
+      [['--remote', world.url, '--kind', 'magic'], "--kind: 'magic' is none of labels"],
+      [['--remote', world.url, '--format', 'xml'], "--format: 'xml' is none of ndjson, csv."],
+      [['--remote', world.url, '--threads', '2'], '--threads: a server has its own'],
+      [['--remote', world.url, '--job', 'nope'], 'answered 404'],
+      [['--job', 'nope'], '--job is for a server; it needs --remote.'],
+      [['--key-file', 'nope'], '--key-file is for a server'],
+      [[], '--chain is missing'],
+    ] as const) {
+      const said = await run(args);
+      expect([args, said.code, said.err]).toEqual([args, 1, expect.stringContaining(sentence)]);
+    }
+  });
+
+  it('shows a bar, the rate and the time left', async () => {
+    jobs.isHeld = true;
+    const input = file('a.ndjson', 1_000);
+    const running = run(['--remote', world.url, '--input', input], key, true);
+    await expect
+      .poll(async () => (await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.items)
+      .toBe(1_000);
+    const id = (await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.id ?? '';
+    jobs.answer(id, 500);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    jobs.answer(id);
+    const said = await running;
+    expect(said.code).toBe(0);
+    expect(said.err).toContain(
+      '[############------------] labels: 50 % of 1.00 k lines, 1.00 k lines/s, 1 s left',
+    );
+    expect(said.out).toBe(resultOf(1_000));
+  });
+
+  it('takes up a result where its connection broke, as often as it does', async () => {
+    const proxy = await cuttingProxy(world.port);
+    try {
+      const output = join(place, 'result.ndjson');
+      jobs.isHeld = true;
+      const running = run(['--remote', proxy.url, '--input', file('a.ndjson', 30_000), '--output', output]);
+      await expect
+        .poll(async () => (await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.items)
+        .toBe(30_000);
+      proxy.state.cutAfter = 300_000;
+      jobs.answer((await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.id ?? '');
+      const said = await running;
+      expect(said).toMatchObject({ code: 0 });
+      expect(proxy.state.cuts).toBeGreaterThanOrEqual(3);
+      expect(readFileSync(output, 'utf8') === resultOf(30_000)).toBe(true);
+    } finally {
+      proxy.close();
+    }
+  });
+
+  it('leaves a job running where it is interrupted, and goes on with it later', async () => {
+    jobs.isHeld = true;
+    const { terminal, texts, stopping } = terminalOf();
+    const output = join(place, 'result.ndjson');
+    const input = file('a.ndjson', 2_000);
+    const running = runProgram(
+      [(program, of, parts) => addBulkCommand(program, of, parts, () => key)],
+      ['bulk', '--remote', world.url, '--input', input, '--output', output],
+      terminal,
+      () => {
+        throw new Error('Nothing of this machine is opened.');
+      },
+      '0.0.0',
+    );
+    await expect.poll(() => texts.err).toContain('2000 lines');
+    const id = /Job (\w+)/.exec(texts.err)?.[1] ?? '';
+    stopping.abort();
+    expect(await running).toBe(1);
+    expect(texts.err).toContain(
+      `Interrupted. The job goes on; its result is fetched by: assay bulk --remote ${world.url} --job ${id} --output ${output}`,
+    );
+    expect(existsSync(output)).toBe(false);
+    jobs.answer(id);
+    // What was fetched before is not fetched again.
+    const whole = resultOf(2_000);
+    writeFileSync(`${output}.${id}.part`, whole.slice(0, 1_000).replaceAll('asked', 'ASKED'));
+    expect((await run(['--remote', world.url, '--job', id, '--output', output])).code).toBe(0);
+    expect(readFileSync(output, 'utf8')).toBe(
+      whole.slice(0, 1_000).replaceAll('asked', 'ASKED') + whole.slice(1_000),
+    );
+  });
+
+  it('begins nothing where it is interrupted while it sends', async () => {
+    jobs.onWrite = () => new Promise((resolve) => setTimeout(resolve, 50));
+    const before = jobs.aborted();
+    const { terminal, stopping } = terminalOf();
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (;;) {
+        yield Buffer.from('0x0\n'.repeat(1_000));
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+    }
+    const running = runRemoteBulk(
+      {
+        url: world.url,
+        key,
+        input: null,
+        output: null,
+        kind: 'labels',
+        format: 'csv',
+        chain: 'ETH',
+        job: null,
+        standardInput: endless(),
+      },
+      terminal,
+      createProgress(terminal),
+    );
+    const outcome = expect(running).rejects.toThrow(/^Interrupted before all was sent; nothing was begun/);
+    await expect.poll(() => jobs.uploads()).toBe(1);
+    stopping.abort();
+    await outcome;
+    await expect.poll(() => jobs.aborted()).toBe(before + 1);
+  });
+
+  it('waits through a server that is away for a moment, and gives up on one that stays away', async () => {
+    jobs.isHeld = true;
+    const proxy = await cuttingProxy(world.port);
+    const running = run(['--remote', proxy.url, '--input', file('a.ndjson', 10)]);
+    await expect
+      .poll(async () => (await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.items)
+      .toBe(10);
+    proxy.state.cutAfter = -1;
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(proxy.state.cuts).toBeGreaterThan(0);
+    jobs.answer((await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.id ?? '');
+    proxy.state.cutAfter = Number.POSITIVE_INFINITY;
+    expect(await running).toMatchObject({ code: 0, out: resultOf(10) });
+    proxy.close();
+  });
+});
