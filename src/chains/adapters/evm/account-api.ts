@@ -43,6 +43,21 @@ const PAGES_OF_BLOCK_MAX = 10;
 const HEIGHT_MAX = 999_999_999_999;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
+/** Events of ERC-20 and ERC-721, which move one token, and of ERC-1155; with the topics that name who gives and who takes. */
+type LogKind = 'one' | 'several';
+const LOGS_OF: Readonly<Record<LogKind, readonly (readonly [topic0: string, place: number])[]>> = {
+  one: [
+    [TRANSFER_TOPIC, 1],
+    [TRANSFER_TOPIC, 2],
+  ],
+  several: [
+    [TRANSFER_SINGLE_TOPIC, 2],
+    [TRANSFER_SINGLE_TOPIC, 3],
+    [TRANSFER_BATCH_TOPIC, 2],
+    [TRANSFER_BATCH_TOPIC, 3],
+  ],
+};
+
 interface Rows {
   readonly rows: readonly JsonObject[];
   /** Whether the list may go on below. */
@@ -134,34 +149,34 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool) {
   /** Places of token transfers in their blocks, from the logs themselves: for lists that leave the number of the log out. */
   async function logsOf(
     address: string,
+    kinds: readonly LogKind[],
     from: number,
     to: number,
     call: Call,
   ): Promise<Map<string, Transfer[]>> {
     const padded = `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
-    const questions = [
-      { topic0: TRANSFER_TOPIC, topic1: padded, topic0_1_opr: 'and' },
-      { topic0: TRANSFER_TOPIC, topic2: padded, topic0_2_opr: 'and' },
-      { topic0: TRANSFER_SINGLE_TOPIC, topic2: padded, topic0_2_opr: 'and' },
-      { topic0: TRANSFER_SINGLE_TOPIC, topic3: padded, topic0_3_opr: 'and' },
-      { topic0: TRANSFER_BATCH_TOPIC, topic2: padded, topic0_2_opr: 'and' },
-      { topic0: TRANSFER_BATCH_TOPIC, topic3: padded, topic0_3_opr: 'and' },
-    ];
+    const questions = kinds.flatMap((kind) =>
+      LOGS_OF[kind].map(([topic0, place]) => ({
+        topic0,
+        [`topic${place}`]: padded,
+        [`topic0_${place}_opr`]: 'and',
+      })),
+    );
     const asked = questions.map((topics) =>
       pool.ask(
         {
           url: (spec) =>
-            endpointUrl(spec, '', {
-              chainid: chainId,
+            endpointUrl(spec, spec.layout === 'blockscout' ? 'api' : '', {
+              ...(spec.layout === 'etherscan' ? { chainid: chainId } : {}),
               module: 'logs',
               action: 'getLogs',
               fromBlock: String(from),
               toBlock: String(to),
               page: '1',
               offset: String(ROWS_MAX),
-              ...(topics as Record<string, string>),
+              ...topics,
             }),
-          layouts: ['etherscan'],
+          layouts: HISTORY_LAYOUTS,
           read: (answer, spec) => readRows(answer.json(), spec.source, ROWS_MAX).map(readApiLog),
         },
         call,
@@ -241,14 +256,18 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool) {
     };
   }
 
-  /** A row of a list of tokens; null where it does not say which log it is of. */
+  /**
+   * A row of a list of tokens; null where it does not say which log it is of. Rows of ERC-1155 do not say whether they are of a batch,
+   * nor which of its kinds they are.
+   */
   function tokenTransfer(list: ListName, row: JsonObject): Transfer | null {
+    if (list === 'token1155tx') return null;
     if (row.logIndex === undefined || row.logIndex === null || row.logIndex === '') return null;
     const party = (value: Json | undefined, field: string): string | null => {
       const address = asAddress(value, field);
       return address === ZERO_ADDRESS ? null : address;
     };
-    const isPiece = list !== 'tokentx';
+    const isPiece = list === 'tokennfttx';
     return {
       ...blank(row),
       position: `log:${asCount(row.logIndex, 'logIndex')}`,
@@ -256,10 +275,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool) {
       to: party(row.to, 'to'),
       asset: asAddress(row.contractAddress, 'contractAddress'),
       decimals: isPiece ? 0 : decimalsOf(row),
-      amount:
-        list === 'tokennfttx'
-          ? 1n
-          : asAmount(list === 'token1155tx' ? (row.tokenValue ?? row.value) : row.value, 'value'),
+      amount: isPiece ? 1n : asAmount(row.value, 'value'),
     };
   }
 
@@ -329,15 +345,19 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool) {
       else if (transfer !== null) transfers.push(transfer);
     }
     const missing: JsonObject[] = [];
+    const kinds = new Set<LogKind>();
     for (const [index, rows] of tokenLists.entries())
       for (const row of rows) {
-        const transfer = tokenTransfer(LISTS[index + 2] as ListName, row);
-        if (transfer === null) missing.push(row);
-        else if (transfer.from !== null || transfer.to !== null) transfers.push(transfer);
+        const list = LISTS[index + 2] as ListName;
+        const transfer = tokenTransfer(list, row);
+        if (transfer === null) {
+          missing.push(row);
+          kinds.add(list === 'token1155tx' ? 'several' : 'one');
+        } else if (transfer.from !== null || transfer.to !== null) transfers.push(transfer);
       }
     if (missing.length > 0) {
       const heights = missing.map(heightOf);
-      const logs = await logsOf(address, Math.min(...heights), Math.max(...heights), call);
+      const logs = await logsOf(address, [...kinds], Math.min(...heights), Math.max(...heights), call);
       const decimalsByAsset = new Map(
         missing.map((row) => [asAddress(row.contractAddress, 'contractAddress'), decimalsOf(row)]),
       );
@@ -365,20 +385,12 @@ function decimalsOf(row: JsonObject): number | null {
   return decimals !== null && decimals <= 77 ? decimals : null;
 }
 
-/** Lists of tokens overlap where an explorer takes a contract for two kinds; several kinds of a batch share their log. */
-function onceEach(transfers: readonly Transfer[]): Transfer[] {
-  const places = new Map<string, number>();
-  const unique: Transfer[] = [];
-  for (const transfer of transfers) {
-    const name = `${transfer.txHash} ${transfer.position}`;
-    const before = places.get(name) ?? 0;
-    places.set(name, before + 1);
-    if (before === 0) unique.push(transfer);
-    else if (transfer.decimals === 0)
-      unique.push({ ...transfer, position: `${transfer.position}:${before}` });
-  }
-  return unique;
-}
+/** Lists of tokens overlap where an explorer takes a contract for two kinds. */
+const onceEach = (transfers: readonly Transfer[]): Transfer[] => [
+  ...new Map(
+    transfers.toReversed().map((transfer) => [`${transfer.txHash} ${transfer.position}`, transfer]),
+  ).values(),
+];
 
 /** The newest whole blocks that hold at most `limit` transfers, one block at least; null where all fit. */
 function cutAtBlock(

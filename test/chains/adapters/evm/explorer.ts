@@ -1,8 +1,16 @@
 /** A small explorer over the transfers of a chain, which answers in the documented form of Etherscan v2 and of Blockscout. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { zeroPadValue } from 'ethers';
 import type { Transfer } from '../../../../src/chains/transfer.ts';
+
+export interface NodeLog {
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+  readonly blockNumber: string;
+  readonly logIndex: string;
+  readonly transactionHash: string;
+}
 
 export interface Explorer {
   /** As ASSAY_HISTORY_ETH names it. */
@@ -10,6 +18,8 @@ export interface Explorer {
   transfers: Transfer[];
   /** ERC-721 and ERC-1155 contracts. */
   readonly pieces: Map<string, 721 | 1155>;
+  /** All logs of the chain, as its node tells them. */
+  logs: NodeLog[];
   requests: number;
   /** Rewrites answers: what hostile explorers do. */
   rewrite: ((body: unknown, query: URLSearchParams) => unknown) | null;
@@ -17,7 +27,6 @@ export interface Explorer {
 }
 
 const ZERO = `0x${'0'.repeat(40)}`;
-const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 function listOf(row: Transfer, pieces: Explorer['pieces']): string {
   if (row.position === 'value') return 'txlist';
@@ -51,7 +60,8 @@ function rowOf(row: Transfer, list: string, layout: string): Record<string, unkn
     tokenDecimal: row.decimals === null ? '' : String(row.decimals),
     tokenSymbol: 'TKN',
     ...(layout === 'blockscout' ? { logIndex: logIndexOf(row) } : {}),
-    ...(list === 'token1155tx' ? { tokenID: '1', tokenValue: row.amount.toString() } : {}),
+    // A row for each kind of a batch.
+    ...(list === 'token1155tx' ? { tokenID: row.position, tokenValue: row.amount.toString() } : {}),
     ...(list === 'tokennfttx' ? { tokenID: '77' } : {}),
   };
 }
@@ -60,6 +70,7 @@ export async function startExplorer(layout: 'blockscout' | 'etherscan'): Promise
   const explorer = {
     transfers: [] as Transfer[],
     pieces: new Map<string, 721 | 1155>(),
+    logs: [] as NodeLog[],
     requests: 0,
     rewrite: null as Explorer['rewrite'],
   };
@@ -81,31 +92,23 @@ export async function startExplorer(layout: 'blockscout' | 'etherscan'): Promise
       : { status: '1', message: 'OK', result: rows };
   }
 
+  /** As `eth_getLogs`, the operators between topics being `and`; a zero is written `0x`. */
   function logs(query: URLSearchParams): unknown {
-    const rows = explorer.transfers.filter((row) => row.position.startsWith('log:'));
-    const topic = (party: string | null): string => zeroPadValue((party ?? ZERO).toLowerCase(), 32);
-    const result = rows
-      .filter((row) => explorer.pieces.get(row.asset) !== 1155 && query.get('topic0') === TRANSFER)
+    const timeOf = new Map(explorer.transfers.map((row) => [row.blockNumber, row.timestampMs / 1000]));
+    const hex = (value: number): string => (value === 0 ? '0x' : `0x${value.toString(16)}`);
+    const result = explorer.logs
       .filter(
-        (row) =>
-          row.blockNumber >= Number(query.get('fromBlock')) &&
-          row.blockNumber <= Number(query.get('toBlock')),
+        ({ blockNumber }) =>
+          Number(blockNumber) >= Number(query.get('fromBlock')) &&
+          Number(blockNumber) <= Number(query.get('toBlock')),
       )
-      .filter((row) => query.get('topic1') === topic(row.from) || query.get('topic2') === topic(row.to))
-      .map((row) => ({
-        address: row.asset.toLowerCase(),
-        topics: [
-          TRANSFER,
-          topic(row.from),
-          topic(row.to),
-          ...(explorer.pieces.get(row.asset) === 721 ? [`0x${'0'.repeat(63)}7`] : []),
-        ],
-        data:
-          explorer.pieces.get(row.asset) === 721 ? '0x' : `0x${row.amount.toString(16).padStart(64, '0')}`,
-        blockNumber: `0x${row.blockNumber.toString(16)}`,
-        timeStamp: `0x${(row.timestampMs / 1000).toString(16)}`,
-        logIndex: logIndexOf(row) === '0' ? '0x' : `0x${Number(logIndexOf(row)).toString(16)}`,
-        transactionHash: row.txHash,
+      .filter(({ topics }) =>
+        [0, 1, 2, 3].every((n) => !query.has(`topic${n}`) || query.get(`topic${n}`) === topics[n]),
+      )
+      .map((log) => ({
+        ...log,
+        logIndex: hex(Number(log.logIndex)),
+        timeStamp: hex(timeOf.get(Number(log.blockNumber)) ?? 0),
       }));
     return {
       status: result.length === 0 ? '0' : '1',

@@ -17,11 +17,15 @@ async function makeWorld(layout: 'blockscout' | 'etherscan'): Promise<{ anvil: A
   const token = await anvil.deploy('Token');
   const pieces = await anvil.deploy('Pieces');
   const router = await anvil.deploy('Router');
+  const kinds = await anvil.deploy('Pieces');
   explorer.pieces.set(pieces, 721);
+  explorer.pieces.set(kinds, 1155);
   for (let block = 0; block < 4; block++) {
     await anvil.send({ to: OTHER, value: BigInt(block + 1) });
     await anvil.send({ to: token, data: callData('transfer', OTHER, 100n + BigInt(block)) });
     await anvil.send({ to: pieces, data: callData('give', OTHER, BigInt(block)) });
+    await anvil.send({ to: kinds, data: callData('giveSome', OTHER, 5n, 40n) });
+    await anvil.send({ to: kinds, data: callData('giveMany', OTHER, [7n, 8n, 9n], [1n, 0n, 3n]) });
     await anvil.send({ to: router, value: 8_000n, data: callData('run', OTHER), gas: 1_000_000 });
     await anvil.mine();
   }
@@ -32,6 +36,7 @@ async function makeWorld(layout: 'blockscout' | 'etherscan'): Promise<{ anvil: A
     explorer.transfers.push(...(block?.transfers ?? []));
   }
   await reader.close();
+  explorer.logs = await anvil.rpc('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' });
   return { anvil, explorer };
 }
 
@@ -96,6 +101,16 @@ describe.skipIf(!hasAnvil).each(['blockscout', 'etherscan'] as const)(
       // Blockscout numbers what happens inside transactions without saying where: left out, and said so.
       expect(answer.completeness).toBe(layout === 'etherscan' ? 'COMPLETE' : 'PARTIAL');
       expect(answer.nextCursor).toBeNull();
+    });
+
+    it('has each kind of a batch of ERC-1155 at its own place', async () => {
+      const { transfers } = await page();
+      const batch = transfers.filter(({ position }) => /^log:\d+:\d$/.test(position));
+      expect(batch).toHaveLength(12);
+      expect(batch.map(({ position, amount }) => `${position.at(-1)} ${amount}`).toSorted()).toEqual(
+        ['0 1', '1 0', '2 3'].flatMap((row) => [row, row, row, row]),
+      );
+      expect(transfers.filter(({ amount, decimals }) => amount === 40n && decimals === 0)).toHaveLength(4);
     });
 
     it('a block that is larger than a page comes whole', async () => {
