@@ -1,25 +1,29 @@
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type AuditEntry, type AuditLog, auditKeys, openAuditLog } from '../../src/accounts/audit.ts';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { openLiveStore } from '../../src/base/live-store.ts';
-import type { Database } from '../../src/base/lmdb.ts';
+import type { LiveDatabase } from '../../src/base/live-store.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 import { type TempFolder, tempFolder } from './temp-folder.ts';
 
-describe('the audit log', () => {
+overLiveStates((makeState) => {
+  let state: LiveState;
   let folder: TempFolder;
   let path: string;
   let log: AuditLog;
   beforeEach(async () => {
     folder = tempFolder();
     path = join(folder.path, 'audit.mdb');
-    log = openAuditLog({ path }, { clock: systemClock });
+    state = makeState();
+    log = openAuditLog({ path }, { clock: systemClock, openStore: state.openStore });
+    await state.ready();
   });
   afterEach(async () => {
     await log.close();
+    await state.close();
     folder.remove();
   });
 
@@ -35,11 +39,12 @@ describe('the audit log', () => {
 
   /** Changes the file behind the log's back. */
   async function tamper(
-    change: (entries: Database<AuditEntry, number>, meta: Database<number, string>) => void,
+    change: (entries: LiveDatabase<AuditEntry, number>, meta: LiveDatabase<number, string>) => void,
   ) {
-    const { root, meta } = openLiveStore(path, 1);
-    const entries: Database<AuditEntry, number> = root.openDB({ name: 'entries', encoding: 'json' });
-    root.transactionSync(() => change(entries, meta));
+    const { root, meta } = state.openStore(path, 1, { name: 'audit' });
+    await state.ready();
+    const entries: LiveDatabase<AuditEntry, number> = root.openDB({ name: 'entries', encoding: 'json' });
+    await root.transaction(() => change(entries, meta));
     await root.close();
   }
 
@@ -77,8 +82,9 @@ describe('the audit log', () => {
   it('has every change of a key, and who made it', async () => {
     const keys = openKeyStore(
       { path: join(folder.path, 'keys.mdb') },
-      { clock: systemClock, random: systemRandom, log: silentLogger },
+      { clock: systemClock, random: systemRandom, log: silentLogger, openStore: state.openStore },
     );
+    await state.ready();
     const audited = auditKeys(keys, () => log, { who: 'operator', from: 'command line' });
     const { record, apiKey } = await audited.create({ name: 'x' });
     await audited.setPermission(record.id, 'kyt', false);

@@ -5,28 +5,46 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTokenDigest, isTokenShaped, newToken } from '../../src/accounts/key-token.ts';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import { VerifiedKeys } from '../../src/accounts/verified-keys.ts';
-import { openLiveStore } from '../../src/base/live-store.ts';
+import { type LiveStore, type OpenStore, openLiveStore } from '../../src/base/live-store.ts';
 import { openEnvironment } from '../../src/base/lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { type Random, seededUint32, systemRandom } from '../../src/base/random.ts';
 import { type KeyAction, keyStoreConformance } from '../conformance/keys.ts';
+import { overLiveStates } from '../setup/live-state.ts';
 import { inOtherProcess } from './other-process.ts';
 import { type TempFolder, tempFolder } from './temp-folder.ts';
 
-keyStoreConformance('LMDB', async () => {
-  const folder = tempFolder();
-  const world = {
-    now: Date.UTC(2026, 10, 21),
-    open: () =>
-      openKeyStore(
-        { path: join(folder.path, 'keys.mdb') },
-        { clock: { now: () => world.now, monotonic: () => 0 }, random: systemRandom, log: silentLogger },
-      ),
-    elsewhere: <T>(action: KeyAction) => inOtherProcess<T>(join(folder.path, 'keys.mdb'), action),
-    dispose: async () => folder.remove(),
-  };
-  return world;
-});
+overLiveStates((makeState, name) =>
+  keyStoreConformance(name, async () => {
+    const folder = tempFolder();
+    const path = join(folder.path, 'keys.mdb');
+    const state = makeState();
+    let live: LiveStore | null = null;
+    const world = {
+      now: Date.UTC(2026, 10, 21),
+      async open() {
+        const clock = { now: () => world.now, monotonic: () => 0 };
+        const openStore: OpenStore = (...store) => {
+          live = state.openStore(...store);
+          return live;
+        };
+        const keys = openKeyStore({ path }, { clock, random: systemRandom, log: silentLogger, openStore });
+        await state.ready();
+        return keys;
+      },
+      elsewhere: <T>(action: KeyAction) => inOtherProcess<T>(path, action, state.url),
+      async settled() {
+        const written = await state.versionOf('keys');
+        await expect.poll(() => live?.version()).toBe(written);
+      },
+      async dispose() {
+        await state.close();
+        folder.remove();
+      },
+    };
+    return world;
+  }),
+);
 
 function seeded(seed: number): Random {
   const next = seededUint32(seed);

@@ -5,6 +5,7 @@ import { readCreditTerms } from '../../src/accounts/credits.ts';
 import { type EmbeddedLedger, openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { checkSignature, openPayments, type Payments } from '../../src/accounts/payments.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 import { type TempFolder, tempFolder } from './temp-folder.ts';
 
 const SECRET = 'whsec_test_secret';
@@ -14,13 +15,15 @@ const clock = { now: () => NOW, monotonic: () => NOW };
 const sign = (body: string, seconds = NOW / 1000, secret = SECRET): string =>
   `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 
-describe('payments by signed webhook', () => {
+overLiveStates((makeState, name) => {
+  let state: LiveState;
   let folder: TempFolder;
   let ledger: EmbeddedLedger;
   let payments: Payments;
   let events = 0;
-  beforeEach(() => {
+  beforeEach(async () => {
     folder = tempFolder();
+    state = makeState();
     ledger = openLedger(
       { path: join(folder.path, 'ledger.mdb') },
       { clock, log: silentLogger, freeCredits: () => 0 },
@@ -29,15 +32,18 @@ describe('payments by signed webhook', () => {
       { path: join(folder.path, 'payments.mdb'), secret: SECRET },
       {
         clock,
+        openStore: state.openStore,
         log: silentLogger,
         ledger: () => ledger,
         packages: readCreditTerms().packages,
         accountExists: (id) => id === 'acc_1',
       },
     );
+    await state.ready();
   });
   afterEach(async () => {
     await payments.close();
+    await state.close();
     await ledger.close();
     folder.remove();
   });
@@ -143,7 +149,10 @@ describe('payments by signed webhook', () => {
     };
     await send('checkout.session.completed', { ...checkout, ...details });
     const { readFileSync } = await import('node:fs');
-    const stored = readFileSync(join(folder.path, 'payments.mdb'), 'latin1');
+    const stored = readFileSync(
+      join(folder.path, name === 'LMDB' ? 'payments.mdb' : 'replicas/payments-1.mdb'),
+      'latin1',
+    );
     expect(stored).toContain('pi_1');
     for (const secret of ['4242', 'x@y.z']) expect(stored).not.toContain(secret);
   });

@@ -9,9 +9,11 @@ export type KeyAction =
 
 export interface KeyStoreWorld {
   /** Opens the store over the same data. */
-  open(): KeyStore;
+  open(): Promise<KeyStore>;
   /** Calls the store over the same data in another process. */
   elsewhere<T>(action: KeyAction): Promise<T>;
+  /** Resolves when what was written elsewhere can be read here. */
+  settled(): Promise<void>;
   /** Milliseconds since the epoch of the world's clock. */
   now: number;
   dispose(): Promise<void>;
@@ -26,7 +28,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
 
     beforeEach(async () => {
       world = await makeWorld();
-      keys = world.open();
+      keys = await world.open();
     });
 
     afterEach(async () => {
@@ -93,14 +95,17 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
     it('what another process creates, changes or revokes is known at the next turn', async () => {
       const before = keys.generation();
       const { record, apiKey } = await world.elsewhere<CreatedKey>(['create', { name: 'theirs' }]);
+      await world.settled();
       await nextTurn();
       expect(keys.verify(apiKey)?.id).toBe(record.id);
       expect(keys.generation()).not.toBe(before);
       await world.elsewhere(['setPermission', record.id, 'intel', false]);
+      await world.settled();
       await nextTurn();
       expect(keys.verify(apiKey)?.permissions).not.toContain('intel');
       const known = keys.generation();
       await world.elsewhere(['revoke', record.id]);
+      await world.settled();
       await nextTurn();
       expect(keys.generation()).not.toBe(known);
       expect(keys.verify(apiKey)).toBeNull();
@@ -112,7 +117,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       await nextTurn();
       keys.verify(apiKey);
       await keys.close();
-      keys = world.open();
+      keys = await world.open();
       expect(keys.verify(apiKey)?.id).toBe(record.id);
       expect(keys.get(record.id)?.lastUsedAt).toBe(new Date(world.now).toISOString());
     });

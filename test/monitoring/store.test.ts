@@ -7,323 +7,332 @@ import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { type AlertDraft, type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 
 const seal = createSeal(new Uint8Array(32), systemRandom);
-let folder: TempFolder;
-let store: MonitoringStore;
-const open = (): MonitoringStore =>
-  openMonitoringStore(
-    { path: `${folder.path}/monitoring.lmdb` },
-    { clock: systemClock, random: systemRandom, seal },
-  );
-beforeEach(() => {
-  folder = tempFolder();
-  store = open();
-});
-afterEach(async () => {
-  await store.close();
-  folder.remove();
-});
-
-const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
-const draft = (n: number, change: Partial<MonitoredWallet> = {}) => ({
-  accountId: 'a',
-  chain: 'ETH' as const,
-  walletAddress: address(n),
-  label: null,
-  riskScore: null,
-  riskLevel: null,
-  enabledRules: ['SANCTIONS-001' as const],
-  customWebhookUrl: 'https://hooks.example.org/',
-  alertThreshold: 'all' as const,
-  alertFrequency: 'realtime' as const,
-  notes: null,
-  watchFromHeight: null,
-  ...change,
-});
-const finding: AlertDraft = {
-  ruleId: 'SANCTIONS-001',
-  ruleName: 'Sanctions',
-  severity: 'CRITICAL',
-  title: 't',
-  message: 'm',
-  category: 'SANCTIONED_ENTITY',
-  riskType: 'COUNTERPARTY',
-  transaction: null,
-  final: false,
-};
-const transfer = (wallet: MonitoredWallet, hash: string, height: number) => ({
-  accountId: wallet.accountId,
-  walletId: wallet.id,
-  hash,
-  position: 'value',
-  blockNumber: height,
-  blockHash: `b${height}`,
-  timestampMs: height * 12_000,
-  direction: 'in' as const,
-  counterparty: { address: address(999), entity: null },
-  asset: 'ETH',
-  amount: '1',
-  amountUsd: 1,
-  riskScore: null,
-  riskLevel: null,
-});
-/** A block with one alerting transfer to the wallet. */
-const block = (
-  wallet: MonitoredWallet,
-  height: number,
-  hash = `b${height}`,
-  tx = `0x${height}`,
-): Promise<void> =>
-  store.applyBlock('ETH', { height, hash }, (writer) => {
-    const known = writer.transaction(wallet.id, tx, 'value');
-    const stored = known
-      ? { ...known, blockNumber: height, blockHash: hash, reorged: false }
-      : writer.addTransaction(transfer(wallet, tx, height));
-    const alert = writer.raise(wallet, finding, `tx ${tx}`, height + 2);
-    writer.changeTransaction({ ...stored, alertIds: alert ? [alert.id] : stored.alertIds });
-  });
-const alertsOf = (accountId = 'a'): readonly Alert[] =>
-  store.alerts(accountId, {}, { limit: 100, offset: 0 }).alerts;
-
-describe('wallets', () => {
-  it('are of their account alone, once an address and chain, and no more than the plan allows', async () => {
-    const wallet = await store.addWallet(draft(1), 2);
-    expect(store.wallet('a', wallet.id)).toEqual(wallet);
-    expect(store.wallet('b', wallet.id)).toBeNull();
-    expect(store.wallet('a', '../a')).toBeNull();
-    await expect(store.addWallet(draft(1), 2)).rejects.toThrow(
-      /^walletAddress: this account has this address/,
+overLiveStates((makeState) => {
+  let folder: TempFolder;
+  let state: LiveState;
+  let store: MonitoringStore;
+  async function open(): Promise<MonitoringStore> {
+    const opened = openMonitoringStore(
+      { path: `${folder.path}/monitoring.lmdb` },
+      { clock: systemClock, random: systemRandom, seal, openStore: state.openStore },
     );
-    await store.addWallet(draft(1, { accountId: 'b' }), 2);
-    await store.addWallet(draft(1, { chain: 'BSC' }), 2);
-    await expect(store.addWallet(draft(2), 2)).rejects.toThrow(/may have 2 wallets/);
-    await expect(store.changeWallet('b', wallet.id, (one) => one)).rejects.toThrow(/there is no wallet/);
+    await state.ready();
+    return opened;
+  }
+  beforeEach(async () => {
+    folder = tempFolder();
+    state = makeState();
+    store = await open();
   });
-
-  it('are listed oldest first, filtered, counted whole, deleted ones only on request', async () => {
-    const added: MonitoredWallet[] = [];
-    for (let n = 1; n <= 9; n++)
-      added.push(
-        await store.addWallet(
-          draft(n, { label: n % 2 ? `Desk ${n}` : null, chain: n > 6 ? 'BSC' : 'ETH' }),
-          100,
-        ),
-      );
-    await store.changeWallet('a', added[2]?.id ?? '', (wallet) => ({
-      ...wallet,
-      status: 'DELETED',
-      deletedAtMs: 1,
-    }));
-    const list = (filter: object, page = { limit: 100, offset: 0 }) =>
-      store.wallets('a', { includeDeleted: false, ...filter }, page);
-    expect(list({}).total).toBe(8);
-    expect(list({ includeDeleted: true }).total).toBe(9);
-    expect(list({ chain: 'BSC' }).wallets.map(({ walletAddress }) => walletAddress)).toEqual(
-      [7, 8, 9].map(address),
-    );
-    expect(list({ search: 'DESK' }).total).toBe(4);
-    expect(list({ search: address(4).slice(-3) }).total).toBe(1);
-    expect(list({}, { limit: 3, offset: 6 })).toMatchObject({
-      total: 8,
-      wallets: [{ walletAddress: address(8) }, { walletAddress: address(9) }],
-    });
-  });
-
-  it('are matched while they are active, and the generation tells of every change', async () => {
-    const before = store.generation();
-    const wallet = await store.addWallet(draft(0xabc), 10);
-    const other = await store.addWallet(draft(0xabc, { accountId: 'b' }), 10);
-    expect(store.generation()).toBe(before + 2);
-    expect(buildWatchTable(store.watched()).watchers('ETH', address(0xabc).replace('abc', 'ABC'))).toEqual(
-      expect.arrayContaining([
-        { accountId: 'a', walletId: wallet.id },
-        { accountId: 'b', walletId: other.id },
-      ]),
-    );
-    await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
-    const table = buildWatchTable(store.watched());
-    expect(table.watchers('ETH', address(0xabc))).toEqual([{ accountId: 'b', walletId: other.id }]);
-    expect(table.watchers('BSC', address(0xabc))).toEqual([]);
-    expect(table.watchers('ETH', 'not an address')).toEqual([]);
-  });
-});
-
-describe('a block', () => {
-  it('is written once: its transactions, alerts and messages, and the place in the chain', async () => {
-    const wallet = await store.addWallet(draft(1), 10);
-    await block(wallet, 10);
-    await block(wallet, 10);
-    expect(store.counts('a', wallet.id)).toEqual({ alertCount: 1, transactionCount: 1 });
-    expect(store.blocks('ETH')).toEqual([{ height: 10, hash: 'b10' }]);
-    expect(store.outbox.list('a', {}, { limit: 10 }).deliveries).toHaveLength(1);
-  });
-
-  it('that fails in the middle leaves nothing', async () => {
-    const wallet = await store.addWallet(draft(1), 10);
-    await expect(
-      store.applyBlock('ETH', { height: 10, hash: 'b10' }, (writer) => {
-        writer.addTransaction(transfer(wallet, '0x1', 10));
-        writer.raise(wallet, finding, 'x', 12);
-        throw new Error('stop');
-      }),
-    ).rejects.toThrow('stop');
-    expect(store.counts('a', wallet.id)).toEqual({ alertCount: 0, transactionCount: 0 });
-    expect(store.blocks('ETH')).toEqual([]);
-    expect(store.outbox.waitingCount()).toBe(0);
-  });
-
-  it('survives a restart', async () => {
-    const wallet = await store.addWallet(draft(1), 10);
-    await block(wallet, 10);
+  afterEach(async () => {
     await store.close();
-    store = open();
-    expect(store.wallet('a', wallet.id)).toEqual(wallet);
-    expect(store.blocks('ETH')).toEqual([{ height: 10, hash: 'b10' }]);
-    expect(alertsOf()).toHaveLength(1);
+    await state.close();
+    folder.remove();
   });
 
-  it('makes alerts final when enough blocks lie on top, and says so to the receiver', async () => {
-    const wallet = await store.addWallet(draft(1), 10);
-    await block(wallet, 10);
-    await store.applyBlock('ETH', { height: 11, hash: 'b11' }, () => {});
-    expect(alertsOf()[0]).toMatchObject({ final: false });
-    await store.applyBlock('ETH', { height: 12, hash: 'b12' }, () => {});
-    expect(alertsOf()[0]).toMatchObject({ final: true, history: [{ kind: 'CREATED' }, { kind: 'FINAL' }] });
-    const events = store.outbox.list('a', {}, { limit: 10 }).deliveries.map(({ event }) => event);
-    expect(events).toEqual(['alert.updated', 'alert.created']);
+  const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
+  const draft = (n: number, change: Partial<MonitoredWallet> = {}) => ({
+    accountId: 'a',
+    chain: 'ETH' as const,
+    walletAddress: address(n),
+    label: null,
+    riskScore: null,
+    riskLevel: null,
+    enabledRules: ['SANCTIONS-001' as const],
+    customWebhookUrl: 'https://hooks.example.org/',
+    alertThreshold: 'all' as const,
+    alertFrequency: 'realtime' as const,
+    notes: null,
+    watchFromHeight: null,
+    ...change,
   });
-
-  it('that is taken back marks what it brought; the same transfer in another block brings it back to life, once', async () => {
-    const wallet = await store.addWallet(draft(1), 10);
-    await block(wallet, 10, 'b10', '0xa');
-    await block(wallet, 11, 'b11', '0xb');
-    const taken: string[] = [];
-    await store.takeBack('ETH', 10, ({ hash }) => taken.push(hash));
-    expect(taken).toEqual(['0xb']);
-    expect(store.blocks('ETH')).toEqual([{ height: 10, hash: 'b10' }]);
-    expect(alertsOf()).toMatchObject([{ reorged: true, final: false }, { reorged: false }]);
-    await block(wallet, 11, 'c11', '0xc');
-    await block(wallet, 12, 'c12', '0xb');
-    expect(store.counts('a', wallet.id)).toEqual({ alertCount: 3, transactionCount: 3 });
-    expect(alertsOf().map(({ reorged }) => reorged)).toEqual([false, false, false]);
-    const { transactions } = store.transactions('a', wallet.id, { limit: 10, offset: 0 });
-    expect(transactions.map(({ hash, blockNumber, reorged }) => [hash, blockNumber, reorged])).toEqual([
-      ['0xc', 11, false],
-      ['0xb', 12, false],
-      ['0xa', 10, false],
-    ]);
-    // What was revived is final by its new block, not by the old one.
-    for (let height = 13; height <= 14; height++)
-      await store.applyBlock('ETH', { height, hash: `c${height}` }, () => {});
-    expect(alertsOf().every(({ final }) => final)).toBe(true);
+  const finding: AlertDraft = {
+    ruleId: 'SANCTIONS-001',
+    ruleName: 'Sanctions',
+    severity: 'CRITICAL',
+    title: 't',
+    message: 'm',
+    category: 'SANCTIONED_ENTITY',
+    riskType: 'COUNTERPARTY',
+    transaction: null,
+    final: false,
+  };
+  const transfer = (wallet: MonitoredWallet, hash: string, height: number) => ({
+    accountId: wallet.accountId,
+    walletId: wallet.id,
+    hash,
+    position: 'value',
+    blockNumber: height,
+    blockHash: `b${height}`,
+    timestampMs: height * 12_000,
+    direction: 'in' as const,
+    counterparty: { address: address(999), entity: null },
+    asset: 'ETH',
+    amount: '1',
+    amountUsd: 1,
+    riskScore: null,
+    riskLevel: null,
   });
-
-  it('keeps no more of the past than a reorg may take back', async () => {
-    await store.applyBlock('ETH', { height: 1, hash: 'b1' }, () => {});
-    await store.applyBlock('ETH', { height: 1 + LIMITS.reorgBlocksMax, hash: 'far' }, () => {});
-    expect(store.blocks('ETH')).toEqual([{ height: 1 + LIMITS.reorgBlocksMax, hash: 'far' }]);
-  });
-
-  it('sends nothing more for a wallet that is paused or deleted', async () => {
-    const wallet = await store.addWallet(draft(1), 10);
-    await block(wallet, 10);
-    await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
-    expect(store.outbox.list('a', {}, { limit: 10 }).deliveries).toMatchObject([{ status: 'CANCELLED' }]);
-    await store.applyBlock('ETH', { height: 12, hash: 'b12' }, () => {});
-    expect(alertsOf()[0]).toMatchObject({ final: true });
-    expect(store.outbox.list('a', {}, { limit: 10 }).deliveries).toHaveLength(1);
-  });
-});
-
-describe('alerts', () => {
-  it('are counted and paged as a plain filter of all of them would, also across chunks, and pages do not shift', async () => {
-    const next = seededUint32(7);
-    const wallets = [
-      await store.addWallet(draft(1), 10),
-      await store.addWallet(draft(2), 10),
-      await store.addWallet(draft(3), 10),
-    ];
-    const severities = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
-    await store.write((writer) => {
-      for (let i = 0; i < 1_300; i++) {
-        const wallet = wallets[next() % 3] as MonitoredWallet;
-        writer.raise(
-          { ...wallet, customWebhookUrl: null },
-          { ...finding, severity: severities[next() % 4] ?? 'LOW' },
-          `c${i}`,
-          null,
-        );
-      }
+  /** A block with one alerting transfer to the wallet. */
+  const block = (
+    wallet: MonitoredWallet,
+    height: number,
+    hash = `b${height}`,
+    tx = `0x${height}`,
+  ): Promise<void> =>
+    store.applyBlock('ETH', { height, hash }, (writer) => {
+      const known = writer.transaction(wallet.id, tx, 'value');
+      const stored = known
+        ? { ...known, blockNumber: height, blockHash: hash, reorged: false }
+        : writer.addTransaction(transfer(wallet, tx, height));
+      const alert = writer.raise(wallet, finding, `tx ${tx}`, height + 2);
+      writer.changeTransaction({ ...stored, alertIds: alert ? [alert.id] : stored.alertIds });
     });
-    const all: Alert[] = [];
-    for (let offset = 0; offset < 1_300; offset += 100)
-      all.push(...store.alerts('a', {}, { limit: 100, offset }).alerts);
-    for (const { id } of all.slice(0, 40)) await store.moveAlert('a', id, 'INVESTIGATING', 'key');
-    expect(all.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 1_300 }, (_, i) => 1_300 - i));
-    const moved = new Set(all.slice(0, 40).map(({ id }) => id));
-    const walletIds = [wallets[0]?.id ?? '', wallets[2]?.id ?? ''];
-    for (const filter of [
-      {},
-      { severity: 'HIGH' as const },
-      { status: 'INVESTIGATING' as const },
-      { walletIds },
-      { walletIds, severity: 'LOW' as const, status: 'NEW' as const },
-    ]) {
-      const expected = all.filter(
-        (alert) =>
-          (filter.severity === undefined || alert.severity === filter.severity) &&
-          (filter.status === undefined || (filter.status === 'INVESTIGATING') === moved.has(alert.id)) &&
-          (filter.walletIds === undefined || filter.walletIds.includes(alert.walletId)),
+  const alertsOf = (accountId = 'a'): readonly Alert[] =>
+    store.alerts(accountId, {}, { limit: 100, offset: 0 }).alerts;
+
+  describe('wallets', () => {
+    it('are of their account alone, once an address and chain, and no more than the plan allows', async () => {
+      const wallet = await store.addWallet(draft(1), 2);
+      expect(store.wallet('a', wallet.id)).toEqual(wallet);
+      expect(store.wallet('b', wallet.id)).toBeNull();
+      expect(store.wallet('a', '../a')).toBeNull();
+      await expect(store.addWallet(draft(1), 2)).rejects.toThrow(
+        /^walletAddress: this account has this address/,
       );
-      const page = store.alerts('a', filter, { limit: 30, offset: 20 });
-      expect(page.total).toBe(expected.length);
-      expect(page.alerts.map(({ id }) => id)).toEqual(expected.slice(20, 50).map(({ id }) => id));
-    }
-    const first = store.alerts('a', {}, { limit: 10, offset: 0 });
-    await store.write((writer) => void writer.raise(wallets[0] as MonitoredWallet, finding, 'new', null));
-    const second = store.alerts('a', {}, { limit: 10, offset: 10, upTo: first.newest });
-    expect(second.alerts.map(({ id }) => id)).toEqual(all.slice(10, 20).map(({ id }) => id));
-    expect(store.alerts('b', {}, { limit: 10, offset: 0 })).toMatchObject({ alerts: [], total: 0 });
-  });
-
-  it('the same cause raises one', async () => {
-    const wallet = await store.addWallet(draft(1), 10);
-    await store.write((writer) => {
-      expect(writer.raise(wallet, finding, 'cause', null)).not.toBeNull();
-      expect(writer.raise(wallet, finding, 'cause', null)).toBeNull();
-      expect(writer.raise(wallet, finding, 'other', null)).not.toBeNull();
+      await store.addWallet(draft(1, { accountId: 'b' }), 2);
+      await store.addWallet(draft(1, { chain: 'BSC' }), 2);
+      await expect(store.addWallet(draft(2), 2)).rejects.toThrow(/may have 2 wallets/);
+      await expect(store.changeWallet('b', wallet.id, (one) => one)).rejects.toThrow(/there is no wallet/);
     });
-    expect(alertsOf()).toHaveLength(2);
+
+    it('are listed oldest first, filtered, counted whole, deleted ones only on request', async () => {
+      const added: MonitoredWallet[] = [];
+      for (let n = 1; n <= 9; n++)
+        added.push(
+          await store.addWallet(
+            draft(n, { label: n % 2 ? `Desk ${n}` : null, chain: n > 6 ? 'BSC' : 'ETH' }),
+            100,
+          ),
+        );
+      await store.changeWallet('a', added[2]?.id ?? '', (wallet) => ({
+        ...wallet,
+        status: 'DELETED',
+        deletedAtMs: 1,
+      }));
+      const list = (filter: object, page = { limit: 100, offset: 0 }) =>
+        store.wallets('a', { includeDeleted: false, ...filter }, page);
+      expect(list({}).total).toBe(8);
+      expect(list({ includeDeleted: true }).total).toBe(9);
+      expect(list({ chain: 'BSC' }).wallets.map(({ walletAddress }) => walletAddress)).toEqual(
+        [7, 8, 9].map(address),
+      );
+      expect(list({ search: 'DESK' }).total).toBe(4);
+      expect(list({ search: address(4).slice(-3) }).total).toBe(1);
+      expect(list({}, { limit: 3, offset: 6 })).toMatchObject({
+        total: 8,
+        wallets: [{ walletAddress: address(8) }, { walletAddress: address(9) }],
+      });
+    });
+
+    it('are matched while they are active, and the generation tells of every change', async () => {
+      const before = store.generation();
+      const wallet = await store.addWallet(draft(0xabc), 10);
+      const other = await store.addWallet(draft(0xabc, { accountId: 'b' }), 10);
+      expect(store.generation()).toBe(before + 2);
+      expect(buildWatchTable(store.watched()).watchers('ETH', address(0xabc).replace('abc', 'ABC'))).toEqual(
+        expect.arrayContaining([
+          { accountId: 'a', walletId: wallet.id },
+          { accountId: 'b', walletId: other.id },
+        ]),
+      );
+      await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
+      const table = buildWatchTable(store.watched());
+      expect(table.watchers('ETH', address(0xabc))).toEqual([{ accountId: 'b', walletId: other.id }]);
+      expect(table.watchers('BSC', address(0xabc))).toEqual([]);
+      expect(table.watchers('ETH', 'not an address')).toEqual([]);
+    });
   });
 
-  it('every move between the states is kept, with who made it', async () => {
-    const wallet = await store.addWallet(draft(1), 10);
-    await store.write((writer) => void writer.raise(wallet, finding, 'cause', null));
-    const id = alertsOf()[0]?.id ?? '';
-    expect((await store.moveAlert('a', id, 'RESOLVED', 'key-1')).resolvedAtMs).not.toBeNull();
-    expect((await store.moveAlert('a', id, 'NEW', 'key-2')).resolvedAtMs).toBeNull();
-    expect((await store.moveAlert('a', id, 'NEW', 'key-2')).history).toMatchObject([
-      { kind: 'CREATED', by: null },
-      { kind: 'STATUS', status: 'RESOLVED', by: 'key-1' },
-      { kind: 'STATUS', status: 'NEW', by: 'key-2' },
-    ]);
-    await expect(store.moveAlert('b', id, 'NEW', 'key')).rejects.toThrow(/there is no alert/);
+  describe('a block', () => {
+    it('is written once: its transactions, alerts and messages, and the place in the chain', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      await block(wallet, 10);
+      await block(wallet, 10);
+      expect(store.counts('a', wallet.id)).toEqual({ alertCount: 1, transactionCount: 1 });
+      expect(store.blocks('ETH')).toEqual([{ height: 10, hash: 'b10' }]);
+      expect(store.outbox.list('a', {}, { limit: 10 }).deliveries).toHaveLength(1);
+    });
+
+    it('that fails in the middle leaves nothing', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      await expect(
+        store.applyBlock('ETH', { height: 10, hash: 'b10' }, (writer) => {
+          writer.addTransaction(transfer(wallet, '0x1', 10));
+          writer.raise(wallet, finding, 'x', 12);
+          throw new Error('stop');
+        }),
+      ).rejects.toThrow('stop');
+      expect(store.counts('a', wallet.id)).toEqual({ alertCount: 0, transactionCount: 0 });
+      expect(store.blocks('ETH')).toEqual([]);
+      expect(store.outbox.waitingCount()).toBe(0);
+    });
+
+    it('survives a restart', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      await block(wallet, 10);
+      await store.close();
+      store = await open();
+      expect(store.wallet('a', wallet.id)).toEqual(wallet);
+      expect(store.blocks('ETH')).toEqual([{ height: 10, hash: 'b10' }]);
+      expect(alertsOf()).toHaveLength(1);
+    });
+
+    it('makes alerts final when enough blocks lie on top, and says so to the receiver', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      await block(wallet, 10);
+      await store.applyBlock('ETH', { height: 11, hash: 'b11' }, () => {});
+      expect(alertsOf()[0]).toMatchObject({ final: false });
+      await store.applyBlock('ETH', { height: 12, hash: 'b12' }, () => {});
+      expect(alertsOf()[0]).toMatchObject({ final: true, history: [{ kind: 'CREATED' }, { kind: 'FINAL' }] });
+      const events = store.outbox.list('a', {}, { limit: 10 }).deliveries.map(({ event }) => event);
+      expect(events).toEqual(['alert.updated', 'alert.created']);
+    });
+
+    it('that is taken back marks what it brought; the same transfer in another block brings it back to life, once', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      await block(wallet, 10, 'b10', '0xa');
+      await block(wallet, 11, 'b11', '0xb');
+      const taken: string[] = [];
+      await store.takeBack('ETH', 10, ({ hash }) => taken.push(hash));
+      expect(taken).toEqual(['0xb']);
+      expect(store.blocks('ETH')).toEqual([{ height: 10, hash: 'b10' }]);
+      expect(alertsOf()).toMatchObject([{ reorged: true, final: false }, { reorged: false }]);
+      await block(wallet, 11, 'c11', '0xc');
+      await block(wallet, 12, 'c12', '0xb');
+      expect(store.counts('a', wallet.id)).toEqual({ alertCount: 3, transactionCount: 3 });
+      expect(alertsOf().map(({ reorged }) => reorged)).toEqual([false, false, false]);
+      const { transactions } = store.transactions('a', wallet.id, { limit: 10, offset: 0 });
+      expect(transactions.map(({ hash, blockNumber, reorged }) => [hash, blockNumber, reorged])).toEqual([
+        ['0xc', 11, false],
+        ['0xb', 12, false],
+        ['0xa', 10, false],
+      ]);
+      // What was revived is final by its new block, not by the old one.
+      for (let height = 13; height <= 14; height++)
+        await store.applyBlock('ETH', { height, hash: `c${height}` }, () => {});
+      expect(alertsOf().every(({ final }) => final)).toBe(true);
+    });
+
+    it('keeps no more of the past than a reorg may take back', async () => {
+      await store.applyBlock('ETH', { height: 1, hash: 'b1' }, () => {});
+      await store.applyBlock('ETH', { height: 1 + LIMITS.reorgBlocksMax, hash: 'far' }, () => {});
+      expect(store.blocks('ETH')).toEqual([{ height: 1 + LIMITS.reorgBlocksMax, hash: 'far' }]);
+    });
+
+    it('sends nothing more for a wallet that is paused or deleted', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      await block(wallet, 10);
+      await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
+      expect(store.outbox.list('a', {}, { limit: 10 }).deliveries).toMatchObject([{ status: 'CANCELLED' }]);
+      await store.applyBlock('ETH', { height: 12, hash: 'b12' }, () => {});
+      expect(alertsOf()[0]).toMatchObject({ final: true });
+      expect(store.outbox.list('a', {}, { limit: 10 }).deliveries).toHaveLength(1);
+    });
   });
 
-  it('are told once they are on disk, and wallets too', async () => {
-    const told: string[] = [];
-    store.onChange((change) => told.push(change.kind));
-    const wallet = await store.addWallet(draft(1), 10);
-    await block(wallet, 10);
-    await store.takeBack('ETH', 9, () => {});
-    expect(told).toEqual(['wallet.created', 'alert.created', 'alert.updated']);
-    const { changes, first, last } = store.changes('a', 1, 10);
-    expect(changes.map(({ number, kind }) => [number, kind])).toEqual([
-      [2, 'alert.created'],
-      [3, 'alert.updated'],
-    ]);
-    expect([first, last]).toEqual([1, 3]);
-    expect(store.changes('b', 0, 10)).toEqual({ changes: [], first: 0, last: 0 });
+  describe('alerts', () => {
+    it('are counted and paged as a plain filter of all of them would, also across chunks, and pages do not shift', async () => {
+      const next = seededUint32(7);
+      const wallets = [
+        await store.addWallet(draft(1), 10),
+        await store.addWallet(draft(2), 10),
+        await store.addWallet(draft(3), 10),
+      ];
+      const severities = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
+      await store.write((writer) => {
+        for (let i = 0; i < 1_300; i++) {
+          const wallet = wallets[next() % 3] as MonitoredWallet;
+          writer.raise(
+            { ...wallet, customWebhookUrl: null },
+            { ...finding, severity: severities[next() % 4] ?? 'LOW' },
+            `c${i}`,
+            null,
+          );
+        }
+      });
+      const all: Alert[] = [];
+      for (let offset = 0; offset < 1_300; offset += 100)
+        all.push(...store.alerts('a', {}, { limit: 100, offset }).alerts);
+      for (const { id } of all.slice(0, 40)) await store.moveAlert('a', id, 'INVESTIGATING', 'key');
+      expect(all.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 1_300 }, (_, i) => 1_300 - i));
+      const moved = new Set(all.slice(0, 40).map(({ id }) => id));
+      const walletIds = [wallets[0]?.id ?? '', wallets[2]?.id ?? ''];
+      for (const filter of [
+        {},
+        { severity: 'HIGH' as const },
+        { status: 'INVESTIGATING' as const },
+        { walletIds },
+        { walletIds, severity: 'LOW' as const, status: 'NEW' as const },
+      ]) {
+        const expected = all.filter(
+          (alert) =>
+            (filter.severity === undefined || alert.severity === filter.severity) &&
+            (filter.status === undefined || (filter.status === 'INVESTIGATING') === moved.has(alert.id)) &&
+            (filter.walletIds === undefined || filter.walletIds.includes(alert.walletId)),
+        );
+        const page = store.alerts('a', filter, { limit: 30, offset: 20 });
+        expect(page.total).toBe(expected.length);
+        expect(page.alerts.map(({ id }) => id)).toEqual(expected.slice(20, 50).map(({ id }) => id));
+      }
+      const first = store.alerts('a', {}, { limit: 10, offset: 0 });
+      await store.write((writer) => void writer.raise(wallets[0] as MonitoredWallet, finding, 'new', null));
+      const second = store.alerts('a', {}, { limit: 10, offset: 10, upTo: first.newest });
+      expect(second.alerts.map(({ id }) => id)).toEqual(all.slice(10, 20).map(({ id }) => id));
+      expect(store.alerts('b', {}, { limit: 10, offset: 0 })).toMatchObject({ alerts: [], total: 0 });
+    });
+
+    it('the same cause raises one', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      await store.write((writer) => {
+        expect(writer.raise(wallet, finding, 'cause', null)).not.toBeNull();
+        expect(writer.raise(wallet, finding, 'cause', null)).toBeNull();
+        expect(writer.raise(wallet, finding, 'other', null)).not.toBeNull();
+      });
+      expect(alertsOf()).toHaveLength(2);
+    });
+
+    it('every move between the states is kept, with who made it', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      await store.write((writer) => void writer.raise(wallet, finding, 'cause', null));
+      const id = alertsOf()[0]?.id ?? '';
+      expect((await store.moveAlert('a', id, 'RESOLVED', 'key-1')).resolvedAtMs).not.toBeNull();
+      expect((await store.moveAlert('a', id, 'NEW', 'key-2')).resolvedAtMs).toBeNull();
+      expect((await store.moveAlert('a', id, 'NEW', 'key-2')).history).toMatchObject([
+        { kind: 'CREATED', by: null },
+        { kind: 'STATUS', status: 'RESOLVED', by: 'key-1' },
+        { kind: 'STATUS', status: 'NEW', by: 'key-2' },
+      ]);
+      await expect(store.moveAlert('b', id, 'NEW', 'key')).rejects.toThrow(/there is no alert/);
+    });
+
+    it('are told once they are on disk, and wallets too', async () => {
+      const told: string[] = [];
+      store.onChange((change) => told.push(change.kind));
+      const wallet = await store.addWallet(draft(1), 10);
+      await block(wallet, 10);
+      await store.takeBack('ETH', 9, () => {});
+      expect(told).toEqual(['wallet.created', 'alert.created', 'alert.updated']);
+      const { changes, first, last } = store.changes('a', 1, 10);
+      expect(changes.map(({ number, kind }) => [number, kind])).toEqual([
+        [2, 'alert.created'],
+        [3, 'alert.updated'],
+      ]);
+      expect([first, last]).toEqual([1, 3]);
+      expect(store.changes('b', 0, 10)).toEqual({ changes: [], first: 0, last: 0 });
+    });
   });
 });

@@ -4,71 +4,83 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type ClearedStore, openClearedStore } from '../../src/names/cleared.ts';
+import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 
-let folder = '';
-let store: ClearedStore;
-const open = (): ClearedStore =>
-  openClearedStore(
-    { path: join(folder, 'cleared.lmdb') },
-    { clock: { now: () => Date.parse('2026-11-21T00:00:00Z'), monotonic: () => 0 } },
-  );
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'assay-cleared-'));
-  store = open();
-});
-afterEach(async () => {
-  await store.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const match = (name: string, entityId: string) => ({
-  name,
-  list: 'EU',
-  entityId,
-  entityName: 'X',
-  entityVersion: 'v1',
-  note: null,
-});
-
-it('finds what an account cleared of a name, in any writing of it, and nothing of another account', async () => {
-  await store.clear('a', match('José  García', '1'));
-  await store.clear('a', match('Somebody Else', '1'));
-  await store.clear('ab', match('José García', '2'));
-  expect(store.of('a', 'JOSÉ GARCÍA').map((one) => one.entityId)).toEqual(['1']);
-  expect(store.of('a', 'José García'.normalize('NFD'))).toHaveLength(1);
-  expect(store.of('b', 'José García')).toEqual([]);
-  expect(store.of('ab', 'José García').map((one) => one.entityId)).toEqual(['2']);
-});
-
-it('replaces a pair that is cleared again, and outlives a restart', async () => {
-  const first = await store.clear('a', match('A', '1'));
-  const again = await store.clear('a', { ...match('A', '1'), entityVersion: 'v2', note: 'checked' });
-  expect(again.id).toBe(first.id);
-  await store.close();
-  store = open();
-  expect(store.list('a', { limit: 10 })).toEqual({ cleared: [again], nextCursor: null });
-});
-
-it('lists page by page, and takes back only one’s own', async () => {
-  const ids: string[] = [];
-  for (let at = 0; at < 5; at++) ids.push((await store.clear('a', match(`N${at}`, `${at}`))).id);
-  const seen: string[] = [];
-  let cursor: string | null = '';
-  while (cursor !== null) {
-    const page = store.list('a', { limit: 2, ...(cursor === '' ? {} : { cursor }) });
-    seen.push(...page.cleared.map((one) => one.id));
-    cursor = page.nextCursor;
+overLiveStates((makeState) => {
+  let folder = '';
+  let state: LiveState;
+  let store: ClearedStore;
+  async function open(): Promise<ClearedStore> {
+    const opened = openClearedStore(
+      { path: join(folder, 'cleared.lmdb') },
+      {
+        clock: { now: () => Date.parse('2026-11-21T00:00:00Z'), monotonic: () => 0 },
+        openStore: state.openStore,
+      },
+    );
+    await state.ready();
+    return opened;
   }
-  expect(seen).toEqual([...ids].sort());
-  const again = await store.clear('a', match('N1', 'other'));
-  const first = store.list('a', { limit: 1, name: 'n1' });
-  const second = store.list('a', { limit: 1, name: 'n1', cursor: first.nextCursor ?? '' });
-  expect([...first.cleared, ...second.cleared].map((one) => one.id)).toEqual([ids[1], again.id].sort());
-  expect(second.nextCursor).toBeNull();
-  const foreign = { limit: 1, name: 'Another', cursor: first.nextCursor ?? '' };
-  expect(() => store.list('a', foreign)).toThrow('cursor');
-  await expect(store.remove('b', ids[0] as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-  await store.remove('a', ids[0] as string);
-  await expect(store.remove('a', ids[0] as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-  expect(store.of('a', 'N0')).toEqual([]);
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'assay-cleared-'));
+    state = makeState();
+    store = await open();
+  });
+  afterEach(async () => {
+    await store.close();
+    await state.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const match = (name: string, entityId: string) => ({
+    name,
+    list: 'EU',
+    entityId,
+    entityName: 'X',
+    entityVersion: 'v1',
+    note: null,
+  });
+
+  it('finds what an account cleared of a name, in any writing of it, and nothing of another account', async () => {
+    await store.clear('a', match('José  García', '1'));
+    await store.clear('a', match('Somebody Else', '1'));
+    await store.clear('ab', match('José García', '2'));
+    expect(store.of('a', 'JOSÉ GARCÍA').map((one) => one.entityId)).toEqual(['1']);
+    expect(store.of('a', 'José García'.normalize('NFD'))).toHaveLength(1);
+    expect(store.of('b', 'José García')).toEqual([]);
+    expect(store.of('ab', 'José García').map((one) => one.entityId)).toEqual(['2']);
+  });
+
+  it('replaces a pair that is cleared again, and outlives a restart', async () => {
+    const first = await store.clear('a', match('A', '1'));
+    const again = await store.clear('a', { ...match('A', '1'), entityVersion: 'v2', note: 'checked' });
+    expect(again.id).toBe(first.id);
+    await store.close();
+    store = await open();
+    expect(store.list('a', { limit: 10 })).toEqual({ cleared: [again], nextCursor: null });
+  });
+
+  it('lists page by page, and takes back only one’s own', async () => {
+    const ids: string[] = [];
+    for (let at = 0; at < 5; at++) ids.push((await store.clear('a', match(`N${at}`, `${at}`))).id);
+    const seen: string[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const page = store.list('a', { limit: 2, ...(cursor === '' ? {} : { cursor }) });
+      seen.push(...page.cleared.map((one) => one.id));
+      cursor = page.nextCursor;
+    }
+    expect(seen).toEqual([...ids].sort());
+    const again = await store.clear('a', match('N1', 'other'));
+    const first = store.list('a', { limit: 1, name: 'n1' });
+    const second = store.list('a', { limit: 1, name: 'n1', cursor: first.nextCursor ?? '' });
+    expect([...first.cleared, ...second.cleared].map((one) => one.id)).toEqual([ids[1], again.id].sort());
+    expect(second.nextCursor).toBeNull();
+    const foreign = { limit: 1, name: 'Another', cursor: first.nextCursor ?? '' };
+    expect(() => store.list('a', foreign)).toThrow('cursor');
+    await expect(store.remove('b', ids[0] as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await store.remove('a', ids[0] as string);
+    await expect(store.remove('a', ids[0] as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(store.of('a', 'N0')).toEqual([]);
+  });
 });
