@@ -28,7 +28,7 @@ export function addServeCommand(program: Command, terminal: Terminal, parts: () 
     .action(async (options: { readonly role?: string }) => {
       const roles = options.role === undefined ? undefined : readRoles(options.role, '--role');
       const opened = parts();
-      await opened.prepare();
+      await opened.prepare(terminal.signal);
       const served = await opened.serve(roles);
       terminal.out.write(greeting(served));
       await new Promise<void>((resolve) => {
