@@ -91,7 +91,7 @@ function bareLoop(folder: string, count: number, seed: number): Measured {
 }
 
 /** Builds the index; returns the payloads of its EVM addresses, 20 bytes each. */
-async function buildIndex(
+export async function buildIndex(
   folder: string,
   snapshotsFolder: string,
   options: BulkBenchOptions,
@@ -115,7 +115,7 @@ async function buildIndex(
 }
 
 /** Address texts in random order, every other one labelled. */
-function* addresses(count: number, labelled: Buffer, seed: number): Generator<string> {
+export function* addresses(count: number, labelled: Buffer, seed: number): Generator<string> {
   const next = seededUint32(seed);
   const random = Buffer.alloc(20);
   const known = labelled.length / 20;
@@ -130,7 +130,7 @@ function* addresses(count: number, labelled: Buffer, seed: number): Generator<st
   }
 }
 
-function writeLines(path: string, texts: Iterable<string>): void {
+export function writeLines(path: string, texts: Iterable<string>): void {
   const file = openSync(path, 'w');
   let lines: string[] = [];
   for (const text of texts) {

@@ -21,6 +21,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   cluster: 'cluster.js',
   monitoring: 'monitoring.js',
   adapters: 'adapters.js',
+  scale: 'scale.js',
 };
 
 const [name, ...options] = process.argv.slice(2);

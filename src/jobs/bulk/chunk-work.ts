@@ -7,12 +7,12 @@ import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { AnswerWriter } from '../../screening/answer-bytes.ts';
 import { BlockAnswers } from '../../screening/bulk-file-thread.ts';
-import { createLabelContext } from '../../screening/context.ts';
+import { createLabelContext, type LabelContext } from '../../screening/context.ts';
 import type { LabelDeps } from '../../screening/deps.ts';
 import type { KytRequest } from '../../screening/kyt.ts';
 import type { ScreeningRequest } from '../../screening/screen.ts';
 import type { ChunkDone, ChunkTask } from '../chunks.ts';
-import { fieldsOf, type LineFields, lineReader, sharedChain } from './lines.ts';
+import { fieldsOf, type LineFields, type LineShape, lineReader, sharedChain } from './lines.ts';
 
 export type ChunkWork = (task: ChunkTask) => ChunkDone;
 
@@ -93,14 +93,24 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
   const contextNow = createLabelContext(deps);
   const { log } = deps;
   let out = Buffer.allocUnsafeSlow(OUT_BYTES);
+  let kept: { readonly name: string; readonly context: LabelContext; readonly answers: BlockAnswers } | null =
+    null;
+
+  /** Of the chunk before, where that was of the same kind of lines and the same labels: its buffers have grown already. */
+  function answersOf({ kind, format, chain, columns }: ChunkTask): BlockAnswers {
+    const context = contextNow();
+    const shape: LineShape = { kind, format, chain, columns };
+    const name = JSON.stringify(shape);
+    if (kept === null || kept.name !== name || kept.context !== context) {
+      const { reader, freshness } = context;
+      const rests = { reader, dataAsOf: freshness.asOf };
+      kept = { name, context, answers: new BlockAnswers(rests, sharedChain(shape), lineReader(shape)) };
+    }
+    return kept.answers;
+  }
 
   function labels(task: ChunkTask, bytes: Buffer, output: Output): Counts {
-    const { reader, freshness } = contextNow();
-    const answers = new BlockAnswers(
-      { reader, dataAsOf: freshness.asOf },
-      sharedChain(task),
-      lineReader(task),
-    );
+    const answers = answersOf(task);
     let items = 0;
     let failed = 0;
     for (let at = textStart(bytes, task); at < bytes.length; ) {

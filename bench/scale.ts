@@ -1,0 +1,261 @@
+/**
+ * Bulk jobs of labels at the size that outgrows a request: received as a server receives them, worked in chunks behind everybody
+ * else, answered once each on the disk. Half of the addresses are labelled. Beside it stand the bulk file of the command line, which
+ * promises nothing of what it wrote, and the disk alone, to which as many bytes are written in pieces as large and flushed as often.
+ * Run: node dist/bench/scale.js [--count N] [--lines N] [--rounds N] [--seed S] [--folder F] [--no-save]
+ */
+import { closeSync, fsyncSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isoTime, systemClock } from '../src/base/clock.ts';
+import { createLogger } from '../src/base/log.ts';
+import { systemRandom } from '../src/base/random.ts';
+import { createLocalChunks } from '../src/jobs/bulk/local-chunks.ts';
+import { type OpenBulkJobs, openBulkJobs } from '../src/jobs/bulk/open.ts';
+import type { JobPurse } from '../src/jobs/bulk/purse.ts';
+import type { BulkJobs, JobView } from '../src/jobs/bulk-jobs.ts';
+import { runBulkFile } from '../src/screening/bulk-file.ts';
+import { addresses, buildIndex, writeLines } from './bulk.ts';
+import {
+  argument,
+  type BenchReport,
+  type BenchRow,
+  formatReport,
+  report,
+  row,
+  saveReport,
+} from './harness.ts';
+
+export interface ScaleBenchOptions {
+  /** Synthetic labels of the index. */
+  readonly count: number;
+  /** Lines of a job. */
+  readonly lines: number;
+  readonly rounds: number;
+  readonly seed: number;
+  /** Where all is kept; must have room for the results. Default: the system's folder for what passes. */
+  readonly folder: string;
+}
+
+export const SCALE_BENCH_DEFAULTS: ScaleBenchOptions = {
+  count: 10_000_000,
+  lines: 10_000_000,
+  rounds: 3,
+  seed: 1,
+  folder: tmpdir(),
+};
+
+/** A server gives a body on in pieces of about this size. */
+const BODY_PIECE_BYTES = 64 * 1024;
+/** What a chunk of labels comes to: the disk's control is flushed as often. */
+const FLUSH_BYTES = 8 * 1024 * 1024;
+const LOOK_MS = 5;
+const MAX_AGE_DAYS = 7;
+const MILLION = 1_000_000;
+/** On-demand price of a core of the large clouds, rounded: 2 vCPU and 8 GB cost 0.08 to 0.1 USD an hour, half of it a core. */
+const USD_PER_CORE_HOUR = 0.045;
+
+/** What one job took. */
+export interface JobFigures {
+  /** Seconds from the first byte of the body to the promise that it is on the disk. */
+  readonly receiving: number;
+  /** Seconds from that promise to the last byte of the result on the disk, and its end written down. */
+  readonly working: number;
+  /** Seconds of all threads of this process, both together. */
+  readonly cpu: number;
+  readonly bytes: number;
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+
+const free: JobPurse = { priceOf: () => ({ unit: 'intel', perLine: 1 }), settle: async () => {} };
+
+/** Sends a file as the body of a job. */
+async function send(jobs: BulkJobs, input: string): Promise<JobView> {
+  const upload = await jobs.receive({ accountId: 'bench', kind: 'labels', format: 'ndjson', chain: 'ETH' });
+  const piece = Buffer.alloc(BODY_PIECE_BYTES);
+  const file = openSync(input, 'r');
+  try {
+    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece))
+      await upload.write(piece.subarray(0, read));
+  } finally {
+    closeSync(file);
+  }
+  return upload.end();
+}
+
+/** Sends one job, waits for its end, and removes it. For whatever works the chunks. */
+export async function timeJob(jobs: BulkJobs, input: string, lines: number): Promise<JobFigures> {
+  const cpuBefore = process.cpuUsage();
+  const start = systemClock.monotonic();
+  const { id } = await send(jobs, input);
+  const sent = systemClock.monotonic();
+  let job = await jobs.get('bench', id);
+  while (job !== null && job.endedAt === null) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    job = await jobs.get('bench', id);
+  }
+  const end = systemClock.monotonic();
+  const { user, system } = process.cpuUsage(cpuBefore);
+  if (job?.state !== 'DONE' || job.answered !== lines || job.failed > 0)
+    throw new Error(`The job did not answer every line: ${JSON.stringify(job)}`);
+  await jobs.cancel('bench', id);
+  return {
+    receiving: (sent - start) / 1_000,
+    working: (end - sent) / 1_000,
+    cpu: (user + system) / 1e6,
+    bytes: job.resultBytes,
+  };
+}
+
+/** Seconds to write so many bytes, flushed piece by piece. */
+function diskAlone(folder: string, bytes: number): number {
+  const path = join(folder, 'control');
+  const piece = Buffer.alloc(FLUSH_BYTES, 'x');
+  const start = systemClock.monotonic();
+  const file = openSync(path, 'w');
+  for (let left = bytes; left > 0; left -= FLUSH_BYTES) {
+    writeSync(file, piece, 0, Math.min(left, FLUSH_BYTES));
+    fsyncSync(file);
+  }
+  closeSync(file);
+  const seconds = (systemClock.monotonic() - start) / 1_000;
+  rmSync(path);
+  return seconds;
+}
+
+/** The folders of a process that works labels alone. */
+export const workerFolders = (folder: string) => ({
+  snapshotsFolder: join(folder, 'snapshots'),
+  labelsFolder: folder,
+  transfersFolder: join(folder, 'transfers'),
+  outputsFolder: join(folder, 'outputs'),
+  clustersFolder: join(folder, 'clusters'),
+  namesFolder: join(folder, 'names'),
+  listMaxAgeDays: MAX_AGE_DAYS,
+  logLevel: 'error' as const,
+});
+
+async function embeddedRows(
+  folder: string,
+  input: string,
+  { lines, rounds }: ScaleBenchOptions,
+): Promise<{ rows: BenchRow[]; megabytes: number }> {
+  const log = createLogger({ level: 'error' });
+  const runner = createLocalChunks(workerFolders(folder), { log });
+  const jobs: OpenBulkJobs = openBulkJobs(
+    { storePath: join(folder, 'jobs.mdb'), folder: join(folder, 'jobs') },
+    { runner, purse: free, clock: systemClock, random: systemRandom, log },
+  );
+  const output = join(folder, 'labels.ndjson');
+  const figures: JobFigures[] = [];
+  const files: number[] = [];
+  const disks: number[] = [];
+  try {
+    jobs.start();
+    // The first round warms the caches and the compiler.
+    for (let round = 0; round <= rounds; round++) {
+      const figure = await timeJob(jobs, input, lines);
+      const { seconds } = await runBulkFile(
+        { input, output, chain: 'ETH', threads: availableParallelism() },
+        {
+          snapshotsFolder: join(folder, 'snapshots'),
+          labelsFolder: folder,
+          listMaxAgeDays: MAX_AGE_DAYS,
+          clock: systemClock,
+        },
+      );
+      rmSync(output);
+      const disk = diskAlone(folder, figure.bytes);
+      if (round === 0 && rounds > 0) continue;
+      figures.push(figure);
+      files.push(seconds);
+      disks.push(disk);
+    }
+  } finally {
+    await jobs.close();
+    await runner.close();
+  }
+  const of = (read: (figure: JobFigures) => number): number => median(figures.map(read));
+  const perMillion = of(({ cpu }) => cpu) / (lines / MILLION);
+  const bulkFile = lines / median(files);
+  const megabytes = Math.round(of(({ bytes }) => bytes) / 1e6);
+  return {
+    megabytes,
+    rows: [
+      row(
+        'embedded job, from the start of its work to its last byte on disk; control: bulk file, nothing flushed',
+        lines / of(({ working }) => working),
+        'addresses/s',
+        { atLeast: MILLION },
+        bulkFile,
+      ),
+      row(
+        'embedded job, from its first byte received to its last on disk; control: bulk file',
+        lines / of(({ receiving, working }) => receiving + working),
+        'addresses/s',
+        null,
+        bulkFile,
+      ),
+      row('receiving it', statSync(input).size / 1e6 / of(({ receiving }) => receiving), 'MB/s'),
+      row(
+        'writing its result; control: the disk alone',
+        megabytes / of(({ working }) => working),
+        'MB/s',
+        null,
+        megabytes / median(disks),
+      ),
+      row('core seconds per million addresses, embedded', perMillion, 's'),
+      row(
+        `cost per million addresses, embedded, at ${USD_PER_CORE_HOUR} USD a core hour`,
+        (perMillion / 3_600) * USD_PER_CORE_HOUR * 100,
+        'US cents',
+      ),
+    ],
+  };
+}
+
+export async function benchScale(options: ScaleBenchOptions = SCALE_BENCH_DEFAULTS): Promise<BenchReport> {
+  const startedAt = isoTime(systemClock.now());
+  const folder = mkdtempSync(join(options.folder, 'assay-bench-scale-'));
+  try {
+    const labelled = await buildIndex(folder, join(folder, 'snapshots'), options);
+    const input = join(folder, 'addresses.txt');
+    writeLines(input, addresses(options.lines, labelled, options.seed + 3));
+    const embedded = await embeddedRows(folder, input, options);
+    return report(
+      'scale',
+      startedAt,
+      {
+        'synthetic labels': options.count,
+        'lines of a job': options.lines,
+        'MB of its input': Math.round(statSync(input).size / 1e6),
+        'MB of its result': embedded.megabytes,
+        rounds: options.rounds,
+        seed: options.seed,
+      },
+      embedded.rows,
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const text = (name: string, fallback: string): string => {
+    const at = process.argv.indexOf(name);
+    return at < 0 ? fallback : (process.argv[at + 1] ?? fallback);
+  };
+  const bench = await benchScale({
+    count: argument('--count', SCALE_BENCH_DEFAULTS.count),
+    lines: argument('--lines', SCALE_BENCH_DEFAULTS.lines),
+    rounds: argument('--rounds', SCALE_BENCH_DEFAULTS.rounds),
+    seed: argument('--seed', SCALE_BENCH_DEFAULTS.seed),
+    folder: text('--folder', SCALE_BENCH_DEFAULTS.folder),
+  });
+  process.stdout.write(formatReport(bench));
+  if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
+  if (!bench.met) process.exitCode = 1;
+}
