@@ -30,7 +30,7 @@ import {
   pricesFolderOf,
 } from './chains/prices/table.ts';
 import { CHAINS, type ChainId } from './chains/registry.ts';
-import type { Parts, PushRequest, Served } from './cli/parts.ts';
+import type { Parts, PushRequest, Served, SharedState } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
 import { createLiveIngest, type LiveIngest } from './graph/ingest/live.ts';
@@ -206,6 +206,7 @@ export function openParts(config: Config, version: string): Parts {
           random: systemRandom,
           log,
           redis: redis?.() ?? null,
+          openStore: shared().openStore,
           derive: (request) => derive(request),
           mailer: config.mail === null ? null : createMailer(config.mail),
         },
@@ -375,7 +376,11 @@ export function openParts(config: Config, version: string): Parts {
     (part) => part.close(),
   );
   const cleared = once<ClearedStore>(
-    () => openClearedStore({ path: join(accountsFolderOf(dataDir), 'cleared-names.lmdb') }, { clock }),
+    () =>
+      openClearedStore(
+        { path: join(accountsFolderOf(dataDir), 'cleared-names.lmdb') },
+        { clock, openStore: shared().openStore },
+      ),
     (part) => part.close(),
   );
   const buildNameLists = (): Promise<BuildNamesReport> =>
@@ -448,6 +453,7 @@ export function openParts(config: Config, version: string): Parts {
         price: (transfers) => priced(transfers, prices()),
         screen,
         leases: shared().leases,
+        openStore: shared().openStore,
         ...(dutyOf === undefined ? {} : { dutyOf }),
         walletsMax: (accountId) => plans()[access().keys.planOf(accountId) ?? 'FREE'].walletsMax,
       },
@@ -535,6 +541,17 @@ export function openParts(config: Config, version: string): Parts {
     };
   }
 
+  async function ready(of: SharedState): Promise<void> {
+    if (redis === null) return;
+    const accounts = access();
+    accounts.audit();
+    accounts.people();
+    accounts.payments();
+    cleared();
+    if (of === 'monitoring') monitoringAtHand();
+    await shared().ready();
+  }
+
   async function serve(roles: readonly Role[] = config.roles): Promise<Served> {
     if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkKeeps();
     const answers = roles.includes('api');
@@ -549,6 +566,7 @@ export function openParts(config: Config, version: string): Parts {
       threads: config.workers,
       slots: chunks.slots,
     });
+    await ready('accounts');
     const accounts = access();
     // Before any thread opens them for reading: see `transferStores`.
     if (chainAdapters.configured.length > 0)
@@ -656,7 +674,7 @@ export function openParts(config: Config, version: string): Parts {
       if (word === LABELS_CHANGED) lookAtLabels();
     });
     // Of many nodes, another may have been asked to watch.
-    const mayWatch = redis !== null && (roles.includes('listener') || roles.includes('delivery'));
+    const mayWatch = redis !== null && roles.some((role) => role !== 'worker');
     if (mayWatch || hasMonitoring(dataDir)) monitoring(serving);
     const mayWork = redis !== null && (answers || roles.includes('worker'));
     if (mayWork || hasBulkJobs(jobPlaces)) bulkJobs(serving);
@@ -736,6 +754,7 @@ export function openParts(config: Config, version: string): Parts {
     requireBuilder: () => requireBuilder(pullsFrom),
     travel: { settings: travelSettings, deps: travelDeps },
     prepare,
+    ready,
     serve,
     async close() {
       for (const close of closers.reverse()) await close();

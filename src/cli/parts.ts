@@ -41,6 +41,9 @@ export interface PushRequest extends Pick<PushOptions, 'chain' | 'isFull' | 'sig
   readonly to?: string;
 }
 
+/** What nodes may share: keys, people and all that is of accounts; and with that, wallets and their alerts. */
+export type SharedState = 'accounts' | 'monitoring';
+
 export interface Parts extends ImportDeps {
   /** Folder of all state. */
   readonly dataDir: string;
@@ -96,6 +99,8 @@ export interface Parts extends ImportDeps {
   readonly travel: { readonly settings: TravelSettings; readonly deps: TravelDeps };
   /** Imports what ships with the product and builds the index where either is missing. */
   prepare(signal?: AbortSignal): Promise<void>;
+  /** Resolves when what other nodes wrote can be read: at once on a machine that is alone. Rejects with NOT_READY. */
+  ready(of: SharedState): Promise<void>;
   /** Starts the server, to do what its roles name; default: those of the settings. Throws LISTEN_FAILED where the port is taken. */
   serve(roles?: readonly Role[]): Promise<Served>;
   close(): Promise<void>;

@@ -1,10 +1,28 @@
 /** The command line as a whole: every command under one program, with one way to fail. */
 import { Command, CommanderError } from 'commander';
 import { errorLine, type Terminal } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Parts, SharedState } from './parts.ts';
 
 /** Adds one command (or a group) to the program. `parts` opens what the command needs, when it runs. */
 export type CommandModule = (program: Command, terminal: Terminal, parts: () => Parts) => void;
+
+/** Commands that read what nodes may share. */
+const OVER_SHARED_STATE: Readonly<Record<string, SharedState>> = {
+  keys: 'accounts',
+  accounts: 'accounts',
+  plan: 'accounts',
+  audit: 'accounts',
+  credits: 'accounts',
+  ledger: 'accounts',
+  monitor: 'monitoring',
+};
+
+/** Name of the command below the program that an action belongs to. */
+function commandOf(action: Command): string {
+  let command = action;
+  while (command.parent?.parent) command = command.parent;
+  return command.name();
+}
 
 /** Runs one command line and returns the exit code: 0, or 1 after one clear line on stderr. */
 export async function runProgram(
@@ -29,6 +47,10 @@ export async function runProgram(
       writeErr: (text) => void terminal.err.write(text),
     });
   for (const add of commands) add(program, terminal, parts);
+  program.hook('preAction', async (_, action) => {
+    const shared = OVER_SHARED_STATE[commandOf(action)];
+    if (shared !== undefined) await parts().ready(shared);
+  });
   inheritSettings(program);
   try {
     await program.parseAsync([...args], { from: 'user' });

@@ -53,7 +53,7 @@ export interface Monitoring {
   readonly service: MonitoringService;
   readonly listener: Listener;
   readonly processor: Processor;
-  /** Follows chains and sends what waits, until `close`; default: both. */
+  /** Follows chains and sends what waits, as soon as the store can be read and until `close`; default: both. */
   start(duties?: MonitoringDuties): void;
   /** New labels are in force: whom the wallets dealt with is looked at again. Returns at once. */
   listsChanged(): void;
@@ -141,20 +141,30 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     wake?.();
   }
 
+  let starting: Promise<void> | null = null;
+  function begin({ follows, sends }: MonitoringDuties): void {
+    if (stopped.signal.aborted) return;
+    if (sends) courier.start();
+    if (!follows) return;
+    listener.start();
+    const leased = { store: 'monitoring', name: 'recheck', work: recheck };
+    rechecking = underLease(leased, stopped.signal, { leases, log });
+  }
+
   return {
     service,
     listener,
     processor,
     listsChanged,
-    start({ follows, sends } = { follows: true, sends: true }) {
-      if (sends) courier.start();
-      if (!follows) return;
-      listener.start();
-      const leased = { store: 'monitoring', name: 'recheck', work: recheck };
-      rechecking = underLease(leased, stopped.signal, { leases, log });
+    start(duties = { follows: true, sends: true }) {
+      starting = store.ready().then(
+        () => begin(duties),
+        (error: unknown) => log.error({ error: messageOf(error) }, 'Monitoring could not be started.'),
+      );
     },
     async close() {
       stopped.abort();
+      await starting;
       await rechecking;
       await listener.stop();
       await courier.stop();

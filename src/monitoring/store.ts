@@ -104,6 +104,8 @@ export interface BlockWriter {
 export interface MonitoringStore {
   readonly channels: ChannelStore;
   readonly outbox: LmdbOutbox;
+  /** Resolves when everything that was there before can be read. */
+  ready(): Promise<void>;
 
   /**
    * Rejects with INVALID_REQUEST where the account watches the address already, or as many wallets as it may. `head`: the newest
@@ -562,6 +564,7 @@ export function openMonitoringStore(
   return {
     channels,
     outbox,
+    ready: () => live.ready(),
     requireFree(...place) {
       root.resetReadTxn();
       requireFree(...place);
