@@ -86,7 +86,7 @@ export function transferGraphConforms(name: string, place: () => Promise<Keeping
     const workspace = createKernelWorkspace();
 
     it('lets kernels find what they find in memory', async () => {
-      for (let seed = 1; seed <= 12; seed++) {
+      for (let seed = 1; seed <= 7; seed++) {
         const { edges, nodeCount, attributed, pick } = randomGraph(seed, 40);
         const { store, read } = await keeping.open();
         await store.ingest(transfersOf(edges, nodeCount));
@@ -148,7 +148,7 @@ export function transferGraphConforms(name: string, place: () => Promise<Keeping
         return transfer({ txHash: hash(++index), from: address(from), to: address(1), valueUsd });
       };
       const columns = createNeighbourColumns(5_000);
-      for (const more of [4_000, 60, 700]) {
+      for (const more of [3_000, 60, 500]) {
         await store.ingest(Array.from({ length: more }, toHub));
         const reader = await read();
         const graph = graphOf(reader);

@@ -147,6 +147,8 @@ export const someStale: ListChecks = {
 };
 
 export interface World {
+  /** All of its state; the transfer store lies as in a data folder, under `data`. */
+  readonly folder: string;
   readonly deps: ScreeningDeps;
   readonly transfers: TransferStore;
   readonly outputs: OutputsStore;
@@ -185,12 +187,13 @@ export async function createWorld(more: readonly Transfer[] = []): Promise<World
     { clock: testClock, log: silentLogger },
   );
   const labels = openSnapshotSet(join(folder, 'index'), { log: silentLogger });
-  const transfers = openTransferStore({ path: join(folder, 'graph'), readOnly: false });
+  const transfers = openTransferStore({ path: join(folder, 'data', 'transfers'), readOnly: false });
   await transfers.ingest([...TRANSFERS, ...more]);
   const outputs = openOutputsStore({ path: join(folder, 'outputs'), readOnly: false });
 
   let checks = allFresh;
   return {
+    folder,
     deps: {
       labels,
       freshness: () => freshnessOf(checks, clock.at, 7),

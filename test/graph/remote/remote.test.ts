@@ -22,7 +22,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 /** Longer than a thread believes the newest version. */
 const nextVersion = (): Promise<void> => sleep(LIMITS.remoteHeadMs + 50);
 
-const SOME = [1, 2, 3, 4, 5, ...Array.from({ length: 24 }, (_, at) => 10 + at * 241)];
+const SOME = [1, 2, 3, 4, 5, ...Array.from({ length: 20 }, (_, at) => 10 + at * 199)];
 
 interface World {
   readonly folder: string;
@@ -61,13 +61,13 @@ const notReady = expect.objectContaining({ code: 'NOT_READY' });
 describe.skipIf(!hasRedis)('a graph in one server', () => {
   let world: World;
   let server: RedisServer;
-  const draw = transferSource(1, 6_000);
+  const draw = transferSource(1, 4_000);
   const url = (prefix: string): string => `${server.url}?prefix=${prefix}`;
   const remoteOf = (prefix: string) => openRemote(url(prefix), join(world.folder, 'none'));
   beforeAll(async () => {
     world = createWorld();
     server = await startRedis();
-    await world.store.ingest(draw(60_000));
+    await world.store.ingest(draw(30_000));
   }, 60_000);
   afterAll(async () => {
     await world.close();
@@ -315,7 +315,7 @@ describe.skipIf(!hasRedis)('a graph in a cluster', () => {
   beforeAll(async () => {
     world = createWorld();
     cluster = await startRedisCluster();
-    await world.store.ingest(draw(40_000));
+    await world.store.ingest(draw(20_000));
   }, 60_000);
   afterAll(async () => {
     await world.close();
@@ -362,7 +362,7 @@ describe.skipIf(!hasRedis)('a graph in a cluster', () => {
       })
       .toBe(true);
 
-    const starts = Array.from({ length: 12 }, (_, at) => 100 + at * 300);
+    const starts = Array.from({ length: 8 }, (_, at) => 100 + at * 450);
     const expected = starts.map((start) => traced(store, start));
     const walker = openRemote(cluster.url, join(folder, 'none'));
     expect(traced(walker, starts[0]!)).toEqual(expected[0]);

@@ -1,0 +1,123 @@
+/** Answers over a graph in servers, byte for byte those over the store at hand; and the command that fills it. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { projectRoot } from '../../../src/base/paths.ts';
+import { seededUint32 } from '../../../src/base/random.ts';
+import type { Transfer } from '../../../src/chains/transfer.ts';
+import {
+  type RemoteTransferReader,
+  readGraphStores,
+  withRemoteChains,
+} from '../../../src/graph/remote/transfers.ts';
+import type { TransferReader } from '../../../src/graph/transfers.ts';
+import { createTasks, type TaskTable } from '../../../src/jobs/tasks.ts';
+import type { NameScreening } from '../../../src/names/screen-names.ts';
+import { createWorld, WALLETS, type World } from '../../screening/world.ts';
+import { hasRedis, type RedisCluster, startRedisCluster } from '../../setup/redis.ts';
+import { addressAt, log, openRemote, transferSource } from './world.ts';
+
+const known = Object.values(WALLETS);
+
+/** Random trade in which every fortieth party or so is somebody whom labels know. */
+function trade(): Transfer[] {
+  const next = seededUint32(5);
+  const party = (address: string | null): string | null =>
+    address !== null && next() % 40 === 0 ? (known[next() % known.length] as string) : address;
+  return transferSource(
+    5,
+    1_500,
+  )(12_000).map((transfer) => {
+    const from = party(transfer.from);
+    const to = party(transfer.to);
+    return { ...transfer, from, to: from === null && to === null ? addressAt(11) : to };
+  });
+}
+
+describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
+  let world: World;
+  let cluster: RedisCluster;
+  let remote: RemoteTransferReader;
+  let here: TaskTable;
+  let there: TaskTable;
+  beforeAll(async () => {
+    world = await createWorld(trade());
+    cluster = await startRedisCluster();
+    const dataDir = join(world.folder, 'data');
+    const pushed = execFileSync(
+      process.execPath,
+      [join(projectRoot, 'dist/src/main.js'), 'graph', 'push', 'ETH', '--json'],
+      {
+        encoding: 'utf8',
+        env: {
+          PATH: process.env.PATH,
+          ASSAY_DATA_DIR: dataDir,
+          ASSAY_GRAPH_STORE_ETH: cluster.url,
+          ASSAY_LOG_LEVEL: 'silent',
+        },
+      },
+    );
+    expect(JSON.parse(pushed)).toMatchObject({
+      chain: 'ETH',
+      kind: 'full',
+      version: 1,
+      transfers: world.transfers.coverage('ETH').transfers,
+    });
+    remote = openRemote(cluster.url, join(world.folder, 'none'));
+    const names: NameScreening = () => ({ results: [] }) as never;
+    here = createTasks(world.deps, names, log);
+    there = createTasks({ ...world.deps, transfers: remote }, names, log);
+  }, 60_000);
+  afterAll(async () => {
+    await remote.close();
+    await world.close();
+    await cluster.stop();
+  });
+
+  const subjects = [...known, ...Array.from({ length: 9 }, (_, at) => addressAt(1 + at * 149))];
+  const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
+
+  it('screens as over the store at hand', () => {
+    for (const address of subjects) {
+      const request = { chain: 'ETH', address, maxHops: 4 };
+      expect(text(there.screening(request))).toBe(text(here.screening(request)));
+    }
+  });
+
+  it('checks, traces and finds paths as over the store at hand', () => {
+    for (const [at, address] of subjects.entries()) {
+      const check = { chain: 'ETH', from: address, to: subjects[(at + 7) % subjects.length] as string };
+      expect(text(there.kyt(check))).toBe(text(here.kyt(check)));
+      for (const more of [
+        { hops: 3 },
+        { hops: 1, crossChain: true },
+        { targetAddress: subjects[(at + 3) % subjects.length] as string, maxDepth: 5 },
+      ]) {
+        const request = { chain: 'ETH', address, ...more };
+        const [mine, theirs] = [here.trace(request), there.trace(request)];
+        expect(theirs.isKnown).toBe(mine.isKnown);
+        expect(text(theirs.data)).toBe(text(mine.data));
+      }
+    }
+  });
+});
+
+describe('the settings of graph stores', () => {
+  it('name chains and URLs, and what is wrong with them', () => {
+    expect(readGraphStores({ ETH: 'redis://a:6666', BTC: '' })).toEqual({ ETH: 'redis://a:6666' });
+    expect(() => readGraphStores({ EHT: 'redis://a' })).toThrow(/ASSAY_GRAPH_STORE_EHT/);
+    expect(() => readGraphStores({ ETH: 'http://:secret@a' })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_CONFIG',
+        field: 'ASSAY_GRAPH_STORE_ETH',
+        message: expect.not.stringContaining('secret'),
+      }),
+    );
+  });
+
+  it('leave the reader alone where they name none', () => {
+    const local = {} as TransferReader;
+    const clock = { monotonic: () => 0 };
+    expect(withRemoteChains({ stores: {}, logLevel: 'silent' }, { local, clock, log })).toBe(local);
+  });
+});
