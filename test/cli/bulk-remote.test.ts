@@ -1,6 +1,5 @@
 /** `assay bulk --remote` against a front end with jobs in a folder, through the faults of a connection. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -13,6 +12,7 @@ import { runProgram } from '../../src/cli/program.ts';
 import { createProgress } from '../../src/cli/progress.ts';
 import { openWorld, type World } from '../http/world.ts';
 import { answerOf, type FolderJobs, folderJobs } from '../http/world-jobs.ts';
+import { cuttingProxy } from '../setup/cutting-proxy.ts';
 
 const linesOf = (count: number): string[] => Array.from({ length: count }, (_, n) => `"0x${n}"`);
 const resultOf = (count: number): string => linesOf(count).map(answerOf).join('');
@@ -40,46 +40,6 @@ function terminalOf(isTTY = false) {
     signal: stopping.signal,
   };
   return { terminal, texts, stopping };
-}
-
-/** Passes connections on to a server, and cuts those that brought `cutAfter` bytes from it. */
-async function cuttingProxy(port: number) {
-  const state = { cutAfter: Number.POSITIVE_INFINITY, connections: 0, cuts: 0 };
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((client) => {
-    state.connections++;
-    const upstream = connect(port, '127.0.0.1');
-    let passed = 0;
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => sockets.delete(socket));
-    }
-    client.pipe(upstream);
-    upstream.on('data', (chunk: Buffer) => {
-      passed += chunk.length;
-      if (passed <= state.cutAfter) {
-        client.write(chunk);
-        return;
-      }
-      state.cuts++;
-      client.write(chunk.subarray(0, Math.max(0, chunk.length - (passed - state.cutAfter))), () => {
-        client.resetAndDestroy();
-        upstream.destroy();
-      });
-    });
-    upstream.on('end', () => client.end());
-    client.on('close', () => upstream.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    state,
-    url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
 }
 
 describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s', (backend) => {
