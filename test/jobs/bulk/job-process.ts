@@ -1,6 +1,6 @@
 /**
  * A process that receives and works bulk jobs until it is killed, its threads and its quota as the program has them. Arguments:
- * folder, and the number of jobs of LINES lines to send. Lines: `sending`, `sent <id>`, `ended <id>`; the last once for each job.
+ * folder, and the number of jobs of LINES lines to send. Lines: `ready`, `sending`, `sent <id>`, `ended <id>`; the last once for each job.
  */
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,6 +59,7 @@ const jobs = openBulkJobs(
   },
 );
 jobs.start();
+writeSync(1, 'ready\n');
 
 const told = new Set<string>();
 async function tell(): Promise<void> {

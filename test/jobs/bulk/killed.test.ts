@@ -16,7 +16,7 @@ import { BAD_EVERY, LINES } from './killed-job.ts';
 import { createPurse, createTestRunner, linesOf, resultOf, wallet } from './world.ts';
 
 const PROCESS = join(projectRoot, 'dist', 'test', 'jobs', 'bulk', 'job-process.js');
-const ROUNDS = process.env.ASSAY_TEST_LONG === '1' ? 30 : 6;
+const ROUNDS = process.env.ASSAY_TEST_LONG === '1' ? 30 : 4;
 
 let folder: TempFolder;
 let labels: LabelFolder;
@@ -64,8 +64,11 @@ it('answers every line once and takes what that cost, whenever it is killed', {
     interrupted += unended.length;
     for (const [, id] of out.matchAll(/^sent (\w+)$/gm)) sent.add(id as string);
   };
+  // While it receives, just after it promised, and later and later while it works off what it was sent.
+  note(await run(2, (out) => out.includes('sending'), next() % 200));
+  note(await run(2, (out) => out.includes('sent'), next() % 200));
   for (let round = 0; round < ROUNDS; round++)
-    note(await run(round < 2 ? 2 : 0, (out) => round >= 2 || out.includes('sending'), 150 + (next() % 900)));
+    note(await run(0, (out) => out.includes('ready'), next() % (200 + 200 * round)));
   expect(interrupted).toBeGreaterThan(0);
   // And then it may finish.
   const last = await run(2, (out) => out.includes('all sent') && ended(out) >= sentOf(out), 0);
