@@ -6,6 +6,7 @@ import { openParts } from './app.ts';
 import { systemClock } from './base/clock.ts';
 import { projectRoot } from './base/paths.ts';
 import { addAccountsCommand, addAuditCommand, addPlanCommand } from './cli/accounts.ts';
+import { addBackupCommand } from './cli/backup.ts';
 import { addBulkCommand } from './cli/bulk.ts';
 import { addClusterCommand } from './cli/cluster.ts';
 import type { Terminal } from './cli/context.ts';
@@ -58,6 +59,7 @@ process.exitCode = await runProgram(
     addImportCommand,
     addIndexCommand,
     addSnapshotCommand,
+    addBackupCommand,
     addLookupCommand,
     addScreenCommand,
     addKytCommand,

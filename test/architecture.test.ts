@@ -11,7 +11,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['sources'],
   ['labels', 'names', 'registers', 'graph'],
   ['risk', 'travel'],
-  ['screening'],
+  ['screening', 'backup'],
   ['jobs', 'accounts', 'monitoring'],
   ['http', 'cli', 'dashboard'],
   ['app'],

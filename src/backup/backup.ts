@@ -1,0 +1,307 @@
+/**
+ * A copy of the folder of state that is taken while everything serves and writes: LMDB environments by LMDB's own hot copy, one read
+ * transaction each; immutable files as they stand together. `BACKUP.json` is written last and names every file with its SHA-256.
+ */
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, sep } from 'node:path';
+import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
+import { type Clock, isoTime } from '../base/clock.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { openEnvironment } from '../base/lmdb.ts';
+import { snapshotsFolderOf } from '../labels/build-index.ts';
+import { leaseCurrent } from '../labels/index/folder.ts';
+import { linkOrCopy, sha256OfFile } from '../travel/blobs.ts';
+import { stateMark } from '../travel/state-files.ts';
+
+export interface BackupFile {
+  /** Below the folder of state, with `/`. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  /** `lmdb`: an environment, copied by LMDB. */
+  readonly kind: 'file' | 'lmdb';
+}
+
+export interface BackupReport {
+  readonly format: number;
+  /** ISO time at which it began: nothing older is missing from it. */
+  readonly takenAt: string;
+  readonly files: readonly BackupFile[];
+}
+
+export interface BackupProgress {
+  readonly path: string;
+  readonly files: number;
+  readonly totalFiles: number;
+}
+
+export interface BackupOptions {
+  readonly dataDir: string;
+  /** Must be missing or empty. */
+  readonly folder: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: BackupProgress) => void;
+}
+
+const FORMAT = 1;
+const MANIFEST = 'BACKUP.json';
+/** Publications are minutes apart. */
+const ROUNDS_MAX = 20;
+
+/** What is of no use elsewhere: locks, leases, unfinished work, waste, and what is made anew by itself. */
+const LEFT_OUT =
+  /^(?:.*-lock|LOCK|REFRESH_LOCK|build\.lock|opening-.*|building.*|waste-.*|leases|staged|.*\.next|.*\.tmp|.*\.partial|\.partial-.*|\.backup-.*|capture.*|BACKUP\.json)$/;
+/** Made anew from the others. */
+const TOP_LEFT_OUT: ReadonlySet<string> = new Set(['travel', 'snapshots']);
+/** Environments below these are never written to once they stand there: copied as the files they are. */
+const IMMUTABLE = /^(?:snapshots|names)\//;
+
+/**
+ * Takes the copy. Throws INVALID_REQUEST where the folder is not empty or lies inside the state, STORE_BUSY where the state changes faster
+ * than it can be named, and the reason of an aborted signal; a folder without BACKUP.json is no backup.
+ */
+export async function backUp(
+  options: BackupOptions,
+  { clock }: { readonly clock: Clock },
+): Promise<BackupReport> {
+  const { dataDir, folder, signal, onProgress } = options;
+  requireEmpty(folder, dataDir);
+  const takenAt = isoTime(clock.now());
+  const live = walk(dataDir).filter((path) => !IMMUTABLE.test(path) && isEnvironment(join(dataDir, path)));
+  const staging = join(dataDir, `.backup-${process.pid}`);
+  const files: BackupFile[] = [];
+  const finish = async (path: string, kind: BackupFile['kind'], total: number): Promise<void> => {
+    const to = join(folder, path);
+    flush(to);
+    files.push({ path, bytes: statSync(to).size, sha256: await sha256OfFile(to, signal), kind });
+    onProgress?.({ path, files: files.length, totalFiles: total });
+  };
+  try {
+    mkdirSync(folder, { recursive: true });
+    // Environments first: what they say is done has its files already, and those are named afterwards.
+    for (const path of live) {
+      signal?.throwIfAborted();
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      await copyEnvironment(join(dataDir, path), join(folder, path));
+      await finish(path, 'lmdb', live.length);
+    }
+    const named = nameAll(dataDir, staging, new Set(live));
+    for (const path of named) {
+      signal?.throwIfAborted();
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      await copyFile(join(staging, path), join(folder, path), constants.COPYFILE_FICLONE);
+      await finish(path, 'file', live.length + named.length);
+    }
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+  const report: BackupReport = {
+    format: FORMAT,
+    takenAt,
+    files: files.sort((a, b) => (a.path < b.path ? -1 : 1)),
+  };
+  writeJsonAtomically(join(folder, MANIFEST), report);
+  return report;
+}
+
+function requireEmpty(folder: string, dataDir: string): void {
+  const inside = relative(dataDir, folder);
+  if (inside === '' || !(inside.startsWith('..') || inside.startsWith(sep)))
+    throw new AssayError('INVALID_REQUEST', `${folder} lies inside the folder of state: name another.`);
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new AssayError('INVALID_REQUEST', `${folder} is not empty: every backup has a folder of its own.`);
+}
+
+/** Every file below the folder of state that counts, by its path; the snapshot in force is named by `nameAll`. */
+function walk(dataDir: string): string[] {
+  const found: string[] = [];
+  const visit = (inside: string): void => {
+    for (const name of readdirSync(join(dataDir, inside))) {
+      if (LEFT_OUT.test(name) || (inside === '' && TOP_LEFT_OUT.has(name))) continue;
+      const path = inside === '' ? name : `${inside}/${name}`;
+      const state = lstatSync(join(dataDir, path), { throwIfNoEntry: false });
+      if (state?.isDirectory()) visit(path);
+      else if (state?.isFile()) found.push(path);
+    }
+  };
+  visit('');
+  return found;
+}
+
+/** LMDB's magic number, 0xBEEFC0DE, behind the 24 bytes of the first page's header. */
+const MAGIC = Buffer.from([0xde, 0xc0, 0xef, 0xbe]);
+const MAGIC_AT = 24;
+
+function isEnvironment(path: string): boolean {
+  const head = Buffer.alloc(MAGIC_AT + MAGIC.length);
+  let handle: number;
+  try {
+    handle = openSync(path, 'r');
+  } catch (error) {
+    // Gone since it was listed.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+  try {
+    readSync(handle, head, 0, head.length, 0);
+  } finally {
+    closeSync(handle);
+  }
+  return head.subarray(MAGIC_AT).equals(MAGIC);
+}
+
+/** LMDB's hot copy: one read transaction, whatever is written meanwhile. */
+async function copyEnvironment(from: string, to: string): Promise<void> {
+  const environment = openEnvironment(from, { readOnly: true, noSubdir: true });
+  try {
+    await environment.backup(to, false);
+  } catch (cause) {
+    throw new AssayError('STORE_CORRUPT', `${from} could not be copied: ${messageOf(cause)}.`, { cause });
+  } finally {
+    await environment.close();
+  }
+  rmSync(`${to}-lock`, { force: true });
+}
+
+/**
+ * Gives every other file a second name in `staging`, in a moment in which nothing was published: what one of them names is among them.
+ * Returns their paths.
+ */
+function nameAll(dataDir: string, staging: string, live: ReadonlySet<string>): readonly string[] {
+  const name = (path: string): void => {
+    mkdirSync(dirname(join(staging, path)), { recursive: true });
+    linkOrCopy(join(dataDir, path), join(staging, path));
+  };
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    rmSync(staging, { recursive: true, force: true });
+    mkdirSync(staging, { recursive: true });
+    const mark = stateMark(dataDir);
+    try {
+      const paths = walk(dataDir).filter((path) => !live.has(path));
+      for (const path of paths) name(path);
+      const snapshot = nameSnapshot(dataDir, name);
+      if (stateMark(dataDir) === mark) return [...paths, ...snapshot];
+    } catch (error) {
+      // Taken away between its being listed and its being named.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+  throw new AssayError('STORE_BUSY', `${dataDir} is written to faster than it can be named. Try again.`);
+}
+
+/** The snapshot in force and its pointer; the others are waste. */
+function nameSnapshot(dataDir: string, name: (path: string) => void): readonly string[] {
+  const leased = leaseCurrent(snapshotsFolderOf(dataDir));
+  if (leased === null) return [];
+  try {
+    const folder = `snapshots/${basename(leased.path)}`;
+    const paths = readdirSync(leased.path)
+      .filter((one) => !LEFT_OUT.test(one))
+      .map((one) => `${folder}/${one}`);
+    for (const path of [...paths, 'snapshots/CURRENT']) name(path);
+    return [...paths, 'snapshots/CURRENT'];
+  } finally {
+    leased.lease.release();
+  }
+}
+
+function flush(path: string): void {
+  const handle = openSync(path, 'r+');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  syncFolder(dirname(path));
+}
+
+// --- verifying ----------------------------------------------------------------------------------------------------------
+
+export interface VerifiedBackup {
+  readonly takenAt: string;
+  readonly files: number;
+  readonly bytes: number;
+  /** Environments, each read from its first entry to its last. */
+  readonly environments: number;
+  readonly entries: number;
+}
+
+/** Reads a backup from end to end. Throws NOT_FOUND where there is none, STORE_CORRUPT naming the file that is not what it was. */
+export async function verifyBackup(folder: string, signal?: AbortSignal): Promise<VerifiedBackup> {
+  const report = readManifest(folder);
+  let entries = 0;
+  for (const { path, bytes, sha256, kind } of report.files) {
+    const file = join(folder, path);
+    if (!existsSync(file)) throw new AssayError('STORE_CORRUPT', `${file} is missing.`);
+    if (statSync(file).size !== bytes || (await sha256OfFile(file, signal)) !== sha256)
+      throw new AssayError('STORE_CORRUPT', `${file} is not what it was when the backup was taken.`);
+    if (kind === 'lmdb') entries += await countEntries(file);
+  }
+  return {
+    takenAt: report.takenAt,
+    files: report.files.length,
+    bytes: report.files.reduce((sum, file) => sum + file.bytes, 0),
+    environments: report.files.filter(({ kind }) => kind === 'lmdb').length,
+    entries,
+  };
+}
+
+function readManifest(folder: string): BackupReport {
+  const path = join(folder, MANIFEST);
+  if (!existsSync(path))
+    throw new AssayError('NOT_FOUND', `${folder} holds no finished backup: ${MANIFEST} is missing.`);
+  let report: BackupReport;
+  try {
+    report = JSON.parse(readFileSync(path, 'utf8')) as BackupReport;
+  } catch (cause) {
+    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
+  }
+  if (report.format !== FORMAT)
+    throw new AssayError(
+      'STORE_VERSION',
+      `${path} has format ${report.format}; this version reads ${FORMAT}.`,
+    );
+  return report;
+}
+
+/** Walks every database of an environment, and holds what it found against what LMDB counted. */
+async function countEntries(file: string): Promise<number> {
+  const root = openEnvironment(file, { readOnly: true, noSubdir: true, maxDbs: 64 });
+  let total = 0;
+  try {
+    for (const name of [...root.getKeys({ limit: 64 })]) {
+      const database = root.openDB<Buffer, Buffer>({
+        name: String(name),
+        encoding: 'binary',
+        keyEncoding: 'binary',
+      });
+      const { entryCount } = database.getStats() as { readonly entryCount: number };
+      let walked = 0;
+      for (const _ of database.getRange()) walked++;
+      if (walked !== entryCount)
+        throw new AssayError(
+          'STORE_CORRUPT',
+          `${file}: ${String(name)} has ${walked} of ${entryCount} entries.`,
+        );
+      total += walked;
+    }
+  } finally {
+    await root.close();
+    rmSync(`${file}-lock`, { force: true });
+  }
+  return total;
+}

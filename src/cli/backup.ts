@@ -1,0 +1,49 @@
+/** `assay backup FOLDER`: a copy of all state while it is served and written. */
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { backUp, verifyBackup } from '../backup/backup.ts';
+import { answer, type Terminal } from './context.ts';
+import type { Parts } from './parts.ts';
+import { createProgress } from './progress.ts';
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+export function addBackupCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  program
+    .command('backup')
+    .description(
+      'copy all state to a folder while it is served and written; to restore, see docs/OPERATIONS.md',
+    )
+    .argument('<folder>', 'a folder that is missing or empty')
+    .option('--verify', 'read the backup in the folder from end to end instead')
+    .option('--json', 'answer as JSON')
+    .action(async (text: string, options: { verify?: boolean; json?: boolean }) => {
+      const folder = resolve(text);
+      if (options.verify === true) {
+        const found = await verifyBackup(folder, terminal.signal);
+        return answer(terminal, options.json ?? false, found, () => [
+          `The backup of ${found.takenAt} is sound: ${found.files} files, ${megabytes(found.bytes)}, ` +
+            `${found.entries} entries of ${found.environments} stores.`,
+        ]);
+      }
+      const progress = createProgress(terminal);
+      try {
+        const { dataDir, clock } = parts();
+        const report = await backUp(
+          {
+            dataDir,
+            folder,
+            signal: terminal.signal,
+            onProgress: ({ files, totalFiles }) => progress.update('backup', files, totalFiles, 'files'),
+          },
+          { clock },
+        );
+        progress.end();
+        answer(terminal, options.json ?? false, report, () => [
+          `${report.files.length} files, ${megabytes(report.files.reduce((sum, file) => sum + file.bytes, 0))} in ${folder}.`,
+        ]);
+      } finally {
+        progress.end();
+      }
+    });
+}

@@ -1,0 +1,106 @@
+/** Backups of a server that is asked and written to while they are taken, and what comes of them elsewhere. */
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ask, newWorld, type RunningServer, type World } from '../e2e/program.ts';
+
+const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
+
+interface Taken {
+  readonly files: readonly { readonly path: string; readonly bytes: number; readonly kind: string }[];
+}
+
+let world: World;
+let server: RunningServer;
+let elsewhere: World;
+let backup: string;
+beforeAll(async () => {
+  world = newWorld();
+  elsewhere = newWorld();
+  server = await world.serve();
+  backup = join(world.folder, 'backup');
+}, 60_000);
+afterAll(() => Promise.all([world.end(), elsewhere.end()]));
+
+describe('a backup', () => {
+  it('taken under writes opens, verifies, and serves elsewhere', async () => {
+    // Every answer is counted against a quota, and every key is a transaction of its own.
+    let written = 0;
+    let stop = false;
+    const writing = (async () => {
+      while (!stop) {
+        const { status } = await ask(server, server.firstKey, `/api/v1/entity/${BINANCE}`);
+        expect([200, 429]).toContain(status);
+        written++;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    })();
+    const keysMade = (async () => {
+      for (let n = 0; n < 4; n++) {
+        const made = await world.run(['keys', 'create', '--name', `during ${n}`]);
+        expect(made.code, made.err).toBe(0);
+      }
+    })();
+    const { code, out, err } = await world.run(['backup', backup, '--json']);
+    expect(code, err).toBe(0);
+    await keysMade;
+    stop = true;
+    await writing;
+    expect(written).toBeGreaterThan(10);
+    const { files } = JSON.parse(out) as Taken;
+    const environments = files.filter(({ kind }) => kind === 'lmdb').map(({ path }) => path);
+    expect(environments.some((path) => path.startsWith('accounts/'))).toBe(true);
+    expect(files.map(({ path }) => path)).toContain('snapshots/CURRENT');
+    expect(files.some(({ path }) => /LOCK|-lock$|leases|building/.test(path))).toBe(false);
+    // The state has nothing of it left behind.
+    expect(existsSync(join(world.folder, 'store', `.backup-${process.pid}`))).toBe(false);
+
+    const verified = await world.run(['backup', backup, '--verify']);
+    expect(verified.code, verified.err).toBe(0);
+    expect(verified.out).toContain('is sound');
+
+    cpSync(backup, join(elsewhere.folder, 'store'), { recursive: true });
+    for (const args of [
+      ['index', 'verify'],
+      ['ledger', 'verify'],
+    ]) {
+      const checked = await elsewhere.run(args);
+      expect(checked.code, `${args.join(' ')}: ${checked.err}`).toBe(0);
+    }
+    const restored = await elsewhere.serve();
+    // Keys came along: this start makes none.
+    expect(restored.firstKey).toBe('');
+    const asked = async (of: RunningServer): Promise<object> => {
+      const { status, body } = await ask(of, server.firstKey, `/api/v1/oracle/address/ETH/${BINANCE}`);
+      expect(status).toBe(200);
+      return { ...(body as { data?: object }).data, evaluatedAt: null };
+    };
+    expect(await asked(restored)).toEqual(await asked(server));
+    await restored.stop();
+  });
+
+  it('that was damaged since is refused', async () => {
+    const spoilt = join(world.folder, 'spoilt');
+    cpSync(backup, spoilt, { recursive: true });
+    const { files } = JSON.parse(readFileSync(join(spoilt, 'BACKUP.json'), 'utf8')) as Taken;
+    const file = files.find(({ kind }) => kind === 'lmdb')?.path ?? '';
+    const bytes = readFileSync(join(spoilt, file));
+    bytes[bytes.length - 100] = (bytes[bytes.length - 100] as number) ^ 1;
+    writeFileSync(join(spoilt, file), bytes);
+    const flipped = await world.run(['backup', spoilt, '--verify']);
+    expect([flipped.code, flipped.err]).toEqual([1, expect.stringContaining(file)]);
+    rmSync(join(spoilt, file));
+    expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('is missing');
+    rmSync(join(spoilt, 'BACKUP.json'));
+    expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('no finished backup');
+  });
+
+  it('is not taken into a folder that holds something, nor into the state itself', async () => {
+    const full = join(world.folder, 'full');
+    mkdirSync(full);
+    writeFileSync(join(full, 'mine'), 'x');
+    expect((await world.run(['backup', full])).err).toContain('not empty');
+    expect((await world.run(['backup', join(world.folder, 'store', 'inside')])).err).toContain('inside');
+    expect(statSync(join(full, 'mine')).size).toBe(1);
+  });
+});
