@@ -8,6 +8,7 @@ import { parseAddress } from '../address/parse.ts';
 import type { Block } from '../block.ts';
 import { type ChainId, chainOf } from '../registry.ts';
 import type { Transfer } from '../transfer.ts';
+import { createAssetDecimals } from './asset-decimals.ts';
 import { createEndpointPool, type EndpointPool, type EndpointRequest } from './endpoint-pool.ts';
 import { asText, badAnswer, type Json } from './exact-json.ts';
 import { follow } from './follow.ts';
@@ -59,6 +60,8 @@ export interface ChainReader {
   head(call: Call): Promise<Told<HeadOfChain>>;
   block(height: number, call: Call): Promise<Told<Block | null>>;
   hashAt(height: number, call: Call): Promise<string | null>;
+  /** Decimals of an asset that its transfers do not tell; null where the source does not know. Absent where no source does. */
+  readonly decimalsOf?: (asset: string, call: Call) => Promise<number | null>;
   /** Asks to be told of new blocks over a WebSocket. See `FollowOptions.onNudge`. */
   readonly onNudge?: (nudge: (height?: number) => void) => () => void;
   /** See `ChainAdapter.onActivity`. Asked only where there is a WebSocket. */
@@ -249,7 +252,8 @@ export function openAccountChain(
   const isOwn = endpoints.every(({ own }) => own);
   const isSocket = ({ url }: { readonly url: string }): boolean => url.startsWith('ws');
   const hasSocket = endpoints.some(isSocket);
-  const { onNudge, onActivity } = reader;
+  const { onNudge, onActivity, decimalsOf } = reader;
+  const decimals = decimalsOf === undefined ? null : createAssetDecimals(chain, decimalsOf);
   const has = (wanted: readonly string[]): boolean =>
     endpoints.some((spec) => wanted.includes(spec.layout) && !(socketsOnlyTell && isSocket(spec)));
   const nobody = (what: string) =>
@@ -314,7 +318,7 @@ export function openAccountChain(
       if (kept.length > 0 || after === null || pages >= SOURCE_PAGES_MAX)
         return {
           ...provenance(told),
-          transfers: kept,
+          transfers: (await decimals?.fill(kept, call)) ?? kept,
           nextCursor: after === null ? null : writeCursor(after),
         };
       cursor = after;
@@ -328,7 +332,9 @@ export function openAccountChain(
 
   const block: ChainAdapter['block'] = async (height, call) => {
     const told = await reader.block(height, call);
-    return { ...provenance(told), block: told.value };
+    if (told.value === null || decimals === null) return { ...provenance(told), block: told.value };
+    const transfers = await decimals.fill(told.value.transfers, call);
+    return { ...provenance(told), block: { ...told.value, transfers } };
   };
 
   return {

@@ -8,6 +8,7 @@ import type { Block } from '../../block.ts';
 import {
   asAddressOf,
   asPattern,
+  decimalsOrNull,
   type HistoryRow,
   invalidCursor,
   openAccountChain,
@@ -16,6 +17,7 @@ import {
   type Told,
   transfersOf,
 } from '../account-chain.ts';
+import { orUnknown } from '../asset-decimals.ts';
 import type { EndpointPool } from '../endpoint-pool.ts';
 import {
   asAmount,
@@ -235,6 +237,27 @@ function createReader(pool: EndpointPool) {
       };
     },
     hashAt,
+    async decimalsOf(asset: string, call: Call) {
+      const told = await rest<number | null>(
+        pool,
+        {
+          path: `v2/assets/${asset}`,
+          layouts: ANY,
+          // Destroyed, and told by nobody any more.
+          missing: null,
+          read: orUnknown((json) => {
+            const fields = asObject(json, 'answer');
+            // An indexer wraps what a node tells bare.
+            const found = fields.asset === undefined ? fields : asObject(fields.asset, 'asset');
+            return String(found.index) === asset
+              ? decimalsOrNull(asObject(found.params, 'params').decimals)
+              : null;
+          }),
+        },
+        call,
+      );
+      return told.value;
+    },
   };
 }
 

@@ -13,6 +13,7 @@ import {
   type RowsQuery,
   type Told,
 } from '../account-chain.ts';
+import { orUnknown } from '../asset-decimals.ts';
 import type { EndpointPool } from '../endpoint-pool.ts';
 import {
   asAmount,
@@ -79,6 +80,8 @@ interface Indexer {
   blockHashes(block: Header, call: Call): Promise<readonly string[]>;
   flows(txHashes: readonly string[], call: Call): Promise<ReadonlyMap<string, AssetFlow>>;
   balance(address: string, call: Call): Promise<Told<bigint>>;
+  /** Null where the transactions tell all that is known. */
+  readonly decimalsOf: ((unit: string, call: Call) => Promise<number | null>) | null;
   page(
     address: string,
     query: RowsQuery,
@@ -202,6 +205,7 @@ function createKoios(pool: EndpointPool): Indexer {
       }
       return flows;
     },
+    decimalsOf: null,
     balance: (address, call) =>
       ask(
         'address_info',
@@ -242,7 +246,11 @@ function createKoios(pool: EndpointPool): Indexer {
   };
 }
 
-function createBlockfrost(pool: EndpointPool): Indexer {
+interface CountingIndexer extends Indexer {
+  transactionCount(address: string, call: Call): Promise<Told<number>>;
+}
+
+function createBlockfrost(pool: EndpointPool): CountingIndexer {
   const ask = <T>(
     path: string,
     query: Readonly<Record<string, string>>,
@@ -321,6 +329,28 @@ function createBlockfrost(pool: EndpointPool): Indexer {
       }
       return flows;
     },
+    transactionCount: (address, call) =>
+      ask(
+        `addresses/${address}/total`,
+        {},
+        0,
+        (json) => asCount(asObject(json, 'total').tx_count, 'tx_count'),
+        call,
+      ),
+    /** As the registry of tokens says, which anybody may write to and wallets read. */
+    async decimalsOf(unit, call) {
+      const { value } = await ask<number | null>(
+        `assets/${unit}`,
+        {},
+        null,
+        orUnknown((json) => {
+          const asset = asObject(json, 'asset');
+          return asset.asset === unit ? decimalsOrNull(asObject(asset.metadata, 'metadata').decimals) : null;
+        }),
+        call,
+      );
+      return value;
+    },
     balance: (address, call) =>
       ask(
         `addresses/${address}`,
@@ -389,7 +419,9 @@ function createReader(pool: EndpointPool) {
 
   return {
     balance: (address: string, call: Call) => indexer().balance(address, call),
-    transactionCount: null,
+    /** Blockfrost alone counts. */
+    transactionCount: (address: string, call: Call) => blockfrost.transactionCount(address, call),
+    decimalsOf: async (unit: string, call: Call) => (await indexer().decimalsOf?.(unit, call)) ?? null,
     async rows(address: string, query: RowsQuery, call: Call) {
       const told = await indexer().page(address, query, call);
       return { ...told, value: { rows: await transfersOfAll(told.value.rows, call), next: told.value.next } };
@@ -419,7 +451,7 @@ function createReader(pool: EndpointPool) {
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {
-      layouts: { balance: ANY, count: [], history: ANY, block: ANY },
+      layouts: { balance: ANY, count: BLOCKFROST, history: ANY, block: ANY },
       verify,
       pollPublicMs: 10_000,
       reader: createReader,

@@ -18,6 +18,7 @@ import {
   type Told,
   transfersOf,
 } from '../account-chain.ts';
+import { orUnknown } from '../asset-decimals.ts';
 import type { EndpointPool } from '../endpoint-pool.ts';
 import {
   asAmount,
@@ -64,8 +65,6 @@ const NO_EVENTS =
 const SWAPS = 'What was swapped in pools is missing: the runtime does not say from whom to whom.';
 /** Versions of the runtime whose events can be read at once: 5 MB each, and one a month. */
 const RUNTIMES_KEPT = 3;
-/** Assets whose decimals are remembered: 100 bytes each. */
-const ASSETS_KEPT = 10_000;
 const METADATA_CHARS_MAX = 32_000_000;
 const EVENTS_CHARS_MAX = 32_000_000;
 
@@ -267,24 +266,6 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
     return (await rpc('state_getMetadata', [hash], read, call)).value;
   }
 
-  const decimals = new Map<number, number | null>();
-  async function decimalsOf(asset: number, call: Call): Promise<number | null> {
-    const known = decimals.get(asset);
-    if (known !== undefined) return known;
-    const id = Buffer.alloc(4);
-    id.writeUInt32LE(asset);
-    const hashed = Buffer.from(blake2b(id, { dkLen: 16 }));
-    const { value } = await rpc(
-      'state_getStorage',
-      [`${ASSET_METADATA_PREFIX}${hashed.toString('hex')}${id.toString('hex')}`],
-      (result) => (result === null ? null : assetDecimals(asBytes(result, 100_000, 'asset'))),
-      call,
-    );
-    if (decimals.size >= ASSETS_KEPT) decimals.clear();
-    decimals.set(asset, value);
-    return value;
-  }
-
   /** What a block moved, out of its own events; null where the node cannot tell. */
   async function movesAt(height: number, hash: string, body: WireBlock, call: Call) {
     if (height === 0) return { transfers: [], hasSwaps: false };
@@ -300,17 +281,7 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
       ]);
       // Every block has an event of its first inherent: none at all is state that is gone.
       if (runtime === null || events === null) return null;
-      const { transfers, hasSwaps } = movesOf(runtime.read(events, isMoveOrSwap), { height, ...body });
-      const standard = new Set(transfers.map(({ asset }) => standardAssetOf(asset)));
-      const known = new Map<number | null, number | null>();
-      for (const asset of standard) if (asset !== null) known.set(asset, await decimalsOf(asset, call));
-      return {
-        hasSwaps,
-        transfers: transfers.map((row) => ({
-          ...row,
-          decimals: row.decimals ?? known.get(standardAssetOf(row.asset)) ?? null,
-        })),
-      };
+      return movesOf(runtime.read(events, isMoveOrSwap), { height, ...body });
     } catch (error) {
       if (error instanceof RpcRefusal) return null;
       throw error;
@@ -418,6 +389,21 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
       };
     },
     hashAt: async (height: number, call: Call) => (await hashOf(height, call)).value,
+    /** Of assets of the pallet `Assets`, out of its own storage. */
+    async decimalsOf(asset: string, call: Call) {
+      const number = standardAssetOf(asset);
+      if (number === null || !pool.reachable(NODE)) return null;
+      const id = Buffer.alloc(4);
+      id.writeUInt32LE(number);
+      const hashed = Buffer.from(blake2b(id, { dkLen: 16 }));
+      const { value } = await rpc(
+        'state_getStorage',
+        [`${ASSET_METADATA_PREFIX}${hashed.toString('hex')}${id.toString('hex')}`],
+        orUnknown((result) => (result === null ? null : assetDecimals(asBytes(result, 100_000, 'asset')))),
+        call,
+      );
+      return value;
+    },
   };
 }
 

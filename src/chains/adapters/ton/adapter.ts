@@ -11,12 +11,14 @@ import {
   addressOrNull,
   asAddressOf,
   asPattern,
+  decimalsOrNull,
   type HistoryRow,
   openAccountChain,
   type RowsQuery,
   type Told,
   transfersOf,
 } from '../account-chain.ts';
+import { orUnknown } from '../asset-decimals.ts';
 import type { EndpointPool } from '../endpoint-pool.ts';
 import {
   asAmount,
@@ -327,6 +329,21 @@ function createReader(pool: EndpointPool) {
       };
     },
     hashAt: async (height: number, call: Call) => (await headerAt(height, call)).value?.hash ?? null,
+    /** As the master says on the chain itself; those that only say so elsewhere stay unknown. */
+    async decimalsOf(asset: string, call: Call) {
+      const { value } = await get(
+        'jetton/masters',
+        { address: asset, limit: '1' },
+        orUnknown((answer: JsonObject) => {
+          const master = asObject(asArray(answer.jetton_masters, 'jetton_masters', 1)[0], 'jetton_master');
+          return asAddressOf('TON', master.address, 'address') === asset
+            ? decimalsOrNull(asObject(master.jetton_content, 'jetton_content').decimals)
+            : null;
+        }),
+        call,
+      );
+      return value;
+    },
   };
 }
 

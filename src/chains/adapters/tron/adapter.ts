@@ -9,12 +9,14 @@ import {
   addressOrNull,
   asAddressOf,
   asPattern,
+  decimalsOrNull,
   type HistoryRow,
   openAccountChain,
   type RowsQuery,
   type Told,
   transfersOf,
 } from '../account-chain.ts';
+import { orUnknown } from '../asset-decimals.ts';
 import type { EndpointPool } from '../endpoint-pool.ts';
 import {
   asAmount,
@@ -408,6 +410,36 @@ function createReader(pool: EndpointPool) {
       };
     },
     hashAt: async (height: number, call: Call) => (await blockAt(height, call)).value?.hash ?? null,
+    /** Of a TRC-10 by what its issue says, of a TRC-20 by its contract's own word. */
+    async decimalsOf(asset: string, call: Call) {
+      const asked = /^\d+$/.test(asset)
+        ? wallet(
+            'getassetissuebyid',
+            { value: asset },
+            orUnknown((json) => {
+              const issue = asObject(json, 'issue');
+              // An empty object for a token that there is not; no precision where it is zero.
+              return issue.id === asset ? decimalsOrNull(issue.precision ?? 0) : null;
+            }),
+          )
+        : wallet(
+            'triggerconstantcontract',
+            {
+              owner_address: ZERO_ADDRESS,
+              contract_address: asset,
+              function_selector: 'decimals()',
+              visible: true,
+            },
+            orUnknown((json) => {
+              // A contract that knows no decimals reverts, or answers anything.
+              const [result] = asArray(asObject(json, 'answer').constant_result ?? [], 'constant_result', 4);
+              return typeof result === 'string' && /^0{62}[0-9a-f]{2}$/.test(result)
+                ? decimalsOrNull(Number.parseInt(result, 16))
+                : null;
+            }),
+          );
+      return (await rest(pool, asked, call)).value;
+    },
   };
 }
 

@@ -86,6 +86,11 @@ async function makeWorld() {
         ...(query.has('header-only') ? {} : { transactions: placed(block) }),
       });
     }
+    if (kind === 'assets') {
+      if (name !== '31566704') return notFound({ message: 'no assets found for asset-id' });
+      const asset = { index: 31_566_704, params: { decimals: 6, 'unit-name': 'USDC' } };
+      return answer({ asset, 'current-round': chain.head().height });
+    }
     if (sub === undefined) {
       if (name === unused) return notFound({ message: 'no accounts found for address' });
       const account = { amount: 5_000_000_000_000_000_001n, round: chain.head().height, address: name };
@@ -144,8 +149,8 @@ describe('what Algorand moves', () => {
     ]);
     const assets = await adapter.block(40_000_001, within(5_000));
     expect(assets.block?.transfers).toMatchObject([
-      { from: bob, to: alice, amount: 5n, asset: '31566704', decimals: null },
-      { from: bob, to: alice, amount: 9n, asset: '7' },
+      { from: bob, to: alice, amount: 5n, asset: '31566704', decimals: 6 },
+      { from: bob, to: alice, amount: 9n, asset: '7', decimals: null },
     ]);
     await adapter.close();
     await world.dispose();

@@ -178,6 +178,8 @@ async function makeWorld(layout: 'koios' | 'blockfrost') {
       });
     }
     if (name === unused) return notFound({ status_code: 404, error: 'Not Found' });
+    if (kind === 'assets') return answer({ asset: name, metadata: name === MIN ? { decimals: 6 } : null });
+    if (sub === 'total') return answer({ address: name, tx_count: 12 });
     if (sub === undefined)
       return answer({
         address: name,
@@ -226,14 +228,13 @@ describe('what Cardano moves', () => {
         const page = await adapter.history(alice, query, within(5_000));
         await adapter.close();
         await world.dispose();
-        // Blockfrost does not tell decimals beside outputs.
-        return page.transfers.map((row) => ({ ...row, decimals: null }));
+        return page.transfers;
       }),
     );
     expect(koios).toEqual(frost);
     expect(koios).toMatchObject([
       { from: alice, to: carol, amount: 8n, asset: 'ADA' },
-      { from: null, to: alice, amount: 9n, asset: MIN, position: 'flow:1:mint:0' },
+      { from: null, to: alice, amount: 9n, asset: MIN, position: 'flow:1:mint:0', decimals: 6 },
       // Ten and thirty went in, thirty-nine came out: nine and a bit of it are bob's.
       { from: bob, to: alice, amount: 9n },
       { from: carol, to: alice, amount: 30n },
@@ -241,6 +242,18 @@ describe('what Cardano moves', () => {
       { from: alice, to: bob, amount: 5n, asset: MIN },
       { from: bob, to: alice, amount: 60n },
     ]);
+  });
+
+  it('counts transactions where Blockfrost is asked, and says that Koios does not', async () => {
+    const worlds = await Promise.all([makeWorld('koios'), makeWorld('blockfrost')]);
+    const [koios, frost] = worlds.map(({ rpc }) => openFor(family, 'ADA', { rpc: [rpc] }));
+    expect(await koios!.transactionCount(alice, within(5_000))).toMatchObject({
+      count: null,
+      completeness: 'NONE',
+    });
+    expect(await frost!.transactionCount(alice, within(5_000))).toMatchObject({ count: 12 });
+    expect(await frost!.transactionCount(unused, within(5_000))).toMatchObject({ count: 0 });
+    await Promise.all([koios!.close(), frost!.close(), ...worlds.map((world) => world.dispose())]);
   });
 
   it('sends the key of a project where Blockfrost looks for it', async () => {

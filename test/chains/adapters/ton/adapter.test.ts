@@ -135,6 +135,13 @@ async function makeWorld() {
       );
       return answer({ transactions: paged(own, 'now') });
     }
+    if (path === '/api/v3/jetton/masters')
+      return answer({
+        jetton_masters:
+          query.get('address') === master
+            ? [{ address: raw(master), jetton_content: { symbol: 'USD₮', decimals: '6' } }]
+            : [],
+      });
     const rows = jettons().filter(
       (row) => account === '' || row.source === account || row.destination === account,
     );
@@ -175,7 +182,7 @@ describe('what TON moves', () => {
     const { block } = await adapter.block(45_000_001, within(5_000));
     expect(block?.transfers).toMatchObject([
       { from: alice, to: bob, amount: 5n, asset: 'TON', decimals: 9 },
-      { from: bob, to: alice, amount: 250n, asset: master, decimals: null },
+      { from: bob, to: alice, amount: 250n, asset: master, decimals: 6 },
     ]);
     for (const row of block?.transfers ?? []) expect(own.transfers.map(name)).toContain(name(row));
     await adapter.close();

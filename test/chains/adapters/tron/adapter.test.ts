@@ -103,6 +103,13 @@ async function makeWorld() {
         return answer(body.address === unused ? {} : { address: alice, balance: 4_000_000 });
       if (method === 'getblockbynum' && body.num === 0)
         return answer({ blockID: GENESIS, block_header: { raw_data: { parentHash: '0'.repeat(64) } } });
+      if (method === 'getassetissuebyid')
+        return answer(body.value === '1002000' ? { id: '1002000', name: '4254', precision: 6 } : {});
+      if (method === 'triggerconstantcontract')
+        return answer({
+          result: { result: true },
+          constant_result: body.contract_address === usdt ? [(6).toString(16).padStart(64, '0')] : [''],
+        });
       const block = chain.at(body.num);
       if (method === 'getblockbynum') return answer(block === undefined ? {} : wireBlock(block));
       if (method === 'gettransactioninfobyblocknum')
@@ -175,11 +182,14 @@ describe('what TRON moves', () => {
       { from: alice, to: usdt, amount: 0n, position: 'value' },
       { from: alice, to: bob, amount: 10n ** 30n, asset: usdt, position: 'log:0', decimals: 6 },
       { from: usdt, to: alice, amount: 77n, asset: 'TRX', position: 'internal:0:0' },
-      { from: bob, to: alice, amount: 4n, asset: '1002000', decimals: null },
+      { from: bob, to: alice, amount: 4n, asset: '1002000', decimals: 6 },
       { from: bob, to: alice, amount: 2_500_000n, asset: usdt, position: 'log:0' },
       { from: bob, to: alice, amount: 1_000_000n },
     ]);
     const { block } = await adapter.block(70_000_003, within(5_000));
+    expect(block?.transfers.filter(({ asset }) => asset === usdt).map(({ decimals }) => decimals)).toEqual([
+      6,
+    ]);
     expect(block?.transfers.map(({ txHash, position }) => [txHash, position])).toEqual(
       transfers.slice(1, 4).map(({ txHash, position }) => [txHash, position]),
     );
