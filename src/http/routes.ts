@@ -1020,7 +1020,7 @@ export const ROUTES: readonly Route[] = [
     },
     summary: 'Result of a bulk job',
     description:
-      'A line for every line of the input, in its order; an item that failed is `{error}` with what was sent, in its place. Of a job that runs: the whole lines from the first on that are there so far (`X-Result-Complete: false`).',
+      'A line for every line of the input, in its order; an item that failed is `{address, error, line}` in its place. Of a job that runs: the whole lines from the first on that are there so far (`X-Result-Complete: false`).',
   },
   {
     ...jobs,
