@@ -1,0 +1,145 @@
+/** Keys and sessions of two nodes that share a Redis: what one ends, the other refuses, and a node that cannot know says so. */
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { KeyStore } from '../../src/accounts/keys.ts';
+import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
+import { openPeopleStore, type PeopleStore, type Person } from '../../src/accounts/people-store.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { type LiveState, replicatedState } from '../setup/live-state.ts';
+import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { startProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
+import { tempFolder } from './temp-folder.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const ANN: Person = {
+  id: 'acc_1',
+  email: 'ann@example.org',
+  emailVerified: true,
+  password: 'x',
+  createdAt: '2026-11-21T00:00:00.000Z',
+  sessionEpoch: 1,
+};
+
+interface Node {
+  readonly state: LiveState;
+  readonly keys: KeyStore;
+  readonly people: PeopleStore;
+  close(): Promise<void>;
+}
+
+async function openNode(url: string): Promise<Node> {
+  const folder = tempFolder();
+  const state = replicatedState({ url }, 'shared');
+  const deps = { clock: systemClock, random: systemRandom, log: silentLogger, openStore: state.openStore };
+  const keys = openKeyStore({ path: join(folder.path, 'keys.mdb') }, deps);
+  const people = openPeopleStore({ path: join(folder.path, 'people.mdb') }, deps);
+  await state.ready();
+  return {
+    state,
+    keys,
+    people,
+    async close() {
+      await Promise.all([keys.close(), people.close()]);
+      await state.close();
+      folder.remove();
+    },
+  };
+}
+
+/** Milliseconds until `isSo`. */
+async function msUntil(isSo: () => boolean): Promise<number> {
+  const from = performance.now();
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1));
+  return performance.now() - from;
+}
+
+const refusal = (ask: () => unknown): unknown => {
+  try {
+    return ask();
+  } catch (error) {
+    return error;
+  }
+};
+
+describe.skipIf(!hasRedis)('two nodes', () => {
+  let server: RedisServer;
+  let proxy: TcpProxy;
+  let near: Node;
+  let far: Node;
+  beforeEach(async () => {
+    server = await startRedis();
+    proxy = await startProxy(server.port);
+    [near, far] = await Promise.all([openNode(server.url), openNode(`redis://127.0.0.1:${proxy.port}`)]);
+  }, 120_000);
+  afterEach(async () => {
+    await Promise.all([near.close(), far.close()]);
+    await proxy.close();
+    await server.stop();
+  });
+
+  it('a key made on one is good on the other, and revoked on one is refused on the other within a second', async () => {
+    const { record, apiKey } = await near.keys.create({ name: 'k' });
+    expect(await msUntil(() => far.keys.verify(apiKey) !== null)).toBeLessThan(1_000);
+    const generation = far.keys.generation();
+    await near.keys.revoke(record.id);
+    expect(await msUntil(() => far.keys.verify(apiKey) === null)).toBeLessThan(1_000);
+    expect(far.keys.generation()).not.toBe(generation);
+  });
+
+  it('a session begun on one is known on the other, and ended on one it is over on the other', async () => {
+    expect(await near.people.add(ANN)).toBe(true);
+    expect(await far.people.add({ ...ANN, id: 'acc_2' })).toBe(false);
+    const first = await far.people.begin(ANN, DAY_MS);
+    const second = await far.people.begin(ANN, DAY_MS);
+    expect(await msUntil(() => near.people.session(second.token) !== null)).toBeLessThan(1_000);
+    await near.people.end(first.token);
+    expect(await msUntil(() => far.people.session(first.token) === null)).toBeLessThan(1_000);
+    await near.people.change(ANN.id, (person) => ({ ...person, sessionEpoch: 2 }));
+    expect(await msUntil(() => far.people.session(second.token) === null)).toBeLessThan(1_000);
+  });
+
+  it('a token is used up once, whichever nodes are asked at the same time', async () => {
+    await near.people.add(ANN);
+    const token = await near.people.issue(ANN.id, 'reset', DAY_MS);
+    const redeemed = await Promise.all([near, far].map((node) => node.people.redeem(token, 'reset')));
+    expect(redeemed.filter((accountId) => accountId !== null)).toEqual([ANN.id]);
+  });
+
+  it.each(['cut', 'hold'] as const)(
+    'a node that is cut off (%s) answers for no key and no session, says 503, and goes on when it is back',
+    async (fault) => {
+      await near.people.add(ANN);
+      const { record, apiKey } = await near.keys.create({ name: 'k' });
+      const { token } = await near.people.begin(ANN, DAY_MS);
+      await msUntil(() => far.keys.verify(apiKey) !== null && far.people.session(token) !== null);
+      proxy[fault]();
+      const revoking = near.keys.revoke(record.id);
+      // From a second after the fault, it is not answered by what was known before.
+      const isRefused = (): boolean => refusal(() => far.keys.verify(apiKey)) instanceof Error;
+      expect(await msUntil(isRefused)).toBeLessThan(1_500);
+      await msUntil(() => refusal(() => far.people.session(token)) instanceof Error);
+      for (const ask of [
+        () => far.keys.verify(apiKey),
+        () => far.keys.list(),
+        () => far.people.session(token),
+        () => far.people.byEmail(ANN.email),
+      ])
+        expect(refusal(ask)).toMatchObject({
+          code: 'NOT_READY',
+          status: 503,
+          message: expect.stringContaining('has not heard from Redis'),
+        });
+      await revoking;
+      proxy.heal();
+      await msUntil(() => !(refusal(() => far.keys.verify(apiKey)) instanceof Error));
+      expect(far.keys.verify(apiKey)).toBeNull();
+      await msUntil(() => !(refusal(() => far.people.session(token)) instanceof Error));
+      expect(far.people.session(token)).not.toBeNull();
+      const made = await far.keys.create({ name: 'after' });
+      expect(await msUntil(() => near.keys.verify(made.apiKey) !== null)).toBeLessThan(1_000);
+    },
+    30_000,
+  );
+});
