@@ -5,7 +5,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncFolder } from '../../base/atomic-file.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../base/leases.ts';
@@ -16,7 +15,7 @@ import type { Random } from '../../base/random.ts';
 import type { BulkJobs, FilePart, JobRequest, JobResult, JobUpload, JobView } from '../bulk-jobs.ts';
 import type { ChunkRunner } from '../chunks.ts';
 import { type JobRecord, type JobStore, openJobStore } from './job-store.ts';
-import { type JobPlaces, jobPlaces } from './places.ts';
+import { type JobPlaces, jobPlaces, syncFolder } from './places.ts';
 import type { JobPurse } from './purse.ts';
 import { type InputFile, openInput } from './receiving.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
@@ -309,8 +308,8 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       } finally {
         await planFile.close();
       }
-      syncFolder(places.ofJob(id));
-      syncFolder(options.folder);
+      await syncFolder(places.ofJob(id));
+      await syncFolder(options.folder);
       const reserved = items * record.perLine;
       const ready = { ...record, columns, headBytes, items, bytesReceived: bytes, reserved };
       // Written down before anything is taken: a start that finds it so gives back what may have been.

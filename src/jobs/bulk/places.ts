@@ -1,4 +1,5 @@
 /** Where the files of jobs stand: a folder a job, with its input, the plan of its chunks, and a file of answers a chunk. */
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface JobPlaces {
@@ -21,4 +22,14 @@ export function jobPlaces(folder: string): JobPlaces {
     answers,
     answer: (id, file) => join(answers(id), file),
   };
+}
+
+/** Makes files that are new in a folder survive a loss of power, and no thread wait meanwhile. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

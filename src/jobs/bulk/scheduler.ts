@@ -4,7 +4,7 @@
  * that order: whatever dies between is done again, into another file, and nothing is answered twice.
  */
 import { setMaxListeners } from 'node:events';
-import { open, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -13,7 +13,7 @@ import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../chunks.ts';
 import type { JobRecord, JobStore, JobWriter } from './job-store.ts';
-import type { JobPlaces } from './places.ts';
+import { type JobPlaces, syncFolder } from './places.ts';
 import { Plan } from './plan.ts';
 import type { JobPurse } from './purse.ts';
 
@@ -100,16 +100,6 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener('abort', end, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end));
   });
-}
-
-/** Makes renames inside a folder survive a loss of power. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** The job with its first chunks counted as far as they are answered without a gap. */
