@@ -1,0 +1,44 @@
+# syntax=docker/dockerfile:1
+# Assay as an image: Debian trixie for its glibc (uWebSockets.js needs 2.38 from Node 22 on), no root, nothing to be written but
+# /data. Build: docker build -t assay . Run: see deploy/compose.yaml and docs/OPERATIONS.md.
+ARG NODE_IMAGE=node:24-trixie-slim
+
+# --- what runs: exactly what the lockfile names, without what is only needed to build and test ---
+FROM ${NODE_IMAGE} AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No package needs its install script: the native ones bring their binaries.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+# --- the compiler and what it makes ---
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json tsconfig.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY src ./src
+COPY workers ./workers
+RUN npm run build
+
+# --- the image ---
+FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="Assay" \
+      org.opencontainers.image.description="Self-hosted wallet risk screening and entity intelligence"
+ENV NODE_ENV=production \
+    ASSAY_HOST=0.0.0.0 \
+    ASSAY_PORT=8080 \
+    ASSAY_DATA_DIR=/data
+WORKDIR /app
+COPY package.json ./
+COPY data ./data
+COPY --from=packages /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+# Owned by the user before it becomes a volume, so that a new volume is his.
+RUN mkdir -p /data /jobs && chown node:node /data /jobs
+USER node
+VOLUME ["/data"]
+EXPOSE 8080 8090
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=120s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ASSAY_PORT}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/src/main.js"]
+CMD ["serve"]

@@ -1,0 +1,271 @@
+/** What ships for containers, checked against the program as far as this goes without an engine. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { projectRoot } from '../../src/base/paths.ts';
+import { ROLES } from '../../src/base/roles.ts';
+import { loadConfig, SETTINGS } from '../../src/config.ts';
+
+const read = (...parts: string[]): string => readFileSync(join(projectRoot, ...parts), 'utf8');
+
+const known = new Set<string>(Object.values(SETTINGS).map((row) => row.variable));
+
+// --- the Dockerfile -----------------------------------------------------------------------------------------------------
+
+interface Instruction {
+  readonly word: string;
+  readonly text: string;
+}
+
+/** Instructions in their order; a backslash at the end of a line goes on with the next one, comments are left out. */
+function instructionsOf(text: string): readonly Instruction[] {
+  const lines = text.split('\n').filter((line) => !line.trimStart().startsWith('#'));
+  return lines
+    .join('\n')
+    .replace(/\\\n/g, ' ')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [word = ''] = line.split(/\s/, 1);
+      return { word: word.toUpperCase(), text: line.slice(word.length).trim() };
+    });
+}
+
+const instructions = instructionsOf(read('Dockerfile'));
+const lastFrom = instructions.map(({ word }) => word).lastIndexOf('FROM');
+const image = instructions.slice(lastFrom);
+const textsOf = (word: string, among: readonly Instruction[] = image): string[] =>
+  among.filter((one) => one.word === word).map(({ text }) => text);
+
+/** Whether a path of the context is sent to the engine: the last pattern that fits decides. */
+function isSent(path: string): boolean {
+  let sent = true;
+  for (const line of read('.dockerignore').split('\n')) {
+    const pattern = line.trim();
+    if (pattern === '' || pattern.startsWith('#')) continue;
+    const name = pattern.replace(/^!/, '');
+    if (name === '*' || path === name || path.startsWith(`${name}/`)) sent = pattern.startsWith('!');
+  }
+  return sent;
+}
+
+describe('the Dockerfile', () => {
+  it('has nothing but known instructions, on one image with a new enough glibc', () => {
+    const words = new Set(
+      'ARG FROM WORKDIR COPY RUN LABEL ENV USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'.split(
+        ' ',
+      ),
+    );
+    expect(instructions.filter(({ word }) => !words.has(word))).toEqual([]);
+    // trixie has glibc 2.41.
+    expect(textsOf('ARG', instructions)).toEqual([
+      expect.stringMatching(/^NODE_IMAGE=node:\d+-trixie(-slim)?$/),
+    ]);
+    const stages = textsOf('FROM', instructions);
+    expect(stages.every((text) => text.startsWith(`${'$'}{NODE_IMAGE}`))).toBe(true);
+    const major = Number(/node:(\d+)/.exec(read('Dockerfile'))?.[1]);
+    const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
+    expect(major).toBeGreaterThanOrEqual(Number(/\d+/.exec(engines.node)?.[0]));
+  });
+
+  it('copies what is there and what is sent to the engine', () => {
+    const stages = textsOf('FROM', instructions).flatMap((text) => / AS (\S+)$/.exec(text)?.[1] ?? []);
+    for (const text of textsOf('COPY', instructions)) {
+      const from = /^--from=(\S+)\s+/.exec(text)?.[1];
+      const sources = text
+        .replace(/^--\S+\s+/, '')
+        .split(/\s+/)
+        .slice(0, -1);
+      expect(sources.length).toBeGreaterThan(0);
+      if (from !== undefined) {
+        expect(stages).toContain(from);
+        continue;
+      }
+      for (const source of sources) {
+        expect(existsSync(join(projectRoot, source)), source).toBe(true);
+        expect(isSent(source), source).toBe(true);
+      }
+    }
+    for (const path of [
+      '.git',
+      'node_modules',
+      'dist',
+      'data/store',
+      'data/store/accounts',
+      'test',
+      '.npmrc',
+      '.env',
+    ])
+      expect(isSent(path), path).toBe(false);
+  });
+
+  it('installs what the lockfile names and runs no install scripts, and builds by a script that exists', () => {
+    const runs = textsOf('RUN', instructions);
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    for (const run of runs.filter((text) => text.startsWith('npm'))) {
+      const script = /^npm run (\S+)$/.exec(run)?.[1];
+      if (script === undefined) expect(run).toMatch(/^npm ci .*--ignore-scripts/);
+      else expect(scripts).toHaveProperty(script);
+    }
+    expect(runs.filter((text) => text.includes('--omit=dev'))).toHaveLength(1);
+    expect(image.some(({ word, text }) => word === 'COPY' && text.startsWith('--from=packages'))).toBe(true);
+  });
+
+  it('runs without root, keeps state in a volume, and is asked how it is', () => {
+    const [user = 'root'] = textsOf('USER').slice(-1);
+    expect(['root', '0']).not.toContain(user.split(':')[0]);
+    const at = (word: string): number => image.findIndex((one) => one.word === word);
+    // What belongs to root is made before.
+    expect(image.slice(at('USER')).some(({ word }) => word === 'RUN' || word === 'COPY')).toBe(false);
+    const [volumes = '[]'] = textsOf('VOLUME');
+    const settings = Object.fromEntries(
+      textsOf('ENV').flatMap((text) =>
+        [...text.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+      ),
+    ) as Record<string, string>;
+    expect(JSON.parse(volumes)).toContain(settings.ASSAY_DATA_DIR);
+    const { NODE_ENV, ...assay } = settings;
+    expect(NODE_ENV).toBe('production');
+    expect(Object.keys(assay).filter((name) => !known.has(name))).toEqual([]);
+    expect(loadConfig(assay)).toMatchObject({ host: '0.0.0.0', dataDir: '/data', port: 8080 });
+    expect(textsOf('EXPOSE').join()).toContain('8080');
+    expect(textsOf('HEALTHCHECK').join()).toContain('/health');
+  });
+
+  it('starts a command that the program has, from a file that the build makes', () => {
+    const [entry = '[]'] = textsOf('ENTRYPOINT');
+    const [command = '[]'] = textsOf('CMD');
+    const [node, file = ''] = JSON.parse(entry) as string[];
+    expect(node).toBe('node');
+    const source = file.replace('/app/dist/', '').replace(/\.js$/, '.ts');
+    expect(statSync(join(projectRoot, source)).isFile()).toBe(true);
+    const [word = ''] = JSON.parse(command) as string[];
+    expect(read('src', 'cli', 'serve.ts')).toContain(`.command('${word}')`);
+  });
+
+  it('has a health check that is a program', () => {
+    const [text = ''] = textsOf('HEALTHCHECK');
+    const words = JSON.parse(text.slice(text.indexOf('['))) as string[];
+    expect(words.slice(0, 2)).toEqual(['node', '-e']);
+    expect(() => new Function(words[2] ?? '(')).not.toThrow();
+  });
+});
+
+// --- the compose file ---------------------------------------------------------------------------------------------------
+
+interface Service {
+  readonly image?: string;
+  readonly build?: { readonly context: string; readonly dockerfile: string };
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly command?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: unknown;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly networks?: readonly string[];
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly tmpfs?: readonly string[];
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>;
+}
+
+const compose = parse(read('deploy', 'compose.yaml'), { merge: true }) as Compose;
+const { redis = {}, ...nodes } = compose.services;
+
+/** As compose fills it in. */
+const filled = (text: string): string => text.replace(/\$\{\w+:\?[^}]*\}/g, 'a-value-that-somebody-chose');
+
+const configOf = (service: Service): ReturnType<typeof loadConfig> =>
+  loadConfig(
+    Object.fromEntries(Object.entries(service.environment ?? {}).map(([name, text]) => [name, filled(text)])),
+  );
+
+describe('the compose file', () => {
+  it('gives every node settings that the program takes, and all roles to somebody', () => {
+    const roles = Object.values(nodes).flatMap((service) => configOf(service).roles);
+    expect([...roles].sort()).toEqual([...ROLES].sort());
+    for (const service of Object.values(nodes)) {
+      expect(configOf(service).redis?.place).toMatchObject({
+        kind: 'single',
+        nodes: [{ host: 'redis', port: 6379 }],
+      });
+      expect(Object.keys(service.environment ?? {}).filter((name) => !known.has(name))).toEqual([]);
+    }
+  });
+
+  it('has no secret in it', () => {
+    const text = read('deploy', 'compose.yaml');
+    for (const name of ['ASSAY_REDIS_PASSWORD', 'ASSAY_CLUSTER_SECRET']) {
+      expect(text).toContain(`${'$'}{${name}:?`);
+      expect(text).not.toMatch(new RegExp(`${name}: [\\w"']`));
+    }
+  });
+
+  it('keeps what Redis is told', () => {
+    const words = redis.command ?? [];
+    const valueOf = (flag: string): string | undefined => words[words.indexOf(flag) + 1];
+    expect(words[0]).toBe('redis-server');
+    expect(valueOf('--appendonly')).toBe('yes');
+    expect(valueOf('--maxmemory-policy')).toBe('noeviction');
+    expect(filled(valueOf('--requirepass') ?? '')).toBe('a-value-that-somebody-chose');
+    expect(redis.volumes).toContain('redis:/data');
+    expect(redis.healthcheck).toBeDefined();
+    expect(redis.ports).toBeUndefined();
+  });
+
+  it('runs nodes with nothing to write to but their volumes', () => {
+    for (const [name, service] of Object.entries(nodes)) {
+      expect(service.read_only, name).toBe(true);
+      expect(service.cap_drop, name).toEqual(['ALL']);
+      expect(service.tmpfs, name).toEqual(['/tmp']);
+      const own = (service.volumes ?? []).find((volume) => volume.endsWith(':/data'));
+      expect(own, name).toBe(`${name}:/data`);
+    }
+  });
+
+  it('names nothing that is not there', () => {
+    for (const [name, service] of Object.entries(compose.services)) {
+      for (const volume of service.volumes ?? [])
+        expect(compose.volumes).toHaveProperty(volume.split(':')[0] ?? '');
+      for (const network of service.networks ?? []) expect(compose.networks, name).toHaveProperty(network);
+      for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
+        expect(compose.services).toHaveProperty(other);
+        // The image of the nodes has its own check.
+        const isChecked =
+          compose.services[other]?.healthcheck !== undefined || compose.services[other]?.image === 'assay';
+        expect(condition === 'service_healthy' && isChecked, `${name} on ${other}`).toBe(true);
+      }
+    }
+    const builds = Object.values(compose.services).flatMap(({ build }) =>
+      build === undefined ? [] : [build],
+    );
+    expect(builds).toHaveLength(1);
+    for (const { context, dockerfile } of builds)
+      expect(existsSync(join(projectRoot, 'deploy', context, dockerfile))).toBe(true);
+  });
+
+  it('lets the others pull from the node that builds, and jobs be shared by those who need them', () => {
+    const publishing = Object.entries(nodes).filter(
+      ([, service]) => configOf(service).snapshots.listen !== null,
+    );
+    expect(publishing.map(([name]) => name)).toEqual(['api']);
+    const port = configOf(nodes.api ?? {}).snapshots.listen?.port;
+    for (const [name, service] of Object.entries(nodes)) {
+      const { snapshots, roles, jobsDir } = configOf(service);
+      if (name !== 'api') expect(snapshots.from).toEqual({ kind: 'http', url: `http://api:${port}/` });
+      if (roles.includes('api') || roles.includes('worker'))
+        expect(service.volumes).toContain(`jobs:${jobsDir}`);
+      // Only the API is to be reached from the machine.
+      expect(service.ports).toEqual(name === 'api' ? ['127.0.0.1:8080:8080'] : undefined);
+      expect(service.networks).toContain('inside');
+    }
+    expect(compose.networks.inside).toEqual({ internal: true });
+  });
+});
