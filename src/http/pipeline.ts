@@ -17,7 +17,7 @@ import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import type { HttpDeps } from './ports.ts';
 import type { ClientOrigin } from './proxies.ts';
 import { permissionsOf, type Route } from './routes.ts';
-import type { ByteSource, EventStream, Exchange, Handler } from './server.ts';
+import type { BodyReceiver, ByteSource, EventStream, Exchange, Handler } from './server.ts';
 import { receiveUpload, type Upload } from './uploads.ts';
 import { createVisits } from './visit.ts';
 
@@ -126,6 +126,9 @@ const ONE_UNIT = { units: 1, isOpen: true } as const;
 const NO_UNIT = { units: 0, isOpen: true } as const;
 const UNIT_OF_BODY = { units: 1, isOpen: false } as const;
 const NOTHING: Pick<Asked, 'slot' | 'credits'> = { slot: null, credits: null };
+
+/** Of a body that is refused before it is looked at. */
+const UNHEARD: BodyReceiver = { write: () => {}, end: () => {} };
 
 const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
 
@@ -564,6 +567,8 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
         });
         exchange.receiveBody(bytesMax, receiver);
       } catch (error) {
+        // A client that is sending a gigabyte should still read why it is refused.
+        exchange.receiveBody(0, UNHEARD);
         failCounted(call, position, route, error);
       }
     };

@@ -182,6 +182,20 @@ interface SocketData {
   readonly stream: UwsSocket;
 }
 
+/** What an exchange holds whose body or answer is taken piece by piece. */
+class Large {
+  intake: BodyIntake | null = null;
+  /** Told when the client went away while bytes wait for it. */
+  onGone: (() => void) | null = null;
+  /** Called when the socket takes bytes again; tells whether it took all it was given. */
+  onWritable: (() => boolean) | null = null;
+  /** What is left of the body is for nobody, whether that has come to its end, and whether it is read on behind an answer. */
+  isUnread = false;
+  isSkipped = false;
+  lingers = false;
+  isPaused = false;
+}
+
 class UwsExchange implements Exchange {
   readonly method: string;
   readonly path: string;
@@ -197,17 +211,8 @@ class UwsExchange implements Exchange {
   #done = false;
   #closeAfter = false;
   #bodyRead = false;
-  #intake: BodyIntake | null = null;
-  /** What is left of the body is for nobody, whether that has come to its end, and whether it is read on behind an answer. */
-  #isUnread = false;
-  #isSkipped = false;
-  #lingers = false;
-  #isPaused = false;
-  /** Told when the client went away while bytes wait for it. */
-  #onGone: (() => void) | null = null;
-  /** Called when the socket takes bytes again; tells whether it took all it was given. */
-  #onWritable: (() => boolean) | null = null;
-  #listensWritable = false;
+  /** Null where nothing large passes: the usual exchange should cost no more for those that are. */
+  #large: Large | null = null;
 
   /** Query and headers, once `keep` took them: the request object ends with the handler. */
   #kept: { readonly query: string; readonly headers: ReadonlyMap<string, string> } | null = null;
@@ -277,8 +282,8 @@ class UwsExchange implements Exchange {
       if (this.#done) return;
       this.#gone = true;
       settle(this.#tally);
-      this.#intake?.gone();
-      this.#onGone?.();
+      this.#large?.intake?.gone();
+      this.#large?.onGone?.();
     });
   }
 
@@ -316,10 +321,11 @@ class UwsExchange implements Exchange {
     this.#bodyRead = true;
     this.#hold();
     const res = this.#res;
+    const large = this.#startLarge();
     const declared = this.#req.getHeader('content-length');
     if (declared !== '' && Number(declared) > bytesMax) {
-      this.#isUnread = true;
-      res.onData((_chunk, isLast) => this.#skip(isLast));
+      large.isUnread = true;
+      res.onData((_chunk, isLast) => this.#skip(large, isLast));
       receiver.end('too large');
       return;
     }
@@ -328,10 +334,10 @@ class UwsExchange implements Exchange {
     };
     const intake = createBodyIntake({ bytesMax, silenceMs: LIMITS.uploadSilenceMs }, receiver, {
       pause: whileOpen(() => {
-        this.#isPaused = true;
+        large.isPaused = true;
         res.pause();
       }),
-      resume: whileOpen(() => this.#resume()),
+      resume: whileOpen(() => this.#resume(large)),
       // The binding gives a socket 10 s from each `resume` on; how long a silence may last, the intake knows.
       wait: whileOpen(() => {
         res.pause();
@@ -339,28 +345,27 @@ class UwsExchange implements Exchange {
       }),
       cut: whileOpen(() => res.close()),
       abandon: () => {
-        this.#isUnread = true;
+        large.isUnread = true;
       },
     });
-    this.#intake = intake;
-    this.#listenWritable();
+    large.intake = intake;
     res.onData((chunk, isLast) => {
-      if (this.#isUnread) this.#skip(isLast);
+      if (large.isUnread) this.#skip(large, isLast);
       else intake.offer(new Uint8Array(chunk.slice(0)), isLast);
     });
   }
 
   /** A socket that is resumed without having been paused is not read any more. */
-  #resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
+  #resume(large: Large): void {
+    if (!large.isPaused) return;
+    large.isPaused = false;
     this.#res.resume();
   }
 
   /** More of a body that nobody reads. At its end a client that was told why is let go. */
-  #skip(isLast: boolean): void {
-    this.#isSkipped ||= isLast;
-    if (isLast && this.#lingers && !this.#gone) this.#res.close();
+  #skip(large: Large, isLast: boolean): void {
+    large.isSkipped ||= isLast;
+    if (isLast && large.lingers && !this.#gone) this.#res.close();
   }
 
   /**
@@ -368,21 +373,21 @@ class UwsExchange implements Exchange {
    * connection, and the answer would be lost. The binding reads no further behind an answer that it knows to be ended, so the
    * whole of it goes out as a header; the line break that ends one is counted with the body.
    */
-  #replyAndLinger(status: number, headers: string, body: Buffer): void {
+  #replyAndLinger(large: Large, status: number, headers: string, body: Buffer): void {
     if (this.#gone) return;
-    if (this.#isSkipped) {
-      this.#resume();
+    if (large.isSkipped) {
+      this.#resume(large);
       this.#res.cork(() => this.#write(status, headers, body));
       return;
     }
-    this.#lingers = true;
+    large.lingers = true;
     const head = `${headers}\r\nConnection: close\r\nContent-Length: ${body.length + 2}\r\n\r\n`;
     const colon = head.indexOf(': ');
     this.#res.cork(() => {
       this.#res.writeStatus(STATUS_LINES.get(status) ?? String(status));
       this.#res.writeHeader(head.slice(0, colon), Buffer.concat([Buffer.from(head.slice(colon + 2)), body]));
     });
-    this.#resume();
+    this.#resume(large);
     setTimeout(() => {
       if (!this.#gone) this.#res.close();
     }, LIMITS.lingerMs).unref();
@@ -392,12 +397,12 @@ class UwsExchange implements Exchange {
     this.#answerOnce();
     try {
       this.#hold();
-      this.#listenWritable();
+      const large = this.#startLarge();
       let head: string | null = headers;
       while (!this.#gone && !this.#done) {
         const bytes = await source.next();
         if (this.#gone) return;
-        await this.#push(bytes, source.length, status, head);
+        await this.#push(large, bytes, source.length, status, head);
         head = null;
       }
     } catch (error) {
@@ -409,7 +414,7 @@ class UwsExchange implements Exchange {
   }
 
   /** Hands over one piece of `total` bytes, with the head of the answer where there is one. Resolves when it was taken. */
-  #push(bytes: Uint8Array, total: number, status: number, head: string | null): Promise<void> {
+  #push(large: Large, bytes: Uint8Array, total: number, status: number, head: string | null): Promise<void> {
     const res = this.#res;
     let rest = bytes;
     const isTaken = (): boolean => {
@@ -423,8 +428,8 @@ class UwsExchange implements Exchange {
     };
     return new Promise((resolve) => {
       const finish = (): void => {
-        this.#onGone = null;
-        this.#onWritable = null;
+        large.onGone = null;
+        large.onWritable = null;
         resolve();
       };
       res.cork(() => {
@@ -433,8 +438,8 @@ class UwsExchange implements Exchange {
           resolve();
           return;
         }
-        this.#onGone = finish;
-        this.#onWritable = () => {
+        large.onGone = finish;
+        large.onWritable = () => {
           if (!isTaken()) return false;
           finish();
           return true;
@@ -444,28 +449,31 @@ class UwsExchange implements Exchange {
   }
 
   /**
-   * One listener an exchange: the binding forgets one that is registered while another is called. Without any it closes a socket
-   * 10 s after it was paused.
+   * With one listener an exchange: the binding forgets one that is registered while another is called, and without any it closes a
+   * socket 10 s after it was paused.
    */
-  #listenWritable(): void {
-    if (this.#listensWritable) return;
-    this.#listensWritable = true;
-    this.#res.onWritable(() => this.#onWritable?.() ?? true);
+  #startLarge(): Large {
+    if (this.#large !== null) return this.#large;
+    const large = new Large();
+    this.#large = large;
+    this.#res.onWritable(() => large.onWritable?.() ?? true);
+    return large;
   }
 
   #answerOnce(): void {
     if (this.#replied) throw new Error('An exchange is answered once.');
     this.#replied = true;
-    this.#intake?.answered();
+    this.#large?.intake?.answered();
   }
 
   reply(status: number, headers: string, body: string | Uint8Array): void {
     this.#answerOnce();
     if (this.#gone) return;
-    if (this.#isUnread) {
+    const large = this.#large;
+    if (large?.isUnread) {
       // What came with the head may be the whole body: then nothing is left to read.
       const copy = Buffer.from(body);
-      setImmediate(() => this.#replyAndLinger(status, headers, copy));
+      setImmediate(() => this.#replyAndLinger(large, status, headers, copy));
       return;
     }
     if (this.#later) {

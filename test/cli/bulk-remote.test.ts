@@ -251,6 +251,19 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     );
   });
 
+  it('ends with 1 where the job was stopped elsewhere', async () => {
+    jobs.isHeld = true;
+    const running = run(['--remote', world.url, '--input', file('a.ndjson', 17)]);
+    await expect
+      .poll(async () => (await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.items)
+      .toBe(17);
+    const id = (await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.id ?? '';
+    await jobs.cancel('local', id);
+    const said = await running;
+    expect([said.code, said.out]).toEqual([1, '']);
+    expect(said.err).toContain(`Job ${id} is CANCELLED after 0 lines`);
+  });
+
   it('begins nothing where it is interrupted while it sends', async () => {
     jobs.onWrite = () => new Promise((resolve) => setTimeout(resolve, 50));
     const before = jobs.aborted();

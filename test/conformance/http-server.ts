@@ -745,7 +745,18 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         keyFile: join(projectRoot, 'test', 'http', 'tls', 'key.pem'),
         certFile: join(projectRoot, 'test', 'http', 'tls', 'cert.pem'),
       };
-      const { port } = await serve({ 'GET /a': (exchange) => exchange.reply(200, TYPE, 'secret') }, { tls });
+      const { port } = await serve(
+        {
+          'GET /a': (exchange) => exchange.reply(200, TYPE, 'secret'),
+          'GET /large': (exchange) => void exchange.replyBytes(200, BINARY, counting(5 * MIB)),
+          'POST /take': (exchange) =>
+            exchange.receiveBody(
+              GIB,
+              taker(exchange, () => pause(1)),
+            ),
+        },
+        { tls },
+      );
       const body = await new Promise<string>((resolve, reject) => {
         const asked = tlsRequest(
           { host: '127.0.0.1', port, path: '/a', ca: readFileSync(tls.certFile), servername: 'localhost' },
@@ -762,6 +773,47 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         asked.end();
       });
       expect(body).toBe('secret');
+      const sent = Buffer.alloc(3 * MIB, 'z');
+      const echoed = await new Promise<string>((resolve, reject) => {
+        const asked = tlsRequest(
+          {
+            host: '127.0.0.1',
+            port,
+            path: '/take',
+            method: 'POST',
+            ca: readFileSync(tls.certFile),
+            servername: 'localhost',
+          },
+          (response) => {
+            response.setEncoding('utf8');
+            response.on('data', (text: string) => resolve(text));
+          },
+        );
+        asked.on('error', reject);
+        asked.end(sent);
+      });
+      expect(echoed).toBe(`whole ${sent.length}`);
+      const fetched = await new Promise<number>((resolve, reject) => {
+        const asked = tlsRequest(
+          {
+            host: '127.0.0.1',
+            port,
+            path: '/large',
+            ca: readFileSync(tls.certFile),
+            servername: 'localhost',
+          },
+          (response) => {
+            let bytes = 0;
+            response.on('data', (chunk: Buffer) => {
+              bytes += chunk.length;
+            });
+            response.on('end', () => resolve(bytes));
+          },
+        );
+        asked.on('error', reject);
+        asked.end();
+      });
+      expect(fetched).toBe(5 * MIB);
       const wrong = { keyFile: tls.certFile, certFile: tls.keyFile };
       await expect(serve({}, { tls: wrong })).rejects.toThrow(/TLS: /);
     });

@@ -1,10 +1,12 @@
 /** Bulk jobs over HTTP: every operation and its errors; behind them, jobs in a folder. */
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
+import { Check } from 'typebox/value';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Permission } from '../../src/accounts/keys.ts';
 import { openFileParts } from '../../src/http/file-parts.ts';
 import { rangeOf } from '../../src/http/ranges.ts';
+import { JobList, OneJob } from '../../src/http/schemas/jobs.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { RawClient } from './raw-client.ts';
 import { openWorld, type World } from './world.ts';
@@ -96,6 +98,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     };
     expect(list.data).toMatchObject({ total: 2, limit: 1, offset: 0 });
     expect(list.data.jobs.map((one) => one.id)).toEqual([second]);
+    expect([Check(OneJob, one.data), Check(JobList, list.data)]).toEqual([true, true]);
     const next = (await (await from.ask('/jobs?limit=1&offset=1')).json()) as typeof list;
     expect(next.data.jobs.map((one) => one.id)).toEqual([id]);
 
@@ -273,12 +276,20 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     const refused = await send(from, 'kind=labels', bodyOf(2));
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    const socket = new RawClient(world.port);
-    clients.push(socket);
-    socket.send(
-      `POST /api/v1/jobs?kind=labels HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${from.key}\r\nContent-Length: 100000000\r\n\r\n`,
-    );
-    expect((await socket.next())?.status).toBe(429);
+    // Who is refused while it sends reads why.
+    for (const [key, status] of [
+      [from.key, 429],
+      ['nobody', 401],
+    ] as const) {
+      const socket = new RawClient(world.port);
+      clients.push(socket);
+      socket.send(
+        `POST /api/v1/jobs?kind=labels HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: 10000000\r\n\r\n`,
+      );
+      socket.send(Buffer.alloc(10_000_000, 'z'));
+      expect((await socket.next())?.status).toBe(status);
+      expect(await socket.ended(4_000)).toBe(true);
+    }
   });
 
   it('refuses a body over the limit of a job by its declared length', async () => {
