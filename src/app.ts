@@ -91,7 +91,7 @@ import { createScreening } from './screening/screen.ts';
 import { createTrace } from './screening/trace.ts';
 import type { TravelDeps, TravelSettings } from './travel/follow.ts';
 import { pullNewest, readOnlyStores, requireBuilder } from './travel/pull-newest.ts';
-import { openTravel, type Travel, tooFarBehind } from './travel/travel.ts';
+import { behindSeconds, openTravel, type Travel, tooFarBehind } from './travel/travel.ts';
 
 /** How often a server looks for a snapshot that another process published. One `stat` a look. */
 const SNAPSHOT_LOOK_MS = 1_000;
@@ -623,6 +623,17 @@ export function openParts(config: Config, version: string): Parts {
             value: () => labels.current.meta.real.labels,
           },
           {
+            name: 'assay_sanctions_list_age_seconds',
+            help: 'Time since a sanctions list was last known to be the newest; lists that were never loaded are missing.',
+            label: 'list',
+            value: () => listAges(freshness(), clock),
+          },
+          {
+            name: 'assay_snapshot_behind_seconds',
+            help: 'Since when a node that pulls its labels is behind its publisher or does not hear of it; 0 where it is not.',
+            value: () => behindSeconds(travel?.state ?? null, clock.now()),
+          },
+          {
             name: 'assay_labels_synthetic',
             help: 'Synthetic labels of the published snapshot.',
             value: () => labels.current.meta.synthetic.labels,
@@ -907,3 +918,12 @@ function withTravel(readiness: Readiness, travel: Travel | null, config: Config,
     pulledFrom: state,
   };
 }
+
+/** Seconds since each list that is loaded was last checked. */
+const listAges = ({ lists }: ListFreshness, clock: Clock): ReadonlyMap<string, number> =>
+  new Map(
+    Object.entries(lists).map(([list, { checkedAt }]) => [
+      list,
+      Math.max(0, clock.now() - Date.parse(checkedAt)) / 1_000,
+    ]),
+  );

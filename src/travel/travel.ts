@@ -122,6 +122,12 @@ export function tooFarBehind(state: PullState | null, nowMs: number, maxSeconds:
   return `${what}, more than ${maxSeconds} s before ${isoTime(nowMs)}.`;
 }
 
+/** Seconds since when this node is behind its publisher, or has not heard of it; 0 where it is not, or pulls from nobody. */
+export function behindSeconds(state: PullState | null, nowMs: number): number {
+  const since = state === null ? null : lateSince(state);
+  return since === null ? 0 : Math.max(0, nowMs - Date.parse(since)) / 1_000;
+}
+
 /** Since when it is behind, or does not know whether it is. */
 function lateSince({ behindSince, error, lookedAt }: PullState): string | null {
   return behindSince ?? (error === null ? null : lookedAt);
