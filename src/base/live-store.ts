@@ -60,7 +60,7 @@ export interface LiveRoot {
 export interface AppliedWrite {
   /** Name of its database. */
   readonly database: string;
-  /** As it was put. */
+  /** As it was put, a list of one as what it holds. */
   readonly key: Key;
   readonly isRemoved: boolean;
 }

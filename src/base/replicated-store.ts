@@ -350,7 +350,7 @@ export function openReplicatedStore(
     });
   }
 
-  /** Where the copy stands: it holds at least that; null where it is overtaken. */
+  /** Fills the copy; where it then stands, or null where it was overtaken. */
   async function stage(staged: Database<Buffer, Buffer>): Promise<Place | null> {
     const [version, last] = await redis.guard(redis.connection.hmget(headKey, 'version', 'last'));
     if (version == null) throw lost();
@@ -366,10 +366,22 @@ export function openReplicatedStore(
         for (let i = 0; i + 1 < page.length; i += 2) staged.putSync(page[i] as Buffer, page[i + 1] as Buffer);
       }, FLUSHED_LATER);
     } while (cursor !== '0' && !isClosed);
-    const to: Place = { version: Number(version), last: last ?? '' };
-    // The stream still reaches back to where the copy began.
-    const { kind } = await ask(look, to, { id: '', writes: NOTHING, fences: [] });
-    return (kind === 'same' || kind === 'behind') && !isClosed ? to : null;
+    // What was written since the copy began may be in it or not: with all of that, it is what was at one place in the order.
+    let to: Place = { version: Number(version), last: last ?? '' };
+    while (!isClosed) {
+      const reply = await ask(look, to, { id: '', writes: NOTHING, fences: [] });
+      if (reply.kind === 'same') return to;
+      if (reply.kind !== 'behind') return null;
+      staged.transactionSync(() => {
+        for (const { writes } of reply.sets)
+          for (const { database, key, value } of writes) {
+            if (value === null) staged.removeSync(fieldOf(database, key));
+            else staged.putSync(fieldOf(database, key), value);
+          }
+      }, FLUSHED_LATER);
+      for (const { version, id } of reply.sets) to = { version, last: id };
+    }
+    return null;
   }
 
   function replaceBy(staged: Database<Buffer, Buffer>, to: Place): void {

@@ -322,16 +322,20 @@ export function openMonitoringStore(
 
   live.onApplied((writes) => {
     const lanes: Lane[] = [];
+    const stored = meta.get('generation') ?? 0;
     for (const { database, key, isRemoved } of writes) {
-      if (isRemoved || !Array.isArray(key)) continue;
-      if (database === 'deliveryQueue') lanes.push(String(key[0]));
+      // A list of one is stored as what it holds.
+      const [first, second] = Array.isArray(key) ? key : [key];
       if (database === 'watchChanges') {
-        const number = Number(key[0]);
-        if (number <= knownGeneration) histories++;
-        knownGeneration = number;
+        const number = Number(first);
+        // One that was and never happened, or one in the place of another: what was built upon it is of no use.
+        const isOther = isRemoved ? number > stored : number <= knownGeneration;
+        if (isOther) histories++;
+        if (isOther || !isRemoved) knownGeneration = Math.min(number, stored);
       }
-      if (database === 'changes') {
-        const place: [string, number] = [String(key[0]), Number(key[1])];
+      if (database === 'deliveryQueue' && !isRemoved) lanes.push(String(first));
+      if (database === 'changes' && !isRemoved) {
+        const place: [string, number] = [String(first), Number(second)];
         const row = changes.get(place);
         const change = row === undefined ? null : changeOf(place, row);
         if (change !== null) for (const listener of listeners) listener(change);

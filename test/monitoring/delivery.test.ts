@@ -5,7 +5,6 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isoTime, systemClock } from '../../src/base/clock.ts';
 import { LIMITS } from '../../src/base/limits.ts';
-import { openLiveStore } from '../../src/base/live-store.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createMailer } from '../../src/base/mail.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../../src/base/outbound.ts';
@@ -24,6 +23,7 @@ import { createSenders } from '../../src/monitoring/delivery/senders.ts';
 import { createIds } from '../../src/monitoring/ids.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 
 interface Received {
   readonly path: string;
@@ -77,9 +77,13 @@ function movableClock() {
 
 const policy: OutboundPolicy = { trustedHosts: new Set(['127.0.0.1']) };
 
-function openWorld(folder: string, options: { smtpUrl?: string; telegramApi?: string } = {}) {
+async function openWorld(
+  folder: string,
+  state: LiveState,
+  options: { smtpUrl?: string; telegramApi?: string } = {},
+) {
   const clock = movableClock();
-  const { root } = openLiveStore(`${folder}/monitoring.lmdb`, 1, { maxDbs: 20 });
+  const { root } = state.openStore(`${folder}/monitoring.lmdb`, 1, { name: 'monitoring', maxDbs: 20 });
   const seal = createSeal(systemRandom.bytes(32), systemRandom);
   const channels = openChannels(root, { seal, clock, random: systemRandom });
   const alerts = new Map<string, Alert>();
@@ -93,6 +97,7 @@ function openWorld(folder: string, options: { smtpUrl?: string; telegramApi?: st
       readAlert: (_, id) => alerts.get(id) ?? null,
     });
   const outbox = openBox();
+  await state.ready();
   const agent = createOutboundAgent({ policy, timeouts: { connectMs: 1_000, headersMs: 400, stallMs: 400 } });
   const senders = createSenders({
     channels,
@@ -159,553 +164,559 @@ function openWorld(folder: string, options: { smtpUrl?: string; telegramApi?: st
   const all = () => outbox.list('a', {}, { limit: 100 }).deliveries;
   return { clock, root, channels, outbox, courier, wallet, raise, all, openBox, agent };
 }
-type World = ReturnType<typeof openWorld>;
+type World = Awaited<ReturnType<typeof openWorld>>;
 
-let folder: TempFolder;
-const closing: (() => Promise<unknown>)[] = [];
-const openIn = (options?: Parameters<typeof openWorld>[1]): World => {
-  const world = openWorld(folder.path, options);
-  closing.push(async () => {
-    await world.courier.stop();
-    await world.agent.destroy();
-    await world.root.close();
-  });
-  return world;
-};
-const listen = async (answer: Parameters<typeof receiver>[0]) => {
-  const one = await receiver(answer);
-  closing.push(one.close);
-  return one;
-};
-beforeEach(() => {
-  folder = tempFolder();
-});
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-  folder.remove();
-});
-
-const OK = () => ({ status: 204 });
-
-describe('a webhook', () => {
-  it('is signed so that the reference library of Standard Webhooks takes it, and no changed body', async () => {
-    const world = openIn();
-    const hook = await listen(OK);
-    const { secret } = await world.channels.rotateSecret('a');
-    const alert = await world.raise(world.wallet({ customWebhookUrl: `${hook.url}/hook` }));
-    await world.courier.runDue();
-    const [{ body, headers }] = hook.received as [Received];
-    const told = new Webhook(secret).verify(body, headers as Record<string, string>) as {
-      type: string;
-      data: { alert: { id: string; sequence: number; wallet: { walletAddress: string } } };
-    };
-    expect(told.type).toBe('alert.created');
-    expect(told.data.alert).toMatchObject({ id: alert.id, sequence: 1 });
-    expect(told.data.alert.wallet.walletAddress).toBe('0x52908400098527886e0f7030069857d2e4169ee7');
-    expect(headers['webhook-id']).toBe(world.all()[0]?.id);
-    expect(() =>
-      new Webhook(secret).verify(body.replace('HIGH', 'LOW'), headers as Record<string, string>),
-    ).toThrow();
-    expect(world.all()).toMatchObject([
-      { status: 'DELIVERED', attempts: [{ responseStatus: 204, error: null }] },
-    ]);
-  });
-
-  it('is signed with the old secret too for a day after a rotation, and then no more', async () => {
-    const world = openIn();
-    const hook = await listen(OK);
-    const first = await world.channels.rotateSecret('a');
-    expect(first.previousUntilMs).toBeNull();
-    const second = await world.channels.rotateSecret('a');
-    expect(second.previousUntilMs).toBe(world.clock.now() + 24 * 3_600_000);
-    const wallet = world.wallet({ customWebhookUrl: hook.url });
-    await world.raise(wallet);
-    await world.courier.runDue();
-    const [{ body, headers }] = hook.received as [Received];
-    for (const { secret } of [first, second])
-      new Webhook(secret).verify(body, headers as Record<string, string>);
-    world.clock.advance(24 * 3_600_000 + 1);
-    await world.raise(wallet);
-    await world.courier.runDue();
-    expect(hook.received[1]?.headers['webhook-signature']).toMatch(/^v1,[^ ]+$/);
-    expect(world.channels.signingSecrets('a')).toEqual([second.secret]);
-  });
-
-  it('that fails is tried again by the schedule, with the same id and bytes, and fails for good after the last wait', async () => {
-    const world = openIn();
-    const hook = await listen(() => ({ status: 500 }));
-    await world.raise(world.wallet({ customWebhookUrl: hook.url }));
-    await world.courier.runDue();
-    for (const wait of RETRY_WAITS_MS) {
-      expect(world.all()[0]?.status).toBe('PENDING');
-      world.clock.advance(wait - 1_000);
-      await world.courier.runDue();
-      const before = hook.received.length;
-      world.clock.advance(wait * 0.1 + 2_000);
-      await world.courier.runDue();
-      expect(hook.received.length).toBe(before + 1);
-    }
-    expect(hook.received).toHaveLength(ATTEMPTS_MAX);
-    expect(new Set(hook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-    expect(new Set(hook.received.map(({ body }) => body)).size).toBe(1);
-    expect(world.all()).toMatchObject([{ status: 'FAILED', nextAttemptAtMs: null }]);
-    expect(world.all()[0]?.attempts).toHaveLength(ATTEMPTS_MAX);
-    expect(world.outbox.lanes()).toEqual([]);
-    world.clock.advance(10 * 24 * 3_600_000);
-    await world.courier.runDue();
-    expect(hook.received).toHaveLength(ATTEMPTS_MAX);
-  });
-
-  it.each([
-    [
-      'a redirect',
-      { status: 302, headers: { location: 'http://127.0.0.1:1/' } },
-      /redirects are not followed/,
-    ],
-    ['an error', { status: 503 }, /answered 503/],
-    ['no answer', null, /No answer in time/],
-  ] as const)('counts %s as a failure', async (_, answer, error) => {
-    const world = openIn();
-    const hook = await listen(() => answer as { status: number } | null);
-    await world.raise(world.wallet({ customWebhookUrl: hook.url }));
-    await world.courier.runDue();
-    expect(world.all()[0]).toMatchObject({ status: 'PENDING' });
-    expect(world.all()[0]?.attempts[0]?.error).toMatch(error);
-    expect(hook.received).toHaveLength(1);
-  });
-
-  it('waits as long as the receiver asks', async () => {
-    const world = openIn();
-    const hook = await listen((_, count) =>
-      count === 1 ? { status: 429, headers: { 'retry-after': '3600' } } : { status: 200 },
-    );
-    await world.raise(world.wallet({ customWebhookUrl: hook.url }));
-    await world.courier.runDue();
-    world.clock.advance(3_590_000);
-    await world.courier.runDue();
-    expect(hook.received).toHaveLength(1);
-    world.clock.advance(400_000);
-    await world.courier.runDue();
-    expect(hook.received).toHaveLength(2);
-    expect(world.all()[0]?.status).toBe('DELIVERED');
-  });
-
-  it('whose receiver answers 410 is not called again, and the log says why, until the URL is set anew', async () => {
-    const world = openIn();
-    let isGone = true;
-    const hook = await listen(() => ({ status: isGone ? 410 : 200 }));
-    const wallet = world.wallet({ customWebhookUrl: hook.url });
-    await world.raise(wallet);
-    await world.courier.runDue();
-    await world.raise(wallet);
-    await world.courier.runDue();
-    expect(hook.received).toHaveLength(1);
-    expect(world.all().map(({ status }) => status)).toEqual(['FAILED', 'FAILED']);
-    expect(world.all()[0]?.attempts[0]?.error).toMatch(/disabled until it is set again/);
-    isGone = false;
-    world.outbox.enableUrl('a', hook.url);
-    await world.raise(wallet);
-    await world.courier.runDue();
-    expect(hook.received).toHaveLength(2);
-  });
-
-  it('goes nowhere that the guard refuses, even if it was stored', async () => {
-    const world = openIn();
-    await world.raise(world.wallet({ customWebhookUrl: 'https://10.0.0.1/' }));
-    await world.courier.runDue();
-    expect(world.all()).toMatchObject([
-      { status: 'FAILED', attempts: [{ error: 'The URL is not allowed any more.' }] },
-    ]);
-  });
-
-  it('does not read an endless answer', async () => {
-    const world = openIn();
-    const server = createServer((_, response) => {
-      response.writeHead(200);
-      const write = (): void => {
-        while (response.write(Buffer.alloc(64 * 1024)) && !response.destroyed);
-      };
-      response.on('drain', write);
-      write();
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+overLiveStates((makeState) => {
+  let folder: TempFolder;
+  const closing: (() => Promise<unknown>)[] = [];
+  const openIn = async (options?: Parameters<typeof openWorld>[2]): Promise<World> => {
+    const state = makeState();
+    const world = await openWorld(folder.path, state, options);
     closing.push(async () => {
-      server.closeAllConnections();
-      server.close();
+      await world.courier.stop();
+      await world.agent.destroy();
+      await world.root.close();
+      await state.close();
     });
-    await world.raise(
-      world.wallet({ customWebhookUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }),
-    );
-    await world.courier.runDue();
-    expect(world.all()[0]?.status).toBe('DELIVERED');
+    return world;
+  };
+  const listen = async (answer: Parameters<typeof receiver>[0]) => {
+    const one = await receiver(answer);
+    closing.push(one.close);
+    return one;
+  };
+  beforeEach(() => {
+    folder = tempFolder();
   });
-});
-
-describe('the order of deliveries', () => {
-  it('first attempts of a wallet keep the order of its alerts; one that fails holds up none after it', async () => {
-    const world = openIn();
-    const hook = await listen((_, count) => ({ status: count === 1 ? 500 : 200 }));
-    const wallet = world.wallet({ customWebhookUrl: hook.url });
-    for (let i = 0; i < 30; i++) await world.raise(wallet);
-    await world.courier.runDue();
-    const sequences = hook.received.map(({ body }) => JSON.parse(body).data.alert.sequence as number);
-    expect(sequences).toEqual(Array.from({ length: 30 }, (_, i) => i + 1));
-    world.clock.advance(6_000);
-    await world.courier.runDue();
-    expect(JSON.parse(hook.received.at(-1)?.body ?? '').data.alert.sequence).toBe(1);
-    expect(world.all().every(({ status }) => status === 'DELIVERED')).toBe(true);
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+    folder.remove();
   });
 
-  it('a receiver that never answers holds up no other', async () => {
-    const world = openIn();
-    const dead = await listen(() => null);
-    const alive = await listen(OK);
-    world.courier.start();
-    const stuck = world.wallet({ customWebhookUrl: dead.url });
-    for (let i = 0; i < 20; i++) await world.raise(stuck);
-    const wallet = world.wallet({ customWebhookUrl: alive.url });
-    for (let i = 0; i < 50; i++) await world.raise(wallet);
-    await expect.poll(() => alive.received.length, { timeout: 10_000 }).toBe(50);
-    expect(dead.received.length).toBeLessThan(50);
+  const OK = () => ({ status: 204 });
+
+  describe('a webhook', () => {
+    it('is signed so that the reference library of Standard Webhooks takes it, and no changed body', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      const { secret } = await world.channels.rotateSecret('a');
+      const alert = await world.raise(world.wallet({ customWebhookUrl: `${hook.url}/hook` }));
+      await world.courier.runDue();
+      const [{ body, headers }] = hook.received as [Received];
+      const told = new Webhook(secret).verify(body, headers as Record<string, string>) as {
+        type: string;
+        data: { alert: { id: string; sequence: number; wallet: { walletAddress: string } } };
+      };
+      expect(told.type).toBe('alert.created');
+      expect(told.data.alert).toMatchObject({ id: alert.id, sequence: 1 });
+      expect(told.data.alert.wallet.walletAddress).toBe('0x52908400098527886e0f7030069857d2e4169ee7');
+      expect(headers['webhook-id']).toBe(world.all()[0]?.id);
+      expect(() =>
+        new Webhook(secret).verify(body.replace('HIGH', 'LOW'), headers as Record<string, string>),
+      ).toThrow();
+      expect(world.all()).toMatchObject([
+        { status: 'DELIVERED', attempts: [{ responseStatus: 204, error: null }] },
+      ]);
+    });
+
+    it('is signed with the old secret too for a day after a rotation, and then no more', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      const first = await world.channels.rotateSecret('a');
+      expect(first.previousUntilMs).toBeNull();
+      const second = await world.channels.rotateSecret('a');
+      expect(second.previousUntilMs).toBe(world.clock.now() + 24 * 3_600_000);
+      const wallet = world.wallet({ customWebhookUrl: hook.url });
+      await world.raise(wallet);
+      await world.courier.runDue();
+      const [{ body, headers }] = hook.received as [Received];
+      for (const { secret } of [first, second])
+        new Webhook(secret).verify(body, headers as Record<string, string>);
+      world.clock.advance(24 * 3_600_000 + 1);
+      await world.raise(wallet);
+      await world.courier.runDue();
+      expect(hook.received[1]?.headers['webhook-signature']).toMatch(/^v1,[^ ]+$/);
+      expect(world.channels.signingSecrets('a')).toEqual([second.secret]);
+    });
+
+    it('that fails is tried again by the schedule, with the same id and bytes, and fails for good after the last wait', async () => {
+      const world = await openIn();
+      const hook = await listen(() => ({ status: 500 }));
+      await world.raise(world.wallet({ customWebhookUrl: hook.url }));
+      await world.courier.runDue();
+      for (const wait of RETRY_WAITS_MS) {
+        expect(world.all()[0]?.status).toBe('PENDING');
+        world.clock.advance(wait - 1_000);
+        await world.courier.runDue();
+        const before = hook.received.length;
+        world.clock.advance(wait * 0.1 + 2_000);
+        await world.courier.runDue();
+        expect(hook.received.length).toBe(before + 1);
+      }
+      expect(hook.received).toHaveLength(ATTEMPTS_MAX);
+      expect(new Set(hook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+      expect(new Set(hook.received.map(({ body }) => body)).size).toBe(1);
+      expect(world.all()).toMatchObject([{ status: 'FAILED', nextAttemptAtMs: null }]);
+      expect(world.all()[0]?.attempts).toHaveLength(ATTEMPTS_MAX);
+      expect(world.outbox.lanes()).toEqual([]);
+      world.clock.advance(10 * 24 * 3_600_000);
+      await world.courier.runDue();
+      expect(hook.received).toHaveLength(ATTEMPTS_MAX);
+    });
+
+    it.each([
+      [
+        'a redirect',
+        { status: 302, headers: { location: 'http://127.0.0.1:1/' } },
+        /redirects are not followed/,
+      ],
+      ['an error', { status: 503 }, /answered 503/],
+      ['no answer', null, /No answer in time/],
+    ] as const)('counts %s as a failure', async (_, answer, error) => {
+      const world = await openIn();
+      const hook = await listen(() => answer as { status: number } | null);
+      await world.raise(world.wallet({ customWebhookUrl: hook.url }));
+      await world.courier.runDue();
+      expect(world.all()[0]).toMatchObject({ status: 'PENDING' });
+      expect(world.all()[0]?.attempts[0]?.error).toMatch(error);
+      expect(hook.received).toHaveLength(1);
+    });
+
+    it('waits as long as the receiver asks', async () => {
+      const world = await openIn();
+      const hook = await listen((_, count) =>
+        count === 1 ? { status: 429, headers: { 'retry-after': '3600' } } : { status: 200 },
+      );
+      await world.raise(world.wallet({ customWebhookUrl: hook.url }));
+      await world.courier.runDue();
+      world.clock.advance(3_590_000);
+      await world.courier.runDue();
+      expect(hook.received).toHaveLength(1);
+      world.clock.advance(400_000);
+      await world.courier.runDue();
+      expect(hook.received).toHaveLength(2);
+      expect(world.all()[0]?.status).toBe('DELIVERED');
+    });
+
+    it('whose receiver answers 410 is not called again, and the log says why, until the URL is set anew', async () => {
+      const world = await openIn();
+      let isGone = true;
+      const hook = await listen(() => ({ status: isGone ? 410 : 200 }));
+      const wallet = world.wallet({ customWebhookUrl: hook.url });
+      await world.raise(wallet);
+      await world.courier.runDue();
+      await world.raise(wallet);
+      await world.courier.runDue();
+      expect(hook.received).toHaveLength(1);
+      expect(world.all().map(({ status }) => status)).toEqual(['FAILED', 'FAILED']);
+      expect(world.all()[0]?.attempts[0]?.error).toMatch(/disabled until it is set again/);
+      isGone = false;
+      await world.root.transaction(() => world.outbox.enableUrl('a', hook.url));
+      await world.raise(wallet);
+      await world.courier.runDue();
+      expect(hook.received).toHaveLength(2);
+    });
+
+    it('goes nowhere that the guard refuses, even if it was stored', async () => {
+      const world = await openIn();
+      await world.raise(world.wallet({ customWebhookUrl: 'https://10.0.0.1/' }));
+      await world.courier.runDue();
+      expect(world.all()).toMatchObject([
+        { status: 'FAILED', attempts: [{ error: 'The URL is not allowed any more.' }] },
+      ]);
+    });
+
+    it('does not read an endless answer', async () => {
+      const world = await openIn();
+      const server = createServer((_, response) => {
+        response.writeHead(200);
+        const write = (): void => {
+          while (response.write(Buffer.alloc(64 * 1024)) && !response.destroyed);
+        };
+        response.on('drain', write);
+        write();
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      closing.push(async () => {
+        server.closeAllConnections();
+        server.close();
+      });
+      await world.raise(
+        world.wallet({ customWebhookUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }),
+      );
+      await world.courier.runDue();
+      expect(world.all()[0]?.status).toBe('DELIVERED');
+    });
   });
 
-  it('a mail server gets a bounded number of letters at once, and holds up no other receiver', async () => {
-    let open = 0;
-    let most = 0;
-    const waiting: (() => void)[] = [];
-    const server = new SMTPServer({
-      authOptional: true,
-      disabledCommands: ['STARTTLS'],
-      onData(stream, _session, callback) {
-        most = Math.max(most, ++open);
-        stream.resume().on('end', () =>
-          waiting.push(() => {
-            open--;
-            callback();
-          }),
+  describe('the order of deliveries', () => {
+    it('first attempts of a wallet keep the order of its alerts; one that fails holds up none after it', async () => {
+      const world = await openIn();
+      const hook = await listen((_, count) => ({ status: count === 1 ? 500 : 200 }));
+      const wallet = world.wallet({ customWebhookUrl: hook.url });
+      for (let i = 0; i < 30; i++) await world.raise(wallet);
+      await world.courier.runDue();
+      const sequences = hook.received.map(({ body }) => JSON.parse(body).data.alert.sequence as number);
+      expect(sequences).toEqual(Array.from({ length: 30 }, (_, i) => i + 1));
+      world.clock.advance(6_000);
+      await world.courier.runDue();
+      expect(JSON.parse(hook.received.at(-1)?.body ?? '').data.alert.sequence).toBe(1);
+      expect(world.all().every(({ status }) => status === 'DELIVERED')).toBe(true);
+    });
+
+    it('a receiver that never answers holds up no other', async () => {
+      const world = await openIn();
+      const dead = await listen(() => null);
+      const alive = await listen(OK);
+      world.courier.start();
+      const stuck = world.wallet({ customWebhookUrl: dead.url });
+      for (let i = 0; i < 20; i++) await world.raise(stuck);
+      const wallet = world.wallet({ customWebhookUrl: alive.url });
+      for (let i = 0; i < 50; i++) await world.raise(wallet);
+      await expect.poll(() => alive.received.length, { timeout: 10_000 }).toBe(50);
+      expect(dead.received.length).toBeLessThan(50);
+    });
+
+    it('a mail server gets a bounded number of letters at once, and holds up no other receiver', async () => {
+      let open = 0;
+      let most = 0;
+      const waiting: (() => void)[] = [];
+      const server = new SMTPServer({
+        authOptional: true,
+        disabledCommands: ['STARTTLS'],
+        onData(stream, _session, callback) {
+          most = Math.max(most, ++open);
+          stream.resume().on('end', () =>
+            waiting.push(() => {
+              open--;
+              callback();
+            }),
+          );
+        },
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      closing.push(() => new Promise<void>((resolve) => server.close(resolve)));
+      const { port } = server.server.address() as AddressInfo;
+      const world = await openIn({ smtpUrl: `smtp://127.0.0.1:${port}` });
+      const hook = await listen(OK);
+      const letters = 3 * LIMITS.alertLettersInFlightMax;
+      for (let n = 0; n < letters; n++) {
+        await world.channels.setChannels(`mail-${n}`, {
+          email: `person${n}@example.org`,
+          slackWebhookUrl: null,
+          telegram: null,
+        });
+        await world.raise(world.wallet({ accountId: `mail-${n}` }));
+      }
+      await world.raise(world.wallet({ customWebhookUrl: hook.url }));
+      const sent = world.courier.runDue();
+      while (hook.received.length === 0 || waiting.length < LIMITS.alertLettersInFlightMax)
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      const answering = setInterval(() => waiting.shift()?.(), 2);
+      await sent;
+      clearInterval(answering);
+      expect(most).toBe(LIMITS.alertLettersInFlightMax);
+      for (let n = 0; n < letters; n++)
+        expect(world.outbox.list(`mail-${n}`, {}, { limit: 1 }).deliveries[0]?.status).toBe('DELIVERED');
+    });
+
+    it('a stop in the middle loses nothing: what was not sent is sent after the restart, what was sent is not', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      const wallet = world.wallet({ customWebhookUrl: hook.url });
+      world.courier.start();
+      for (let i = 0; i < 40; i++) await world.raise(wallet);
+      await world.courier.stop();
+      const outbox = world.openBox();
+      const senders = createSenders({
+        channels: world.channels,
+        agent: world.agent,
+        policy,
+        mailer: null,
+        clock: world.clock,
+        telegramApi: 'http://127.0.0.1:9',
+      });
+      const again = createCourier({ outbox, senders, clock: world.clock, log: silentLogger });
+      await again.runDue();
+      const ids = hook.received.map(({ headers }) => headers['webhook-id']);
+      expect(ids).toHaveLength(40);
+      expect(new Set(ids).size).toBe(40);
+    });
+  });
+
+  describe('threshold, frequency, pause', () => {
+    it.each([
+      ['all', 4],
+      ['medium', 3],
+      ['high', 2],
+      ['critical', 1],
+    ] as const)('alertThreshold %s sends %i of four severities', async (alertThreshold, sent) => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      const wallet = world.wallet({ customWebhookUrl: hook.url, alertThreshold });
+      for (const severity of ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const)
+        await world.raise(wallet, { severity });
+      await world.courier.runDue();
+      expect(hook.received).toHaveLength(sent);
+    });
+
+    it('daily collects the alerts of a day (UTC) into one message', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      const wallet = world.wallet({ customWebhookUrl: hook.url, alertFrequency: 'daily' });
+      const alerts = [await world.raise(wallet), await world.raise(wallet), await world.raise(wallet)];
+      await world.courier.runDue();
+      expect(hook.received).toHaveLength(0);
+      const day = isoTime(world.clock.now()).slice(0, 10);
+      world.clock.advance(24 * 3_600_000);
+      await world.courier.runDue();
+      await world.courier.runDue();
+      expect(hook.received).toHaveLength(1);
+      const told = JSON.parse(hook.received[0]?.body ?? '');
+      expect(told.type).toBe('alert.digest');
+      expect(told.data.digest).toMatchObject({ day, more: 0 });
+      expect(told.data.digest.alerts.map(({ id }: { id: string }) => id).sort()).toEqual(
+        alerts.map(({ id }) => id).sort(),
+      );
+    });
+
+    it('a digest names so many alerts and counts the rest, and goes to a URL as long as one may be', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      const long = `${hook.url}/`.padEnd(LIMITS.receiverUrlCharsMax, 'x');
+      const wallet = world.wallet({ customWebhookUrl: long, alertFrequency: 'daily' });
+      for (let i = 0; i < LIMITS.digestAlertsMax + 7; i++) await world.raise(wallet);
+      const other = world.wallet({ customWebhookUrl: `${hook.url}/other`, alertFrequency: 'daily' });
+      await world.raise(other);
+      world.clock.advance(24 * 3_600_000);
+      await world.courier.runDue();
+      const digests = hook.received.map(({ body }) => JSON.parse(body).data.digest);
+      expect(digests.map(({ alerts, more }) => [alerts.length, more]).sort((x, y) => x[0] - y[0])).toEqual([
+        [1, 0],
+        [LIMITS.digestAlertsMax, 7],
+      ]);
+    });
+
+    it('what waits for a wallet that is paused is cancelled, also between two attempts', async () => {
+      const world = await openIn();
+      const hook = await listen(() => ({ status: 500 }));
+      const wallet = world.wallet({ customWebhookUrl: hook.url });
+      await world.raise(wallet);
+      await world.courier.runDue();
+      await world.raise(wallet);
+      await world.root.transaction(() => world.outbox.cancelWallet(wallet.id));
+      world.clock.advance(24 * 3_600_000);
+      await world.courier.runDue();
+      expect(hook.received).toHaveLength(1);
+      expect(world.all().map(({ status }) => status)).toEqual(['CANCELLED', 'CANCELLED']);
+      expect(world.outbox.waitingCount()).toBe(0);
+    });
+  });
+
+  describe('the log of deliveries', () => {
+    it('is looked through a bounded way at a time: a filter that finds little says where to go on', async () => {
+      const world = await openIn();
+      const rare = world.wallet({ customWebhookUrl: 'https://hooks.example.org/rare' });
+      await world.raise(rare);
+      const busy = world.wallet({ customWebhookUrl: 'https://hooks.example.org/busy' });
+      const alert = await world.raise(busy);
+      await world.root.transaction(() => {
+        for (let i = 0; i < 2 * LIMITS.deliveriesLookedMax; i++)
+          world.outbox.enqueue('alert.created', alert, busy);
+      });
+      const found: string[] = [];
+      let pages = 0;
+      for (let cursor: string | undefined; ; ) {
+        const page = world.outbox.list(
+          'a',
+          { walletId: rare.id },
+          { limit: 10, ...(cursor === undefined ? {} : { cursor }) },
         );
-      },
+        pages++;
+        found.push(...page.deliveries.map(({ walletId }) => walletId ?? ''));
+        if (page.nextCursor === null) break;
+        cursor = page.nextCursor;
+      }
+      expect(found).toEqual([rare.id]);
+      expect(pages).toBe(3);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    closing.push(() => new Promise<void>((resolve) => server.close(resolve)));
-    const { port } = server.server.address() as AddressInfo;
-    const world = openIn({ smtpUrl: `smtp://127.0.0.1:${port}` });
-    const hook = await listen(OK);
-    const letters = 3 * LIMITS.alertLettersInFlightMax;
-    for (let n = 0; n < letters; n++) {
-      await world.channels.setChannels(`mail-${n}`, {
-        email: `person${n}@example.org`,
+
+    it('is paged from the newest, filtered, and of one account alone', async () => {
+      const world = await openIn();
+      const hook = await listen((_, count) => ({ status: count % 2 === 0 ? 200 : 410 }));
+      const wallet = world.wallet({ customWebhookUrl: `${hook.url}/a` });
+      for (let i = 0; i < 5; i++)
+        await world.raise(world.wallet({ ...wallet, customWebhookUrl: `${hook.url}/${i}` }));
+      await world.courier.runDue();
+      const first = world.outbox.list('a', {}, { limit: 2 });
+      await world.raise(wallet);
+      const second = world.outbox.list('a', {}, { limit: 10, cursor: first.nextCursor ?? '' });
+      const ids = [...first.deliveries, ...second.deliveries].map(({ id }) => id);
+      expect(ids).toHaveLength(5);
+      expect(ids).toEqual([...new Set(ids)].sort().reverse());
+      expect(world.outbox.list('b', {}, { limit: 10 }).deliveries).toEqual([]);
+      expect(world.outbox.delivery('b', ids[0] as string)).toBeNull();
+      const failed = world.outbox.list('a', { status: 'FAILED' }, { limit: 10 }).deliveries;
+      expect(failed).toHaveLength(3);
+      expect(() => world.outbox.list('a', {}, { limit: 1, cursor: '../a' })).toThrow(/^cursor: /);
+    });
+
+    it('a replay sends the same message again; another account cannot, and nothing is replayed that still waits', async () => {
+      const world = await openIn();
+      let status = 410;
+      const hook = await listen(() => ({ status }));
+      const wallet = world.wallet({ customWebhookUrl: hook.url });
+      await world.raise(wallet);
+      await world.courier.runDue();
+      const id = world.all()[0]?.id ?? '';
+      status = 200;
+      await expect(world.outbox.replay('b', id)).rejects.toThrow(/there is no delivery/);
+      await world.outbox.replay('a', id);
+      await expect(world.outbox.replay('a', id)).rejects.toThrow(/still waits/);
+      await world.courier.runDue();
+      expect(hook.received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id]);
+      expect(world.all()).toMatchObject([
+        { status: 'DELIVERED', attempts: [{ responseStatus: 410 }, { responseStatus: 200 }] },
+      ]);
+    });
+
+    it('a test message goes to every receiver of the wallet', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      const wallet = world.wallet({ customWebhookUrl: hook.url });
+      await expect(world.outbox.test(world.wallet())).rejects.toThrow(/nobody to send to/);
+      await world.outbox.test(wallet);
+      await world.courier.runDue();
+      expect(JSON.parse(hook.received[0]?.body ?? '')).toMatchObject({
+        type: 'alert.test',
+        data: { test: { walletId: wallet.id } },
+      });
+    });
+  });
+
+  describe('other channels', () => {
+    it('a letter reaches a real mail server; one that refuses for good is not asked again', async () => {
+      const letters: string[] = [];
+      const server = new SMTPServer({
+        authOptional: true,
+        disabledCommands: ['STARTTLS'],
+        onRcptTo: ({ address }, _, done) =>
+          address.startsWith('nobody')
+            ? done(Object.assign(new Error('No such user'), { responseCode: 550 }))
+            : done(),
+        onData: (stream, _, done) => {
+          const parts: Buffer[] = [];
+          stream.on('data', (part: Buffer) => parts.push(part));
+          stream.on('end', () => {
+            letters.push(Buffer.concat(parts).toString());
+            done();
+          });
+        },
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+      closing.push(() => new Promise<void>((resolve) => server.close(() => resolve())));
+      const world = await openIn({
+        smtpUrl: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+      });
+      await world.channels.setChannels('a', {
+        email: 'officer@example.org',
         slackWebhookUrl: null,
         telegram: null,
       });
-      await world.raise(world.wallet({ accountId: `mail-${n}` }));
-    }
-    await world.raise(world.wallet({ customWebhookUrl: hook.url }));
-    const sent = world.courier.runDue();
-    while (hook.received.length === 0 || waiting.length < LIMITS.alertLettersInFlightMax)
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    const answering = setInterval(() => waiting.shift()?.(), 2);
-    await sent;
-    clearInterval(answering);
-    expect(most).toBe(LIMITS.alertLettersInFlightMax);
-    for (let n = 0; n < letters; n++)
-      expect(world.outbox.list(`mail-${n}`, {}, { limit: 1 }).deliveries[0]?.status).toBe('DELIVERED');
-  });
-
-  it('a stop in the middle loses nothing: what was not sent is sent after the restart, what was sent is not', async () => {
-    const world = openIn();
-    const hook = await listen(OK);
-    const wallet = world.wallet({ customWebhookUrl: hook.url });
-    world.courier.start();
-    for (let i = 0; i < 40; i++) await world.raise(wallet);
-    await world.courier.stop();
-    const outbox = world.openBox();
-    const senders = createSenders({
-      channels: world.channels,
-      agent: world.agent,
-      policy,
-      mailer: null,
-      clock: world.clock,
-      telegramApi: 'http://127.0.0.1:9',
+      await world.raise(world.wallet(), { title: 'Received\r\nBcc: other@example.org' });
+      await world.courier.runDue();
+      expect(letters).toHaveLength(1);
+      expect(letters[0]).toMatch(/^To: officer@example.org/m);
+      expect(letters[0]).not.toMatch(/^Bcc:/m);
+      await world.channels.setChannels('a', {
+        email: 'nobody@example.org',
+        slackWebhookUrl: null,
+        telegram: null,
+      });
+      await world.raise(world.wallet());
+      await world.courier.runDue();
+      expect(world.all()[0]).toMatchObject({ status: 'FAILED', attempts: [{ responseStatus: 550 }] });
     });
-    const again = createCourier({ outbox, senders, clock: world.clock, log: silentLogger });
-    await again.runDue();
-    const ids = hook.received.map(({ headers }) => headers['webhook-id']);
-    expect(ids).toHaveLength(40);
-    expect(new Set(ids).size).toBe(40);
-  });
-});
 
-describe('threshold, frequency, pause', () => {
-  it.each([
-    ['all', 4],
-    ['medium', 3],
-    ['high', 2],
-    ['critical', 1],
-  ] as const)('alertThreshold %s sends %i of four severities', async (alertThreshold, sent) => {
-    const world = openIn();
-    const hook = await listen(OK);
-    const wallet = world.wallet({ customWebhookUrl: hook.url, alertThreshold });
-    for (const severity of ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const)
-      await world.raise(wallet, { severity });
-    await world.courier.runDue();
-    expect(hook.received).toHaveLength(sent);
-  });
-
-  it('daily collects the alerts of a day (UTC) into one message', async () => {
-    const world = openIn();
-    const hook = await listen(OK);
-    const wallet = world.wallet({ customWebhookUrl: hook.url, alertFrequency: 'daily' });
-    const alerts = [await world.raise(wallet), await world.raise(wallet), await world.raise(wallet)];
-    await world.courier.runDue();
-    expect(hook.received).toHaveLength(0);
-    const day = isoTime(world.clock.now()).slice(0, 10);
-    world.clock.advance(24 * 3_600_000);
-    await world.courier.runDue();
-    await world.courier.runDue();
-    expect(hook.received).toHaveLength(1);
-    const told = JSON.parse(hook.received[0]?.body ?? '');
-    expect(told.type).toBe('alert.digest');
-    expect(told.data.digest).toMatchObject({ day, more: 0 });
-    expect(told.data.digest.alerts.map(({ id }: { id: string }) => id).sort()).toEqual(
-      alerts.map(({ id }) => id).sort(),
-    );
-  });
-
-  it('a digest names so many alerts and counts the rest, and goes to a URL as long as one may be', async () => {
-    const world = openIn();
-    const hook = await listen(OK);
-    const long = `${hook.url}/`.padEnd(LIMITS.receiverUrlCharsMax, 'x');
-    const wallet = world.wallet({ customWebhookUrl: long, alertFrequency: 'daily' });
-    for (let i = 0; i < LIMITS.digestAlertsMax + 7; i++) await world.raise(wallet);
-    const other = world.wallet({ customWebhookUrl: `${hook.url}/other`, alertFrequency: 'daily' });
-    await world.raise(other);
-    world.clock.advance(24 * 3_600_000);
-    await world.courier.runDue();
-    const digests = hook.received.map(({ body }) => JSON.parse(body).data.digest);
-    expect(digests.map(({ alerts, more }) => [alerts.length, more]).sort((x, y) => x[0] - y[0])).toEqual([
-      [1, 0],
-      [LIMITS.digestAlertsMax, 7],
-    ]);
-  });
-
-  it('what waits for a wallet that is paused is cancelled, also between two attempts', async () => {
-    const world = openIn();
-    const hook = await listen(() => ({ status: 500 }));
-    const wallet = world.wallet({ customWebhookUrl: hook.url });
-    await world.raise(wallet);
-    await world.courier.runDue();
-    await world.raise(wallet);
-    await world.root.transaction(() => world.outbox.cancelWallet(wallet.id));
-    world.clock.advance(24 * 3_600_000);
-    await world.courier.runDue();
-    expect(hook.received).toHaveLength(1);
-    expect(world.all().map(({ status }) => status)).toEqual(['CANCELLED', 'CANCELLED']);
-    expect(world.outbox.waitingCount()).toBe(0);
-  });
-});
-
-describe('the log of deliveries', () => {
-  it('is looked through a bounded way at a time: a filter that finds little says where to go on', async () => {
-    const world = openIn();
-    const rare = world.wallet({ customWebhookUrl: 'https://hooks.example.org/rare' });
-    await world.raise(rare);
-    const busy = world.wallet({ customWebhookUrl: 'https://hooks.example.org/busy' });
-    const alert = await world.raise(busy);
-    await world.root.transaction(() => {
-      for (let i = 0; i < 2 * LIMITS.deliveriesLookedMax; i++)
-        world.outbox.enqueue('alert.created', alert, busy);
+    it('Slack gets its own form, with what a stranger wrote escaped; a hook that is gone ends it', async () => {
+      const world = await openIn();
+      const slack = await listen((_, count) => ({ status: count === 1 ? 200 : 404, body: 'ok' }));
+      await world.channels.setChannels('a', {
+        email: null,
+        slackWebhookUrl: `${slack.url}/services/T0/B0/secret`,
+        telegram: null,
+      });
+      const wallet = world.wallet();
+      await world.raise(wallet);
+      await world.raise(wallet);
+      await world.courier.runDue();
+      const body = JSON.parse(slack.received[0]?.body ?? '');
+      expect(slack.received[0]?.path).toBe('/services/T0/B0/secret');
+      expect(body.blocks[0].text.text).toContain('&lt;Tornado &amp; Co&gt;');
+      expect(world.all().map(({ status }) => status)).toEqual(['FAILED', 'DELIVERED']);
+      expect(JSON.stringify(world.all())).not.toContain('T0/B0/secret');
     });
-    const found: string[] = [];
-    let pages = 0;
-    for (let cursor: string | undefined; ; ) {
-      const page = world.outbox.list(
-        'a',
-        { walletId: rare.id },
-        { limit: 10, ...(cursor === undefined ? {} : { cursor }) },
+
+    it('Telegram gets plain text, and the time it asks for', async () => {
+      const telegram = await listen((_, count) =>
+        count === 1
+          ? { status: 429, body: '{"ok":false,"parameters":{"retry_after":600}}' }
+          : { status: 200, body: '{"ok":true}' },
       );
-      pages++;
-      found.push(...page.deliveries.map(({ walletId }) => walletId ?? ''));
-      if (page.nextCursor === null) break;
-      cursor = page.nextCursor;
-    }
-    expect(found).toEqual([rare.id]);
-    expect(pages).toBe(3);
-  });
+      const world = await openIn({ telegramApi: telegram.url });
+      await world.channels.setChannels('a', {
+        email: null,
+        slackWebhookUrl: null,
+        telegram: { botToken: '1:token', chatId: '-42' },
+      });
+      await world.raise(world.wallet());
+      await world.courier.runDue();
+      world.clock.advance(590_000);
+      await world.courier.runDue();
+      expect(telegram.received).toHaveLength(1);
+      world.clock.advance(100_000);
+      await world.courier.runDue();
+      expect(telegram.received).toHaveLength(2);
+      expect(telegram.received[1]?.path).toBe('/bot1:token/sendMessage');
+      expect(JSON.parse(telegram.received[1]?.body ?? '')).toMatchObject({ chat_id: '-42' });
+      expect(JSON.parse(telegram.received[1]?.body ?? '')).not.toHaveProperty('parse_mode');
+      expect(JSON.stringify(world.all())).not.toContain('1:token');
+    });
 
-  it('is paged from the newest, filtered, and of one account alone', async () => {
-    const world = openIn();
-    const hook = await listen((_, count) => ({ status: count % 2 === 0 ? 200 : 410 }));
-    const wallet = world.wallet({ customWebhookUrl: `${hook.url}/a` });
-    for (let i = 0; i < 5; i++)
-      await world.raise(world.wallet({ ...wallet, customWebhookUrl: `${hook.url}/${i}` }));
-    await world.courier.runDue();
-    const first = world.outbox.list('a', {}, { limit: 2 });
-    await world.raise(wallet);
-    const second = world.outbox.list('a', {}, { limit: 10, cursor: first.nextCursor ?? '' });
-    const ids = [...first.deliveries, ...second.deliveries].map(({ id }) => id);
-    expect(ids).toHaveLength(5);
-    expect(ids).toEqual([...new Set(ids)].sort().reverse());
-    expect(world.outbox.list('b', {}, { limit: 10 }).deliveries).toEqual([]);
-    expect(world.outbox.delivery('b', ids[0] as string)).toBeNull();
-    const failed = world.outbox.list('a', { status: 'FAILED' }, { limit: 10 }).deliveries;
-    expect(failed).toHaveLength(3);
-    expect(() => world.outbox.list('a', {}, { limit: 1, cursor: '../a' })).toThrow(/^cursor: /);
-  });
-
-  it('a replay sends the same message again; another account cannot, and nothing is replayed that still waits', async () => {
-    const world = openIn();
-    let status = 410;
-    const hook = await listen(() => ({ status }));
-    const wallet = world.wallet({ customWebhookUrl: hook.url });
-    await world.raise(wallet);
-    await world.courier.runDue();
-    const id = world.all()[0]?.id ?? '';
-    status = 200;
-    await expect(world.outbox.replay('b', id)).rejects.toThrow(/there is no delivery/);
-    await world.outbox.replay('a', id);
-    await expect(world.outbox.replay('a', id)).rejects.toThrow(/still waits/);
-    await world.courier.runDue();
-    expect(hook.received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id]);
-    expect(world.all()).toMatchObject([
-      { status: 'DELIVERED', attempts: [{ responseStatus: 410 }, { responseStatus: 200 }] },
-    ]);
-  });
-
-  it('a test message goes to every receiver of the wallet', async () => {
-    const world = openIn();
-    const hook = await listen(OK);
-    const wallet = world.wallet({ customWebhookUrl: hook.url });
-    await expect(world.outbox.test(world.wallet())).rejects.toThrow(/nobody to send to/);
-    await world.outbox.test(wallet);
-    await world.courier.runDue();
-    expect(JSON.parse(hook.received[0]?.body ?? '')).toMatchObject({
-      type: 'alert.test',
-      data: { test: { walletId: wallet.id } },
+    it('a channel that was removed ends what waits for it', async () => {
+      const world = await openIn();
+      await world.channels.setChannels('a', {
+        email: null,
+        slackWebhookUrl: 'https://hooks.slack.com/services/x',
+        telegram: null,
+      });
+      await world.raise(world.wallet());
+      await world.channels.setChannels('a', { email: null, slackWebhookUrl: null, telegram: null });
+      await world.courier.runDue();
+      expect(world.all()).toMatchObject([
+        { status: 'FAILED', attempts: [{ error: 'The channel was removed.' }] },
+      ]);
     });
   });
-});
 
-describe('other channels', () => {
-  it('a letter reaches a real mail server; one that refuses for good is not asked again', async () => {
-    const letters: string[] = [];
-    const server = new SMTPServer({
-      authOptional: true,
-      disabledCommands: ['STARTTLS'],
-      onRcptTo: ({ address }, _, done) =>
-        address.startsWith('nobody')
-          ? done(Object.assign(new Error('No such user'), { responseCode: 550 }))
-          : done(),
-      onData: (stream, _, done) => {
-        const parts: Buffer[] = [];
-        stream.on('data', (part: Buffer) => parts.push(part));
-        stream.on('end', () => {
-          letters.push(Buffer.concat(parts).toString());
-          done();
-        });
-      },
+  describe('the schedule', () => {
+    it('waits what it says, longer where asked, never longer than a day for that', () => {
+      expect(RETRY_WAITS_MS.map((ms) => ms / 1_000)).toEqual([
+        5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
+      ]);
+      expect(retryWaitMs(1, null, 0)).toBe(5_000);
+      expect(retryWaitMs(1, null, 1)).toBe(5_500);
+      expect(retryWaitMs(1, 60_000, 0)).toBe(60_000);
+      expect(retryWaitMs(1, 10 ** 12, 0)).toBe(24 * 3_600_000);
+      expect(retryWaitMs(ATTEMPTS_MAX, 60_000, 0)).toBeNull();
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-    closing.push(() => new Promise<void>((resolve) => server.close(() => resolve())));
-    const world = openIn({ smtpUrl: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}` });
-    await world.channels.setChannels('a', {
-      email: 'officer@example.org',
-      slackWebhookUrl: null,
-      telegram: null,
-    });
-    await world.raise(world.wallet(), { title: 'Received\r\nBcc: other@example.org' });
-    await world.courier.runDue();
-    expect(letters).toHaveLength(1);
-    expect(letters[0]).toMatch(/^To: officer@example.org/m);
-    expect(letters[0]).not.toMatch(/^Bcc:/m);
-    await world.channels.setChannels('a', {
-      email: 'nobody@example.org',
-      slackWebhookUrl: null,
-      telegram: null,
-    });
-    await world.raise(world.wallet());
-    await world.courier.runDue();
-    expect(world.all()[0]).toMatchObject({ status: 'FAILED', attempts: [{ responseStatus: 550 }] });
-  });
 
-  it('Slack gets its own form, with what a stranger wrote escaped; a hook that is gone ends it', async () => {
-    const world = openIn();
-    const slack = await listen((_, count) => ({ status: count === 1 ? 200 : 404, body: 'ok' }));
-    await world.channels.setChannels('a', {
-      email: null,
-      slackWebhookUrl: `${slack.url}/services/T0/B0/secret`,
-      telegram: null,
+    it('reads Retry-After as seconds or a date', () => {
+      const now = Date.UTC(2026, 10, 21);
+      expect(readRetryAfter('120', now)).toBe(120_000);
+      expect(readRetryAfter('Sat, 21 Nov 2026 00:01:00 GMT', now)).toBe(60_000);
+      expect(readRetryAfter('Sat, 21 Nov 2020 00:01:00 GMT', now)).toBe(0);
+      for (const header of [undefined, 'soon', '-1', '1e3']) expect(readRetryAfter(header, now)).toBeNull();
     });
-    const wallet = world.wallet();
-    await world.raise(wallet);
-    await world.raise(wallet);
-    await world.courier.runDue();
-    const body = JSON.parse(slack.received[0]?.body ?? '');
-    expect(slack.received[0]?.path).toBe('/services/T0/B0/secret');
-    expect(body.blocks[0].text.text).toContain('&lt;Tornado &amp; Co&gt;');
-    expect(world.all().map(({ status }) => status)).toEqual(['FAILED', 'DELIVERED']);
-    expect(JSON.stringify(world.all())).not.toContain('T0/B0/secret');
-  });
-
-  it('Telegram gets plain text, and the time it asks for', async () => {
-    const telegram = await listen((_, count) =>
-      count === 1
-        ? { status: 429, body: '{"ok":false,"parameters":{"retry_after":600}}' }
-        : { status: 200, body: '{"ok":true}' },
-    );
-    const world = openIn({ telegramApi: telegram.url });
-    await world.channels.setChannels('a', {
-      email: null,
-      slackWebhookUrl: null,
-      telegram: { botToken: '1:token', chatId: '-42' },
-    });
-    await world.raise(world.wallet());
-    await world.courier.runDue();
-    world.clock.advance(590_000);
-    await world.courier.runDue();
-    expect(telegram.received).toHaveLength(1);
-    world.clock.advance(100_000);
-    await world.courier.runDue();
-    expect(telegram.received).toHaveLength(2);
-    expect(telegram.received[1]?.path).toBe('/bot1:token/sendMessage');
-    expect(JSON.parse(telegram.received[1]?.body ?? '')).toMatchObject({ chat_id: '-42' });
-    expect(JSON.parse(telegram.received[1]?.body ?? '')).not.toHaveProperty('parse_mode');
-    expect(JSON.stringify(world.all())).not.toContain('1:token');
-  });
-
-  it('a channel that was removed ends what waits for it', async () => {
-    const world = openIn();
-    await world.channels.setChannels('a', {
-      email: null,
-      slackWebhookUrl: 'https://hooks.slack.com/services/x',
-      telegram: null,
-    });
-    await world.raise(world.wallet());
-    await world.channels.setChannels('a', { email: null, slackWebhookUrl: null, telegram: null });
-    await world.courier.runDue();
-    expect(world.all()).toMatchObject([
-      { status: 'FAILED', attempts: [{ error: 'The channel was removed.' }] },
-    ]);
-  });
-});
-
-describe('the schedule', () => {
-  it('waits what it says, longer where asked, never longer than a day for that', () => {
-    expect(RETRY_WAITS_MS.map((ms) => ms / 1_000)).toEqual([
-      5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
-    ]);
-    expect(retryWaitMs(1, null, 0)).toBe(5_000);
-    expect(retryWaitMs(1, null, 1)).toBe(5_500);
-    expect(retryWaitMs(1, 60_000, 0)).toBe(60_000);
-    expect(retryWaitMs(1, 10 ** 12, 0)).toBe(24 * 3_600_000);
-    expect(retryWaitMs(ATTEMPTS_MAX, 60_000, 0)).toBeNull();
-  });
-
-  it('reads Retry-After as seconds or a date', () => {
-    const now = Date.UTC(2026, 10, 21);
-    expect(readRetryAfter('120', now)).toBe(120_000);
-    expect(readRetryAfter('Sat, 21 Nov 2026 00:01:00 GMT', now)).toBe(60_000);
-    expect(readRetryAfter('Sat, 21 Nov 2020 00:01:00 GMT', now)).toBe(0);
-    for (const header of [undefined, 'soon', '-1', '1e3']) expect(readRetryAfter(header, now)).toBeNull();
   });
 });

@@ -99,7 +99,7 @@ export interface LmdbOutbox extends Outbox {
   replay(accountId: string, id: string): Promise<Delivery>;
   /** Sends a test message to every receiver of a wallet; returns what was stored. Rejects with INVALID_REQUEST where there is none. */
   test(wallet: MonitoredWallet): Promise<readonly Delivery[]>;
-  /** A URL that answered 410 is asked again from now on. Inside a transaction or not. */
+  /** A URL that answered 410 is asked again from now on. Inside a transaction. */
   enableUrl(accountId: string, url: string): void;
   /** Throws INVALID_REQUEST for a cursor that is none. */
   list(
