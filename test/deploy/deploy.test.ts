@@ -210,11 +210,11 @@ describe('the compose file', () => {
 
   it('keeps what Redis is told', () => {
     const words = redis.command ?? [];
-    const valueOf = (flag: string): string | undefined => words[words.indexOf(flag) + 1];
+    const argumentOf = (flag: string): string | undefined => words[words.indexOf(flag) + 1];
     expect(words[0]).toBe('redis-server');
-    expect(valueOf('--appendonly')).toBe('yes');
-    expect(valueOf('--maxmemory-policy')).toBe('noeviction');
-    expect(filled(valueOf('--requirepass') ?? '')).toBe('a-value-that-somebody-chose');
+    expect(argumentOf('--appendonly')).toBe('yes');
+    expect(argumentOf('--maxmemory-policy')).toBe('noeviction');
+    expect(filled(argumentOf('--requirepass') ?? '')).toBe('a-value-that-somebody-chose');
     expect(redis.volumes).toContain('redis:/data');
     expect(redis.healthcheck).toBeDefined();
     expect(redis.ports).toBeUndefined();
