@@ -11,6 +11,7 @@ import { quotaExhausted } from './accounts/quota.ts';
 import { type Clock, isoTime, systemClock } from './base/clock.ts';
 import { ensureDataFolder } from './base/data-folder.ts';
 import { AssayError } from './base/errors.ts';
+import { LIMITS } from './base/limits.ts';
 import { createLogger } from './base/log.ts';
 import { createMailer } from './base/mail.ts';
 import { projectRoot } from './base/paths.ts';
@@ -93,6 +94,8 @@ import type { TravelDeps, TravelSettings } from './travel/follow.ts';
 import { pullNewest, readOnlyStores, requireBuilder } from './travel/pull-newest.ts';
 import { behindSeconds, openTravel, type Travel, tooFarBehind } from './travel/travel.ts';
 
+/** How often a start looks whether it knows all keys. */
+const FIRST_KEY_LOOK_MS = 50;
 /** How often a server looks for a snapshot that another process published. One `stat` a look. */
 const SNAPSHOT_LOOK_MS = 1_000;
 /** What a node tells the others that took labels which it, or a process beside it, published. */
@@ -552,6 +555,22 @@ export function openParts(config: Config, version: string): Parts {
     await shared().ready();
   }
 
+  /** A key where there is none yet. Waits for what other nodes wrote: at its start a node may be too busy to hear of it for a moment. */
+  async function makeFirstKey({ keys, audit }: Access): Promise<string | null> {
+    const untilMs = clock.monotonic() + LIMITS.replicaReadyMs;
+    for (;;) {
+      try {
+        if (keys.list().length > 0) return null;
+        break;
+      } catch (error) {
+        const mayPass = error instanceof AssayError && error.code === 'NOT_READY';
+        if (!mayPass || clock.monotonic() > untilMs) throw error;
+        await new Promise((resolve) => setTimeout(resolve, FIRST_KEY_LOOK_MS));
+      }
+    }
+    return (await auditKeys(keys, audit, OPERATOR).create({ name: 'first key' })).apiKey;
+  }
+
   async function serve(roles: readonly Role[] = config.roles): Promise<Served> {
     if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkKeeps();
     const answers = roles.includes('api');
@@ -643,6 +662,11 @@ export function openParts(config: Config, version: string): Parts {
         ],
       },
     );
+    const giveUp = async (): Promise<void> => {
+      await travel?.close();
+      await node.leave();
+      await pool.close();
+    };
     let listening: Awaited<ReturnType<typeof app.listen>>;
     try {
       // Before the first question, so that reading a large register never holds one up.
@@ -654,16 +678,17 @@ export function openParts(config: Config, version: string): Parts {
         );
       listening = await app.listen();
     } catch (error) {
-      await travel?.close();
-      await node.leave();
-      await pool.close();
+      await giveUp();
       throw error;
     }
     // Only a server that could take its port makes a key: a second start by mistake leaves nothing behind.
-    const isFirst = answers && accounts.keys.list().length === 0;
-    const firstKey = isFirst
-      ? (await auditKeys(accounts.keys, accounts.audit, OPERATOR).create({ name: 'first key' })).apiKey
-      : null;
+    const firstKey = await (answers ? makeFirstKey(accounts) : Promise.resolve(null)).catch(
+      async (error: unknown) => {
+        await app.close();
+        await giveUp();
+        throw error;
+      },
+    );
     /** Takes labels that were published, by this node or another; whether there were any. */
     const lookAtLabels = (): boolean => {
       const isNew = labels.refresh();

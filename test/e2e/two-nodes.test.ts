@@ -1,0 +1,153 @@
+/** Two servers over one Redis, as their callers meet them: one balance, one rate limit, one set of keys, one answer a key. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { newWorld, type RunningServer, type World } from './program.ts';
+
+const API = '/api/v1';
+const SCREENED = { address: '0x098B716B8Aaf21512996dC57EB0615e2383E2f96', chain: 'ETH' };
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Readonly<Record<string, never>>;
+}
+
+describe.skipIf(!hasRedis)('two nodes', () => {
+  let redis: RedisServer;
+  let worlds: readonly [World, World];
+  let servers: readonly [RunningServer, RunningServer];
+  let key = '';
+  let environment: Record<string, string>;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    environment = { ASSAY_REDIS_URL: redis.url, ASSAY_WORKERS: '1' };
+    worlds = [newWorld(), newWorld()];
+    const first = await worlds[0].serve(environment);
+    servers = [first, await worlds[1].serve(environment)];
+    key = first.firstKey;
+  }, 180_000);
+  afterAll(async () => {
+    await Promise.all(worlds.map((world) => world.end()));
+    await redis.stop();
+  });
+
+  async function askOnce(
+    node: number,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const response = await fetch(`${(servers[node % 2] as RunningServer).url}${API}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as never };
+  }
+
+  /** As a client does that is told when to ask again: a node on a busy machine may not hear from Redis for a second. */
+  async function ask(...question: Parameters<typeof askOnce>): Promise<Answer> {
+    for (let tries = 0; ; tries++) {
+      const answer = await askOnce(...question);
+      const again = Number(answer.headers.get('retry-after') ?? 0);
+      if (answer.status !== 500 || again === 0 || tries === 10) return answer;
+      await new Promise((resolve) => setTimeout(resolve, again * 1_000));
+    }
+  }
+
+  /** A new key, made over the first node and known to the second. */
+  async function newKey(): Promise<string> {
+    const made = await ask(0, 'POST', '/keys', { name: 'of a test' });
+    expect(made.status, made.text).toBe(200);
+    const { apiKey } = (made.body as unknown as { data: { apiKey: string } }).data;
+    await expect.poll(async () => (await ask(1, 'GET', '/usage', undefined, as(apiKey))).status).toBe(200);
+    return apiKey;
+  }
+  const as = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+  /** Costs a credit; a key may ask for 60 a minute. */
+  const kyt = (node: number, headers: Record<string, string>) => ask(node, 'POST', '/kyt', SCREENED, headers);
+  const balance = async (node: number): Promise<number> =>
+    ((await ask(node, 'GET', '/usage')).body as unknown as { data: { balance: number } }).data.balance;
+
+  /** How often each status was answered. */
+  function counted(answers: readonly Answer[]): Record<number, number> {
+    const counts: Record<number, number> = {};
+    for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+    return counts;
+  }
+
+  it('only the first made a key, and it opens both', async () => {
+    expect(servers[1].firstKey).toBe('');
+    expect((await ask(1, 'GET', '/usage')).status).toBe(200);
+  });
+
+  it('of 1,000 charges over both on a balance of 100, exactly 100 are answered', async () => {
+    const keys: string[] = [];
+    while (keys.length < 17) keys.push(await newKey());
+    const adjusted = await worlds[0].run(
+      ['credits', 'adjust', 'local', '--reason', 'test', '--', String(100 - (await balance(0)))],
+      { environment },
+    );
+    expect(adjusted.code, adjusted.err).toBe(0);
+    const answers: Answer[] = [];
+    let next = 0;
+    await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        for (let number = next++; number < 1_000; number = next++)
+          answers.push(await kyt(number, as(keys[number % keys.length] as string)));
+      }),
+    );
+    expect(counted(answers)).toEqual({ 200: 100, 402: 900 });
+    expect([await balance(0), await balance(1)]).toEqual([0, 0]);
+  }, 120_000);
+
+  it('a rate limit of 60 is 60 over both', async () => {
+    const token = await newKey();
+    const answers = await Promise.all(Array.from({ length: 150 }, (_, node) => kyt(node, as(token))));
+    // There are no credits left: who is let in is told so.
+    expect(counted(answers)).toEqual({ 402: 60, 429: 90 });
+  });
+
+  it('a request is repeated on the other node with its answer, and charged once', async () => {
+    expect((await worlds[1].run(['credits', 'grant', 'local', '10'], { environment })).code).toBe(0);
+    const headers = { 'idempotency-key': 'one' };
+    const first = await kyt(0, headers);
+    const second = await kyt(1, headers);
+    expect([first.status, second.status], first.text).toEqual([200, 200]);
+    expect(second.text).toBe(first.text);
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect(await balance(1)).toBe(9);
+  });
+
+  it('both say so while Redis is away, and go on when it is back', async () => {
+    await redis.kill();
+    for (const node of [0, 1]) {
+      const refused = await askOnce(node, 'POST', '/kyt', SCREENED);
+      expect(refused.status, refused.text).toBe(500);
+      expect(refused.text).toMatch(/Redis cannot be reached|not heard from Redis/);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    await redis.restart();
+    for (const node of [0, 1])
+      await expect.poll(async () => (await kyt(node, {})).status, { timeout: 20_000 }).toBe(200);
+    // One on each node; what was asked while Redis was away cost nothing.
+    await expect.poll(() => balance(0), { timeout: 10_000 }).toBe(7);
+  }, 60_000);
+
+  it('a Redis that may lose what it is told is refused', async () => {
+    redis.run('config', 'set', 'appendonly', 'no');
+    const third = newWorld();
+    const refused = await third.serve(environment).then(
+      () => 'started',
+      (error: unknown) => String(error),
+    );
+    await third.end();
+    redis.run('config', 'set', 'appendonly', 'yes');
+    expect(refused).toContain('appendonly');
+    expect(refused).toContain('ASSAY_REDIS_MAY_LOSE');
+  }, 60_000);
+});
