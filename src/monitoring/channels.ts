@@ -3,6 +3,7 @@
  * elsewhere (Slack URLs, bot tokens, signing secrets) is sealed at rest and shown masked.
  */
 import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { LiveDatabase, LiveRoot } from '../base/live-store.ts';
 import type { Random } from '../base/random.ts';
@@ -14,6 +15,7 @@ const NO_CHANNELS: AccountChannels = { email: null, slackWebhookUrl: null, teleg
 /** Standard Webhooks: 24 to 64 random bytes, in base64 behind `whsec_`. */
 const SECRET_BYTES = 32;
 const SECRET_PREFIX = 'whsec_';
+const TRIAL = 'installation';
 
 interface SecretRow {
   /** Sealed. */
@@ -34,6 +36,8 @@ export interface ChannelStore {
   rotateSecret(
     accountId: string,
   ): Promise<{ readonly secret: string; readonly previousUntilMs: number | null }>;
+  /** Whether what is sealed here opens with the key of this installation: nodes that share the store need the same. */
+  opensHere(): Promise<boolean>;
 }
 
 /** Opens the channels inside the live state of monitoring. */
@@ -44,6 +48,8 @@ export function openChannels(
   const { seal, clock, random } = deps;
   const channels: LiveDatabase<string, string> = root.openDB({ name: 'channels', encoding: 'string' });
   const secrets: LiveDatabase<SecretRow, string> = root.openDB({ name: 'webhookSecrets', encoding: 'json' });
+  /** Something sealed by whoever was first, to try a key on. */
+  const trials: LiveDatabase<string, string> = root.openDB({ name: 'sealTrial', encoding: 'string' });
   const channelContext = (accountId: string): string => `channels:${accountId}`;
   const secretContext = (accountId: string): string => `webhook:${accountId}`;
 
@@ -76,6 +82,21 @@ export function openChannels(
         return previous !== null;
       });
       return { secret, previousUntilMs: hadOne ? previousUntilMs : null };
+    },
+    async opensHere() {
+      const sealed = await root.transaction(() => {
+        const known = trials.get(TRIAL);
+        if (known !== undefined) return known;
+        const first = seal.seal(TRIAL, TRIAL);
+        trials.putSync(TRIAL, first);
+        return first;
+      });
+      try {
+        return seal.open(sealed, TRIAL) === TRIAL;
+      } catch (error) {
+        if (error instanceof AssayError && error.code === 'STORE_CORRUPT') return false;
+        throw error;
+      }
     },
   };
 }

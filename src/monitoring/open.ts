@@ -64,6 +64,8 @@ const TELEGRAM_API = 'https://api.telegram.org';
 
 const storePath = (dataDir: string): string => join(dataDir, 'monitoring', 'monitoring.lmdb');
 
+const sealPath = (dataDir: string): string => join(dataDir, 'installation.key');
+
 /** Whether this installation ever watched anything. */
 export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(dataDir));
 
@@ -71,7 +73,7 @@ export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(
 export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps): Monitoring {
   const { dataDir, receivers } = options;
   const { clock, random, log, leases = createEmbeddedLeases() } = deps;
-  const seal = openSeal({ path: join(dataDir, 'installation.key') }, { random });
+  const seal = openSeal({ path: sealPath(dataDir) }, { random });
   const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, seal });
   const policy = loadMonitoringPolicy();
   const processor = createProcessor({ ...deps, store, policy });
@@ -142,7 +144,12 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   }
 
   let starting: Promise<void> | null = null;
-  function begin({ follows, sends }: MonitoringDuties): void {
+  async function begin({ follows, sends }: MonitoringDuties): Promise<void> {
+    if (!(await store.channels.opensHere()))
+      log.error(
+        { file: sealPath(dataDir) },
+        'This node has another installation.key than the first of those that share its state: secrets of webhooks and chats do not open here. Copy the file of that node.',
+      );
     if (stopped.signal.aborted) return;
     if (sends) courier.start();
     if (!follows) return;
@@ -157,10 +164,12 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     processor,
     listsChanged,
     start(duties = { follows: true, sends: true }) {
-      starting = store.ready().then(
-        () => begin(duties),
-        (error: unknown) => log.error({ error: messageOf(error) }, 'Monitoring could not be started.'),
-      );
+      starting = store
+        .ready()
+        .then(() => begin(duties))
+        .catch((error: unknown) =>
+          log.error({ error: messageOf(error) }, 'Monitoring could not be started.'),
+        );
     },
     async close() {
       stopped.abort();

@@ -51,12 +51,12 @@ interface Node {
   close(): Promise<void>;
 }
 
-async function openNode(url: string): Promise<Node> {
+async function openNode(url: string, sealedBy = seal): Promise<Node> {
   const folder = tempFolder();
   const state = replicatedState({ url }, 'watch');
   const store = openMonitoringStore(
     { path: `${folder.path}/monitoring.lmdb` },
-    { clock: systemClock, random: systemRandom, seal, openStore: state.openStore },
+    { clock: systemClock, random: systemRandom, seal: sealedBy, openStore: state.openStore },
   );
   const told: MonitoringChange[] = [];
   const woken: Lane[] = [];
@@ -141,6 +141,14 @@ describe.skipIf(!hasRedis)('two nodes that watch', () => {
     // The same address of the same account, on both at once.
     const both = await Promise.allSettled([near, far].map(({ store }) => store.addWallet(draft(2), 10)));
     expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('know whether the secrets of the other open here', async () => {
+    expect(await near.store.channels.opensHere()).toBe(true);
+    expect(await far.store.channels.opensHere()).toBe(true);
+    const stranger = await openNode(server.url, createSeal(new Uint8Array(32).fill(1), systemRandom));
+    expect(await stranger.store.channels.opensHere()).toBe(false);
+    await stranger.close();
   });
 
   it('a holder of a lease that another took writes no block, and its place in the chain stays', async () => {
