@@ -25,6 +25,7 @@ function curlOf(route: Route): string {
   const example: Readonly<Record<string, string>> = {
     chain: 'ETH',
     address: '0x28c6c06298d514db089934071355e5743bf21d60',
+    ...(route.upload === undefined ? {} : { kind: 'labels', format: 'csv' }),
   };
   const query = route.parameters
     .filter((parameter) => parameter.in === 'query')
@@ -37,15 +38,19 @@ function curlOf(route: Route): string {
     route.body === null
       ? ''
       : ` -d '${JSON.stringify(route.handler === 'screenBulk' ? { chain: example.chain, addresses: [example.address] } : example)}'`;
-  return `curl -s '${url}'${key}${body}`;
+  const file = route.upload === undefined ? '' : ' --data-binary @addresses.csv';
+  return `curl -s '${url}'${key}${body}${file}`;
 }
 
 function sectionOf(route: Route): string {
   const facts: readonly (readonly [string, string])[] = [
     ['Permission', admissionOf(route)],
     ['Rate limit', route.rateClass ?? 'none'],
-    ['Monthly quota', route.quota ? `${route.quota.meter}, one per ${route.quota.per}` : 'none'],
-    ['Credits', String(route.credits)],
+    [
+      'Monthly quota',
+      route.takes?.quota ?? (route.quota ? `${route.quota.meter}, one per ${route.quota.per}` : 'none'),
+    ],
+    ['Credits', route.takes?.credits ?? String(route.credits)],
     ...route.parameters.map(
       (parameter) =>
         [

@@ -151,6 +151,15 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
       const { error } = (await response.json()) as { error: string };
       expect([query, response.status, error]).toEqual([query, status, expect.stringMatching(sentence)]);
     }
+    const packed = await from.ask('/jobs?kind=labels', {
+      method: 'POST',
+      body: 'x',
+      headers: { 'content-type': NDJSON, 'content-encoding': 'gzip' },
+    });
+    expect([packed.status, await packed.text()]).toEqual([
+      400,
+      expect.stringContaining('Content-Encoding: '),
+    ]);
     for (const [path, sentence] of [
       ['/jobs?limit=0', /^limit: /],
       ['/jobs?limit=101', /^limit: must be a whole number from 1 to 100/],

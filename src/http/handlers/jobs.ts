@@ -90,6 +90,9 @@ function requestOf(call: Call): JobRequest {
   const query = call.exchange.query();
   const kind = oneOf('kind', requiredQueryValue(query, 'kind'), JOB_KINDS);
   const chain = queryValue(query, 'chain');
+  const encoding = call.exchange.header('content-encoding');
+  if (encoding !== '' && encoding.toLowerCase() !== 'identity')
+    throw refuse('Content-Encoding', 'the lines must be sent as they are, not compressed.');
   checkPermission(caller, kind);
   return {
     accountId: caller.accountId,
