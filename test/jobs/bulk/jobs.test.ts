@@ -5,6 +5,7 @@ import { AssayError } from '../../../src/base/errors.ts';
 import { LIMITS } from '../../../src/base/limits.ts';
 import type { OpenBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import type { JobPage, JobUpload, JobView } from '../../../src/jobs/bulk-jobs.ts';
+import { type LiveState, overLiveStates } from '../../setup/live-state.ts';
 import {
   createPurse,
   createTestRunner,
@@ -21,402 +22,432 @@ import {
   wallet,
 } from './world.ts';
 
-let world: JobWorld;
-let jobs: OpenBulkJobs;
-let runner: TestRunner;
-let purse: Purse;
-let names = 0;
-let name: string;
+overLiveStates((makeState) => {
+  let world: JobWorld;
+  let jobs: OpenBulkJobs;
+  let runner: TestRunner;
+  let purse: Purse;
+  let names = 0;
+  let name: string;
+  let state: LiveState;
 
-const filesOf = (id: string): string => join(world.folder.path, name, id);
-const folders = (): string[] => {
-  const folder = join(world.folder.path, name);
-  return existsSync(folder) ? readdirSync(folder) : [];
-};
-const reopen = async (): Promise<void> => {
-  await jobs.close();
-  jobs = world.open(runner, purse, { name });
-};
-const wallets = (count: number, from = 0): string =>
-  Array.from({ length: count }, (_, index) => `${wallet(from + index)}\n`).join('');
-const code = (error: unknown): string => (error as AssayError).code;
-
-beforeAll(async () => {
-  world = await jobWorld();
-});
-afterAll(() => world.close());
-
-beforeEach(async () => {
-  name = `jobs${names++}`;
-  runner = createTestRunner(world.work);
-  purse = createPurse();
-  jobs = world.open(runner, purse, { name });
-  jobs.start();
-});
-afterEach(() => jobs.close());
-
-describe('a job', () => {
-  it('answers every line in its place, and costs what it answered', async () => {
-    const count = 100_000;
-    const bad = new Set([0, 1, 32_767, 32_768, 70_000, count - 1]);
-    const text = Array.from({ length: count }, (_, index) =>
-      bad.has(index) ? `bad ${index}` : wallet(index),
-    ).join('\n');
-    const queued = await send(jobs, text);
-    expect(queued).toMatchObject({
-      kind: 'labels',
-      chain: 'ETH',
-      items: count,
-      bytesReceived: Buffer.byteLength(text),
-      cost: { unit: 'intel', reserved: count, spent: null },
-      expiresAt: null,
-    });
-    const done = await ended(jobs, queued.id);
-    expect(done).toMatchObject({
-      state: 'DONE',
-      answered: count,
-      failed: bad.size,
-      cost: { reserved: count, spent: count - bad.size },
-      secondsLeft: 0,
-    });
-    expect(done.itemsPerSecond).toBeGreaterThan(0);
-    expect(Date.parse(done.expiresAt as string) - Date.parse(done.endedAt as string)).toBe(
-      LIMITS.jobFilesKeptMs,
-    );
-    expect(purse.taken.get(done.id)).toBe(count - bad.size);
-    const result = await resultOf(jobs, done.id);
-    expect(Buffer.byteLength(result)).toBe(done.resultBytes);
-    const lines = linesOf(result);
-    expect(lines).toHaveLength(count);
-    for (const [index, line] of lines.entries()) {
-      if (bad.has(index)) expect(line).toMatchObject({ address: `bad ${index}`, line: index + 1 });
-      else expect(line.address).toBe(wallet(index));
-    }
-    expect(runner.tasks.length).toBeGreaterThan(3);
-    // What was sent is no longer needed; what answers it is.
-    expect(readdirSync(filesOf(done.id))).toEqual(['answers']);
-  });
-
-  it('gives any stretch of its result, over the ends of its chunks', async () => {
-    const { id } = await send(jobs, wallets(66_000));
-    await ended(jobs, id);
-    const whole = Buffer.from(await resultOf(jobs, id));
-    const first = (await jobs.result('a', id))?.parts(0, 10)[0]?.path as string;
-    const cut = (await jobs.result('a', id))?.parts(0, whole.length)[0]?.end as number;
-    expect(first).toContain(id);
-    for (const [start, end] of [
-      [0, 1],
-      [cut - 500, cut + 500],
-      [whole.length - 3, whole.length + 10],
-      [1, whole.length],
-      [whole.length, whole.length + 1],
-    ] as const)
-      expect(await resultOf(jobs, id, 'a', start, end)).toBe(whole.subarray(start, end).toString());
-    expect(await jobs.result('a', id)).toMatchObject({
-      bytes: whole.length,
-      isComplete: true,
-      etag: `${id}-${whole.length}`,
-    });
-  });
-
-  it('shows what can be read while it runs, whole chunks without a gap', async () => {
-    let open = (): void => {};
-    const gate = new Promise<void>((resolve) => {
-      open = resolve;
-    });
-    runner.before = ({ chunk }) => (chunk === 1 ? gate : undefined);
-    const { id } = await send(jobs, wallets(100_000));
-    const running = await until(
-      () => jobs.get('a', id) as JobView,
-      ({ answered }) => answered === 100_000 - 32_768,
-    );
-    expect(running).toMatchObject({ state: 'RUNNING', endedAt: null, cost: { spent: null } });
-    expect(running.secondsLeft).toBeGreaterThan(0);
-    const partial = await resultOf(jobs, id);
-    expect(linesOf(partial)).toHaveLength(32_768);
-    expect(await jobs.result('a', id)).toMatchObject({
-      bytes: Buffer.byteLength(partial),
-      isComplete: false,
-    });
-    open();
-    await ended(jobs, id);
-    expect((await resultOf(jobs, id)).startsWith(partial)).toBe(true);
-  });
-
-  it('reads CSV under a head line, and answers one line fewer', async () => {
-    const text = `chain,address\nBASE,${WALLETS.exchange}\n,${WALLETS.exchange}\n`;
-    const { id, items } = await send(jobs, text, { format: 'csv' });
-    expect(items).toBe(2);
-    await ended(jobs, id);
-    expect(linesOf(await resultOf(jobs, id)).map(({ chain }) => chain)).toEqual(['BASE', 'ETH']);
-    const bare = await send(jobs, `${WALLETS.exchange}\n${WALLETS.unknown}`, { format: 'csv' });
-    expect(bare.items).toBe(2);
-  });
-
-  it('of one account is unknown to another', async () => {
-    const { id } = await send(jobs, WALLETS.exchange);
-    await ended(jobs, id);
-    expect(jobs.get('b', id)).toBeNull();
-    expect(jobs.result('b', id)).toBeNull();
-    expect(await jobs.cancel('b', id)).toBeNull();
-    expect(jobs.list('b', { limit: 10, offset: 0 })).toEqual({ jobs: [], total: 0 });
-    expect(jobs.get('a', '../../etc')).toBeNull();
-    const later = await send(jobs, WALLETS.exchange);
-    const page = await jobs.list('a', { limit: 1, offset: 0 });
-    expect([page.total, page.jobs[0]?.id]).toEqual([2, later.id]);
-  });
-});
-
-describe('what is refused leaves nothing behind', () => {
-  const refused = async (upload: Promise<unknown>): Promise<string> => {
-    const error = await upload.then(
-      () => null,
-      (reason: unknown) => reason,
-    );
-    await until(
-      () => folders(),
-      (names) => names.length === 0,
-    );
-    expect(jobs.list('a', { limit: 10, offset: 0 })).toEqual({ jobs: [], total: 0 });
-    expect([...purse.taken.values()].every((units) => units === 0)).toBe(true);
-    return code(error);
+  const filesOf = (id: string): string => join(world.folder.path, name, 'files', id);
+  const folders = (): string[] => {
+    const folder = join(world.folder.path, name, 'files');
+    return existsSync(folder) ? readdirSync(folder) : [];
   };
-  const sendOrAbort = async (text: string): Promise<void> => {
-    const upload = await jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: null });
-    try {
-      await upload.write(Buffer.from(text));
-      await upload.end();
-    } catch (error) {
-      await upload.abort();
-      throw error;
-    }
+  const open = async (more: { freeBytes?: () => number } = {}): Promise<OpenBulkJobs> => {
+    const opened = world.open(runner, purse, { name, openStore: state.openStore, ...more });
+    await state.ready();
+    return opened;
   };
-
-  it('an empty body, a line without an end, a head line alone', async () => {
-    expect(await refused(send(jobs, ''))).toBe('INVALID_REQUEST');
-    expect(await refused(send(jobs, 'address,chain\n', { format: 'csv' }))).toBe('INVALID_REQUEST');
-    expect(await refused(sendOrAbort('x'.repeat(LIMITS.jobLineBytesMax + 2)))).toBe('INVALID_REQUEST');
-    expect(await refused(sendOrAbort(`ok\n${'x'.repeat(LIMITS.jobLineBytesMax + 2)}\n`))).toBe(
-      'INVALID_REQUEST',
-    );
-  });
-
-  it('more lines than a kind takes', async () => {
-    const upload = await jobs.receive({ accountId: 'a', kind: 'kyt', format: 'ndjson', chain: null });
-    const piece = Buffer.alloc(500_000, '\n');
-    await upload.write(piece);
-    await upload.write(piece);
-    expect(() => upload.write(Buffer.from('\n'))).toThrow('more than 1000000 lines');
-    await upload.abort();
-    expect(folders()).toEqual([]);
-  });
-
-  it('what the quota does not allow, and what cannot be counted now', async () => {
-    purse.left = 2;
-    expect(await refused(send(jobs, wallets(3)))).toBe('QUOTA_EXHAUSTED');
-    expect(purse.left).toBe(2);
-  });
-
-  it('an upload whose client went away, and one that is cancelled meanwhile', async () => {
-    const receive = (): Promise<JobUpload> =>
-      jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
-    const gone = await receive();
-    await gone.write(Buffer.from(wallets(100)));
-    const [job] = (await jobs.list('a', { limit: 1, offset: 0 })).jobs;
-    expect(job).toMatchObject({ state: 'RECEIVING', items: null, bytesReceived: 4_300 });
-    await gone.abort();
-    await gone.abort();
-    expect(folders()).toEqual([]);
-    const cancelled = await receive();
-    const [id] = folders();
-    expect(await jobs.cancel('a', id as string)).toMatchObject({ state: 'CANCELLED' });
-    expect(() => cancelled.write(Buffer.from('x'))).toThrow('cancelled');
-    await expect(cancelled.end()).rejects.toThrow('cancelled');
-    expect(folders()).toEqual([]);
-  });
-
-  it('jobs beyond an account’s share, and all where the disk is full', async () => {
-    runner.slots = 0;
-    for (let count = 0; count < LIMITS.jobsOpenPerAccount; count++) await send(jobs, WALLETS.unknown);
-    await expect(send(jobs, WALLETS.unknown)).rejects.toMatchObject({ code: 'OVERLOADED' });
-    await send(jobs, WALLETS.unknown, { accountId: 'b' });
+  const reopen = async (): Promise<void> => {
     await jobs.close();
-    jobs = world.open(runner, purse, { name, freeBytes: LIMITS.jobDiskFreeMin - 1 });
-    await expect(send(jobs, WALLETS.unknown, { accountId: 'c' })).rejects.toMatchObject({
-      code: 'OVERLOADED',
-    });
-  });
-});
+    jobs = await open();
+  };
+  const wallets = (count: number, from = 0): string =>
+    Array.from({ length: count }, (_, index) => `${wallet(from + index)}\n`).join('');
+  const code = (error: unknown): string => (error as AssayError).code;
 
-describe('a start', () => {
-  it('goes on where the last process stopped, and works no answered chunk again', async () => {
-    runner.before = ({ chunk }) => {
-      if (chunk === 1) throw new AssayError('NOT_READY', 'Not yet.');
-    };
-    const { id } = await send(jobs, wallets(120_000));
-    await until(
-      () => (jobs.get('a', id) as JobView).answered,
-      (answered) => answered === 120_000 - 32_768,
-    );
-    await reopen();
-    runner.tasks.length = 0;
-    runner.before = () => {};
+  beforeAll(async () => {
+    world = await jobWorld();
+  });
+  afterAll(() => world.close());
+
+  beforeEach(async () => {
+    name = `jobs${names++}`;
+    runner = createTestRunner(world.work);
+    purse = createPurse();
+    state = makeState();
+    jobs = await open();
     jobs.start();
-    await ended(jobs, id);
-    expect(runner.tasks.map(({ chunk }) => chunk)).toEqual([1]);
-    const lines = linesOf(await resultOf(jobs, id));
-    expect(lines.map(({ address }) => address)).toEqual(
-      Array.from({ length: 120_000 }, (_, at) => wallet(at)),
-    );
+  });
+  afterEach(async () => {
+    await jobs.close();
+    await state.close();
   });
 
-  it('removes an interrupted upload, gives back what it took, and folders that nobody knows', async () => {
-    const upload = await jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
-    await upload.write(Buffer.from(wallets(10)));
-    // As if the process died between taking and saying so.
-    const settle = purse.settle.bind(purse);
-    purse.settle = async (job, units) => {
-      if (units > 0) await settle(job, units);
-      throw new Error(units > 0 ? 'killed' : 'still dead');
-    };
-    await expect(upload.end()).rejects.toThrow('still dead');
-    expect([...purse.taken.values()]).toEqual([10]);
-    expect(folders()).toHaveLength(1);
-    purse.settle = settle;
-    await reopen();
-    jobs.start();
-    await until(folders, (names) => names.length === 0);
-    expect([...purse.taken.values()]).toEqual([0]);
-    await until(
-      () => (jobs.list('a', { limit: 1, offset: 0 }) as JobPage).total,
-      (total) => total === 0,
-    );
-    expect(jobs.list('a', { limit: 1, offset: 0 })).toEqual({ jobs: [], total: 0 });
-  });
-
-  it('settles a job whose end was not settled', async () => {
-    purse.before = (units) => {
-      if (units === 2) throw new AssayError('LEDGER_UNAVAILABLE', 'Not now.');
-    };
-    const { id } = await send(jobs, `${wallets(2)}bad\n`);
-    await until(
-      () => (jobs.get('a', id) as JobView).answered,
-      (answered) => answered === 3,
-    );
-    await reopen();
-    expect(jobs.get('a', id)).toMatchObject({ state: 'RUNNING', cost: { reserved: 3, spent: null } });
-    expect(purse.taken.get(id)).toBe(3);
-    purse.before = () => {};
-    jobs.start();
-    expect(await ended(jobs, id)).toMatchObject({ state: 'DONE', cost: { spent: 2 } });
-    expect(purse.taken.get(id)).toBe(2);
-  });
-
-  it('removes files that expired, and later the job', async () => {
-    const { id } = await send(jobs, wallets(10));
-    await ended(jobs, id);
-    world.clock.at += LIMITS.jobFilesKeptMs;
-    await reopen();
-    jobs.start();
-    await until(folders, (names) => names.length === 0);
-    expect(jobs.get('a', id)).toMatchObject({ state: 'DONE', answered: 10, resultBytes: 0 });
-    expect(() => jobs.result('a', id)).toThrow('expired');
-    world.clock.at += LIMITS.jobKeptMs;
-    await reopen();
-    jobs.start();
-    await until(
-      () => jobs.get('a', id),
-      (job) => job === null,
-    );
-  });
-});
-
-describe('cancelling', () => {
-  it('stops a job; what can be read stays, and is paid for', async () => {
-    runner.before = ({ chunk }) => (chunk === 1 ? new Promise(() => {}) : undefined);
-    const { id } = await send(jobs, `bad\n${wallets(99_999)}`);
-    await until(
-      () => (jobs.get('a', id) as JobView).answered,
-      (answered) => answered === 100_000 - 32_768,
-    );
-    const cancelled = await jobs.cancel('a', id);
-    expect(cancelled).toMatchObject({
-      state: 'CANCELLED',
-      answered: 32_768,
-      failed: 1,
-      cost: { reserved: 100_000, spent: 32_767 },
-    });
-    expect(purse.taken.get(id)).toBe(32_767);
-    expect(linesOf(await resultOf(jobs, id))).toHaveLength(32_768);
-    expect(await jobs.result('a', id)).toMatchObject({ isComplete: true });
-    expect(await jobs.cancel('a', id)).toMatchObject({ state: 'CANCELLED' });
-    expect(jobs.get('a', id)).toBeNull();
-    expect(folders()).toEqual([]);
-    // A chunk that hangs for ever ends with its process; here nobody waits for it.
-    jobs = world.open(createTestRunner(world.work), purse, { name: `${name}-next` });
-  });
-});
-
-describe('a chunk that fails', () => {
-  it('is tried again, and into another file', async () => {
-    let failures = 0;
-    runner.before = () => {
-      if (failures++ < LIMITS.jobChunkAttempts - 1) throw new Error('a thread died');
-    };
-    const { id } = await send(jobs, wallets(5));
-    expect(await ended(jobs, id)).toMatchObject({ state: 'DONE', answered: 5 });
-    const outputs = runner.tasks.map(({ output }) => output);
-    expect(new Set(outputs).size).toBe(LIMITS.jobChunkAttempts);
-  });
-
-  it('for good ends its job, which pays for what can be read', async () => {
-    runner.before = async ({ chunk, jobId }) => {
-      if (chunk === 0) return;
-      await until(
-        () => (jobs.get('a', jobId) as JobView).answered,
-        (answered) => answered > 0,
+  describe('a job', () => {
+    it('answers every line in its place, and costs what it answered', async () => {
+      const count = 100_000;
+      const bad = new Set([0, 1, 32_767, 32_768, 70_000, count - 1]);
+      const text = Array.from({ length: count }, (_, index) =>
+        bad.has(index) ? `bad ${index}` : wallet(index),
+      ).join('\n');
+      const queued = await send(jobs, text);
+      expect(queued).toMatchObject({
+        kind: 'labels',
+        chain: 'ETH',
+        items: count,
+        bytesReceived: Buffer.byteLength(text),
+        cost: { unit: 'intel', reserved: count, spent: null },
+        expiresAt: null,
+      });
+      const done = await ended(jobs, queued.id);
+      expect(done).toMatchObject({
+        state: 'DONE',
+        answered: count,
+        failed: bad.size,
+        cost: { reserved: count, spent: count - bad.size },
+        secondsLeft: 0,
+      });
+      expect(done.itemsPerSecond).toBeGreaterThan(0);
+      expect(Date.parse(done.expiresAt as string) - Date.parse(done.endedAt as string)).toBe(
+        LIMITS.jobFilesKeptMs,
       );
-      throw new Error('a thread died');
-    };
-    const { id } = await send(jobs, wallets(40_000));
-    const failed = await ended(jobs, id);
-    expect(failed).toMatchObject({ state: 'FAILED', answered: 32_768, cost: { spent: 32_768 } });
-    expect(failed.error).toContain('could not be answered');
+      expect(purse.taken.get(done.id)).toBe(count - bad.size);
+      const result = await resultOf(jobs, done.id);
+      expect(Buffer.byteLength(result)).toBe(done.resultBytes);
+      const lines = linesOf(result);
+      expect(lines).toHaveLength(count);
+      for (const [index, line] of lines.entries()) {
+        if (bad.has(index)) expect(line).toMatchObject({ address: `bad ${index}`, line: index + 1 });
+        else expect(line.address).toBe(wallet(index));
+      }
+      expect(runner.tasks.length).toBeGreaterThan(3);
+      // What was sent is no longer needed; what answers it is.
+      expect(readdirSync(filesOf(done.id))).toEqual(['answers']);
+    });
+
+    it('gives any stretch of its result, over the ends of its chunks', async () => {
+      const { id } = await send(jobs, wallets(66_000));
+      await ended(jobs, id);
+      const whole = Buffer.from(await resultOf(jobs, id));
+      const first = (await jobs.result('a', id))?.parts(0, 10)[0]?.path as string;
+      const cut = (await jobs.result('a', id))?.parts(0, whole.length)[0]?.end as number;
+      expect(first).toContain(id);
+      for (const [start, end] of [
+        [0, 1],
+        [cut - 500, cut + 500],
+        [whole.length - 3, whole.length + 10],
+        [1, whole.length],
+        [whole.length, whole.length + 1],
+      ] as const)
+        expect(await resultOf(jobs, id, 'a', start, end)).toBe(whole.subarray(start, end).toString());
+      expect(await jobs.result('a', id)).toMatchObject({
+        bytes: whole.length,
+        isComplete: true,
+        etag: `${id}-${whole.length}`,
+      });
+    });
+
+    it('shows what can be read while it runs, whole chunks without a gap', async () => {
+      let open = (): void => {};
+      const gate = new Promise<void>((resolve) => {
+        open = resolve;
+      });
+      runner.before = ({ chunk }) => (chunk === 1 ? gate : undefined);
+      const { id } = await send(jobs, wallets(100_000));
+      const running = await until(
+        () => jobs.get('a', id) as JobView,
+        ({ answered }) => answered === 100_000 - 32_768,
+      );
+      expect(running).toMatchObject({ state: 'RUNNING', endedAt: null, cost: { spent: null } });
+      expect(running.secondsLeft).toBeGreaterThan(0);
+      const partial = await resultOf(jobs, id);
+      expect(linesOf(partial)).toHaveLength(32_768);
+      expect(await jobs.result('a', id)).toMatchObject({
+        bytes: Buffer.byteLength(partial),
+        isComplete: false,
+      });
+      open();
+      await ended(jobs, id);
+      expect((await resultOf(jobs, id)).startsWith(partial)).toBe(true);
+    });
+
+    it('reads CSV under a head line, and answers one line fewer', async () => {
+      const text = `chain,address\nBASE,${WALLETS.exchange}\n,${WALLETS.exchange}\n`;
+      const { id, items } = await send(jobs, text, { format: 'csv' });
+      expect(items).toBe(2);
+      await ended(jobs, id);
+      expect(linesOf(await resultOf(jobs, id)).map(({ chain }) => chain)).toEqual(['BASE', 'ETH']);
+      const bare = await send(jobs, `${WALLETS.exchange}\n${WALLETS.unknown}`, { format: 'csv' });
+      expect(bare.items).toBe(2);
+    });
+
+    it('of one account is unknown to another', async () => {
+      const { id } = await send(jobs, WALLETS.exchange);
+      await ended(jobs, id);
+      expect(jobs.get('b', id)).toBeNull();
+      expect(jobs.result('b', id)).toBeNull();
+      expect(await jobs.cancel('b', id)).toBeNull();
+      expect(jobs.list('b', { limit: 10, offset: 0 })).toEqual({ jobs: [], total: 0 });
+      expect(jobs.get('a', '../../etc')).toBeNull();
+      const later = await send(jobs, WALLETS.exchange);
+      const page = await jobs.list('a', { limit: 1, offset: 0 });
+      expect([page.total, page.jobs[0]?.id]).toEqual([2, later.id]);
+    });
   });
 
-  it('because nobody is ready waits, and does not count as an attempt', async () => {
-    let refusals = 0;
-    runner.before = () => {
-      if (refusals++ < LIMITS.jobChunkAttempts + 1) throw new AssayError('OVERLOADED', 'Later.');
+  describe('what is refused leaves nothing behind', () => {
+    const refused = async (upload: Promise<unknown>): Promise<string> => {
+      const error = await upload.then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      await until(
+        () => folders(),
+        (names) => names.length === 0,
+      );
+      expect(jobs.list('a', { limit: 10, offset: 0 })).toEqual({ jobs: [], total: 0 });
+      expect([...purse.taken.values()].every((units) => units === 0)).toBe(true);
+      return code(error);
     };
-    const { id } = await send(jobs, wallets(5));
-    expect(await ended(jobs, id)).toMatchObject({ state: 'DONE' });
-  });
-});
+    const sendOrAbort = async (text: string): Promise<void> => {
+      const upload = await jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: null });
+      try {
+        await upload.write(Buffer.from(text));
+        await upload.end();
+      } catch (error) {
+        await upload.abort();
+        throw error;
+      }
+    };
 
-describe('accounts', () => {
-  it('take turns: a job of many chunks does not hold up a small one, nor many jobs of one account', async () => {
-    runner.slots = 1;
-    const large = await send(jobs, wallets(20_000), { accountId: 'large', kind: 'screening' });
-    const more = await send(jobs, wallets(2_000), { accountId: 'large', kind: 'screening' });
-    await until(
-      () => runner.tasks.length,
-      (tasks) => tasks >= 4,
-    );
-    const small = await send(jobs, wallets(200), { accountId: 'small', kind: 'screening' });
-    const queuedAt = runner.tasks.length;
-    const done = await ended(jobs, small.id, 'small');
-    expect(done.state).toBe('DONE');
-    const order = runner.tasks.map(({ jobId }) => jobId);
-    const at = order.indexOf(small.id);
-    // After the chunk that runs, and then every other one.
-    expect(at).toBeLessThanOrEqual(queuedAt + 1);
-    expect(order.slice(at, at + 4).filter((id) => id === small.id)).toHaveLength(2);
-    // Within the account, both jobs move.
-    const own = runner.tasks.map(({ jobId }) => jobId).filter((id) => id !== small.id);
-    expect(own).toContain(more.id);
-    expect(jobs.get('large', large.id)).toMatchObject({ endedAt: null });
-    await jobs.cancel('large', large.id);
-    await jobs.cancel('large', more.id);
+    it('an empty body, a line without an end, a head line alone', async () => {
+      expect(await refused(send(jobs, ''))).toBe('INVALID_REQUEST');
+      expect(await refused(send(jobs, 'address,chain\n', { format: 'csv' }))).toBe('INVALID_REQUEST');
+      expect(await refused(sendOrAbort('x'.repeat(LIMITS.jobLineBytesMax + 2)))).toBe('INVALID_REQUEST');
+      expect(await refused(sendOrAbort(`ok\n${'x'.repeat(LIMITS.jobLineBytesMax + 2)}\n`))).toBe(
+        'INVALID_REQUEST',
+      );
+    });
+
+    it('more lines than a kind takes', async () => {
+      const upload = await jobs.receive({ accountId: 'a', kind: 'kyt', format: 'ndjson', chain: null });
+      const piece = Buffer.alloc(500_000, '\n');
+      await upload.write(piece);
+      await upload.write(piece);
+      expect(() => upload.write(Buffer.from('\n'))).toThrow('more than 1000000 lines');
+      await upload.abort();
+      expect(folders()).toEqual([]);
+    });
+
+    it('what the quota does not allow, and what cannot be counted now', async () => {
+      purse.left = 2;
+      expect(await refused(send(jobs, wallets(3)))).toBe('QUOTA_EXHAUSTED');
+      expect(purse.left).toBe(2);
+    });
+
+    it('an upload whose client went away, and one that is cancelled meanwhile', async () => {
+      const receive = (): Promise<JobUpload> =>
+        jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
+      const gone = await receive();
+      await gone.write(Buffer.from(wallets(100)));
+      const [job] = (await jobs.list('a', { limit: 1, offset: 0 })).jobs;
+      expect(job).toMatchObject({ state: 'RECEIVING', items: null, bytesReceived: 4_300 });
+      await gone.abort();
+      await gone.abort();
+      expect(folders()).toEqual([]);
+      const cancelled = await receive();
+      const [id] = folders();
+      expect(await jobs.cancel('a', id as string)).toMatchObject({ state: 'CANCELLED' });
+      expect(() => cancelled.write(Buffer.from('x'))).toThrow('cancelled');
+      await expect(cancelled.end()).rejects.toThrow('cancelled');
+      expect(folders()).toEqual([]);
+    });
+
+    it('jobs beyond an account’s share, and all where the disk is full', async () => {
+      runner.slots = 0;
+      for (let count = 0; count < LIMITS.jobsOpenPerAccount; count++) await send(jobs, WALLETS.unknown);
+      await expect(send(jobs, WALLETS.unknown)).rejects.toMatchObject({ code: 'OVERLOADED' });
+      await send(jobs, WALLETS.unknown, { accountId: 'b' });
+      await jobs.close();
+      jobs = await open({ freeBytes: () => LIMITS.jobDiskFreeMin - 1 });
+      await expect(send(jobs, WALLETS.unknown, { accountId: 'c' })).rejects.toMatchObject({
+        code: 'OVERLOADED',
+      });
+    });
+  });
+
+  describe('a start', () => {
+    it('goes on where the last process stopped, and works no answered chunk again', async () => {
+      runner.before = ({ chunk }) => {
+        if (chunk === 1) throw new AssayError('NOT_READY', 'Not yet.');
+      };
+      const { id } = await send(jobs, wallets(120_000));
+      await until(
+        () => (jobs.get('a', id) as JobView).answered,
+        (answered) => answered === 120_000 - 32_768,
+      );
+      await reopen();
+      runner.tasks.length = 0;
+      runner.before = () => {};
+      jobs.start();
+      await ended(jobs, id);
+      expect(runner.tasks.map(({ chunk }) => chunk)).toEqual([1]);
+      const lines = linesOf(await resultOf(jobs, id));
+      expect(lines.map(({ address }) => address)).toEqual(
+        Array.from({ length: 120_000 }, (_, at) => wallet(at)),
+      );
+    });
+
+    it('removes an interrupted upload, gives back what it took, and folders that nobody knows', async () => {
+      const upload = await jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
+      await upload.write(Buffer.from(wallets(10)));
+      // As if the process died between taking and saying so.
+      const settle = purse.settle.bind(purse);
+      purse.settle = async (job, units) => {
+        if (units > 0) await settle(job, units);
+        throw new Error(units > 0 ? 'killed' : 'still dead');
+      };
+      await expect(upload.end()).rejects.toThrow('still dead');
+      expect([...purse.taken.values()]).toEqual([10]);
+      expect(folders()).toHaveLength(1);
+      purse.settle = settle;
+      await reopen();
+      jobs.start();
+      await until(folders, (names) => names.length === 0);
+      expect([...purse.taken.values()]).toEqual([0]);
+      await until(
+        () => (jobs.list('a', { limit: 1, offset: 0 }) as JobPage).total,
+        (total) => total === 0,
+      );
+      expect(jobs.list('a', { limit: 1, offset: 0 })).toEqual({ jobs: [], total: 0 });
+    });
+
+    it('settles a job whose end was not settled', async () => {
+      purse.before = (units) => {
+        if (units === 2) throw new AssayError('LEDGER_UNAVAILABLE', 'Not now.');
+      };
+      const { id } = await send(jobs, `${wallets(2)}bad\n`);
+      await until(
+        () => (jobs.get('a', id) as JobView).answered,
+        (answered) => answered === 3,
+      );
+      await reopen();
+      expect(jobs.get('a', id)).toMatchObject({ state: 'RUNNING', cost: { reserved: 3, spent: null } });
+      expect(purse.taken.get(id)).toBe(3);
+      purse.before = () => {};
+      jobs.start();
+      expect(await ended(jobs, id)).toMatchObject({ state: 'DONE', cost: { spent: 2 } });
+      expect(purse.taken.get(id)).toBe(2);
+    });
+
+    it('removes files that expired, and later the job', async () => {
+      const { id } = await send(jobs, wallets(10));
+      await ended(jobs, id);
+      world.clock.at += LIMITS.jobFilesKeptMs;
+      await reopen();
+      jobs.start();
+      await until(folders, (names) => names.length === 0);
+      expect(jobs.get('a', id)).toMatchObject({ state: 'DONE', answered: 10, resultBytes: 0 });
+      expect(() => jobs.result('a', id)).toThrow('expired');
+      world.clock.at += LIMITS.jobKeptMs;
+      await reopen();
+      jobs.start();
+      await until(
+        () => jobs.get('a', id),
+        (job) => job === null,
+      );
+    });
+  });
+
+  describe('cancelling', () => {
+    it('stops a job; what can be read stays, and is paid for', async () => {
+      runner.before = ({ chunk }) => (chunk === 1 ? new Promise(() => {}) : undefined);
+      const { id } = await send(jobs, `bad\n${wallets(99_999)}`);
+      await until(
+        () => (jobs.get('a', id) as JobView).answered,
+        (answered) => answered === 100_000 - 32_768,
+      );
+      const cancelled = await jobs.cancel('a', id);
+      expect(cancelled).toMatchObject({
+        state: 'CANCELLED',
+        answered: 32_768,
+        failed: 1,
+        cost: { reserved: 100_000, spent: 32_767 },
+      });
+      expect(purse.taken.get(id)).toBe(32_767);
+      expect(linesOf(await resultOf(jobs, id))).toHaveLength(32_768);
+      expect(await jobs.result('a', id)).toMatchObject({ isComplete: true });
+      expect(await jobs.cancel('a', id)).toMatchObject({ state: 'CANCELLED' });
+      expect(jobs.get('a', id)).toBeNull();
+      expect(folders()).toEqual([]);
+    });
+  });
+
+  describe('a chunk that fails', () => {
+    it('is tried again, and into another file', async () => {
+      let failures = 0;
+      runner.before = () => {
+        if (failures++ < LIMITS.jobChunkAttempts - 1) throw new Error('a thread died');
+      };
+      const { id } = await send(jobs, wallets(5));
+      expect(await ended(jobs, id)).toMatchObject({ state: 'DONE', answered: 5 });
+      const outputs = runner.tasks.map(({ output }) => output);
+      expect(new Set(outputs).size).toBe(LIMITS.jobChunkAttempts);
+    });
+
+    it('for good ends its job, which pays for what can be read', async () => {
+      runner.before = async ({ chunk, jobId }) => {
+        if (chunk === 0) return;
+        await until(
+          () => (jobs.get('a', jobId) as JobView).answered,
+          (answered) => answered > 0,
+        );
+        throw new Error('a thread died');
+      };
+      const { id } = await send(jobs, wallets(40_000));
+      const failed = await ended(jobs, id);
+      expect(failed).toMatchObject({ state: 'FAILED', answered: 32_768, cost: { spent: 32_768 } });
+      expect(failed.error).toContain('could not be answered');
+    });
+
+    it('because nobody is ready waits, and does not count as an attempt', async () => {
+      let refusals = 0;
+      runner.before = () => {
+        if (refusals++ < LIMITS.jobChunkAttempts) throw new AssayError('OVERLOADED', 'Later.');
+      };
+      const { id } = await send(jobs, wallets(5));
+      expect(await ended(jobs, id)).toMatchObject({ state: 'DONE' });
+    });
+  });
+
+  describe('a disk that fills up', () => {
+    it('holds jobs up until there is room again', async () => {
+      let free = 1e12;
+      await jobs.close();
+      jobs = await open({ freeBytes: () => free });
+      jobs.start();
+      runner.slots = 0;
+      const { id } = await send(jobs, wallets(10));
+      free = LIMITS.jobDiskFreeMin - 1;
+      // A look at the disk is due once a second.
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      runner.slots = 2;
+      jobs.scheduler.wake();
+      expect(jobs.get('a', id)).toMatchObject({ state: 'QUEUED', answered: 0 });
+      expect(runner.tasks).toEqual([]);
+      free = 1e12;
+      expect(await ended(jobs, id)).toMatchObject({ state: 'DONE' });
+    });
+  });
+
+  describe('accounts', () => {
+    it('take turns: a job of many chunks does not hold up a small one, nor many jobs of one account', async () => {
+      runner.slots = 1;
+      const large = await send(jobs, wallets(4_000), { accountId: 'large', kind: 'screening' });
+      const more = await send(jobs, wallets(500), { accountId: 'large', kind: 'screening' });
+      await until(
+        () => runner.tasks.length,
+        (tasks) => tasks >= 3,
+      );
+      const small = await send(jobs, wallets(200), { accountId: 'small', kind: 'screening' });
+      const queuedAt = runner.tasks.length;
+      const done = await ended(jobs, small.id, 'small');
+      expect(done.state).toBe('DONE');
+      const order = runner.tasks.map(({ jobId }) => jobId);
+      const at = order.indexOf(small.id);
+      // After the chunk that runs, and then every other one.
+      expect(at).toBeLessThanOrEqual(queuedAt + 1);
+      expect(order.slice(at, at + 4).filter((id) => id === small.id)).toHaveLength(2);
+      // Within the account, both jobs move.
+      const own = runner.tasks.map(({ jobId }) => jobId).filter((id) => id !== small.id);
+      expect(own).toContain(more.id);
+      expect(jobs.get('large', large.id)).toMatchObject({ endedAt: null });
+      await jobs.cancel('large', large.id);
+      await jobs.cancel('large', more.id);
+    });
   });
 });

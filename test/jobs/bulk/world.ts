@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
 import { AssayError } from '../../../src/base/errors.ts';
+import { type OpenStore, openLiveStore } from '../../../src/base/live-store.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import type { ChunkWork } from '../../../src/jobs/bulk/chunk-work.ts';
@@ -75,7 +76,11 @@ export interface JobWorld {
   readonly folder: TempFolder;
   readonly clock: { at: number };
   readonly screening: World;
-  open(runner: ChunkRunner, purse: JobPurse, more?: { freeBytes?: number; name?: string }): OpenBulkJobs;
+  open(
+    runner: ChunkRunner,
+    purse: JobPurse,
+    more?: { freeBytes?: () => number; name?: string; openStore?: OpenStore },
+  ): OpenBulkJobs;
   close(): Promise<void>;
 }
 
@@ -91,17 +96,18 @@ export async function jobWorld(): Promise<JobWorld> {
     folder,
     clock,
     screening,
-    open(runner, purse, { freeBytes = 1e12, name = 'jobs' } = {}) {
+    open(runner, purse, { freeBytes = () => 1e12, name = 'jobs', openStore = openLiveStore } = {}) {
       mkdirSync(folder.path, { recursive: true });
       return openBulkJobs(
-        { storePath: join(folder.path, `${name}.mdb`), folder: join(folder.path, name) },
+        { storePath: join(folder.path, name, 'jobs.mdb'), folder: join(folder.path, name, 'files') },
         {
           runner,
           purse,
           clock: { now: () => clock.at++, monotonic: systemClock.monotonic },
           random: systemRandom,
           log: silentLogger,
-          freeBytes: async () => freeBytes,
+          openStore,
+          freeBytes: async () => freeBytes(),
         },
       );
     },
