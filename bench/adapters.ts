@@ -1,6 +1,6 @@
 /**
- * Chains read live, from an anvil that this benchmark starts: transfers into the graph a second, the time from a block to its
- * transfers in the graph, memory over 10,000 blocks, and what importing each chain library costs.
+ * Chains read live, from an anvil and a litecoind that this benchmark starts: transfers into the graph a second, the time from a block
+ * to its transfers in the graph, memory over 10,000 blocks, and what importing each chain library costs.
  * Run: node dist/bench/adapters.js [--blocks N]
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,9 +14,12 @@ import { projectRoot } from '../src/base/paths.ts';
 import { parseEndpoint } from '../src/chains/adapters/endpoints.ts';
 import { openAdapter } from '../src/chains/adapters/evm/adapter.ts';
 import type { ChainAdapter } from '../src/chains/adapters/port.ts';
+import { openAdapter as openUtxoAdapter } from '../src/chains/adapters/utxo/adapter.ts';
 import { createLiveIngest } from '../src/graph/ingest/live.ts';
 import { openTransferStore, type TransferStore } from '../src/graph/store.ts';
+import { openOutputsStore } from '../src/graph/utxo/outputs-store.ts';
 import { ACCOUNTS, type Anvil, callData, startAnvil } from '../test/setup/anvil.ts';
+import { hasLitecoind, startLitecoind } from '../test/setup/litecoind.ts';
 import {
   argument,
   type BenchReport,
@@ -35,6 +38,10 @@ const SPRAYED = 200;
 const SPRAYS_PER_BLOCK = 10;
 const BUSY_BLOCKS = 20;
 const LIVE_BLOCKS = 300;
+/** Addresses that one transaction of a UTXO chain pays, such transactions in a block (a full one of Litecoin has 2,000 outputs), and blocks. */
+const PAID = 200;
+const SENDS_PER_BLOCK = 10;
+const UTXO_BLOCKS = 10;
 
 function open(url: string): ChainAdapter {
   const rpc = [parseEndpoint(url, { field: 'rpc', defaultLayout: 'json-rpc', own: true })];
@@ -44,11 +51,11 @@ function open(url: string): ChainAdapter {
   );
 }
 
-async function inStore<T>(work: (store: TransferStore) => Promise<T>): Promise<T> {
+async function inStore<T>(work: (store: TransferStore, folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-adapters-'));
   const store = openTransferStore({ path: folder, readOnly: false });
   try {
-    return await work(store);
+    return await work(store, folder);
   } finally {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
@@ -56,7 +63,7 @@ async function inStore<T>(work: (store: TransferStore) => Promise<T>): Promise<T
 }
 
 const noOutputs = (): never => {
-  throw new Error('No UTXO chain is measured here.');
+  throw new Error('This chain has no outputs.');
 };
 
 /** Full blocks that wait: transfers a second from the node into the graph. */
@@ -79,6 +86,53 @@ async function measureIngest(anvil: Anvil, from: number): Promise<number> {
     await adapter.close();
     return transfers / seconds;
   });
+}
+
+/** The same from a UTXO node, outputs and their spends included. */
+async function measureUtxoIngest(): Promise<number> {
+  const node = await startLitecoind();
+  try {
+    await node.mine(101 + UTXO_BLOCKS * SENDS_PER_BLOCK);
+    const from = (await node.rpc<number>('getblockcount')) + 1;
+    const payees: string[] = [];
+    while (payees.length < PAID) payees.push(await node.rpc<string>('getnewaddress'));
+    const payments = Object.fromEntries(payees.map((address) => [address, 0.001]));
+    for (let block = 0; block < UTXO_BLOCKS; block++) {
+      for (let send = 0; send < SENDS_PER_BLOCK; send++) await node.rpc('sendmany', '', payments);
+      await node.mine();
+    }
+    return await inStore(async (store, folder) => {
+      const outputs = openOutputsStore({ path: folder, readOnly: false });
+      const adapter = openUtxoAdapter(
+        {
+          chain: 'LTC',
+          rpc: [parseEndpoint(node.url, { field: 'rpc', defaultLayout: 'json-rpc', own: true })],
+          history: [],
+          quorum: 1,
+          offchainNames: false,
+        },
+        { clock: systemClock, log: silentLogger, jitter: () => 0.5 },
+      );
+      const ingest = createLiveIngest({ transfers: store, outputs: () => outputs });
+      const ending = new AbortController();
+      const startedAt = systemClock.monotonic();
+      let transfers = 0;
+      let blocks = 0;
+      for await (const event of adapter.subscribe(
+        { fromHeight: from, known: [] },
+        { signal: ending.signal, budgetMs: 60_000 },
+      )) {
+        transfers += await ingest.apply('LTC', event);
+        if (++blocks === UTXO_BLOCKS) break;
+      }
+      const seconds = (systemClock.monotonic() - startedAt) / 1000;
+      await adapter.close();
+      await outputs.close();
+      return transfers / seconds;
+    });
+  } finally {
+    await node.stop();
+  }
 }
 
 /** Milliseconds from the moment that the node announces a block until its transfers are on disk: sorted. */
@@ -193,6 +247,8 @@ async function benchAdapters(blocks: number): Promise<BenchReport> {
   } finally {
     await anvil.stop();
   }
+  if (hasLitecoind)
+    rows.push(row('transfers from a UTXO node into the graph', await measureUtxoIngest(), '1/s'));
   // A node that forgets old states: it is the reader's memory that is measured.
   const long = await startAnvil({ args: ['--prune-history'] });
   try {
@@ -218,6 +274,8 @@ async function benchAdapters(blocks: number): Promise<BenchReport> {
   const subject = {
     transfersABlock: SPRAYED * SPRAYS_PER_BLOCK,
     busyBlocks: BUSY_BLOCKS,
+    outputsAUtxoBlock: PAID * SENDS_PER_BLOCK,
+    utxoBlocks: UTXO_BLOCKS,
     liveBlocks: LIVE_BLOCKS,
     blocks,
   };
