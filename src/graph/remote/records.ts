@@ -41,37 +41,53 @@ interface Place {
 /** What a kernel said it would ask, and how far it was fetched. */
 interface Plan extends Upcoming {
   at: number;
+  /** Addresses of the next part. */
+  room: number;
 }
+
+/** A walk's budget often ends it after few addresses, whose neighbours are many: parts begin with so many, and double. */
+const FIRST_EXPANDED = 64;
 
 /** Pages of assets that are fetched together: a trace meets tokens of all ages. */
 const PAGES_AT_ONCE = 64;
 
-/** What is held of the newest version, oldest out first. */
+interface Held {
+  readonly value: unknown;
+  readonly bytes: number;
+}
+
+/** What is held of the newest version, in two halves: what was not asked for while one of them filled goes. */
 class Memory {
-  readonly #held = new Map<string | number, { readonly value: unknown; readonly bytes: number }>();
-  #bytes = 0;
+  #young = new Map<string | number, Held>();
+  #old = new Map<string | number, Held>();
+  #youngBytes = 0;
 
   get<T>(name: string | number): T | undefined {
-    return this.#held.get(name)?.value as T | undefined;
+    const held = this.#young.get(name);
+    if (held) return held.value as T;
+    const older = this.#old.get(name);
+    if (older) this.set(name, older.value, older.bytes);
+    return older?.value as T | undefined;
   }
 
   has(name: string | number): boolean {
-    return this.#held.has(name);
+    return this.get(name) !== undefined;
   }
 
   set(name: string | number, value: unknown, bytes: number): void {
-    this.#held.set(name, { value, bytes });
-    this.#bytes += bytes;
-    for (const [oldest, { bytes: freed }] of this.#held) {
-      if (this.#bytes <= LIMITS.remoteCacheBytes) return;
-      this.#held.delete(oldest);
-      this.#bytes -= freed;
+    if (this.#youngBytes > LIMITS.remoteCacheBytes / 2) {
+      this.#old = this.#young;
+      this.#young = new Map();
+      this.#youngBytes = 0;
     }
+    this.#young.set(name, { value, bytes });
+    this.#youngBytes += bytes;
   }
 
   clear(): void {
-    this.#held.clear();
-    this.#bytes = 0;
+    this.#young = new Map();
+    this.#old = new Map();
+    this.#youngBytes = 0;
   }
 }
 
@@ -156,7 +172,8 @@ export class RemoteRecords implements ChainRecords {
     return this.#memory.get<Buffer>(name);
   }
 
-  hubChunk(node: number, direction: number, id: number): Buffer | undefined {
+  chunkFor(node: number, direction: number, id: number): Buffer | undefined {
+    if (this.#node(node).edges[direction === 0 ? 0 : 1].kind !== HUB) return this.chunk(node, direction, 0);
     const directory = this.#directory(node, direction);
     const at = chunkIn(directory, id);
     if (at < 0) return undefined;
@@ -185,7 +202,9 @@ export class RemoteRecords implements ChainRecords {
 
   prefetch(next: Upcoming): void {
     this.#view();
-    this.#plan = { ...next, at: 0 };
+    const { remoteNodesPerFetch } = LIMITS;
+    const room = next.neighbours ? FIRST_EXPANDED : next.to ? remoteNodesPerFetch / 2 : remoteNodesPerFetch;
+    this.#plan = { ...next, at: 0, room };
     this.#advance(this.#plan);
   }
 
@@ -259,8 +278,8 @@ export class RemoteRecords implements ChainRecords {
   #advance(plan: Plan): void {
     const { nodes, neighbours, to } = plan;
     const from = plan.at;
-    const room = neighbours || to ? LIMITS.remoteNodesPerFetch / 4 : LIMITS.remoteNodesPerFetch;
-    const until = Math.min(nodes.length, from + room);
+    const until = Math.min(nodes.length, from + plan.room);
+    plan.room = Math.min(plan.room * 2, LIMITS.remoteNodesPerFetch);
     plan.at = until;
     const part = Array.from({ length: until - from }, (_, at) => nodes[from + at] as number);
     this.#loadNodes(part);
@@ -290,7 +309,7 @@ export class RemoteRecords implements ChainRecords {
         for (const first of this.#directory(node, direction))
           wanted.push({ bucket, name: NAMES.chunk(node, direction, first) });
     }
-    this.#loadChunks(wanted.slice(0, LIMITS.remoteNodesPerFetch));
+    this.#loadChunks(wanted.slice(0, LIMITS.remoteNodesPerFetch / 2));
     if (met > 0) this.#loadMet(sides, Math.min(met, LIMITS.remoteNodesPerFetch));
   }
 
@@ -329,12 +348,10 @@ export class RemoteRecords implements ChainRecords {
     for (const [at, node] of nodes.entries()) {
       const kind = kindOf(node);
       if (kind !== APART && kind !== HUB) continue;
-      const bucket = this.#bucketOf(node);
-      wanted.push({ bucket, name: NAMES.chunk(node, direction, 0) });
-      if (kind === APART) continue;
-      const directory = this.#directory(node, direction);
-      const first = directory[chunkIn(directory, to(at))];
-      if (first) wanted.push({ bucket, name: NAMES.chunk(node, direction, first) });
+      const directory = kind === HUB ? this.#directory(node, direction) : null;
+      const first = directory === null ? 0 : directory[chunkIn(directory, to(at))];
+      if (first !== undefined)
+        wanted.push({ bucket: this.#bucketOf(node), name: NAMES.chunk(node, direction, first) });
     }
     this.#loadChunks(wanted);
   }

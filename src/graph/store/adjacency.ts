@@ -243,10 +243,9 @@ export class Adjacency {
   }
 
   #mergedEdge(counterparty: number): Edge | null {
-    const first = this.#openFirst();
-    if (!first) return null;
-    let view: ChunkView = first;
-    if (first.isHub && first.next !== 0 && counterparty >= first.next) view = this.#openHub(counterparty);
+    const bytes = this.#records.chunkFor(this.#node, this.#direction, counterparty);
+    if (!bytes) return null;
+    const view = this.#view.open(bytes);
     const index = view.indexOf(counterparty);
     if (index < 0) return null;
     view.skipTails(index);
@@ -268,12 +267,6 @@ export class Adjacency {
   #openChunk(firstId: number): ChunkView | null {
     const bytes = this.#records.chunk(this.#node, this.#direction, firstId);
     return bytes ? this.#view.open(bytes) : null;
-  }
-
-  #openHub(id: number): ChunkView {
-    const bytes = this.#records.hubChunk(this.#node, this.#direction, id);
-    if (bytes) return this.#view.open(bytes);
-    throw this.#lost();
   }
 
   #lost(): AssayError {

@@ -4,6 +4,7 @@
  */
 import { AssayError } from '../../base/errors.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import { NEXT_AT } from '../edges.ts';
 import type { Upcoming } from '../graph.ts';
 import {
   type AssetRecord,
@@ -34,8 +35,8 @@ export interface ChainRecords {
   delta(node: number): Buffer | undefined;
   /** The chunk of neighbours under its first id (edges.ts). */
   chunk(node: number, direction: number, firstId: number): Buffer | undefined;
-  /** The chunk of a hub that is responsible for an id. */
-  hubChunk(node: number, direction: number, id: number): Buffer | undefined;
+  /** The chunk of neighbours that is responsible for an id: the only one, or that of a hub. Throws STORE_CORRUPT where it is lost. */
+  chunkFor(node: number, direction: number, id: number): Buffer | undefined;
   /** Eight transfers of the log (log.ts). */
   logChunk(chunk: number): Buffer | undefined;
   /** Blocks that can still be taken back, highest first. */
@@ -53,6 +54,12 @@ export const lostRecord = (chain: ChainId, what: string): AssayError =>
 export function recordsOf(store: ChainStore): ChainRecords {
   const { chain, ids, keys, nodes, deltas, edges, log, blocks } = store;
   const key = Buffer.alloc(9);
+  const chunk = (node: number, direction: number, firstId: number): Buffer | undefined => {
+    key.writeUInt32BE(node, 0);
+    key[4] = direction;
+    key.writeUInt32BE(firstId, 5);
+    return edges.getBinaryFast(key);
+  };
   return {
     chain,
     state: () => readState(store),
@@ -69,19 +76,18 @@ export function recordsOf(store: ChainStore): ChainRecords {
     },
     node: (node) => nodes.getBinaryFast(node),
     delta: (node) => deltas.getBinaryFast(node),
-    chunk(node, direction, firstId) {
-      key.writeUInt32BE(node, 0);
-      key[4] = direction;
-      key.writeUInt32BE(firstId, 5);
-      return edges.getBinaryFast(key);
-    },
-    hubChunk(node, direction, id) {
+    chunk,
+    chunkFor(node, direction, id) {
+      const first = chunk(node, direction, 0);
+      if (!first || first[0] === 0) return first;
+      const next = first.readUInt32LE(NEXT_AT);
+      if (next === 0 || id < next) return first;
       const start = chunkKey(node, direction, id);
       for (const { key: found, value } of edges.getRange({ start, reverse: true, limit: 1 })) {
         const name = Buffer.from(found);
         if (name.readUInt32BE(0) === node && name[4] === direction) return value;
       }
-      return undefined;
+      throw lostRecord(chain, `neighbours of address ${node}`);
     },
     logChunk: (chunk) => log.getBinaryFast(chunk),
     blocks: () =>
