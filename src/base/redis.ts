@@ -127,7 +127,7 @@ export interface RedisStore {
   readonly replicas: number;
   /** The slots that hold a key of this name, on all servers; while slots move, one may come twice. */
   slotsWith(name: string): AsyncIterable<string>;
-  /** Throws INVALID_CONFIG where the servers may drop what they are told to keep. */
+  /** Throws INVALID_CONFIG where the servers may drop what they are told to keep; warns where too few replicas follow. */
   checkKeeps(): Promise<void>;
   close(): Promise<void>;
 }
@@ -378,6 +378,13 @@ export function openRedis(
             'INVALID_CONFIG',
             `The Redis server ${server.options.host}:${server.options.port} ${loss}, or say ASSAY_REDIS_MAY_LOSE=on.`,
             { field: 'ASSAY_REDIS_URL' },
+          );
+        // No reason to refuse: a replica that is away comes back, and what needs none is answered meanwhile.
+        const following = Number(fieldOf(await server.info('replication'), 'connected_slaves'));
+        if (following < replicas)
+          log.warn(
+            { server: `${server.options.host}:${server.options.port}`, following, asked: replicas },
+            'Too few replicas follow a Redis server: until they do, no change of credits is acknowledged.',
           );
       }
     },

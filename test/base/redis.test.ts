@@ -1,5 +1,6 @@
 /** The connection to Redis, against real servers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { messageOf } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
 import {
@@ -165,6 +166,39 @@ describe.skipIf(!hasRedis)('a cluster', () => {
     });
     await two.close();
   });
+  it('finds the slots that hold a name, on every server, and no other', async () => {
+    const own = openRedis(parseRedisUrl(`${cluster.url}?prefix=found`), { log });
+    const slots = Array.from({ length: 30 }, (_, account) => `account-${account}`);
+    for (const slot of slots) await own.connection.set(own.key(slot, 'log'), '1');
+    await own.connection.set(own.key('account-x', 'state'), '1');
+    await own.connection.set(redis.key('account-y', 'log'), '1');
+    const found: string[] = [];
+    for await (const slot of own.slotsWith('log')) found.push(slot);
+    expect(found.sort()).toEqual(slots.sort());
+    await own.close();
+  });
+  it('runs a safe script after its server forgot it, and while one lags lets one try and refuses the others', async () => {
+    const safe = openRedis(parseRedisUrl(cluster.url), { log }, { replicas: 1 });
+    const key = safe.key('forgotten', 'n');
+    const count = safe.script('safe_count', COUNT, { safe: true });
+    await count([key], [1]);
+    for (const node of cluster.nodes) node.run('script', 'flush');
+    expect(await count([key], [1])).toBe(2);
+    const master = cluster.masterOf(key);
+    const replica = cluster.nodes.find((each) => each.run('role').split('\n')[2] === String(master.port));
+    replica?.freeze();
+    const first = await count([key], [1]).catch(messageOf);
+    const rest = await Promise.all([1, 1, 1].map((more) => count([key], [more]).catch(messageOf)));
+    replica?.thaw();
+    expect(first).toContain('may be done');
+    expect(rest.map((each) => /may be done|nothing was done/.exec(String(each))?.[0])).toEqual([
+      'may be done',
+      'nothing was done',
+      'nothing was done',
+    ]);
+    await expect.poll(() => count([key], [0]).catch(messageOf), { timeout: 10_000 }).toBe(4);
+    await safe.close();
+  }, 30_000);
   it('goes on when a master is killed and its replica takes over', async () => {
     const count = redis.script('count', COUNT);
     const key = redis.key('moved', 'n');

@@ -103,6 +103,8 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     );
     expect(counted(answers)).toEqual({ 200: 100, 402: 900 });
     expect([await balance(0), await balance(1)]).toEqual([0, 0]);
+    const verified = await worlds[1].run(['ledger', 'verify'], { environment });
+    expect(verified.code, verified.err).toBe(0);
   }, 120_000);
 
   it('a rate limit of 60 is 60 over both', async () => {
