@@ -658,6 +658,28 @@ export function openParts(config: Config, version: string): Parts {
             value: () => labels.current.meta.synthetic.labels,
           },
           ...monitoringGauges(() => watching, clock),
+          {
+            name: 'assay_store_version',
+            help: 'Number of the last write set of a store that nodes share, as this node has it.',
+            label: 'store',
+            value: () =>
+              new Map(
+                shared()
+                  .stores()
+                  .map(({ name, version }) => [name, version()]),
+              ),
+          },
+          {
+            name: 'assay_store_current',
+            help: 'Whether this node has heard of a shared store within the last second (1) or not (0).',
+            label: 'store',
+            value: () =>
+              new Map(
+                shared()
+                  .stores()
+                  .map(({ name, isCurrent }) => [name, isCurrent() ? 1 : 0]),
+              ),
+          },
           ...jobGauges(() => jobsAtWork?.jobs ?? null),
         ],
       },

@@ -42,6 +42,8 @@ export interface Shared {
   readonly openStore: OpenStore;
   /** Resolves when all stores that were opened so far hold what the others wrote. Rejects with NOT_READY, STORE_VERSION. */
   ready(): Promise<void>;
+  /** The stores that were opened so far, where they are shared. */
+  stores(): readonly (Pick<LiveStore, 'version' | 'isCurrent'> & { readonly name: string })[];
   readonly leases: Leases;
   /** Names this process among all nodes. */
   readonly nodeId: string;
@@ -53,18 +55,25 @@ const NODE_ID_BYTES = 4;
 export function openShared(redis: RedisStore | null, deps: NodeDeps): Shared {
   const nodeId = `${hostname().slice(0, 64)}-${Buffer.from(deps.random.bytes(NODE_ID_BYTES)).toString('hex')}`;
   if (redis === null)
-    return { openStore: openLiveStore, ready: async () => {}, leases: createEmbeddedLeases(), nodeId };
+    return {
+      openStore: openLiveStore,
+      ready: async () => {},
+      stores: () => [],
+      leases: createEmbeddedLeases(),
+      nodeId,
+    };
   const openStore = openReplicated({ ...deps, redis });
-  const opened: LiveStore[] = [];
+  const opened: (LiveStore & { readonly name: string })[] = [];
   return {
     openStore(...store) {
       const live = openStore(...store);
-      opened.push(live);
+      opened.push({ ...live, name: store[2].name });
       return live;
     },
     async ready() {
       for (const store of opened) await store.ready();
     },
+    stores: () => opened,
     leases: createRedisLeases({ nodeId }, { ...deps, redis }),
     nodeId,
   };
