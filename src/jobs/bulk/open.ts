@@ -58,6 +58,7 @@ const TIDY_MS = 10 * MINUTE_MS;
 const SILENT_UPLOAD_MS = 15 * MINUTE_MS;
 /** How long a cancellation is waited for; it goes on where settling takes longer. */
 const CANCEL_MS = 5_000;
+const CANCEL_LOOK_MS = 50;
 /** Time (12 hexadecimal digits) before randomness, so that ids sort by time. */
 const ID_SHAPE = /^[0-9a-f]{28}$/;
 const ID_TIME_DIGITS = 12;
@@ -336,6 +337,8 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
           return view;
         } catch (error) {
           await undo();
+          // Where it was cancelled meanwhile, that may have given back before this took.
+          if (written.reserved > 0) await purse.settle(written, 0);
           throw error;
         }
       },
@@ -381,7 +384,10 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
         writer.put({ ...job, ending: 'CANCELLED', changedAt: clock.now() });
     });
     scheduler.wake();
+    const late = clock.monotonic() + CANCEL_MS;
     await Promise.race([scheduler.whenEnded(id), pause(CANCEL_MS)]);
+    // Where another node plans its chunks, that one ends it.
+    while (store.job(id)?.endedAt === null && clock.monotonic() < late) await pause(CANCEL_LOOK_MS);
     const job = await store.transaction((writer) => writer.job(id));
     return job === null ? null : viewOf(job);
   }

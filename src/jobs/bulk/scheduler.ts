@@ -326,6 +326,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 
   /** Writes down what is finished, all of a moment in one transaction. */
   async function record(): Promise<void> {
+    let wait = PAUSE_MS.min;
     while (finished.length > 0) {
       const batch = finished.splice(0).filter(({ active }) => !active.abort.signal.aborted);
       try {
@@ -336,7 +337,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         log.error(`bulk jobs: ${batch.length} chunks were not written down: ${messageOf(error)}`);
         // Their files are there: they are told again, and by the next start at the latest their chunks are worked again.
         if (stopped) break;
-        await pause(PAUSE_MS.max);
+        await pause(wait);
+        wait = Math.min(PAUSE_MS.max, wait * 2);
         finished.unshift(...batch);
       }
       fill();

@@ -247,6 +247,28 @@ overLiveStates((makeState) => {
       expect(folders()).toEqual([]);
     });
 
+    it('an upload that is cancelled while it pays', async () => {
+      let take = (): void => {};
+      const gate = new Promise<void>((resolve) => {
+        take = resolve;
+      });
+      const settle = purse.settle.bind(purse);
+      purse.settle = async (job, units) => {
+        if (units > 0) await gate;
+        await settle(job, units);
+      };
+      const end = refused(send(jobs, wallets(10)));
+      const [id] = await until(folders, (names) => names.length === 1);
+      await until(
+        () => (jobs.get('a', id as string) as JobView).items,
+        (items) => items === 10,
+      );
+      expect(await jobs.cancel('a', id as string)).toMatchObject({ state: 'CANCELLED' });
+      take();
+      expect(await end).toBe('INVALID_REQUEST');
+      expect(purse.taken.get(id as string)).toBe(0);
+    });
+
     it('jobs beyond an account’s share, and all where the disk is full', async () => {
       runner.slots = 0;
       for (let count = 0; count < LIMITS.jobsOpenPerAccount; count++) await send(jobs, WALLETS.unknown);
