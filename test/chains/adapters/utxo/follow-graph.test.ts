@@ -3,16 +3,25 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { seededUint32 } from '../../../../src/base/random.ts';
 import type { ChainAdapter } from '../../../../src/chains/adapters/port.ts';
 import { openAdapter } from '../../../../src/chains/adapters/utxo/adapter.ts';
 import { parseAddress } from '../../../../src/chains/address/parse.ts';
 import { ScriptReader } from '../../../../src/chains/bitcoin-script.ts';
+import type { Transfer } from '../../../../src/chains/transfer.ts';
 import { createLiveIngest, type LiveIngest } from '../../../../src/graph/ingest/live.ts';
 import { openTransferStore, type TransferStore } from '../../../../src/graph/store.ts';
 import { type OutputsStore, openOutputsStore } from '../../../../src/graph/utxo/outputs-store.ts';
 import { projectTransaction } from '../../../../src/graph/utxo/project.ts';
 import { openFor, within } from '../../../conformance/adapter.ts';
+import { type Fault, startFaultProxy } from '../../../setup/fault-proxy.ts';
 import { hasLitecoind, type Litecoind, startLitecoind } from '../../../setup/litecoind.ts';
+
+/** Of the seeded run; the long one is what a day of a bad network looks like. */
+const BLOCKS = process.env.ASSAY_TEST_LONG === '1' ? 200 : 24;
+const FAULT_ONE_IN = 20;
+const FAULTS_OF_A_NODE: readonly Fault[] = ['error-500', 'cut', 'html'];
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const family = { openAdapter, layouts: { rpc: 'json-rpc', history: 'esplora' } };
 const scripts = new ScriptReader('LTC');
@@ -69,17 +78,19 @@ describe.skipIf(!hasLitecoind)('following a real UTXO chain into the graph', () 
     `${blockNumber} ${txHash} ${position} ${amount}`;
 
   /** What the node's chain says now. */
-  async function chainTransfers(address: string, fromHeight: number): Promise<string[]> {
-    const found: string[] = [];
+  async function transfersOnChain(address: string, fromHeight: number): Promise<Transfer[]> {
+    const found: Transfer[] = [];
     const height = await node.rpc<number>('getblockcount');
     for (let at = fromHeight; at <= height; at++) {
       const { block } = await adapter.block(at, within(10_000));
       for (const row of block?.transactions ?? [])
         for (const transfer of projectTransaction(row).transfers)
-          if (transfer.from === address || transfer.to === address) found.push(shown(transfer));
+          if (transfer.from === address || transfer.to === address) found.push(transfer);
     }
-    return found.sort();
+    return found;
   }
+  const chainTransfers = async (address: string, fromHeight: number): Promise<string[]> =>
+    (await transfersOnChain(address, fromHeight)).map(shown).sort();
 
   /** What the graph keeps of an address; its sums must count the same transfers. */
   function storedTransfers(address: string): string[] {
@@ -127,4 +138,109 @@ describe.skipIf(!hasLitecoind)('following a real UTXO chain into the graph', () 
     for (const txid of paid) expect(storedTransfers(address).join()).toContain(txid);
     expect(storedTransfers(address)).toEqual(await chainTransfers(address, 119));
   });
+
+  it(`equals the final chain after ${BLOCKS} blocks with reorgs, faults and stops, by a seed`, async () => {
+    const next = seededUint32(20_261_121);
+    const oneIn = (n: number): boolean => next() % n === 0;
+    const proxy = await startFaultProxy(node.url);
+    const through = openFor(family, 'LTC', {
+      rpc: [node.url.replace(/@.*$/, `@${new URL(proxy.url).host}`)],
+    });
+    await node.mine(130);
+    const start = await node.rpc<number>('getblockcount');
+    const payees: { readonly wallet: string; readonly address: string }[] = [];
+    for (const kind of ['legacy', 'p2sh-segwit', 'bech32', 'legacy', 'bech32']) {
+      const wallet = await node.rpc<string>('getnewaddress', '', kind);
+      const { scriptPubKey } = await node.rpc<{ scriptPubKey: string }>('getaddressinfo', wallet);
+      payees.push({ wallet, address: scripts.read(Buffer.from(scriptPubKey, 'hex')).address! });
+    }
+    const counts = { reorgs: 0, faults: 0, stops: 0, taken: 0, dropped: 0 };
+
+    /** Follows beside, until it is stopped; what was stored says where it goes on. */
+    let ending = new AbortController();
+    let following: Promise<void> = Promise.resolve();
+    const follow = (): void => {
+      ending = new AbortController();
+      const { signal } = ending;
+      following = (async () => {
+        for await (const event of through.subscribe(live.from('LTC', start + 1), within(2_000, signal))) {
+          await live.apply('LTC', event);
+          if (event.type === 'reorg') counts.dropped += event.dropped.length;
+          else counts.taken++;
+        }
+      })();
+    };
+    const caughtUp = async (): Promise<void> => {
+      const best = await node.rpc<string>('getbestblockhash');
+      while (transfers.blocks('LTC')[0]?.hash !== best) await sleep(20);
+    };
+    follow();
+    for (let made = 0; made < BLOCKS; ) {
+      for (let payments = next() % 4; payments > 0; payments--) {
+        const { wallet } = payees[next() % payees.length]!;
+        const [first, second] = [payees[0]!.wallet, wallet];
+        const value = (1 + (next() % 500)) / 1_000;
+        if (oneIn(3)) await node.rpc('sendmany', '', { [first]: value, [second]: value * 2 });
+        else await node.rpc('sendtoaddress', wallet, value);
+      }
+      const blocks = 1 + (next() % 2);
+      await node.mine(blocks);
+      made += blocks;
+      if (oneIn(6)) {
+        const height = await node.rpc<number>('getblockcount');
+        // Most reorgs are of blocks that were stored already.
+        if (!oneIn(3)) await caughtUp();
+        const depth = Math.min(1 + (next() % 6), height - start);
+        await node.reorg(depth);
+        // A branch is longer than the one that it takes the place of.
+        if (oneIn(2)) await node.mine();
+        counts.reorgs++;
+      }
+      if (oneIn(FAULT_ONE_IN)) {
+        proxy.fault = FAULTS_OF_A_NODE[next() % FAULTS_OF_A_NODE.length]!;
+        counts.faults++;
+        await sleep(100);
+        proxy.fault = 'none';
+      }
+      if (oneIn(8)) {
+        ending.abort();
+        await following;
+        counts.stops++;
+        follow();
+      }
+    }
+    await node.mine();
+    await caughtUp();
+    ending.abort();
+    await following;
+    await through.close();
+    await proxy.close();
+
+    expect(counts.reorgs).toBeGreaterThan(BLOCKS / 20);
+    expect(counts.stops).toBeGreaterThan(0);
+    expect(counts.dropped).toBeGreaterThan(0);
+    let rows = 0;
+    for (const { address } of payees) {
+      const { key } = parseAddress('LTC', address);
+      const final = await transfersOnChain(address, start + 1);
+      const sums = { in: [0, 0n] as [number, bigint], out: [0, 0n] as [number, bigint] };
+      for (const { from, to, amount } of final)
+        for (const side of [to === address ? sums.in : null, from === address ? sums.out : null])
+          if (side !== null && from !== to) {
+            side[0]++;
+            side[1] += amount;
+          }
+      const totals = transfers.totals('LTC', key);
+      for (const side of ['in', 'out'] as const) {
+        const flow = totals?.[side];
+        expect([flow?.transfers ?? 0, flow?.byAsset[0]?.amount ?? 0n]).toEqual(sums[side]);
+      }
+      // The newest alone are kept one by one.
+      const newest = transfers.recent('LTC', key, 1_000).map(shown);
+      expect(new Set(newest).size).toBe(newest.length);
+      expect(newest.filter((row) => !final.map(shown).includes(row))).toEqual([]);
+      rows += final.length;
+    }
+    expect(rows).toBeGreaterThan(BLOCKS / 2);
+  }, 600_000);
 });
