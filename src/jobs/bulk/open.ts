@@ -110,6 +110,14 @@ export function viewOf(job: JobRecord): JobView {
   };
 }
 
+/** An upload that comes in. */
+interface Receiving {
+  readonly upload: JobUpload;
+  readonly input: InputFile;
+  /** Resolves when all of it was taken on or refused; null while bytes come in. */
+  paying: Promise<void> | null;
+}
+
 /** The files of answers of one job, from the first on, and where each ends in the result. */
 interface ResultIndex {
   readonly files: string[];
@@ -143,7 +151,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   const store: JobStore = openJobStore({ path: options.storePath }, deps);
   const hasRoom = async (): Promise<boolean> => (await freeBytes(options.folder)) >= LIMITS.jobDiskFreeMin;
   const scheduler = createScheduler({ store, places, runner, purse, clock, random, log, hasRoom });
-  const uploads = new Map<string, { readonly upload: JobUpload; readonly input: InputFile }>();
+  const uploads = new Map<string, Receiving>();
   const results = new Map<string, ResultIndex>();
   const stopping = new AbortController();
   let leading: Promise<void> | null = null;
@@ -254,9 +262,9 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       await forget(record);
       throw error;
     }
-    const upload = createUpload(record, input);
-    uploads.set(id, { upload, input });
-    return upload;
+    const receiving: Receiving = { upload: createUpload(record, input), input, paying: null };
+    uploads.set(id, receiving);
+    return receiving.upload;
   }
 
   function createUpload(record: JobRecord, input: InputFile): JobUpload {
@@ -329,7 +337,14 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       async end() {
         if (over !== null) throw gone();
         try {
-          const view = await finish();
+          const finishing = finish();
+          const receiving = uploads.get(id);
+          if (receiving !== undefined)
+            receiving.paying = finishing.then(
+              () => {},
+              () => {},
+            );
+          const view = await finishing;
           over = input.close();
           await over;
           uploads.delete(id);
@@ -373,6 +388,12 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     }
     if (found.state === 'RECEIVING') {
       const receiving = uploads.get(id);
+      if (receiving?.paying != null) {
+        // It is all there, and what it costs is being taken: then it is stopped as one that was taken on.
+        await receiving.paying;
+        uploads.delete(id);
+        return cancel(accountId, id);
+      }
       if (receiving !== undefined) await receiving.upload.abort();
       else await forget(found);
       const at = clock.now();
