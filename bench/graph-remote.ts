@@ -24,7 +24,7 @@ import { exportEdges, isService, quantile, readSubject, storeIn, TRACE, withGrap
 import { argument, formatReport, report, row, saveReport } from './harness.ts';
 
 const SEED = 1;
-const STARTS = 60;
+const STARTS = 100;
 const WARM_UP = 20;
 
 const log = createLogger({ level: 'error' });
@@ -40,8 +40,9 @@ interface Timed {
 function trace(graph: TransferGraph, start: NodeId): Traversal {
   const walked = traverse({ ...TRACE, start }, { graph, workspace, isService });
   const { edges, nodes } = walked;
-  graph.prefetch?.({ nodes: edges.from, to: edges.to });
+  graph.prefetch?.({ nodes });
   for (const node of nodes) graph.keyOf(node);
+  graph.prefetch?.({ nodes: edges.from, to: edges.to });
   for (let at = 0; at < edges.count; at++) graph.edge(edges.from[at]!, edges.to[at]!);
   return walked;
 }

@@ -18,6 +18,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   accounts: 'accounts.js',
   names: 'names.js',
   'graph-ingest': 'graph-ingest.js',
+  'graph-remote': 'graph-remote.js',
   cluster: 'cluster.js',
   monitoring: 'monitoring.js',
   adapters: 'adapters.js',

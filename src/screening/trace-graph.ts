@@ -53,8 +53,9 @@ export class GraphAnswer {
   }
 
   addWalk({ nodes, depths, edges, stops }: Traversal): void {
-    this.graph.prefetch?.({ nodes: edges.from, to: edges.to });
+    this.graph.prefetch?.({ nodes });
     for (let at = 0; at < nodes.length; at++) this.addNode(nodes[at] as number, depths[at] as number);
+    this.graph.prefetch?.({ nodes: edges.from, to: edges.to });
     for (let at = 0; at < edges.count; at++) this.addPair(edges.from[at] as number, edges.to[at] as number);
     for (const { node, reason } of stops) this.addStop(node, reason);
   }
