@@ -3,6 +3,7 @@ import type { KeyRecord } from '../accounts/keys.ts';
 import type { AnswerSlot } from '../accounts/ledger.ts';
 import type { QuotaMeterName } from '../accounts/plans.ts';
 import type { QuotaDecision } from '../accounts/quota.ts';
+import { AssayError } from '../base/errors.ts';
 import type { Exchange } from './server.ts';
 import type { Visit } from './visit.ts';
 
@@ -47,4 +48,10 @@ export class Call {
     this.startedMs = startedMs;
     this.head = `X-Request-Id: ${requestId}`;
   }
+}
+
+/** The key of an operation that asks for one. */
+export function callerOf(call: Call): KeyRecord {
+  if (call.caller !== null) return call.caller;
+  throw new AssayError('INTERNAL', 'An operation that needs a key was reached without one.');
 }

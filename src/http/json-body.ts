@@ -1,4 +1,4 @@
-/** Reads JSON bodies from strangers: bounded depth, then syntax, then the schema, each fault as a sentence that names the field. */
+/** JSON bodies: of strangers, read with bounded depth, then syntax, then the schema, each fault a sentence that names the field; and of answers. */
 import { isUtf8 } from 'node:buffer';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -169,3 +169,6 @@ export function unknownFields(fields: readonly string[], known: ReadonlySet<stri
   const unknown = fields.filter((field) => !known.has(field));
   return [...new Set(unknown)].slice(0, LIMITS.bodyFieldsMax).map((field) => field.slice(0, 64));
 }
+
+/** The JSON text of a value, for an answer's `data`. */
+export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

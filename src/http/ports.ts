@@ -106,6 +106,8 @@ export interface PulledFrom {
   /** Time of the last answer. */
   readonly lookedAt: string | null;
   readonly error: string | null;
+  /** Since when there is nothing but errors. */
+  readonly errorSince: string | null;
 }
 
 /** One chain that is watched, as `/ready` tells it. */

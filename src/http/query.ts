@@ -45,3 +45,39 @@ export function requiredQueryValue(query: string, name: string): string {
     throw new AssayError('INVALID_REQUEST', `${name} is required.`, { field: name });
   return value;
 }
+
+/** A whole number of the query, or `fallback` where it is absent. Throws INVALID_REQUEST with its bounds. */
+export function wholeNumber(
+  query: string,
+  name: string,
+  fallback: number,
+  least: number,
+  most: number,
+): number {
+  const text = queryValue(query, name);
+  if (text === undefined) return fallback;
+  const value = Number(text);
+  if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value;
+  throw new AssayError('INVALID_REQUEST', `${name}: must be a whole number from ${least} to ${most}.`, {
+    field: name,
+  });
+}
+
+/** The word of a list that a text is. Throws INVALID_REQUEST with the list. */
+export function oneOf<T extends string>(field: string, text: string, words: readonly T[]): T {
+  const found = words.find((word) => word === text);
+  if (found !== undefined) return found;
+  throw new AssayError('INVALID_REQUEST', `${field}: must be one of ${words.join(', ')}.`, { field });
+}
+
+/** Rows of a page where nobody says how many. */
+export const PAGE_DEFAULT = 50;
+
+/** Which part of a list is asked for, by `limit` and `offset`. */
+export const pageOf = (
+  query: string,
+  limitMax: number,
+): { readonly limit: number; readonly offset: number } => ({
+  limit: wholeNumber(query, 'limit', PAGE_DEFAULT, 1, limitMax),
+  offset: wholeNumber(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER),
+});

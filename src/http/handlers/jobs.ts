@@ -14,11 +14,12 @@ import {
   type JobRequest,
   type JobView,
 } from '../../jobs/bulk-jobs.ts';
-import type { Call } from '../call.ts';
+import { type Call, callerOf } from '../call.ts';
 import { openFileParts } from '../file-parts.ts';
+import { jsonBytes } from '../json-body.ts';
 import type { Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
-import { decodeParameter, queryValue, requiredQueryValue } from '../query.ts';
+import { decodeParameter, oneOf, pageOf, queryValue, requiredQueryValue } from '../query.ts';
 import { mayAnswerRange, rangeOf } from '../ranges.ts';
 import { JOB_PERMISSIONS } from '../routes.ts';
 
@@ -34,34 +35,11 @@ const FORMAT_OF_TYPE: Readonly<Record<string, JobFormat>> = {
 };
 
 const RESULT_TYPE = 'application/x-ndjson';
-const LIMIT_DEFAULT = 50;
-
-const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 const refuse = (field: string, message: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field}: ${message}`, { field });
 
-function callerOf(call: Call): KeyRecord {
-  if (call.caller !== null) return call.caller;
-  throw new AssayError('INTERNAL', 'An operation of bulk jobs was reached without a key.');
-}
-
 const idOf = (call: Call): string => decodeParameter(call.exchange.params[0] ?? '', 'id');
-
-function oneOf<T extends string>(field: string, text: string, values: readonly T[]): T {
-  const found = values.find((value) => value === text);
-  if (found !== undefined) return found;
-  throw refuse(field, `must be one of ${values.join(', ')}.`);
-}
-
-/** A whole number of the query, or `fallback` where it is absent. */
-function wholeNumber(query: string, name: string, fallback: number, least: number, most: number): number {
-  const text = queryValue(query, name);
-  if (text === undefined) return fallback;
-  const value = Number(text);
-  if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value;
-  throw refuse(name, `must be a whole number from ${least} to ${most}.`);
-}
 
 /** Throws FORBIDDEN. */
 function checkPermission({ permissions }: KeyRecord, kind: JobKind): void {
@@ -134,10 +112,7 @@ export function listJobsWork({ useCases }: Deps): Work {
     kind: 'query',
     answer: async (call) => {
       const query = call.exchange.query();
-      const page = {
-        limit: wholeNumber(query, 'limit', LIMIT_DEFAULT, 1, LIMITS.jobsPageMax),
-        offset: wholeNumber(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER),
-      };
+      const page = pageOf(query, LIMITS.jobsPageMax);
       const { jobs, total } = await useCases.jobs().list(callerOf(call).accountId, page);
       return jsonBytes({ jobs, total, ...page });
     },

@@ -1,5 +1,4 @@
 /** The operations of monitoring. Every id is looked up together with the account of the key: another account's id is not found. */
-import type { KeyRecord } from '../../accounts/keys.ts';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -22,47 +21,26 @@ import {
 } from '../../monitoring/service.ts';
 import type { Page } from '../../monitoring/store.ts';
 import type { StreamEvent } from '../../monitoring/stream.ts';
-import type { Call } from '../call.ts';
+import { type Call, callerOf } from '../call.ts';
+import { jsonBytes } from '../json-body.ts';
 import type { Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
-import { decodeParameter, queryValue } from '../query.ts';
+import { decodeParameter, oneOf, PAGE_DEFAULT, pageOf, queryValue, wholeNumber } from '../query.ts';
 
 type Deps = Pick<HttpDeps, 'useCases' | 'access'>;
 
-const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
-
-function callerOf(call: Call): KeyRecord {
-  if (call.caller !== null) return call.caller;
-  throw new AssayError('INTERNAL', 'An operation of monitoring was reached without a key.');
-}
 const accountOf = (call: Call): string => callerOf(call).accountId;
 const idOf = (call: Call): string => decodeParameter(call.exchange.params[0] ?? '', 'id');
 
 const refuse = (field: string, message: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field}: ${message}`, { field });
 
-/** A whole number of the query, or `fallback` where it is absent. */
-function wholeNumber(query: string, name: string, fallback: number, least: number, most: number): number {
-  const text = queryValue(query, name);
-  if (text === undefined) return fallback;
-  const value = Number(text);
-  if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value;
-  throw refuse(name, `must be a whole number from ${least} to ${most}.`);
-}
+const monitoringPage = (query: string): Page => pageOf(query, LIMITS.monitoringPageMax);
 
-const OFFSET_MAX = Number.MAX_SAFE_INTEGER;
-const LIMIT_DEFAULT = 50;
-const pageOf = (query: string): Page => ({
-  limit: wholeNumber(query, 'limit', LIMIT_DEFAULT, 1, LIMITS.monitoringPageMax),
-  offset: wholeNumber(query, 'offset', 0, 0, OFFSET_MAX),
-});
-
-function oneOf<T extends string>(query: string, name: string, values: readonly T[]): T | undefined {
+/** One of a list of words of the query; undefined where it is absent. */
+function wordOf<T extends string>(query: string, name: string, words: readonly T[]): T | undefined {
   const text = queryValue(query, name);
-  if (text === undefined) return undefined;
-  const found = values.find((value) => value === text);
-  if (found !== undefined) return found;
-  throw refuse(name, `must be one of ${values.join(', ')}.`);
+  return text === undefined ? undefined : oneOf(name, text, words);
 }
 
 function flag(query: string, name: string): boolean {
@@ -106,9 +84,9 @@ export function listWalletsWork(deps: Deps): Work {
       const chain = queryValue(query, 'chain');
       const page: Page = {
         limit: wholeNumber(query, 'limit', LIMITS.walletsPageMax, 1, LIMITS.walletsPageMax),
-        offset: wholeNumber(query, 'offset', 0, 0, OFFSET_MAX),
+        offset: wholeNumber(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER),
       };
-      const status = oneOf(query, 'status', ['ACTIVE', 'PAUSED', 'DELETED'] as const);
+      const status = wordOf(query, 'status', ['ACTIVE', 'PAUSED', 'DELETED'] as const);
       const filter = {
         // Who asks for the deleted ones means to see them.
         includeDeleted: flag(query, 'includeDeleted') || status === 'DELETED',
@@ -164,15 +142,18 @@ export function removeWalletWork(deps: Deps): Work {
 }
 
 function alertsAnswer(deps: Deps, call: Call, query: string, filter: AlertQuery): Uint8Array {
-  const page = pageOf(query);
+  const page = monitoringPage(query);
   const upTo = queryValue(query, 'upTo');
   const { alerts, total, newest } = serviceOf(deps).alerts(
     accountOf(call),
     {
       ...filter,
-      ...given('status', oneOf(query, 'status', ALERT_STATUSES)),
-      ...given('severity', oneOf(query, 'severity', SEVERITIES)),
-      ...given('upTo', upTo === undefined ? undefined : wholeNumber(query, 'upTo', 0, 0, OFFSET_MAX)),
+      ...given('status', wordOf(query, 'status', ALERT_STATUSES)),
+      ...given('severity', wordOf(query, 'severity', SEVERITIES)),
+      ...given(
+        'upTo',
+        upTo === undefined ? undefined : wholeNumber(query, 'upTo', 0, 0, Number.MAX_SAFE_INTEGER),
+      ),
     },
     page,
   );
@@ -232,7 +213,7 @@ export function walletTransactionsWork(deps: Deps): Work {
   return {
     kind: 'query',
     answer: async (call) => {
-      const page = pageOf(call.exchange.query());
+      const page = monitoringPage(call.exchange.query());
       const { store } = serviceOf(deps);
       const wallet = serviceOf(deps).wallet(accountOf(call), idOf(call));
       const head = store.blocks(wallet.chain).at(-1)?.height ?? null;
@@ -296,12 +277,12 @@ export function deliveriesWork(deps: Deps): Work {
     answer: async (call) => {
       const query = call.exchange.query();
       const filter = {
-        ...given('status', oneOf(query, 'status', DELIVERY_STATUSES)),
+        ...given('status', wordOf(query, 'status', DELIVERY_STATUSES)),
         ...given('walletId', queryValue(query, 'walletId')),
         ...given('alertId', queryValue(query, 'alertId')),
       };
       const page = {
-        limit: wholeNumber(query, 'limit', LIMIT_DEFAULT, 1, LIMITS.deliveriesPageMax),
+        limit: wholeNumber(query, 'limit', PAGE_DEFAULT, 1, LIMITS.deliveriesPageMax),
         ...given('cursor', queryValue(query, 'cursor')),
       };
       const { deliveries, nextCursor } = serviceOf(deps).store.outbox.list(accountOf(call), filter, page);

@@ -4,21 +4,15 @@ import { LIMITS } from '../../base/limits.ts';
 import type { ClearedMatch } from '../../names/cleared.ts';
 import type { NameQuery } from '../../names/name.ts';
 import { type NamesAnswer, requireName } from '../../names/screen-names.ts';
-import type { Call } from '../call.ts';
+import { type Call, callerOf } from '../call.ts';
+import { jsonBytes } from '../json-body.ts';
 import type { Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
-import { decodeParameter, queryValue } from '../query.ts';
+import { decodeParameter, queryValue, wholeNumber } from '../query.ts';
 
 type Deps = Pick<HttpDeps, 'useCases'>;
 
-/** The account of an admitted request. */
-function accountOf(call: Call): string {
-  if (call.caller === null)
-    throw new AssayError('INTERNAL', 'An operation on names was reached without a key.');
-  return call.caller.accountId;
-}
-
-const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+const accountOf = (call: Call): string => callerOf(call).accountId;
 
 /** Only the known fields travel. Throws INVALID_REQUEST naming the field. */
 function queryOf(said: NameQuery, field: string): NameQuery {
@@ -124,20 +118,6 @@ export function clearWork({ useCases }: Deps): Work {
   };
 }
 
-/** A whole number of the query from 1 to 100. */
-function limitOf(text: string | undefined): number {
-  if (text === undefined) return LIMITS.clearedPageDefault;
-  const limit = Number(text);
-  if (/^\d+$/.test(text) && limit >= 1 && limit <= LIMITS.clearedPageMax) return limit;
-  throw new AssayError(
-    'INVALID_REQUEST',
-    `limit: must be a whole number from 1 to ${LIMITS.clearedPageMax}.`,
-    {
-      field: 'limit',
-    },
-  );
-}
-
 export function clearedListWork({ useCases }: Deps): Work {
   return {
     kind: 'query',
@@ -146,7 +126,7 @@ export function clearedListWork({ useCases }: Deps): Work {
       const account = accountOf(call);
       const name = queryValue(query, 'name');
       const cursor = queryValue(query, 'cursor');
-      const limit = limitOf(queryValue(query, 'limit'));
+      const limit = wholeNumber(query, 'limit', LIMITS.clearedPageDefault, 1, LIMITS.clearedPageMax);
       const store = useCases.names.cleared();
       const page = store.list(account, {
         limit,

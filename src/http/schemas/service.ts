@@ -43,10 +43,11 @@ export const ReadyData = Type.Object({
         behindSince: nullable(Type.String()),
         lookedAt: nullable(Type.String()),
         error: nullable(Type.String()),
+        errorSince: nullable(Type.String()),
       },
       {
         description:
-          'Of a node that pulls its labels: the newest release that was seen at the publisher, the one that is served, since when they differ (null: they do not), when the publisher last answered, and what went wrong since.',
+          'Of a node that pulls its labels: the newest release that was seen at the publisher, the one that is served, since when they differ (null: they do not), when the publisher last answered, and what goes wrong since when.',
       },
     ),
   ),
