@@ -22,6 +22,7 @@ import { type Plans, type RateOverrides, readPlans } from './plans.ts';
 import type { QuotaMeter } from './quota.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { createRedisAccounting } from './redis/accounting.ts';
+import { createRedisAttempts } from './redis/attempts.ts';
 
 export interface Access {
   readonly keys: KeyStore;
@@ -115,6 +116,7 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
         store: peopleStore,
         keys,
         audit,
+        ...(redis === null ? {} : { attempts: createRedisAttempts({ redis }) }),
         derive: deps.derive ?? scryptOnLibuv,
         mailer: deps.mailer ?? null,
       },

@@ -1,13 +1,14 @@
-/** Failed attempts at a password, counted per account and per client address in memory; too many of them make everyone wait. */
+/** Failed attempts at a password, counted per account and per client address, here in memory; too many of them make everyone wait. */
+import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 
 export interface Attempts {
-  /** Counts an attempt at each subject before it is made. Throws RATE_LIMITED where one had too many; then none is counted. */
-  begin(account: string, address: string): void;
+  /** Counts an attempt at each subject before it is made. Fails with RATE_LIMITED where one had too many; then none is counted. */
+  begin(account: string, address: string): Awaitable<void>;
   /** The attempt succeeded: the account's count is forgotten, and the address gets its attempt back. */
-  succeeded(account: string, address: string): void;
+  succeeded(account: string, address: string): Awaitable<void>;
 }
 
 interface Window {
@@ -23,6 +24,17 @@ interface Window {
 export function clientUnit(address: string): string {
   if (!address.includes(':')) return address;
   return address.split('::')[0]?.split(':').slice(0, 4).join(':') ?? address;
+}
+
+export function tooMany(leftMs: number): AssayError {
+  const seconds = Math.max(1, Math.ceil(leftMs / 1000));
+  return new AssayError(
+    'RATE_LIMITED',
+    `Too many failed attempts; the next one is allowed in ${seconds} s.`,
+    {
+      retryAfterSeconds: seconds,
+    },
+  );
 }
 
 export function createAttempts(deps: { readonly clock: Clock }): Attempts {
@@ -58,16 +70,7 @@ export function createAttempts(deps: { readonly clock: Clock }): Attempts {
         max,
       }));
       const full = rows.find(({ window, max }) => window.count >= max);
-      if (full !== undefined) {
-        const seconds = Math.max(1, Math.ceil((full.window.endsMs - now) / 1000));
-        throw new AssayError(
-          'RATE_LIMITED',
-          `Too many failed attempts; the next one is allowed in ${seconds} s.`,
-          {
-            retryAfterSeconds: seconds,
-          },
-        );
-      }
+      if (full !== undefined) throw tooMany(full.window.endsMs - now);
       for (const { window } of rows) window.count++;
     },
     succeeded(account, address) {

@@ -8,7 +8,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Letter, Mailer } from '../base/mail.ts';
 import type { Random } from '../base/random.ts';
-import { createAttempts } from './attempts.ts';
+import { type Attempts, createAttempts } from './attempts.ts';
 import type { Actor, AuditAction, AuditLog } from './audit.ts';
 import type { KeyStore } from './keys.ts';
 import { checkPassword, createPasswords, type DeriveKey } from './password.ts';
@@ -86,6 +86,8 @@ export interface PeopleDeps {
   readonly derive: DeriveKey;
   /** Null: no mail can be sent. */
   readonly mailer: Mailer | null;
+  /** Failed attempts that are counted. Default: of this process. */
+  readonly attempts?: Attempts;
 }
 
 /** Lines of less than 76 characters: longer ones are encoded, and a token would be cut in two for who reads the source. */
@@ -124,7 +126,7 @@ const badToken = (): AssayError => invalid('token', 'is not valid any more; ask 
 export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
   const { clock, random, log, store, keys, mailer } = deps;
   const passwords = createPasswords(deps);
-  const attempts = createAttempts(deps);
+  const { attempts = createAttempts(deps) } = deps;
   /** Letters on their way; more of them than this and further ones are dropped, with a line in the log. */
   let sending = 0;
 
@@ -230,14 +232,14 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
 
     async login(emailText, password, from) {
       const email = emailOf(emailText) ?? '';
-      attempts.begin(email, from);
+      await attempts.begin(email, from);
       const person = email === '' ? null : store.byEmail(email);
       const matches = await passwords.matches(password, person?.password ?? null);
       if (person === null || !matches || keys.isDisabled(person.id)) {
         if (person !== null) await audited({ who: 'unknown', from }, 'session.refuse', person.id);
         throw new AssayError('UNAUTHENTICATED', 'The mail address or the password is wrong.');
       }
-      attempts.succeeded(email, from);
+      await attempts.succeeded(email, from);
       const begun = await begin(person);
       await audited({ who: person.id, from }, 'session.create', person.id);
       return begun;
@@ -260,10 +262,10 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
     async changePassword(accountId, current, wanted, from) {
       checkPassword(wanted, 'newPassword');
       const person = store.get(accountId);
-      attempts.begin(person?.email ?? '', from);
+      await attempts.begin(person?.email ?? '', from);
       if (person === null || !(await passwords.matches(current, person.password)))
         throw invalid('currentPassword', 'is wrong');
-      attempts.succeeded(person.email, from);
+      await attempts.succeeded(person.email, from);
       const changed = await setPassword(accountId, wanted, false);
       await audited({ who: accountId, from }, 'password.change', accountId);
       return begin(changed);
@@ -272,7 +274,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
     async forgot(emailText, from) {
       const email = checkEmail(emailText);
       // Counted as attempts: nobody's letter box is filled by strangers.
-      attempts.begin(`letter ${email}`, from);
+      await attempts.begin(`letter ${email}`, from);
       const person = store.byEmail(email);
       if (person === null || keys.isDisabled(person.id)) return;
       const token = await store.issue(person.id, 'reset', LIMITS.resetTokenMs);

@@ -1,0 +1,53 @@
+/** Failed attempts at a password over all nodes: an account and an address are counted in Redis, both in one step. */
+import { createHash } from 'node:crypto';
+import { LIMITS } from '../../base/limits.ts';
+import type { RedisStore } from '../../base/redis.ts';
+import { type Attempts, clientUnit, tooMany } from '../attempts.ts';
+
+/**
+ * KEYS account, address; ARGV what each may have, window in ms. Replies with the ms that the one which is full has left, or with 0 where
+ * both were counted.
+ */
+const BEGIN = `
+for i = 1, 2 do
+  if tonumber(redis.call('GET', KEYS[i]) or '0') >= tonumber(ARGV[i]) then return math.max(1, redis.call('PTTL', KEYS[i])) end
+end
+for i = 1, 2 do
+  if redis.call('INCR', KEYS[i]) == 1 then redis.call('PEXPIRE', KEYS[i], ARGV[3]) end
+end
+return 0`;
+
+/** KEYS account, address. */
+const SUCCEEDED = `
+redis.call('DEL', KEYS[1])
+if tonumber(redis.call('GET', KEYS[2]) or '0') > 0 then redis.call('DECR', KEYS[2]) end
+return 0`;
+
+const SLOT = 'attempts';
+const NAME_CHARS = 32;
+
+export function createRedisAttempts({ redis }: { readonly redis: RedisStore }): Attempts {
+  const begin = redis.script('attempts_begin', BEGIN);
+  const succeeded = redis.script('attempts_succeeded', SUCCEEDED);
+  /** Whoever reads the keys of Redis learns no mail address by them. */
+  const keyOf = (subject: string): string =>
+    redis.key(SLOT, createHash('sha256').update(subject).digest('hex').slice(0, NAME_CHARS));
+  const keysOf = (account: string, address: string): readonly string[] => [
+    keyOf(`account ${account}`),
+    keyOf(`address ${clientUnit(address)}`),
+  ];
+  return {
+    async begin(account, address) {
+      const { attemptsPerAccountMax, attemptsPerAddressMax, attemptWindowMs } = LIMITS;
+      const leftMs = await begin(keysOf(account, address), [
+        attemptsPerAccountMax,
+        attemptsPerAddressMax,
+        attemptWindowMs,
+      ]);
+      if (Number(leftMs) > 0) throw tooMany(Number(leftMs));
+    },
+    async succeeded(account, address) {
+      await succeeded(keysOf(account, address), []);
+    },
+  };
+}

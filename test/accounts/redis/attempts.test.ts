@@ -1,0 +1,49 @@
+/** Failed attempts of two nodes, counted together. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRedisAttempts } from '../../../src/accounts/redis/attempts.ts';
+import { LIMITS } from '../../../src/base/limits.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../../src/base/redis.ts';
+import { hasRedis, type RedisServer, startRedis } from '../../setup/redis.ts';
+
+describe.skipIf(!hasRedis)('attempts over two nodes', () => {
+  let server: RedisServer;
+  let connections: RedisStore[];
+  beforeAll(async () => {
+    server = await startRedis();
+    connections = [1, 2].map(() => openRedis(parseRedisUrl(server.url), { log: silentLogger }));
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all(connections.map((redis) => redis.close()));
+    await server.stop();
+  });
+  const nodes = () => connections.map((redis) => createRedisAttempts({ redis }));
+
+  it('close an account for both, wherever they come from, and say for how long', async () => {
+    const [a, b] = nodes();
+    const all = await Promise.allSettled(
+      Array.from({ length: LIMITS.attemptsPerAccountMax + 3 }, (_, at) =>
+        (at % 2 ? a : b)?.begin('ann@example.org', `192.0.2.${at}`),
+      ),
+    );
+    expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(LIMITS.attemptsPerAccountMax);
+    await expect(a?.begin('ann@example.org', '198.51.100.1')).rejects.toMatchObject({
+      code: 'RATE_LIMITED',
+      retryAfterSeconds: LIMITS.attemptWindowMs / 1000,
+    });
+    await b?.begin('bob@example.org', '192.0.2.1');
+    expect(server.run('keys', '*')).not.toContain('ann');
+  });
+
+  it('forget an account that succeeded, and give its address the attempt back', async () => {
+    const [a, b] = nodes();
+    for (let attempt = 0; attempt < LIMITS.attemptsPerAddressMax * 2; attempt++) {
+      await a?.begin('eve@example.org', '2001:db8::1');
+      await b?.succeeded('eve@example.org', '2001:db8::2');
+    }
+    for (let attempt = 0; attempt < LIMITS.attemptsPerAddressMax; attempt++)
+      await b?.begin(`${attempt}@example.org`, '2001:db8::3');
+    await expect(a?.begin('eve@example.org', '2001:db8::4')).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    await a?.begin('eve@example.org', '2001:db8:0:1::4');
+  });
+});
