@@ -360,6 +360,8 @@ export function openRedis(
     replicas,
     async *slotsWith(name) {
       const pattern = `${place.prefix}:{*}:${name}`;
+      // Which servers are masters a cluster knows when it has answered.
+      await guard(connection.ping());
       for (const server of serversOf(connection)) {
         let cursor = '0';
         do {
