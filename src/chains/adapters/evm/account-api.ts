@@ -93,8 +93,17 @@ function readCursor(cursor: string | null): number {
   throw new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
 }
 
-/** Reads pages of the history of an address (canonical). See `ChainAdapter.history`. */
-export function createAccountApi(chain: ChainId, pool: EndpointPool) {
+/** Blocks of a page that a node is asked for, where an explorer does not say where inside transactions value moved. */
+const TRACED_BLOCKS_MAX = 8;
+
+/** All that a block moved, inside transactions too; null where the node cannot tell all of it. */
+export type TracedBlock = (height: number, call: Call) => Promise<readonly Transfer[] | null>;
+
+/**
+ * Reads pages of the history of an address (canonical). See `ChainAdapter.history`. `traced` asks a node; null where there is none
+ * that is worth it.
+ */
+export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: TracedBlock | null = null) {
   const { symbol, decimals, caip2 } = chainOf(chain);
   const chainId = caip2.split(':')[1] as string;
 
@@ -331,6 +340,43 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool) {
     };
   };
 
+  /** What moved inside transactions, by the traces of their blocks: of those transactions alone of which both tell as much. */
+  async function placeByTraces(
+    address: string,
+    rows: readonly JsonObject[],
+    call: Call,
+  ): Promise<{ transfers: Transfer[]; unplaced: number }> {
+    const counts = new Map<string, number>();
+    for (const { txHash } of rows.map(blank)) counts.set(txHash, (counts.get(txHash) ?? 0) + 1);
+    const heights = [...new Set(rows.map(heightOf))];
+    if (traced === null || heights.length > TRACED_BLOCKS_MAX)
+      return { transfers: [], unplaced: rows.length };
+    const part: Call = { signal: call.signal, budgetMs: call.budgetMs / 2 };
+    const blocks = await Promise.all(
+      heights.map((height) =>
+        traced(height, part).catch((error: unknown) => {
+          call.signal.throwIfAborted();
+          if (!(error instanceof AssayError)) throw error;
+          return null;
+        }),
+      ),
+    );
+    const found = new Map<string, Transfer[]>();
+    for (const transfer of blocks.flatMap((block) => block ?? [])) {
+      const isOwn = transfer.from === address || transfer.to === address;
+      if (!isOwn || transfer.amount === 0n || !transfer.position.startsWith('trace:')) continue;
+      const list = found.get(transfer.txHash) ?? [];
+      found.set(transfer.txHash, list);
+      list.push(transfer);
+    }
+    const transfers: Transfer[] = [];
+    for (const [txHash, count] of counts) {
+      const list = found.get(txHash) ?? [];
+      if (list.length === count) transfers.push(...list);
+    }
+    return { transfers, unplaced: rows.length - transfers.length };
+  }
+
   async function transfersOf(
     address: string,
     lists: readonly (readonly JsonObject[])[],
@@ -338,12 +384,15 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool) {
   ): Promise<{ transfers: Transfer[]; unplaced: number }> {
     const [own = [], inner = [], ...tokenLists] = lists;
     const transfers: Transfer[] = own.map(ownTransaction);
-    let unplaced = 0;
+    const unplacedRows: JsonObject[] = [];
     for (const row of inner) {
       const transfer = innerTransfer(row);
-      if (transfer === 'unplaced') unplaced++;
+      if (transfer === 'unplaced') unplacedRows.push(row);
       else if (transfer !== null) transfers.push(transfer);
     }
+    const placed = await placeByTraces(address, unplacedRows, call);
+    transfers.push(...placed.transfers);
+    let { unplaced } = placed;
     const missing: JsonObject[] = [];
     const kinds = new Set<LogKind>();
     for (const [index, rows] of tokenLists.entries())

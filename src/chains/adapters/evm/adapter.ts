@@ -4,7 +4,7 @@ import { createEndpointPool } from '../endpoint-pool.ts';
 import type { Json } from '../exact-json.ts';
 import { follow } from '../follow.ts';
 import type { AdapterDeps, AdapterOptions, Call, ChainAdapter, Provenance } from '../port.ts';
-import { createAccountApi } from './account-api.ts';
+import { createAccountApi, type TracedBlock } from './account-api.ts';
 import { createNames } from './names.ts';
 import { createEvmNode, verifyChainId } from './node.ts';
 
@@ -32,7 +32,13 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
   const rpc = createEndpointPool({ chain, endpoints: options.rpc, verify: verifyChainId(chain) }, deps);
   const explorers = createEndpointPool({ chain, endpoints: options.history, verify: null }, deps);
   const node = createEvmNode(chain, rpc, { clock });
-  const accounts = createAccountApi(chain, explorers);
+  /** Traces are dear: a node of one's own is asked alone. */
+  const traced: TracedBlock = async (height, call) => {
+    const { block, completeness } = await node.block(height, call);
+    return completeness === 'COMPLETE' ? (block?.transfers ?? null) : null;
+  };
+  const hasOwnNode = options.rpc.length > 0 && options.rpc.every(({ own }) => own);
+  const accounts = createAccountApi(chain, explorers, hasOwnNode ? traced : null);
   const names = createNames({ chain, quorum, offchainNames: options.offchainNames }, rpc);
   const closing = new AbortController();
   const hasSocket = options.rpc.some(({ url }) => url.startsWith('ws'));

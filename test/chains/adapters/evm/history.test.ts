@@ -103,6 +103,29 @@ describe.skipIf(!hasAnvil).each(['blockscout', 'etherscan'] as const)(
       expect(answer.nextCursor).toBeNull();
     });
 
+    it.runIf(layout === 'blockscout')(
+      "places what happens inside transactions by a node of one's own",
+      async () => {
+        const { anvil, explorer } = world;
+        const query = { cursor: null, limit: 100, from: null, to: null };
+        const own = openFor(family, 'ETH', { rpc: [anvil.url], history: [explorer.url] });
+        const answer = await own.history(OTHER, query, within(10_000));
+        expect(answer.completeness).toBe('COMPLETE');
+        const all = explorer.transfers.filter((row) => row.from === OTHER || row.to === OTHER);
+        expect(inOrder(answer.transfers)).toEqual(inOrder(all));
+        expect(all.filter(({ position }) => position.startsWith('trace:')).length).toBeGreaterThan(8);
+        await own.close();
+        // Where explorer and node do not tell as much of a transaction, neither is believed.
+        explorer.rewrite = (body, asked) => (asked.get('action') === 'txlistinternal' ? without(body) : body);
+        const doubting = openFor(family, 'ETH', { rpc: [anvil.url], history: [explorer.url] });
+        const doubted = await doubting.history(OTHER, query, within(10_000));
+        explorer.rewrite = null;
+        expect(doubted).toMatchObject({ completeness: 'PARTIAL', note: expect.stringContaining('missing') });
+        expect(doubted.transfers.length).toBeLessThan(answer.transfers.length);
+        await doubting.close();
+      },
+    );
+
     it('has each kind of a batch of ERC-1155 at its own place', async () => {
       const { transfers } = await page();
       const batch = transfers.filter(({ position }) => /^log:\d+:\d$/.test(position));
@@ -185,6 +208,12 @@ function change(body: unknown, fields: Record<string, unknown>): unknown {
   const { result, ...rest } = body as { result: Record<string, unknown>[] };
   const [first, ...others] = result;
   return { ...rest, result: first === undefined ? [] : [{ ...first, ...fields }, ...others] };
+}
+
+/** The answer without its first row. */
+function without(body: unknown): unknown {
+  const { result, ...rest } = body as { result: unknown[] };
+  return { ...rest, result: result.slice(1) };
 }
 
 function more(body: unknown): unknown {
