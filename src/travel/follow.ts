@@ -57,6 +57,8 @@ export interface PullState {
   readonly lookedAt: string | null;
   /** What went wrong last, in a sentence; null where nothing did since. */
   readonly error: string | null;
+  /** ISO time since when there is nothing but errors; null where there is none. */
+  readonly errorSince: string | null;
 }
 
 export type TravelEvent =
@@ -250,6 +252,7 @@ function follow(
     behindSince: null,
     lookedAt: null,
     error: null,
+    errorSince: null,
   };
   const change = (part: Partial<PullState>): void => {
     state = { ...state, ...part };
@@ -270,13 +273,13 @@ function follow(
           await take(release);
           tag = latest.tag;
         }
-        if (state.error !== null) change({ error: null });
+        if (state.error !== null) change({ error: null, errorSince: null });
         failures = 0;
       } catch (error) {
         if (signal.aborted) break;
         const reason = messageOf(error);
         if (state.error !== reason) deps.log.warn({ from: source.name, reason }, 'snapshot not pulled');
-        change({ error: reason });
+        change({ error: reason, errorSince: state.errorSince ?? now() });
         // Asked again from the start: what failed may be the release, and the next one need not.
         tag = null;
         await nap.rest(backOff(failures++, deps), signal);
@@ -297,7 +300,7 @@ function follow(
     if (state.behindSince === null) change({ behindSince: now() });
     const startedAt = deps.clock.monotonic();
     const pulled = await puller.pull(release, source, signal);
-    change({ served: servedBy(puller), behindSince: null, error: null });
+    change({ served: servedBy(puller), behindSince: null, error: null, errorSince: null });
     emit({ type: 'swapped', state });
     deps.log.info(
       {

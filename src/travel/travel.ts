@@ -49,6 +49,7 @@ export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<
   let worker: Worker | null = null;
   let restart: NodeJS.Timeout | undefined;
   let closing = false;
+  let unhear: (() => void) | null = null;
 
   const start = (): Promise<string | null> =>
     new Promise((resolve, reject) => {
@@ -84,6 +85,8 @@ export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<
   const order = (what: TravelOrder): void => worker?.postMessage(what);
   async function close(): Promise<void> {
     closing = true;
+    unhear?.();
+    unhear = null;
     clearTimeout(restart);
     const thread = worker;
     if (thread === null) return;
@@ -99,7 +102,7 @@ export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<
     await close();
     throw error;
   }
-  if (job.settings.from !== null) news?.hear((word) => word === NEWS && order('look'));
+  if (job.settings.from !== null) unhear = news?.hear((word) => word === NEWS && order('look')) ?? null;
   return {
     url,
     get state() {
@@ -117,7 +120,7 @@ export function tooFarBehind(state: PullState | null, nowMs: number, maxSeconds:
   if (since === null || nowMs - Date.parse(since) <= maxSeconds * 1_000) return null;
   const what =
     state.behindSince === null
-      ? `${state.from} has not answered since ${since}`
+      ? `${state.from} could not be followed since ${since}`
       : `Snapshot ${state.published?.dataVersion ?? ''} was seen at ${state.from} at ${since} and is not served yet`;
   return `${what}, more than ${maxSeconds} s before ${isoTime(nowMs)}.`;
 }
@@ -129,6 +132,6 @@ export function behindSeconds(state: PullState | null, nowMs: number): number {
 }
 
 /** Since when it is behind, or does not know whether it is. */
-function lateSince({ behindSince, error, lookedAt }: PullState): string | null {
-  return behindSince ?? (error === null ? null : lookedAt);
+function lateSince({ behindSince, errorSince }: PullState): string | null {
+  return behindSince ?? errorSince;
 }

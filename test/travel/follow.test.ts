@@ -152,7 +152,7 @@ describe('nodes', () => {
     await vi.waitFor(() => expect(lastState(pulling)?.error).toContain('does not answer'), LONG);
     const away = lastState(pulling);
     expect(tooFarBehind(away, NOW + 5_000, 10)).toBeNull();
-    expect(tooFarBehind(away, NOW + 11_000, 10)).toContain('has not answered since 2026-11-21T12:00');
+    expect(tooFarBehind(away, NOW + 11_000, 10)).toContain('could not be followed since 2026-11-21T12:00');
     expect(tooFarBehind(away, NOW + 11_000, 0)).toBeNull();
     expect(b.answers().entityOf(ADDRESS(1))).toBe('one');
     await a.build({ [ADDRESS(1)]: 'two' });
@@ -170,6 +170,8 @@ describe('nodes', () => {
     const pulling = await start(b, { from: { kind: 'http', url }, secret: 'another secret of another' });
     await vi.waitFor(() => expect(lastState(pulling)?.error).toContain('ASSAY_CLUSTER_SECRET'), LONG);
     expect(lastState(pulling)).toMatchObject({ published: null, served: null });
+    // A publisher that was never heard is one that is behind, too.
+    expect(tooFarBehind(lastState(pulling), NOW + 11_000, 10)).toContain('could not be followed');
   });
 
   it('refuse a port that is taken', async () => {
