@@ -173,10 +173,8 @@ export function openReplicatedStore(
   const listeners: ((writes: readonly AppliedWrite[]) => void)[] = [];
   const isBinaryKeyed = new Set<string>();
   const raw = new Map<string, Database<Buffer, Buffer>>();
-  /** Write sets of this process that the stream has not shown yet: nobody is told of them. */
-  const own = new Set<string>();
-  /** The write set that is on its way, and whom to tell when the stream shows it before its reply does. */
-  let underway: { readonly id: string; readonly found: () => void } | null = null;
+  /** Write sets of this process that the stream has not shown yet, or not before they were acknowledged: nobody is told of them. */
+  const own = new Map<string, { isAcknowledged: boolean; shown: readonly Write[] | null }>();
   /** Fields that the transaction of the trial touched; null outside of trials. */
   let touched: Map<string, Pick<Write, 'database' | 'key'>> | null = null;
   const queue: Waiting[] = [];
@@ -239,8 +237,10 @@ export function openReplicatedStore(
     applyTo(at, fresh);
     seen = at;
     for (const { id, writes } of fresh) {
-      if (underway?.id === id) underway.found();
-      if (!own.delete(id)) tell(writes);
+      const mine = own.get(id);
+      if (mine === undefined) tell(writes);
+      else if (mine.isAcknowledged) own.delete(id);
+      else mine.shown = writes;
     }
     return true;
   }
@@ -473,6 +473,28 @@ export function openReplicatedStore(
     }
   }
 
+  /** Applies what was appended, where nothing else has done so yet, and tells those who waited. */
+  function acknowledge(trial: Trial, id: string): void {
+    const { from } = trial;
+    const to = { version: from.version + 1, last: id };
+    const { version, last } = storedPlace();
+    if (version < from.version || (version === from.version && last !== from.last)) {
+      // The reply comes from a server whose history was given up meanwhile.
+      own.delete(id);
+      leave(trial.group);
+      for (const { waiting } of trial.group) waiting.reject(undecided(null));
+      return;
+    }
+    applyTo(to, [{ version: to.version, id, before: from.last, writes: trial.writes }]);
+    const mine = own.get(id);
+    if (seen.version === from.version) {
+      seen = to;
+      own.delete(id);
+    } else if (mine !== undefined && mine.shown === null) mine.isAcknowledged = true;
+    else own.delete(id);
+    settle(trial);
+  }
+
   /** Tries what waits once; whatever does not succeed waits on. */
   async function tryOnce(): Promise<void> {
     await catching;
@@ -487,15 +509,7 @@ export function openReplicatedStore(
     const id = `${writer}-${++written}`;
     const reply = await appendSurely(trial, { id, writes: encodeWrites(trial.writes), fences });
     if (reply === null) return;
-    if (reply.kind === 'appended') {
-      const to = { version: trial.from.version + 1, last: id };
-      applyTo(to, [{ version: to.version, id, before: trial.from.last, writes: trial.writes }]);
-      if (seen.version === trial.from.version) {
-        seen = to;
-        own.delete(id);
-      }
-      return settle(trial);
-    }
+    if (reply.kind === 'appended') return acknowledge(trial, id);
     own.delete(id);
     if (reply.kind === 'same') return settle(trial);
     if (reply.kind === 'lost') throw lost();
@@ -522,26 +536,27 @@ export function openReplicatedStore(
     set: { readonly id: string; readonly writes: Buffer; readonly fences: readonly Fence[] },
   ): Promise<Reply | null> {
     const untilMs = Math.min(...trial.group.map(({ waiting }) => waiting.untilMs));
-    own.add(set.id);
+    const mine: { isAcknowledged: boolean; shown: readonly Write[] | null } = {
+      isAcknowledged: false,
+      shown: null,
+    };
+    own.set(set.id, mine);
     let error: unknown;
-    const shown = new Promise<Reply>((resolve) => {
-      underway = { id: set.id, found: () => resolve({ kind: 'appended' }) };
-    });
-    try {
-      do {
-        try {
-          return await Promise.race([ask(append, trial.from, set), shown]);
-        } catch (thrown) {
-          if (!(thrown instanceof AssayError) || thrown.code !== 'NOT_READY') throw thrown;
-          error = thrown;
-          await Promise.race([sleep(RETRY_MS), shown]);
+    do {
+      try {
+        return await ask(append, trial.from, set);
+      } catch (thrown) {
+        if (!(thrown instanceof AssayError) || thrown.code !== 'NOT_READY') {
+          own.delete(set.id);
+          throw thrown;
         }
-      } while (clock.monotonic() < untilMs && !isClosed);
-    } finally {
-      underway = null;
-    }
-    // It may still be on its way, and is then another's as far as anybody here knows.
+        error = thrown;
+        await sleep(RETRY_MS);
+      }
+    } while (clock.monotonic() < untilMs && !isClosed);
+    // It may still be on its way, or on too few replicas: it is another's as far as anybody here knows.
     own.delete(set.id);
+    if (mine.shown !== null) tell(mine.shown);
     const overdue = trial.group.filter(({ waiting }) => clock.monotonic() >= waiting.untilMs || isClosed);
     leave(overdue);
     for (const { waiting } of overdue) waiting.reject(undecided(error));
