@@ -219,6 +219,39 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await expect(overtaken).rejects.toMatchObject({ code: 'STORE_BUSY' });
   }, 60_000);
 
+  it('writes again what a server confirmed and forgot', async () => {
+    const { path, store } = world;
+    await push(url('forgot'), path);
+    await store.ingest(draw(2_500));
+    // One bucket goes back to where it was before the push, as after a fail-over to a replica that lacked all of it.
+    const writer = 'forgot:{graph.eth.7}:w';
+    const before = server.run('get', writer);
+    const keys = server.run('--scan', '--pattern', 'forgot:{graph.eth.7}:1:n*').split('\n');
+    for (const key of keys) server.run('copy', key, `${key}.before`);
+    let seen = 0;
+    let written = '';
+    const made = await push(url('forgot'), path, {
+      recordsAtOnce: 50,
+      onProgress: () => {
+        if (++seen !== 4) return;
+        written = server.run('get', writer);
+        for (const key of keys) server.run('copy', `${key}.before`, key, 'replace');
+        server.run('set', writer, before);
+      },
+    });
+    expect(made).toMatchObject({ kind: 'changes', version: 2 });
+    expect(Number(written.split(':')[1])).toBeGreaterThan(Number(before.split(':')[1]));
+    const remote = remoteOf('forgot');
+    const graph = remote.graph('ETH');
+    for (let node = 7; node <= (graph?.nodeCount ?? 0); node += LIMITS.remoteBuckets) {
+      const key = graph?.keyOf(node) as Uint8Array;
+      expect(remote.totals('ETH', key)).toEqual(store.totals('ETH', key));
+    }
+    const whole = await push(url('forgot-whole'), path);
+    expect([made.records, made.checksum]).toEqual([whole.records, whole.checksum]);
+    await remote.close();
+  }, 60_000);
+
   it('reads a hop in a few round trips, however many addresses it has', async () => {
     const { path } = world;
     await push(url('trips'), path);
