@@ -6,9 +6,11 @@ import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.
 import {
   hasRedis,
   type RedisCluster,
+  type RedisSentinel,
   type RedisServer,
   startRedis,
   startRedisCluster,
+  startRedisSentinel,
 } from '../setup/redis.ts';
 
 const log = createLogger({ level: 'silent' });
@@ -210,4 +212,41 @@ describe.skipIf(!hasRedis)('a cluster', () => {
     await cluster.masterOf(key).kill();
     await expect.poll(() => count([key], [1]).catch(() => 0), { timeout: 20_000 }).toBeGreaterThan(1);
   }, 30_000);
+});
+
+describe.skipIf(!hasRedis)('a master behind a Sentinel', () => {
+  let servers: readonly [RedisServer, RedisServer];
+  let sentinel: RedisSentinel;
+  beforeAll(async () => {
+    const master = await startRedis();
+    servers = [
+      master,
+      await startRedis([
+        ...['--appendonly', 'yes', '--repl-diskless-sync-delay', '0'],
+        ...['--replicaof', '127.0.0.1', String(master.port)],
+      ]),
+    ];
+    sentinel = await startRedisSentinel(master);
+  }, 120_000);
+  afterAll(async () => {
+    await sentinel.stop();
+    await Promise.all(servers.map((server) => server.stop()));
+  });
+
+  it('is followed to its replacement, which has what was acknowledged', async () => {
+    const safe = openRedis(parseRedisUrl(sentinel.url), { log }, { replicas: 1 });
+    const count = safe.script('count', COUNT, { safe: true });
+    const key = safe.key('a', 'n');
+    await safe.checkKeeps();
+    await expect.poll(() => count([key], [0]).catch(messageOf), { timeout: 20_000 }).toBe(0);
+    for (let number = 1; number <= 20; number++) expect(await count([key], [1])).toBe(number);
+    const [master, replica] = servers;
+    await master.kill();
+    await expect.poll(() => sentinel.masterPort(), { timeout: 20_000 }).toBe(replica.port);
+    const plain = safe.script('plain_count', COUNT);
+    await expect.poll(() => plain([key], [0]).catch(messageOf), { timeout: 20_000 }).toBe(20);
+    // Nobody follows it yet.
+    expect(await count([key], [1]).catch(messageOf)).toContain('may be done');
+    await safe.close();
+  }, 90_000);
 });

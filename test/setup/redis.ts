@@ -1,6 +1,6 @@
 /** Real Redis servers for tests: Debian's redis-server, single or a cluster of six on loopback, on free ports, with files of their own. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,6 +104,54 @@ export async function startRedis(
     thaw: () => void child?.kill('SIGCONT'),
     async stop() {
       await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface RedisSentinel {
+  /** `redis+sentinel://127.0.0.1:<port>/main` */
+  readonly url: string;
+  /** The port of the master that it names now. */
+  masterPort(): number;
+  stop(): Promise<void>;
+}
+
+/** Starts a Sentinel over a master; one that is away for a second is replaced. */
+export async function startRedisSentinel(master: RedisServer): Promise<RedisSentinel> {
+  if (server === null || client === null) throw new Error('redis-server is not to be had.');
+  const folder = mkdtempSync(join(tmpdir(), 'assay-sentinel-'));
+  const port = await freePort();
+  const file = join(folder, 'sentinel.conf');
+  const lines = [
+    ...[`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`],
+    ...[`sentinel monitor main 127.0.0.1 ${master.port} 1`, 'sentinel down-after-milliseconds main 1000'],
+    'sentinel failover-timeout main 3000',
+  ];
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  const child = spawn(server.path, [file, '--sentinel'], {
+    stdio: 'ignore',
+    env: { ...process.env, ...server.env },
+  });
+  const run = (...command: readonly string[]): string =>
+    execFileSync(client.path, ['-p', String(port), ...command], {
+      encoding: 'utf8',
+      env: { ...process.env, ...client.env },
+      timeout: 10_000,
+    }).trim();
+  await until(() => listens(port), `The start of a Sentinel on port ${port}`);
+  // It asks the master for its replicas every ten seconds, at first after one.
+  await until(
+    () => /num-slaves\n[1-9]/.test(run('sentinel', 'master', 'main')),
+    'That the Sentinel knows a replica',
+  );
+  return {
+    url: `redis+sentinel://127.0.0.1:${port}/main`,
+    masterPort: () => Number(run('sentinel', 'get-master-addr-by-name', 'main').split('\n')[1]),
+    async stop() {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await ended;
       rmSync(folder, { recursive: true, force: true });
     },
   };
