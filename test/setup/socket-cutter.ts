@@ -6,6 +6,8 @@ export interface SocketCutter {
   readonly socketUrl: string;
   /** Connections taken since the start. */
   connections: number;
+  /** Whether connections are refused: what lies behind is not to be seen now. */
+  refuses: boolean;
   cut(): void;
   close(): Promise<void>;
 }
@@ -14,6 +16,11 @@ export async function startSocketCutter(target: string): Promise<SocketCutter> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
   const server = createServer((client) => {
+    if (cutter.refuses) {
+      client.on('error', () => {});
+      client.destroy();
+      return;
+    }
     cutter.connections++;
     const node = connect(Number(port), hostname);
     for (const [socket, other] of [
@@ -35,6 +42,7 @@ export async function startSocketCutter(target: string): Promise<SocketCutter> {
     url: `http://127.0.0.1:${own}`,
     socketUrl: `ws://127.0.0.1:${own}`,
     connections: 0,
+    refuses: false,
     cut() {
       for (const socket of open) socket.destroy();
     },

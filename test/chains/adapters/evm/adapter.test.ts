@@ -246,7 +246,11 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
       await anvil.mine(2);
       await until(5);
       const before = cutter.connections;
+      // A node that has just begun has no state yet: another chain to whoever looks.
+      cutter.refuses = true;
+      cutter.cut();
       await anvil.restart(300);
+      cutter.refuses = false;
       await anvil.mine(1);
       await until(6);
       expect(cutter.connections).toBeGreaterThan(before);
