@@ -1,0 +1,383 @@
+/**
+ * Many nodes of one Redis, as an operator starts them: the built program with roles. What nodes of a chain, workers of a job and the one
+ * who listens do when one of them is asked, killed, or stopped for a while.
+ */
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
+import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { ask, newWorld, type RunningServer, type World } from './program.ts';
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Until it is true; the test's own limit of time ends it. */
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(50);
+}
+
+async function done(world: World, args: readonly string[], environment: Record<string, string> = {}) {
+  const { code, out, err } = await world.run(args, { environment });
+  if (code !== 0) throw new Error(`${args.join(' ')}: ${err}`);
+  return out;
+}
+
+const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
+const hash = (n: number): string => `0x${n.toString(16).padStart(64, '0')}`;
+
+describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 200_000 }, () => {
+  let redis: RedisServer;
+  let worlds: World[];
+  let servers: RunningServer[];
+  let key = '';
+  let shared: Record<string, string>;
+  const SUBJECT = address(0xa);
+
+  const settingsOf: readonly Record<string, string>[] = [
+    { ASSAY_ROLES: 'api', ASSAY_GRAPH_CHAINS: 'none' },
+    { ASSAY_ROLES: 'api', ASSAY_GRAPH_CHAINS: 'none' },
+    // Answers as well, so that what it answers itself can be compared.
+    { ASSAY_ROLES: 'api,worker', ASSAY_GRAPH_CHAINS: 'ETH' },
+    { ASSAY_ROLES: 'worker', ASSAY_GRAPH_CHAINS: 'LTC' },
+  ];
+  const start = (node: number): Promise<RunningServer> =>
+    (worlds[node] as World).serve({ ...shared, ...settingsOf[node] });
+  const post = (node: number, path: string, body: object) =>
+    ask(servers[node] as RunningServer, key, `/api/v1${path}`, body);
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    worlds = settingsOf.map(() => newWorld());
+    const [first, , third] = worlds as [World, World, World, World];
+    const jobs = join(first.folder, 'jobs');
+    mkdirSync(jobs);
+    shared = { ASSAY_REDIS_URL: redis.url, ASSAY_JOBS_DIR: jobs };
+    const rows = Array.from({ length: 60 }, (_, i) => ({
+      txHash: hash(i + 1),
+      position: '0',
+      blockNumber: 100 + i,
+      timestamp: 1_700_000_000_000 + i * 60_000,
+      from: i % 2 ? SUBJECT : address(0x100 + (i % 7)),
+      to: i % 2 ? address(0x200 + (i % 5)) : SUBJECT,
+      asset: 'ETH',
+      amount: String(10n ** 18n * BigInt(1 + i)),
+      valueUsd: 100 + i,
+    }));
+    const file = join(third.folder, 'transfers.ndjson');
+    writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'));
+    await done(third, ['ingest', 'ndjson', file, '--chain', 'ETH']);
+    const made = await done(
+      first,
+      ['keys', 'create', '--name', 'all', '--plan', 'ENTERPRISE', '--account', 'desk', '--json'],
+      shared,
+    );
+    key = (JSON.parse(made) as { apiKey: string }).apiKey;
+    await done(first, ['credits', 'grant', 'desk', '1000', '--reason', 'tests'], shared);
+    servers = await Promise.all(settingsOf.map((_, node) => start(node)));
+  }, 240_000);
+  afterAll(async () => {
+    await Promise.all(worlds.map((world) => world.end()));
+    await redis.stop();
+  });
+
+  const balance = async (): Promise<number> =>
+    (
+      JSON.parse(await done(worlds[0] as World, ['credits', 'show', 'desk', '--json'], shared)) as {
+        balance: number;
+      }
+    ).balance;
+
+  /** What does not say when it was asked. */
+  const timeless = (data: object): string =>
+    JSON.stringify(data, (name, value) => (/At$|^asOf$/.test(name) ? null : value));
+
+  it.each([
+    ['/trace', { chain: 'ETH', address: SUBJECT, hops: 2 }],
+    ['/screening', { chain: 'eth', address: SUBJECT }],
+    ['/kyt', { chain: 'ETH', from: address(0x100), to: SUBJECT }],
+  ] as const)(
+    '%s is answered by the node that holds the chain, with its very answer, and charged once',
+    async (path, body) => {
+      const before = await balance();
+      const routed = await post(0, path, body);
+      const between = await balance();
+      const local = await post(2, path, body);
+      expect([routed.status, local.status], `${routed.body.error} ${local.body.error}`).toEqual([200, 200]);
+      expect(timeless(routed.body.data as unknown as object)).toBe(
+        timeless(local.body.data as unknown as object),
+      );
+      expect(timeless(routed.body.data as unknown as object)).toContain(
+        path === '/trace' ? address(0x200) : '"status":"COMPLETE"',
+      );
+      expect(before - between).toBe(between - (await balance()));
+      expect(before - between).toBeGreaterThan(0);
+    },
+  );
+
+  it('errors of the other node are its own, and cost nothing', async () => {
+    const before = await balance();
+    const refused = await post(1, '/trace', { chain: 'ETH', address: SUBJECT, targetAddress: 'nonsense' });
+    expect(refused.status).toBe(400);
+    expect(String(refused.body.error)).toContain('targetAddress');
+    expect(await balance()).toBe(before);
+  });
+
+  it('a node tells of its health whatever it does, and answers nothing else without the role', async () => {
+    const worker = (servers[3] as RunningServer).url;
+    for (const path of ['/health', '/ready', '/metrics'])
+      expect((await fetch(`${worker}${path}`)).status).toBe(200);
+    expect((await fetch(`${worker}/openapi.json`)).status).toBe(404);
+    expect((await post(3, '/trace', {})).status).toBe(404);
+  });
+
+  it('fewer roles than all are refused where nobody else could have the others', async () => {
+    const alone = await (worlds[0] as World).run(['serve', '--role', 'api,worker']);
+    expect(alone.code).toBe(1);
+    expect(alone.err).toMatch(/leaves out listener, delivery: without ASSAY_REDIS_URL/);
+    const wrong = await (worlds[0] as World).run(['serve', '--role', 'cook']);
+    expect(wrong.err).toMatch(/--role is 'cook'/);
+  });
+
+  it('a key that is revoked on one node is refused by the others', async () => {
+    const made = await done(
+      worlds[0] as World,
+      ['keys', 'create', '--name', 'gone', '--account', 'desk', '--json'],
+      shared,
+    );
+    const { apiKey, id } = JSON.parse(made) as { apiKey: string; id: string };
+    const path = `/api/v1/oracle/address/ETH/${SUBJECT}`;
+    const status = async (node: number): Promise<number> =>
+      (await ask(servers[node] as RunningServer, apiKey, path)).status;
+    await expect
+      .poll(async () => [await status(0), await status(1)], { timeout: 10_000 })
+      .toEqual([200, 200]);
+    await done(worlds[0] as World, ['keys', 'revoke', id], shared);
+    await expect.poll(async () => [await status(0), await status(1)], { timeout: 5_000 }).toEqual([401, 401]);
+  });
+
+  it('a job is worked by both, each line once, though a worker is killed and Redis started again in the middle', async () => {
+    const LINES = 600_000;
+    const [a, b] = servers as [RunningServer, RunningServer];
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'text/csv' };
+    const body = Buffer.from(Array.from({ length: LINES }, (_, i) => address(i + 1)).join('\n'));
+    const sent = await fetch(`${a.url}/api/v1/jobs?kind=labels&chain=ETH`, { method: 'POST', headers, body });
+    const answer = (await sent.json()) as { data: { job: { id: string } } };
+    expect(sent.status, JSON.stringify(answer)).toBe(200);
+    const { id } = answer.data.job;
+    // Not asked for, which has its limit of times a minute: seen in the folder that all of them share.
+    const chunks = (): number => readdirSync(join(shared.ASSAY_JOBS_DIR as string, id, 'answers')).length;
+    await until(() => chunks() >= 1);
+    await (servers[3] as RunningServer).stop('SIGKILL');
+    const atKill = chunks();
+    await redis.kill();
+    await redis.restart();
+    expect(atKill).toBeLessThan(LINES / 32_768);
+    interface View {
+      readonly state: string;
+      readonly answered: number;
+      readonly failed: number;
+    }
+    let view: View | null = null;
+    while (view?.state !== 'DONE') {
+      await sleep(1_000);
+      const response = await fetch(`${b.url}/api/v1/jobs/${id}`, { headers });
+      if (response.status === 200) view = ((await response.json()) as { data: { job: View } }).data.job;
+    }
+    expect(view).toMatchObject({ answered: LINES, failed: 0 });
+    const result = await fetch(`${b.url}/api/v1/jobs/${id}/result`, { headers });
+    let lines = 0;
+    let rest = '';
+    const decoder = new TextDecoder();
+    for await (const bytes of result.body as unknown as AsyncIterable<Uint8Array>) {
+      const parts = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+      rest = parts.pop() ?? '';
+      for (const line of parts)
+        if (!line.includes(address(++lines))) throw new Error(`Line ${lines} is ${line}`);
+    }
+    expect([lines, rest]).toEqual([LINES, '']);
+    servers[3] = await start(3);
+  });
+
+  it('nothing is answered in the place of a node that holds a chain while it is away', async () => {
+    const body = { chain: 'LTC', address: 'LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9' };
+    /** Seldom enough for the limit of times a minute. */
+    const becomes = async (status: number): Promise<Awaited<ReturnType<typeof post>>> => {
+      for (;;) {
+        const answer = await post(0, '/screening', body);
+        if (answer.status === status) return answer;
+        expect([200, 500]).toContain(answer.status);
+        await sleep(2_000);
+      }
+    };
+    await becomes(200);
+    await (servers[3] as RunningServer).stop('SIGKILL');
+    // Until it is missed; a question that was on its way is given up.
+    await sleep(5_000);
+    const refused = await becomes(500);
+    expect(String(refused.body.error)).toMatch(/holds the transfers of LTC/);
+    // Nobody ever held it: the answer says that nothing was read.
+    const bare = await post(0, '/screening', {
+      chain: 'DOGE',
+      address: 'DH5yaieqoZN36fDVciNyRueRGvGLR3mr7L',
+    });
+    expect(bare.body.data).toMatchObject({ coverage: { graph: { status: 'NONE' } } });
+    servers[3] = await start(3);
+    await becomes(200);
+  });
+});
+
+describe.runIf(hasRedis && hasAnvil)('two nodes that listen and send', { timeout: 180_000 }, () => {
+  const [, MIXER] = ACCOUNTS;
+  const WATCHED = address(0xa55a);
+  let redis: RedisServer;
+  let anvil: Anvil;
+  let hook: Server;
+  let worlds: World[];
+  const servers: RunningServer[] = [];
+  let shared: Record<string, string>;
+  let key = '';
+  let walletId = '';
+  const hooked: { readonly id: string; readonly alertId: string; readonly type: string }[] = [];
+  const paid: string[] = [];
+
+  const start = async (node: number): Promise<void> => {
+    servers[node] = await (worlds[node] as World).serve(shared);
+  };
+  const nameOf = (server: RunningServer | undefined): string =>
+    /"node":"([^"]+)"/.exec(server?.output().err ?? '')?.[1] ?? '?';
+  /** Who holds a lease now; -1 while nobody does. */
+  const holder = (lease: string): number => {
+    const name = redis.run('get', `assay:{monitoring}:lease:${lease}`);
+    return servers.findIndex((server) => name !== '' && nameOf(server) === name);
+  };
+
+  beforeAll(async () => {
+    [redis, anvil] = await Promise.all([startRedis(), startAnvil()]);
+    await anvil.mine();
+    hook = createServer((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        const { type, data } = JSON.parse(Buffer.concat(parts).toString()) as {
+          type: string;
+          data: { alert: { id: string } };
+        };
+        hooked.push({ id: String(request.headers['webhook-id']), alertId: data.alert.id, type });
+        response.writeHead(204).end();
+      });
+    });
+    await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
+    worlds = [newWorld(), newWorld()];
+    shared = {
+      ASSAY_REDIS_URL: redis.url,
+      ASSAY_RPC_ETH: anvil.url,
+      ASSAY_WEBHOOK_TRUSTED_HOSTS: '127.0.0.1',
+      ASSAY_JOBS_DIR: join((worlds[0] as World).folder, 'jobs'),
+    };
+    await Promise.all(
+      worlds.map(async (world) => {
+        const file = join(world.folder, 'own.csv');
+        writeFileSync(file, `address,chain,entity,name,category\n${MIXER},ETH,mixer,The Mixer,MIXER\n`);
+        await done(world, ['import', 'own', file]);
+        await done(world, ['index', 'build']);
+      }),
+    );
+    const made = await done(
+      worlds[0] as World,
+      ['keys', 'create', '--name', 'all', '--plan', 'ENTERPRISE', '--account', 'desk', '--json'],
+      shared,
+    );
+    key = (JSON.parse(made) as { apiKey: string }).apiKey;
+    await done(worlds[0] as World, ['credits', 'grant', 'desk', '1000', '--reason', 'tests'], shared);
+    await Promise.all([start(0), start(1)]);
+    const added = await ask(servers[0] as RunningServer, key, '/api/v1/monitoring/wallets', {
+      walletAddress: WATCHED,
+      chain: 'ETH',
+      enabledRules: ['MIXING-001'],
+      customWebhookUrl: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`,
+    });
+    expect(added.status, JSON.stringify(added.body)).toBe(200);
+    walletId = (added.body.data as unknown as { wallet: { id: string } }).wallet.id;
+  }, 240_000);
+  afterAll(async () => {
+    for (const server of servers) void server.stop('SIGCONT');
+    await Promise.all(worlds.map((world) => world.end()));
+    await anvil?.stop();
+    await redis?.stop();
+    await new Promise((resolve) => hook?.close(resolve));
+  });
+
+  async function pay(times: number, everyMs: number): Promise<void> {
+    for (let i = 0; i < times; i++) {
+      paid.push(await anvil.send({ from: MIXER, to: WATCHED, value: BigInt(1_000 + paid.length) }));
+      await anvil.mine();
+      await sleep(everyMs);
+    }
+  }
+  const alertsOn = async (node: number): Promise<{ id: string; transaction: { hash: string } }[]> => {
+    const path = `/api/v1/monitoring/wallets/${walletId}/alerts?limit=100`;
+    const { body } = await ask(servers[node] as RunningServer, key, path);
+    return (
+      (body.data as unknown as { alerts: { id: string; transaction: { hash: string } }[] } | undefined)
+        ?.alerts ?? []
+    );
+  };
+  /** Every payment is one alert, told once or, where a sender was interrupted, again by the same name. */
+  async function requireAll(node: number): Promise<void> {
+    await until(async () => (await alertsOn(node)).length >= paid.length);
+    const alerts = await alertsOn(node);
+    expect(alerts.map(({ transaction }) => transaction.hash).sort()).toEqual([...paid].sort());
+    const created = () => hooked.filter(({ type }) => type === 'alert.created');
+    await until(() => new Set(created().map(({ alertId }) => alertId)).size >= paid.length);
+    expect(new Set(created().map(({ alertId }) => alertId))).toEqual(new Set(alerts.map(({ id }) => id)));
+    expect(new Set(created().map(({ id }) => id)).size).toBe(paid.length);
+  }
+
+  it('one follows a chain, and both know what it saw', async () => {
+    await until(() => holder('listener:ETH') >= 0 && holder('delivery') >= 0);
+    await pay(3, 50);
+    await requireAll(0);
+    expect(await alertsOn(1)).toEqual(await alertsOn(0));
+    const states = await Promise.all(
+      servers.map(async ({ url }) => {
+        const ready = (await (await fetch(`${url}/ready`)).json()) as {
+          data: { monitoring: { state: string }[] };
+        };
+        return ready.data.monitoring.map(({ state }) => state).join();
+      }),
+    );
+    expect(states.sort()).toEqual(['FOLLOWING', 'STANDBY']);
+  });
+
+  it('killed, it is replaced: no payment is missed, and none is told twice', async () => {
+    const listening = holder('listener:ETH');
+    const other = 1 - listening;
+    const paying = pay(30, 300);
+    await sleep(1_000);
+    await (servers[listening] as RunningServer).stop('SIGKILL');
+    await until(() => holder('listener:ETH') === other);
+    await paying;
+    await requireAll(other);
+    await start(listening);
+    await until(async () => (await alertsOn(listening)).length === paid.length);
+  });
+
+  it('stopped for a while, it is replaced, and writes nothing that it had in hand when it wakes', async () => {
+    await until(() => holder('listener:ETH') >= 0);
+    const listening = holder('listener:ETH');
+    const other = 1 - listening;
+    const sleeper = servers[listening] as RunningServer;
+    const paying = pay(40, 300);
+    await sleep(500);
+    void sleeper.stop('SIGSTOP');
+    await until(() => holder('listener:ETH') === other);
+    void sleeper.stop('SIGCONT');
+    await paying;
+    await pay(3, 100);
+    await requireAll(other);
+    await requireAll(listening);
+    for (const server of servers) expect(server.output().err).not.toMatch(/has ended/);
+  });
+});
