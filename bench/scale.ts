@@ -4,7 +4,7 @@
  * promises nothing of what it wrote, and the disk alone, to which as many bytes are written in pieces as large and flushed as often.
  * Run: node dist/bench/scale.js [--count N] [--lines N] [--rounds N] [--seed S] [--folder F] [--no-save]
  */
-import { closeSync, fsyncSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,6 @@ import { systemRandom } from '../src/base/random.ts';
 import { createLocalChunks } from '../src/jobs/bulk/local-chunks.ts';
 import { type OpenBulkJobs, openBulkJobs } from '../src/jobs/bulk/open.ts';
 import type { JobPurse } from '../src/jobs/bulk/purse.ts';
-import type { BulkJobs, JobView } from '../src/jobs/bulk-jobs.ts';
 import { runBulkFile } from '../src/screening/bulk-file.ts';
 import { addresses, buildIndex, writeLines } from './bulk.ts';
 import {
@@ -26,17 +25,13 @@ import {
   row,
   saveReport,
 } from './harness.ts';
-
-export interface ScaleBenchOptions {
-  /** Synthetic labels of the index. */
-  readonly count: number;
-  /** Lines of a job. */
-  readonly lines: number;
-  readonly rounds: number;
-  readonly seed: number;
-  /** Where all is kept; must have room for the results. Default: the system's folder for what passes. */
-  readonly folder: string;
-}
+import {
+  type JobFigures,
+  MAX_AGE_DAYS,
+  type ScaleBenchOptions,
+  timeJob,
+  workerFolders,
+} from './scale-job.ts';
 
 export const SCALE_BENCH_DEFAULTS: ScaleBenchOptions = {
   count: 10_000_000,
@@ -46,69 +41,16 @@ export const SCALE_BENCH_DEFAULTS: ScaleBenchOptions = {
   folder: tmpdir(),
 };
 
-/** A server gives a body on in pieces of about this size. */
-const BODY_PIECE_BYTES = 64 * 1024;
 /** What a chunk of labels comes to: the disk's control is flushed as often. */
 const FLUSH_BYTES = 8 * 1024 * 1024;
-const LOOK_MS = 5;
-const MAX_AGE_DAYS = 7;
 const MILLION = 1_000_000;
 /** On-demand price of a core of the large clouds, rounded: 2 vCPU and 8 GB cost 0.08 to 0.1 USD an hour, half of it a core. */
 const USD_PER_CORE_HOUR = 0.045;
-
-/** What one job took. */
-export interface JobFigures {
-  /** Seconds from the first byte of the body to the promise that it is on the disk. */
-  readonly receiving: number;
-  /** Seconds from that promise to the last byte of the result on the disk, and its end written down. */
-  readonly working: number;
-  /** Seconds of all threads of this process, both together. */
-  readonly cpu: number;
-  readonly bytes: number;
-}
 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
 const free: JobPurse = { priceOf: () => ({ unit: 'intel', perLine: 1 }), settle: async () => {} };
-
-/** Sends a file as the body of a job. */
-async function send(jobs: BulkJobs, input: string): Promise<JobView> {
-  const upload = await jobs.receive({ accountId: 'bench', kind: 'labels', format: 'ndjson', chain: 'ETH' });
-  const piece = Buffer.alloc(BODY_PIECE_BYTES);
-  const file = openSync(input, 'r');
-  try {
-    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece))
-      await upload.write(piece.subarray(0, read));
-  } finally {
-    closeSync(file);
-  }
-  return upload.end();
-}
-
-/** Sends one job, waits for its end, and removes it. For whatever works the chunks. */
-export async function timeJob(jobs: BulkJobs, input: string, lines: number): Promise<JobFigures> {
-  const cpuBefore = process.cpuUsage();
-  const start = systemClock.monotonic();
-  const { id } = await send(jobs, input);
-  const sent = systemClock.monotonic();
-  let job = await jobs.get('bench', id);
-  while (job !== null && job.endedAt === null) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    job = await jobs.get('bench', id);
-  }
-  const end = systemClock.monotonic();
-  const { user, system } = process.cpuUsage(cpuBefore);
-  if (job?.state !== 'DONE' || job.answered !== lines || job.failed > 0)
-    throw new Error(`The job did not answer every line: ${JSON.stringify(job)}`);
-  await jobs.cancel('bench', id);
-  return {
-    receiving: (sent - start) / 1_000,
-    working: (end - sent) / 1_000,
-    cpu: (user + system) / 1e6,
-    bytes: job.resultBytes,
-  };
-}
 
 /** Seconds to write so many bytes, flushed piece by piece. */
 function diskAlone(folder: string, bytes: number): number {
@@ -126,23 +68,11 @@ function diskAlone(folder: string, bytes: number): number {
   return seconds;
 }
 
-/** The folders of a process that works labels alone. */
-export const workerFolders = (folder: string) => ({
-  snapshotsFolder: join(folder, 'snapshots'),
-  labelsFolder: folder,
-  transfersFolder: join(folder, 'transfers'),
-  outputsFolder: join(folder, 'outputs'),
-  clustersFolder: join(folder, 'clusters'),
-  namesFolder: join(folder, 'names'),
-  listMaxAgeDays: MAX_AGE_DAYS,
-  logLevel: 'error' as const,
-});
-
 async function embeddedRows(
   folder: string,
   input: string,
   { lines, rounds }: ScaleBenchOptions,
-): Promise<{ rows: BenchRow[]; megabytes: number }> {
+): Promise<{ rows: BenchRow[]; megabytes: number; addressesPerSecond: number }> {
   const log = createLogger({ level: 'error' });
   const runner = createLocalChunks(workerFolders(folder), { log });
   const jobs: OpenBulkJobs = openBulkJobs(
@@ -184,6 +114,7 @@ async function embeddedRows(
   const megabytes = Math.round(of(({ bytes }) => bytes) / 1e6);
   return {
     megabytes,
+    addressesPerSecond: lines / of(({ working }) => working),
     rows: [
       row(
         'embedded job, from the start of its work to its last byte on disk; control: bulk file, nothing flushed',
@@ -217,6 +148,36 @@ async function embeddedRows(
   };
 }
 
+/** Two workers of a Redis, and what it adds to a request. Nothing where this machine has no redis-server. */
+async function nodeRows(
+  folder: string,
+  input: string,
+  options: ScaleBenchOptions,
+  embedded: number,
+): Promise<readonly BenchRow[]> {
+  const { hasRedis } = await import('../test/setup/redis.ts');
+  if (!hasRedis) return [];
+  // Not before it is needed: it brings BullMQ.
+  const { distributedFigures, requestRows } = await import('./scale-nodes.ts');
+  const { addressesPerSecond, coreSecondsPerMillion } = await distributedFigures(folder, input, options);
+  return [
+    row(
+      'the job over two workers of a Redis, from the start of its work; control: the embedded job',
+      addressesPerSecond,
+      'addresses/s',
+      { of: 'ratio', atLeast: 0.5 },
+      embedded,
+    ),
+    row('core seconds per million addresses, two workers', coreSecondsPerMillion, 's'),
+    row(
+      `cost per million addresses, two workers, at ${USD_PER_CORE_HOUR} USD a core hour`,
+      (coreSecondsPerMillion / 3_600) * USD_PER_CORE_HOUR * 100,
+      'US cents',
+    ),
+    ...(await requestRows()),
+  ];
+}
+
 export async function benchScale(options: ScaleBenchOptions = SCALE_BENCH_DEFAULTS): Promise<BenchReport> {
   const startedAt = isoTime(systemClock.now());
   const folder = mkdtempSync(join(options.folder, 'assay-bench-scale-'));
@@ -225,6 +186,7 @@ export async function benchScale(options: ScaleBenchOptions = SCALE_BENCH_DEFAUL
     const input = join(folder, 'addresses.txt');
     writeLines(input, addresses(options.lines, labelled, options.seed + 3));
     const embedded = await embeddedRows(folder, input, options);
+    const nodes = await nodeRows(folder, input, options, embedded.addressesPerSecond);
     return report(
       'scale',
       startedAt,
@@ -236,7 +198,7 @@ export async function benchScale(options: ScaleBenchOptions = SCALE_BENCH_DEFAUL
         rounds: options.rounds,
         seed: options.seed,
       },
-      embedded.rows,
+      [...embedded.rows, ...nodes],
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });
