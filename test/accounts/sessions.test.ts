@@ -188,8 +188,8 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     expect(again.status).toBe(400);
   });
 
-  // Monitoring is tried on a store of its own, in test/http/monitoring.test.ts.
-  const withId = ROUTES.filter(({ path }) => path.includes('{id}') && !path.startsWith('/monitoring/'));
+  // Monitoring and jobs are tried on stores of their own, in test/http/monitoring.test.ts and jobs.test.ts.
+  const withId = ROUTES.filter(({ path }) => path.includes('{id}') && !/^\/(monitoring|jobs)\//.test(path));
 
   it.each(withId.map((route) => [`${route.method} ${route.path}`, route] as const))(
     '%s with an id of another account is 404, and nothing changes',
