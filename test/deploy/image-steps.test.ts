@@ -77,7 +77,7 @@ describe.skipIf(!isLong)('the steps of the Dockerfile', () => {
           });
           child.once('exit', (code) => reject(new Error(`ended with ${code}`)));
         });
-        const words = /HEALTHCHECK .*?CMD (\[.*\])/s.exec(
+        const words = /^HEALTHCHECK .*?CMD (\[.*\])$/m.exec(
           readFileSync(join(projectRoot, 'Dockerfile'), 'utf8').replace(/\\\n/g, ' '),
         )?.[1];
         const [, ...args] = JSON.parse(words ?? '[]') as string[];
