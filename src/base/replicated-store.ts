@@ -183,6 +183,8 @@ export function openReplicatedStore(
   let upgrades = 0;
   let heardMs = Number.NEGATIVE_INFINITY;
   let fault: AssayError | null = null;
+  /** What waits is tried once more. */
+  let isClosing = false;
   let isClosed = false;
 
   const storedPlace = (): Place => place.get('place') ?? NOWHERE;
@@ -553,11 +555,11 @@ export function openReplicatedStore(
         error = thrown;
         await sleep(RETRY_MS);
       }
-    } while (clock.monotonic() < untilMs && !isClosed);
+    } while (clock.monotonic() < untilMs && !isClosing);
     // It may still be on its way, or on too few replicas: it is another's as far as anybody here knows.
     own.delete(set.id);
     if (mine.shown !== null) tell(mine.shown);
-    const overdue = trial.group.filter(({ waiting }) => clock.monotonic() >= waiting.untilMs || isClosed);
+    const overdue = trial.group.filter(({ waiting }) => clock.monotonic() >= waiting.untilMs || isClosing);
     leave(overdue);
     for (const { waiting } of overdue) waiting.reject(undecided(error));
     return null;
@@ -592,7 +594,7 @@ export function openReplicatedStore(
   }
 
   async function transaction<T>(work: () => T, fence: Fence | null = null): Promise<T> {
-    if (isClosed) throw new AssayError('NOT_READY', `The store '${name}' is closed.`);
+    if (isClosing) throw new AssayError('NOT_READY', `The store '${name}' is closed.`);
     return enqueue(work, fence, clock.monotonic() + LIMITS.replicaWriteMs);
   }
 
@@ -694,7 +696,8 @@ export function openReplicatedStore(
     childTransaction: transaction,
     resetReadTxn: () => lmdb.resetReadTxn(),
     async close() {
-      if (isClosed) return;
+      if (isClosing) return;
+      isClosing = true;
       await draining;
       isClosed = true;
       client.disconnect();
@@ -726,7 +729,7 @@ export function openReplicatedStore(
     },
     upgrade(work) {
       upgrades++;
-      enqueue(work, null, Number.POSITIVE_INFINITY).then(
+      enqueue(work, null, clock.monotonic() + LIMITS.replicaReadyMs).then(
         () => upgrades--,
         (error: unknown) =>
           fail(

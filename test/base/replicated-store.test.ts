@@ -372,6 +372,15 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(a.all()).toEqual({ n: 1 });
   });
 
+  it('is closed soon, though nothing answers and something waits', async () => {
+    const { far, proxy } = await nodeBehindProxy();
+    proxy.cut();
+    const adding = far.add('n');
+    far.store.upgrade(() => far.counts.putSync('upgraded', 1));
+    await Promise.all([expect(adding).rejects.toMatchObject({ code: 'NOT_READY' }), far.store.root.close()]);
+    await expect(far.add('n')).rejects.toMatchObject({ code: 'NOT_READY' });
+  }, 5_000);
+
   it('refuses a store of another format', async () => {
     const a = node();
     await a.add('n');
@@ -432,6 +441,16 @@ describe.skipIf(!hasRedis)('a cluster with replicas', () => {
     await cluster.stop();
     rmSync(folder, { recursive: true, force: true });
   });
+
+  it('acknowledges nothing that no replica has, though all nodes can read it', async () => {
+    const [a, b] = nodes as [Node, Node];
+    const replicas = cluster.nodes.filter((server) => server.run('role').startsWith('slave'));
+    for (const replica of replicas) replica.freeze();
+    await expect(a.add('alone')).rejects.toMatchObject({ code: 'NOT_READY' });
+    expect(b.all()).toEqual({ alone: 1 });
+    for (const replica of replicas) replica.thaw();
+    await expect.poll(() => b.add('alone').catch(() => 0), { timeout: 20_000 }).toBeGreaterThan(1);
+  }, 40_000);
 
   it.each(['killed', 'frozen'] as const)(
     'loses nothing that was acknowledged when its master is %s',
