@@ -632,6 +632,11 @@ export function openParts(config: Config, version: string): Parts {
         },
         gauges: [
           {
+            name: 'assay_nodes',
+            help: 'Nodes of this installation that are there now, this one among them.',
+            value: () => node.nodes(),
+          },
+          {
             name: 'assay_pool_tasks',
             help: 'Tasks of the worker pool that wait or run.',
             value: () => pool.pending,
@@ -765,8 +770,8 @@ export function openParts(config: Config, version: string): Parts {
         await Promise.all([refreshing?.stop(), travel?.close(), app.close()]);
         await watching?.close();
         await jobsAtWork?.jobs.close();
-        await jobsAtWork?.chunks.close();
         await node.leave();
+        await chunks.close();
         await pool.close();
         log.info('stopped');
       },

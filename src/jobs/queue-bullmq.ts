@@ -56,6 +56,8 @@ const STALL_LOOK_MS = 2_000;
 const RETRY_MS = 1_000;
 /** Ends that were not heard of, because a connection broke in between, are looked for so often. */
 const CHECK_MS = 2_000;
+/** Work of which nothing can be learnt for so long, while Redis is away, is given up: trying it again does no harm. */
+const UNSEEN_MS = 30_000;
 /** How long ends of work are kept, for those who did not hear of them. */
 const KEPT = { age: 120, count: 2_000 } as const;
 /** Answers that nobody fetches. */
@@ -85,7 +87,8 @@ interface Asking<Message, Value> {
 }
 
 interface Waiter<Value> {
-  readonly sinceMs: number;
+  /** When it was last known to be there. */
+  seenMs: number;
   settle(outcome: Outcome<Value>): void;
 }
 
@@ -126,10 +129,15 @@ export function openQueues(deps: QueuesDeps): Queues {
       if (job === undefined) settleLost(id, 'It is not in the queue any more.');
       else if (job.failedReason) settleLost(id, job.failedReason);
       else if (job.finishedOn !== undefined) settle(id, job.returnvalue);
+      const waiter = waiters.get(id);
+      if (waiter !== undefined) waiter.seenMs = clock.monotonic();
     }
     const checks = setInterval(() => {
-      const beforeMs = clock.monotonic() - CHECK_MS;
-      for (const [id, { sinceMs }] of waiters) if (sinceMs < beforeMs) look(id).catch(heard(name));
+      const now = clock.monotonic();
+      for (const [id, { seenMs }] of waiters) {
+        if (now - seenMs > UNSEEN_MS) settleLost(id, 'Redis does not answer.');
+        else if (now - seenMs > CHECK_MS) look(id).catch(heard(name));
+      }
     }, CHECK_MS);
     checks.unref();
 
@@ -146,7 +154,7 @@ export function openQueues(deps: QueuesDeps): Queues {
           };
           signal.addEventListener('abort', leave, { once: true });
           waiters.set(id, {
-            sinceMs: clock.monotonic(),
+            seenMs: clock.monotonic(),
             settle(outcome) {
               signal.removeEventListener('abort', leave);
               resolve(outcome);
