@@ -3,6 +3,7 @@
  * the newest writer alone: so neither a writer that was taken over nor a server that lost confirmed writes goes unnoticed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { RedisStore, Script } from '../../base/redis.ts';
@@ -33,14 +34,20 @@ export class LostWrites extends Error {}
 export const takenOver = (chain: ChainId): AssayError =>
   new AssayError('STORE_BUSY', `Another push of ${chain} took over; this one has ended.`);
 
+export interface Patience {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** Tries again while no server answers: a fail-over takes seconds. What is done must be repeatable. */
-export async function patiently<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  for (let waited = 0; ; waited += LIMITS.remotePushPauseMs) {
+export async function patiently<T>(work: () => Promise<T>, { clock, signal }: Patience): Promise<T> {
+  const until = clock.monotonic() + LIMITS.remotePushPatienceMs;
+  for (;;) {
     try {
       return await work();
     } catch (error) {
       const isAway = error instanceof AssayError && error.code === 'NOT_READY';
-      if (!isAway || waited >= LIMITS.remotePushPatienceMs || signal?.aborted) throw error;
+      if (!isAway || clock.monotonic() >= until || signal?.aborted) throw error;
       await delay(LIMITS.remotePushPauseMs);
     }
   }
@@ -60,7 +67,7 @@ export interface BucketWriterOptions {
   readonly token: number;
   /** Records that are collected before they are written. */
   readonly recordsAtOnce: number;
-  readonly signal: AbortSignal | undefined;
+  readonly patience: Patience;
 }
 
 export class BucketWriter {
@@ -86,10 +93,10 @@ export class BucketWriter {
 
   /** Shuts out all writers before. */
   async claim(): Promise<void> {
-    const { buckets, token, chain, signal } = this.#options;
+    const { buckets, token, chain, patience } = this.#options;
     const steps = await Promise.all(
       Array.from({ length: buckets }, (_, bucket) =>
-        patiently(() => this.#claim([this.#writerKey(bucket)], [token]), signal),
+        patiently(() => this.#claim([this.#writerKey(bucket)], [token]), patience),
       ),
     );
     if (steps.includes('TAKEN')) throw takenOver(chain);
@@ -126,7 +133,7 @@ export class BucketWriter {
   }
 
   async #flushBucket(bucket: number, { keys, values }: Pending): Promise<void> {
-    const { chain, token, signal } = this.#options;
+    const { chain, token, patience } = this.#options;
     for (let from = 0; from < keys.length; ) {
       let until = from;
       let bytes = 0;
@@ -139,7 +146,7 @@ export class BucketWriter {
       const step = (this.steps[bucket] as number) + 1;
       const part = [this.#writerKey(bucket), ...keys.slice(from, until)];
       const args = [token, step, ...values.slice(from, until)];
-      const answer = await patiently(() => this.#write(part, args), signal);
+      const answer = await patiently(() => this.#write(part, args), patience);
       if (answer === 'TAKEN') throw takenOver(chain);
       if (answer !== 'OK') throw new LostWrites();
       this.steps[bucket] = step;

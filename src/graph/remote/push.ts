@@ -11,7 +11,7 @@ import type { RedisStore, Script } from '../../base/redis.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { type ChainStore, openChainStore, type State } from '../store/chain-store.ts';
 import { EMPTY_RECORD, LOG_CHUNK_TRANSFERS, partiesOf, recordsIn } from '../store/log.ts';
-import { BucketWriter, LostWrites, patiently, takenOver } from './bucket-writer.ts';
+import { BucketWriter, LostWrites, type Patience, patiently, takenOver } from './bucket-writer.ts';
 import { ask } from './io.ts';
 import {
   APART,
@@ -141,6 +141,7 @@ class Push {
   readonly #clock: Clock;
   readonly #slot: string;
   readonly #graceMs: number;
+  readonly #patience: Patience;
   #leasedMs = 0;
   #token = 0;
   #holder = '';
@@ -153,6 +154,7 @@ class Push {
     this.#clock = clock;
     this.#slot = chainSlot(options.chain);
     this.#switch = redis.script('graph_switch', SWITCH);
+    this.#patience = { clock, signal: options.signal };
     this.#graceMs = options.graceMs ?? LIMITS.remoteGraceMs;
   }
 
@@ -202,10 +204,7 @@ class Push {
 
   /** Kvrocks keeps what it is told; of a Redis it has to be known. */
   async #checkServers(): Promise<void> {
-    const info = await patiently(
-      () => this.#redis.guard(this.#redis.connection.info('server')),
-      this.#options.signal,
-    );
+    const info = await this.#redis.guard(this.#redis.connection.info('server'));
     if (!/^kvrocks_version:/m.test(info)) await this.#redis.checkKeeps();
   }
 
@@ -236,7 +235,7 @@ class Push {
         this.#redis.guard(
           this.#redis.connection.set(this.#key('lease'), this.#holder, 'PX', LIMITS.remotePushLeaseMs),
         ),
-      this.#options.signal,
+      this.#patience,
     );
   }
 
@@ -254,23 +253,20 @@ class Push {
   }
 
   #get(name: string): Promise<string | null> {
-    return patiently(
-      () => this.#redis.guard(this.#redis.connection.get(this.#key(name))),
-      this.#options.signal,
-    );
+    return patiently(() => this.#redis.guard(this.#redis.connection.get(this.#key(name))), this.#patience);
   }
 
   async #set(name: string, value: unknown): Promise<void> {
     await patiently(
       () => this.#redis.guard(this.#redis.connection.set(this.#key(name), JSON.stringify(value))),
-      this.#options.signal,
+      this.#patience,
     );
   }
 
   async #openWriter(generation: number, buckets: number): Promise<BucketWriter> {
-    const { chain, signal, recordsAtOnce = LIMITS.remotePushRecords } = this.#options;
+    const { chain, recordsAtOnce = LIMITS.remotePushRecords } = this.#options;
     const writer = new BucketWriter(
-      { chain, generation, buckets, token: this.#token, recordsAtOnce, signal },
+      { chain, generation, buckets, token: this.#token, recordsAtOnce, patience: this.#patience },
       this.#redis,
     );
     await writer.claim();
@@ -293,7 +289,7 @@ class Push {
       slot: bucketSlot(this.#options.chain, bucket),
       names,
     }));
-    const values = await patiently(() => ask(this.#redis, { keys, marker: null }), this.#options.signal);
+    const values = await patiently(() => ask(this.#redis, { keys, marker: null }), this.#patience);
     const found: (Buffer | null)[] = new Array<Buffer | null>(records.length).fill(null);
     let next = 0;
     for (const { places } of groups.values())
@@ -654,7 +650,7 @@ class Push {
     const keys = [this.#key('fence'), this.#key('head')];
     const switched = await patiently(
       () => this.#switch(keys, [this.#token, JSON.stringify(head)]),
-      this.#options.signal,
+      this.#patience,
     );
     if (switched !== 'OK') throw takenOver(this.#options.chain);
     return head;
@@ -685,7 +681,7 @@ class Push {
   }
 
   async #remove({ generation, buckets, state }: Old): Promise<void> {
-    const { chain, signal, onProgress } = this.#options;
+    const { chain, onProgress } = this.#options;
     const unlink = async (
       records: readonly { readonly bucket: number; readonly name: string }[],
     ): Promise<void> => {
@@ -698,7 +694,7 @@ class Push {
       const { connection } = this.#redis;
       await Promise.all(
         [...groups.values()].map((keys) =>
-          patiently(() => this.#redis.guard(connection.unlink(...keys)), signal),
+          patiently(() => this.#redis.guard(connection.unlink(...keys)), this.#patience),
         ),
       );
       await this.#renew();
