@@ -13,7 +13,6 @@ export const ERRORS = {
   CREDITS_EXHAUSTED: 402,
   FORBIDDEN: 403,
   NOT_FOUND: 404,
-  RANGE_NOT_SATISFIABLE: 416,
   RATE_LIMITED: 429,
   OVERLOADED: 429,
   /** Whoever read the output has left (`| head`): not a fault of the one who wrote. */

@@ -1016,7 +1016,6 @@ export const ROUTES: readonly Route[] = [
     otherAnswers: {
       ...jobErrors,
       206: { about: 'The range of bytes that was asked for.', schema: null },
-      416: { about: 'Nothing of the range is there (yet).', schema: ErrorBody },
     },
     summary: 'Result of a bulk job',
     description:

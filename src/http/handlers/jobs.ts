@@ -138,7 +138,7 @@ export function jobResultWork(deps: Deps): Work {
       if (asked === 'none') {
         call.head += `\r\nContent-Range: bytes */${bytes}`;
         throw new AssayError(
-          'RANGE_NOT_SATISFIABLE',
+          'INVALID_REQUEST',
           `Range: the result has ${bytes} bytes${isComplete ? '' : ' so far'}.`,
           { field: 'Range' },
         );
