@@ -8,7 +8,7 @@ import { type Access, createAccess } from './accounts/access.ts';
 import { type Actor, auditBookings, auditKeys } from './accounts/audit.ts';
 import { readPlans } from './accounts/plans.ts';
 import { quotaExhausted } from './accounts/quota.ts';
-import { type Clock, isoTime, systemClock } from './base/clock.ts';
+import { systemClock } from './base/clock.ts';
 import { ensureDataFolder } from './base/data-folder.ts';
 import { AssayError } from './base/errors.ts';
 import { LIMITS } from './base/limits.ts';
@@ -41,7 +41,7 @@ import { openTransferStore, type TransferStore } from './graph/store.ts';
 import type { TransferReader } from './graph/transfers.ts';
 import { type OutputsStore, openOutputsStore } from './graph/utxo/outputs-store.ts';
 import { createHttpApp } from './http/http-app.ts';
-import type { FollowedChain, Gauge, Readiness, UseCases } from './http/ports.ts';
+import type { UseCases } from './http/ports.ts';
 import { ROUTES } from './http/routes.ts';
 import { createLocalChunks, type LocalChunks } from './jobs/bulk/local-chunks.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from './jobs/bulk/open.ts';
@@ -57,7 +57,6 @@ import { openSnapshotSet } from './labels/index/snapshot-set.ts';
 import { loadRulebook } from './labels/map.ts';
 import { startRefreshing } from './labels/refresh.ts';
 import { labelsFolderOf, openLabelStore } from './labels/store.ts';
-import type { ChainState } from './monitoring/listener.ts';
 import { hasMonitoring, type Monitoring, type MonitoringDeps, openMonitoring } from './monitoring/open.ts';
 import {
   type BuildNamesReport,
@@ -90,9 +89,10 @@ import { createOracleWriter } from './screening/oracle.ts';
 import { createSanctionsCheckWriter } from './screening/sanctions-check.ts';
 import { createScreening } from './screening/screen.ts';
 import { createTrace } from './screening/trace.ts';
+import { gaugesOf, readinessOf, type Telling } from './self-report.ts';
 import type { TravelDeps, TravelSettings } from './travel/follow.ts';
 import { pullNewest, readOnlyStores, requireBuilder } from './travel/pull-newest.ts';
-import { behindSeconds, openTravel, type Travel, tooFarBehind } from './travel/travel.ts';
+import { openTravel, type Travel } from './travel/travel.ts';
 
 /** How often a start looks whether it knows all keys. */
 const FIRST_KEY_LOOK_MS = 50;
@@ -606,6 +606,18 @@ export function openParts(config: Config, version: string): Parts {
     let travel: Travel | null = null;
     // What is swapped to before the server looks by itself is found by its first look.
     let onSwapped = (): void => {};
+    const telling: Telling = {
+      config,
+      clock,
+      labels,
+      freshness,
+      pool,
+      nodes: () => node.nodes(),
+      stores: () => shared().stores(),
+      travel: () => travel,
+      watching: () => watching,
+      jobs: () => jobsAtWork?.jobs ?? null,
+    };
     const app = createHttpApp(
       {
         backend: config.httpBackend,
@@ -623,70 +635,8 @@ export function openParts(config: Config, version: string): Parts {
         log,
         access: accounts,
         useCases: useCases(serving),
-        readiness: () => {
-          const states = watching?.listener.states() ?? [];
-          return {
-            ...withTravel(readinessOf(labels, freshness(), config), travel, config, clock),
-            ...(states.length === 0 ? {} : { monitoring: states.map(followedChain) }),
-          };
-        },
-        gauges: [
-          {
-            name: 'assay_nodes',
-            help: 'Nodes of this installation that are there now, this one among them.',
-            value: () => node.nodes(),
-          },
-          {
-            name: 'assay_pool_tasks',
-            help: 'Tasks of the worker pool that wait or run.',
-            value: () => pool.pending,
-          },
-          {
-            name: 'assay_labels_real',
-            help: 'Labels of the published snapshot, synthetic ones not counted.',
-            value: () => labels.current.meta.real.labels,
-          },
-          {
-            name: 'assay_sanctions_list_age_seconds',
-            help: 'Time since a sanctions list was last known to be the newest; lists that were never loaded are missing.',
-            label: 'list',
-            value: () => listAges(freshness(), clock),
-          },
-          {
-            name: 'assay_snapshot_behind_seconds',
-            help: 'Since when a node that pulls its labels is behind its publisher or does not hear of it; 0 where it is not.',
-            value: () => behindSeconds(travel?.state ?? null, clock.now()),
-          },
-          {
-            name: 'assay_labels_synthetic',
-            help: 'Synthetic labels of the published snapshot.',
-            value: () => labels.current.meta.synthetic.labels,
-          },
-          ...monitoringGauges(() => watching, clock),
-          {
-            name: 'assay_store_version',
-            help: 'Number of the last write set of a store that nodes share, as this node has it.',
-            label: 'store',
-            value: () =>
-              new Map(
-                shared()
-                  .stores()
-                  .map(({ name, version }) => [name, version()]),
-              ),
-          },
-          {
-            name: 'assay_store_current',
-            help: 'Whether this node has heard of a shared store within the last second (1) or not (0).',
-            label: 'store',
-            value: () =>
-              new Map(
-                shared()
-                  .stores()
-                  .map(({ name, isCurrent }) => [name, isCurrent() ? 1 : 0]),
-              ),
-          },
-          ...jobGauges(() => jobsAtWork?.jobs ?? null),
-        ],
+        readiness: () => readinessOf(telling),
+        gauges: gaugesOf(telling),
       },
     );
     const giveUp = async (): Promise<void> => {
@@ -825,18 +775,6 @@ export function openParts(config: Config, version: string): Parts {
   };
 }
 
-/** Names all that an answer of labels depends on: the snapshot, and which lists are loaded and fresh. */
-function labelSetVersion(dataVersion: string, { asOf, stale }: ListFreshness): string {
-  return [dataVersion, asOf ?? 'none', ...stale].join('.').replace(/[^\w.:-]/g, '_');
-}
-
-const followedChain = ({ chain, state, height, blockTimeMs }: ChainState): FollowedChain => ({
-  chain,
-  state,
-  height,
-  blockTime: blockTimeMs === null ? null : isoTime(blockTimeMs),
-});
-
 /** Jobs pay as single requests do, by their names: addresses out of the quota, or credits for what a request costs. */
 function jobPurse(access: () => Access): JobPurse {
   const creditsOf = (path: string): number => ROUTES.find((route) => route.path === path)?.credits ?? 0;
@@ -860,122 +798,11 @@ function jobPurse(access: () => Access): JobPurse {
   };
 }
 
-/** What bulk jobs tell of themselves; nothing is opened to be asked. */
-function jobGauges(jobs: () => OpenBulkJobs | null): readonly Gauge[] {
-  return [
-    {
-      name: 'assay_jobs_open',
-      help: 'Bulk jobs that this process works or has in its queue.',
-      value: () => jobs()?.scheduler.jobs ?? 0,
-    },
-    {
-      name: 'assay_job_chunks_running',
-      help: 'Chunks of bulk jobs that are worked now.',
-      value: () => jobs()?.scheduler.chunks ?? 0,
-    },
-  ];
-}
-
-/** What monitoring tells of itself; nothing is opened to be asked. */
-function monitoringGauges(watching: () => Monitoring | null, clock: Clock): readonly Gauge[] {
-  const ofChains = (read: (state: ChainState) => number | null) => (): ReadonlyMap<string, number> =>
-    new Map(
-      (watching()?.listener.states() ?? []).flatMap((state): [string, number][] => {
-        const value = read(state);
-        return value === null ? [] : [[state.chain, value]];
-      }),
-    );
-  return [
-    {
-      name: 'assay_monitoring_wallets',
-      help: 'Wallets that are watched.',
-      value: () => watching()?.listener.watched ?? 0,
-    },
-    {
-      name: 'assay_monitoring_following',
-      help: 'Whether a chain that is watched is followed (1) or waits for its node (0).',
-      label: 'chain',
-      value: ofChains(({ state }) => (state === 'FOLLOWING' ? 1 : 0)),
-    },
-    {
-      name: 'assay_monitoring_height',
-      help: 'Height of the newest block that was processed.',
-      label: 'chain',
-      value: ofChains(({ height }) => height),
-    },
-    {
-      name: 'assay_monitoring_lag_seconds',
-      help: 'Age of the newest block that was processed.',
-      label: 'chain',
-      value: ofChains(({ blockTimeMs }) =>
-        blockTimeMs === null ? null : Math.max(0, clock.now() - blockTimeMs) / 1_000,
-      ),
-    },
-    {
-      name: 'assay_deliveries_waiting',
-      help: 'Messages that wait for a first or a further attempt.',
-      value: () => watching()?.service.store.outbox.waitingCount() ?? 0,
-    },
-    {
-      name: 'assay_alert_streams',
-      help: 'Live streams that are open.',
-      value: () => watching()?.service.streams.size ?? 0,
-    },
-  ];
-}
-
-function readinessOf(labels: SnapshotSet, freshness: ListFreshness, config: Config): Readiness {
-  const { meta } = labels.current;
-  const groups = Object.values(freshness.groups);
-  const stale = groups.filter((group) => !group.fresh);
-  const failing = config.readyNeedsFreshLists ? stale : [];
-  return {
-    ready: failing.length === 0,
-    reasons: failing.map((group) =>
-      group.loaded
-        ? `The ${group.group} sanctions list was last checked at ${group.checkedAt}, more than ${config.listMaxAgeDays} days before ${isoTime(systemClock.now())}.`
-        : `The ${group.group} sanctions list was never loaded.`,
-    ),
-    snapshot: {
-      dataVersion: meta.dataVersion,
-      builtAt: meta.builtAt,
-      addresses: meta.real.addresses,
-      labels: meta.real.labels,
-      syntheticLabels: meta.synthetic.labels,
-    },
-    lists: groups.flatMap(({ lists, fresh }) =>
-      lists.map((list) => ({
-        list,
-        publishedAt: freshness.lists[list]?.publishedAt ?? null,
-        checkedAt: freshness.lists[list]?.checkedAt ?? null,
-        stale: !fresh,
-      })),
-    ),
-  };
-}
-
 /** Whether snapshots leave this node or come from another. */
 const travels = ({ snapshots }: Config): boolean =>
   snapshots.listen !== null || snapshots.store !== null || snapshots.from !== null;
 
-/** Adds where a node that pulls its labels stands, and what follows from it. */
-function withTravel(readiness: Readiness, travel: Travel | null, config: Config, clock: Clock): Readiness {
-  const state = travel?.state ?? null;
-  if (state === null) return readiness;
-  const reason = tooFarBehind(state, clock.now(), config.snapshots.behindMaxSeconds);
-  return {
-    ...readiness,
-    ready: readiness.ready && reason === null,
-    reasons: [...readiness.reasons, ...(reason === null ? [] : [reason])],
-    pulledFrom: state,
-  };
+/** Names all that an answer of labels depends on: the snapshot, and which lists are loaded and fresh. */
+function labelSetVersion(dataVersion: string, { asOf, stale }: ListFreshness): string {
+  return [dataVersion, asOf ?? 'none', ...stale].join('.').replace(/[^\w.:-]/g, '_');
 }
-
-/** Seconds since each list that is loaded was last checked. */
-const listAges = ({ lists }: ListFreshness, clock: Clock): ReadonlyMap<string, number> =>
-  new Map(
-    Object.entries(lists).map(([list, { checkedAt }]) => [
-      list,
-      Math.max(0, clock.now() - Date.parse(checkedAt)) / 1_000,
-    ]),
-  );

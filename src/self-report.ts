@@ -1,0 +1,220 @@
+/** What a server tells of itself: whether it is ready, and its gauges. Nothing is opened to be asked. */
+import { type Clock, isoTime } from './base/clock.ts';
+import type { Config } from './config.ts';
+import type { FollowedChain, Gauge, Readiness } from './http/ports.ts';
+import type { OpenBulkJobs } from './jobs/bulk/open.ts';
+import type { WorkerPool } from './jobs/pool.ts';
+import type { ListFreshness } from './labels/freshness.ts';
+import type { SnapshotSet } from './labels/index/reader.ts';
+import type { ChainState } from './monitoring/listener.ts';
+import type { Monitoring } from './monitoring/open.ts';
+import type { Shared } from './scaled-out.ts';
+import { behindSeconds, type Travel, tooFarBehind } from './travel/travel.ts';
+
+/** The parts of a server that have something to tell; null while they are not there. */
+export interface Telling {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly labels: SnapshotSet;
+  readonly freshness: () => ListFreshness;
+  readonly pool: WorkerPool;
+  /** Nodes that are there now, this one among them. */
+  readonly nodes: () => number;
+  readonly stores: Shared['stores'];
+  readonly travel: () => Travel | null;
+  readonly watching: () => Monitoring | null;
+  readonly jobs: () => OpenBulkJobs | null;
+}
+
+const followedChain = ({ chain, state, height, blockTimeMs }: ChainState): FollowedChain => ({
+  chain,
+  state,
+  height,
+  blockTime: blockTimeMs === null ? null : isoTime(blockTimeMs),
+});
+
+function ofLists({ labels, config, clock }: Telling, freshness: ListFreshness): Readiness {
+  const { meta } = labels.current;
+  const groups = Object.values(freshness.groups);
+  const stale = groups.filter((group) => !group.fresh);
+  const failing = config.readyNeedsFreshLists ? stale : [];
+  return {
+    ready: failing.length === 0,
+    reasons: failing.map((group) =>
+      group.loaded
+        ? `The ${group.group} sanctions list was last checked at ${group.checkedAt}, more than ${config.listMaxAgeDays} days before ${isoTime(clock.now())}.`
+        : `The ${group.group} sanctions list was never loaded.`,
+    ),
+    snapshot: {
+      dataVersion: meta.dataVersion,
+      builtAt: meta.builtAt,
+      addresses: meta.real.addresses,
+      labels: meta.real.labels,
+      syntheticLabels: meta.synthetic.labels,
+    },
+    lists: groups.flatMap(({ lists, fresh }) =>
+      lists.map((list) => ({
+        list,
+        publishedAt: freshness.lists[list]?.publishedAt ?? null,
+        checkedAt: freshness.lists[list]?.checkedAt ?? null,
+        stale: !fresh,
+      })),
+    ),
+  };
+}
+
+/** Adds where a node that pulls its labels stands, and what follows from it. */
+function withTravel(readiness: Readiness, { travel, config, clock }: Telling): Readiness {
+  const state = travel()?.state ?? null;
+  if (state === null) return readiness;
+  const reason = tooFarBehind(state, clock.now(), config.snapshots.behindMaxSeconds);
+  return {
+    ...readiness,
+    ready: readiness.ready && reason === null,
+    reasons: [...readiness.reasons, ...(reason === null ? [] : [reason])],
+    pulledFrom: state,
+  };
+}
+
+/** Whether this server may be asked, and what it answers from. */
+export function readinessOf(telling: Telling): Readiness {
+  const chains = telling.watching()?.listener.states() ?? [];
+  return {
+    ...withTravel(ofLists(telling, telling.freshness()), telling),
+    ...(chains.length === 0 ? {} : { monitoring: chains.map(followedChain) }),
+  };
+}
+
+/** Seconds since each list that is loaded was last checked. */
+const listAges = ({ lists }: ListFreshness, clock: Clock): ReadonlyMap<string, number> =>
+  new Map(
+    Object.entries(lists).map(([list, { checkedAt }]) => [
+      list,
+      Math.max(0, clock.now() - Date.parse(checkedAt)) / 1_000,
+    ]),
+  );
+
+/** What monitoring tells of itself; nothing is opened to be asked. */
+function monitoringGauges(watching: () => Monitoring | null, clock: Clock): readonly Gauge[] {
+  const ofChains = (read: (state: ChainState) => number | null) => (): ReadonlyMap<string, number> =>
+    new Map(
+      (watching()?.listener.states() ?? []).flatMap((state): [string, number][] => {
+        const value = read(state);
+        return value === null ? [] : [[state.chain, value]];
+      }),
+    );
+  return [
+    {
+      name: 'assay_monitoring_wallets',
+      help: 'Wallets that are watched.',
+      value: () => watching()?.listener.watched ?? 0,
+    },
+    {
+      name: 'assay_monitoring_following',
+      help: 'Whether a chain that is watched is followed (1) or waits for its node (0).',
+      label: 'chain',
+      value: ofChains(({ state }) => (state === 'FOLLOWING' ? 1 : 0)),
+    },
+    {
+      name: 'assay_monitoring_height',
+      help: 'Height of the newest block that was processed.',
+      label: 'chain',
+      value: ofChains(({ height }) => height),
+    },
+    {
+      name: 'assay_monitoring_lag_seconds',
+      help: 'Age of the newest block that was processed.',
+      label: 'chain',
+      value: ofChains(({ blockTimeMs }) =>
+        blockTimeMs === null ? null : Math.max(0, clock.now() - blockTimeMs) / 1_000,
+      ),
+    },
+    {
+      name: 'assay_deliveries_waiting',
+      help: 'Messages that wait for a first or a further attempt.',
+      value: () => watching()?.service.store.outbox.waitingCount() ?? 0,
+    },
+    {
+      name: 'assay_alert_streams',
+      help: 'Live streams that are open.',
+      value: () => watching()?.service.streams.size ?? 0,
+    },
+  ];
+}
+
+/** What bulk jobs tell of themselves; nothing is opened to be asked. */
+function jobGauges(jobs: () => OpenBulkJobs | null): readonly Gauge[] {
+  return [
+    {
+      name: 'assay_jobs_open',
+      help: 'Bulk jobs that this process works or has in its queue.',
+      value: () => jobs()?.scheduler.jobs ?? 0,
+    },
+    {
+      name: 'assay_job_chunks_running',
+      help: 'Chunks of bulk jobs that are worked now.',
+      value: () => jobs()?.scheduler.chunks ?? 0,
+    },
+  ];
+}
+
+/** Of the stores that nodes share; none on a machine that is alone. */
+function storeGauges(stores: Telling['stores']): readonly Gauge[] {
+  type Store = ReturnType<Telling['stores']>[number];
+  const ofStores = (read: (store: Store) => number) => (): ReadonlyMap<string, number> =>
+    new Map(stores().map((store) => [store.name, read(store)]));
+  return [
+    {
+      name: 'assay_store_version',
+      help: 'Number of the last write set of a store that nodes share, as this node has it.',
+      label: 'store',
+      value: ofStores(({ version }) => version()),
+    },
+    {
+      name: 'assay_store_current',
+      help: 'Whether this node has heard of a shared store within the last second (1) or not (0).',
+      label: 'store',
+      value: ofStores(({ isCurrent }) => (isCurrent() ? 1 : 0)),
+    },
+  ];
+}
+
+export function gaugesOf(telling: Telling): readonly Gauge[] {
+  const { clock, labels, freshness, pool, nodes, travel } = telling;
+  return [
+    {
+      name: 'assay_nodes',
+      help: 'Nodes of this installation that are there now, this one among them.',
+      value: nodes,
+    },
+    {
+      name: 'assay_pool_tasks',
+      help: 'Tasks of the worker pool that wait or run.',
+      value: () => pool.pending,
+    },
+    {
+      name: 'assay_labels_real',
+      help: 'Labels of the published snapshot, synthetic ones not counted.',
+      value: () => labels.current.meta.real.labels,
+    },
+    {
+      name: 'assay_labels_synthetic',
+      help: 'Synthetic labels of the published snapshot.',
+      value: () => labels.current.meta.synthetic.labels,
+    },
+    {
+      name: 'assay_sanctions_list_age_seconds',
+      help: 'Time since a sanctions list was last known to be the newest; lists that were never loaded are missing.',
+      label: 'list',
+      value: () => listAges(freshness(), clock),
+    },
+    {
+      name: 'assay_snapshot_behind_seconds',
+      help: 'Since when a node that pulls its labels is behind its publisher or does not hear of it; 0 where it is not.',
+      value: () => behindSeconds(travel()?.state ?? null, clock.now()),
+    },
+    ...monitoringGauges(telling.watching, clock),
+    ...storeGauges(telling.stores),
+    ...jobGauges(telling.jobs),
+  ];
+}
