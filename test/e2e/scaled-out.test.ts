@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
-import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../setup/redis.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -228,10 +228,28 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 2
   });
 });
 
-describe.runIf(hasRedis && hasAnvil)('two nodes that listen and send', { timeout: 180_000 }, () => {
+interface Servers {
+  readonly url: string;
+  get(key: string): string;
+  stop(): Promise<void>;
+}
+const oneServer = async (): Promise<Servers> => {
+  const server = await startRedis();
+  return { url: server.url, get: (key) => server.run('get', key), stop: server.stop };
+};
+const sixServers = async (): Promise<Servers> => {
+  const cluster = await startRedisCluster();
+  return { url: cluster.url, get: (key) => cluster.masterOf(key).run('get', key), stop: cluster.stop };
+};
+
+describe.runIf(hasRedis && hasAnvil).each([
+  ['one server', oneServer],
+  // The same a second time takes a minute.
+  ...(process.env.ASSAY_TEST_LONG === '1' ? [['a cluster', sixServers] as const] : []),
+] as const)('two nodes that listen and send, by %s', { timeout: 180_000 }, (_, startServers) => {
   const [, MIXER] = ACCOUNTS;
   const WATCHED = address(0xa55a);
-  let redis: RedisServer;
+  let redis: Servers;
   let anvil: Anvil;
   let hook: Server;
   let worlds: World[];
@@ -249,12 +267,12 @@ describe.runIf(hasRedis && hasAnvil)('two nodes that listen and send', { timeout
     /"node":"([^"]+)"/.exec(server?.output().err ?? '')?.[1] ?? '?';
   /** Who holds a lease now; -1 while nobody does. */
   const holder = (lease: string): number => {
-    const name = redis.run('get', `assay:{monitoring}:lease:${lease}`);
+    const name = redis.get(`assay:{monitoring}:lease:${lease}`);
     return servers.findIndex((server) => name !== '' && nameOf(server) === name);
   };
 
   beforeAll(async () => {
-    [redis, anvil] = await Promise.all([startRedis(), startAnvil()]);
+    [redis, anvil] = await Promise.all([startServers(), startAnvil()]);
     await anvil.mine();
     hook = createServer((request, response) => {
       const parts: Buffer[] = [];
@@ -292,12 +310,16 @@ describe.runIf(hasRedis && hasAnvil)('two nodes that listen and send', { timeout
     key = (JSON.parse(made) as { apiKey: string }).apiKey;
     await done(worlds[0] as World, ['credits', 'grant', 'desk', '1000', '--reason', 'tests'], shared);
     await Promise.all([start(0), start(1)]);
-    const added = await ask(servers[0] as RunningServer, key, '/api/v1/monitoring/wallets', {
+    const wallet = {
       walletAddress: WATCHED,
       chain: 'ETH',
       enabledRules: ['MIXING-001'],
       customWebhookUrl: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`,
-    });
+    };
+    const add = () => ask(servers[0] as RunningServer, key, '/api/v1/monitoring/wallets', wallet);
+    let added = await add();
+    // A node of a busy machine that has not heard from Redis for a second says so, and takes it a moment later.
+    for (; added.status === 500; added = await add()) await sleep(500);
     expect(added.status, JSON.stringify(added.body)).toBe(200);
     walletId = (added.body.data as unknown as { wallet: { id: string } }).wallet.id;
   }, 240_000);
