@@ -2,7 +2,6 @@
  * Composition root: the only place that chooses parts and wires them. Commands ask it for parts; `serve` puts the whole server
  * together. Parts are opened when first asked for and closed in the opposite order.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Access, createAccess } from './accounts/access.ts';
 import { type Actor, auditBookings, auditKeys } from './accounts/audit.ts';
@@ -14,32 +13,19 @@ import { AssayError } from './base/errors.ts';
 import { LIMITS } from './base/limits.ts';
 import { createLogger } from './base/log.ts';
 import { createMailer } from './base/mail.ts';
+import { createOpenedOnce } from './base/opened-once.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemJitter, systemRandom } from './base/random.ts';
 import { openRedis, type RedisStore } from './base/redis.ts';
 import type { Role } from './base/roles.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
-import { type ChainAdapters, createChainAdapters } from './chains/adapters/registry.ts';
+import { openChainParts, outputsFolderOf, transfersFolderOf } from './chain-parts.ts';
 import { loadBridges } from './chains/bridges.ts';
-import { type HttpPrices, openHttpPrices } from './chains/prices/http.ts';
-import { firstPriceOf, type PriceSource } from './chains/prices/price.ts';
 import { priced } from './chains/prices/priced.ts';
-import {
-  loadCoinGeckoNames,
-  loadOwnPrices,
-  loadShippedPrices,
-  pricesFolderOf,
-} from './chains/prices/table.ts';
-import { CHAINS, type ChainId } from './chains/registry.ts';
-import type { Parts, PushRequest, Served, SharedState } from './cli/parts.ts';
+import { CHAINS } from './chains/registry.ts';
+import type { Parts, Served, SharedState } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
-import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
-import { createLiveIngest, type LiveIngest } from './graph/ingest/live.ts';
-import type { PushReport } from './graph/remote/push.ts';
-import { readGraphStores, withRemoteChains } from './graph/remote/transfers.ts';
-import { openTransferStore, type TransferStore } from './graph/store.ts';
-import type { TransferReader } from './graph/transfers.ts';
-import { type OutputsStore, openOutputsStore } from './graph/utxo/outputs-store.ts';
+import { clustersFolderOf } from './graph/cluster/store.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { UseCases } from './http/ports.ts';
 import { ROUTES } from './http/routes.ts';
@@ -78,13 +64,11 @@ import { loadJurisdictions } from './risk/jurisdictions.ts';
 import { loadPolicy } from './risk/policy.ts';
 import { type Joined, joinNodes, openShared, type Shared } from './scaled-out.ts';
 import { type Assessor, createAssessor } from './screening/assess.ts';
-import { withBalances } from './screening/balances.ts';
 import type { ScreeningDeps } from './screening/deps.ts';
 import { resolveNames } from './screening/ens-names.ts';
-import { openFetchedStore } from './screening/fetched-store.ts';
 import { createKyt } from './screening/kyt.ts';
 import { createLabelSet, createLabelSetWriter } from './screening/label-set.ts';
-import { createOnDemand, type OnDemand, withHistory } from './screening/on-demand.ts';
+import { withHistory } from './screening/on-demand.ts';
 import { createOracleWriter } from './screening/oracle.ts';
 import { createSanctionsCheckWriter } from './screening/sanctions-check.ts';
 import { createScreening } from './screening/screen.ts';
@@ -122,10 +106,6 @@ const OPERATOR: Actor = { who: 'operator', from: 'command line' };
 
 /** Where each store stands inside the folder of state. */
 const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
-export const transfersFolderOf = (dataDir: string): string => join(dataDir, 'transfers');
-const transfersFileOf = (dataDir: string, chain: ChainId): string =>
-  join(transfersFolderOf(dataDir), `${chain.toLowerCase()}.mdb`);
-export const outputsFolderOf = (dataDir: string): string => join(dataDir, 'outputs');
 
 /** Opens what commands need, as they need it. Throws INVALID_CONFIG and what the stores throw. */
 export function openParts(config: Config, version: string): Parts {
@@ -134,21 +114,10 @@ export function openParts(config: Config, version: string): Parts {
   const { dataDir } = config;
   ensureDataFolder(dataDir, SETTINGS.dataDir.variable);
   const snapshotsFolder = snapshotsFolderOf(dataDir);
-  const closers: (() => Promise<void> | void)[] = [];
-
-  /** Opens a part once, and remembers to close it. */
-  const once = <T>(open: () => T, close: (part: T) => Promise<void> | void): (() => T) => {
-    let part: { readonly value: T } | null = null;
-    return () => {
-      if (part === null) {
-        const value = open();
-        part = { value };
-        closers.push(() => close(value));
-      }
-      return part.value;
-    };
-  };
-
+  const opened = createOpenedOnce();
+  const { once } = opened;
+  const chainParts = openChainParts(config, { once, clock, log });
+  const { chainAdapters, transferStores, outputsStores, prices, clusters, readLive, onDemand } = chainParts;
   const { from: pullsFrom } = config.snapshots;
   const built = {
     labels: openLabelStore({ dataDir }),
@@ -157,8 +126,6 @@ export function openParts(config: Config, version: string): Parts {
   const { labels: store, registers } =
     pullsFrom === null ? built : readOnlyStores(built.labels, built.registers);
   const rules = loadRulebook();
-  // Checked at the start, so that a misspelt chain is seen; connects nowhere.
-  const graphStores = readGraphStores(config.chains.graphStores);
   /** What threads of workers open. */
   const workerFolders = {
     snapshotsFolder,
@@ -168,7 +135,7 @@ export function openParts(config: Config, version: string): Parts {
     clustersFolder: clustersFolderOf(dataDir),
     namesFolder: namesFolderOf(dataDir),
     listMaxAgeDays: config.listMaxAgeDays,
-    graphStores,
+    graphStores: chainParts.graphStores,
     logLevel: config.logLevel,
   };
   const plans = once(readPlans, () => {});
@@ -220,64 +187,6 @@ export function openParts(config: Config, version: string): Parts {
     () => openSnapshotSet(snapshotsFolder, { log }),
     (part) => part.close(),
   );
-  // Checked at the start, so that a misspelt chain is seen; opens and imports nothing.
-  const chainAdapters = createChainAdapters(config.chains, { clock, log, jitter: systemJitter });
-  const transferStores: Readonly<Record<'read' | 'write', () => TransferStore>> = {
-    // One process opens an environment in one way: where chains are read live, whoever reads shares the writer's.
-    read: once<TransferStore>(
-      () =>
-        chainAdapters.configured.length > 0
-          ? transferStores.write()
-          : openTransferStore({ path: transfersFolderOf(dataDir), readOnly: true }),
-      (part) => (chainAdapters.configured.length > 0 ? undefined : part.close()),
-    ),
-    write: once<TransferStore>(
-      () => openTransferStore({ path: transfersFolderOf(dataDir), readOnly: false }),
-      (part) => part.close(),
-    ),
-  };
-  const outputsStores = {
-    read: once<OutputsStore>(
-      () => openOutputsStore({ path: outputsFolderOf(dataDir), readOnly: true }),
-      (part) => part.close(),
-    ),
-    write: once<OutputsStore>(
-      () => openOutputsStore({ path: outputsFolderOf(dataDir), readOnly: false }),
-      (part) => part.close(),
-    ),
-  };
-  const { priceServer } = config;
-  const httpPrices =
-    priceServer === null
-      ? null
-      : once<HttpPrices>(
-          () =>
-            openHttpPrices(
-              {
-                baseUrl: priceServer.url,
-                apiKey: priceServer.key,
-                ...(priceServer.url.includes('//pro-api.') ? { keyHeader: 'x-cg-pro-api-key' } : {}),
-                names: loadCoinGeckoNames(),
-                // Whoever runs the program named it: it may stand on a private address.
-                policy: { trustedHosts: new Set([new URL(priceServer.url).hostname]) },
-              },
-              { clock, log },
-            ),
-          (part) => part.close(),
-        );
-  const prices = once<PriceSource>(
-    () =>
-      firstPriceOf([
-        loadOwnPrices({ folder: pricesFolderOf(dataDir) }),
-        ...(httpPrices === null ? [] : [httpPrices()]),
-        loadShippedPrices(),
-      ]),
-    () => {},
-  );
-  const clusters = once<ClusterReader>(
-    () => openClusters({ folder: clustersFolderOf(dataDir) }),
-    (part) => part.close(),
-  );
   const facts = once<Pick<ScreeningDeps, 'bridges' | 'jurisdictions' | 'countryLists'>>(
     () => ({
       bridges: loadBridges(),
@@ -286,67 +195,12 @@ export function openParts(config: Config, version: string): Parts {
     }),
     () => {},
   );
-  const adapters = once<ChainAdapters>(
-    () => chainAdapters,
-    (part) => part.close(),
-  );
-  const liveIngest = once<LiveIngest>(
-    () =>
-      createLiveIngest({
-        transfers: transferStores.write(),
-        outputs: () => outputsStores.write(),
-        price: (transfers) => priced(transfers, prices()),
-      }),
-    () => {},
-  );
-  /** For whom alerts wait: whole blocks are priced by the tables at hand, and no server is asked for a thousand tokens. */
-  const watchedIngest = once<LiveIngest>(
-    () => {
-      const tables = firstPriceOf([loadOwnPrices({ folder: pricesFolderOf(dataDir) }), loadShippedPrices()]);
-      return createLiveIngest({
-        transfers: transferStores.write(),
-        outputs: () => outputsStores.write(),
-        price: (transfers) => priced(transfers, tables),
-      });
-    },
-    () => {},
-  );
-  /** Who reads chains live; null where no endpoint of any chain is named. */
-  const onDemand = once<OnDemand | null>(
-    () =>
-      chainAdapters.configured.length === 0
-        ? null
-        : createOnDemand(
-            { budgetMs: config.chains.budgetMs, maxAgeMs: config.chains.maxAgeMinutes * MINUTE_MS },
-            {
-              chains: adapters(),
-              ingest: (transfers) => transferStores.write().ingest(transfers),
-              fetched: openFetchedStore({ path: join(dataDir, 'fetched.lmdb') }),
-              prices: prices(),
-              clock,
-              log,
-            },
-          ),
-    (part) => part?.close(),
-  );
-  /** Names are of Ethereum's contracts. */
-  const names = (): OnDemand | null => (chainAdapters.isConfigured('ETH', 'rpc') ? onDemand() : null);
-  /** What answers are made of. Monitoring reads the store alone: it writes what it reads, and must not wait for servers. */
-  const transfersRead = once<TransferReader>(
-    () =>
-      withRemoteChains(
-        { stores: graphStores, logLevel: config.logLevel },
-        { local: transferStores.read(), clock, log },
-      ),
-    // Alone, the store has its own closer.
-    (part) => (part === transferStores.read() ? undefined : part.close()),
-  );
   const screeningDeps = (): ScreeningDeps => ({
     labels: snapshots(),
     freshness,
     policy: policy(),
     clock,
-    transfers: transfersRead(),
+    transfers: chainParts.transfersRead(),
     outputs: outputsStores.read(),
     clusters: clusters(),
     ...facts(),
@@ -407,35 +261,6 @@ export function openParts(config: Config, version: string): Parts {
     await buildNameLists();
   }
 
-  async function pushGraph(request: PushRequest): Promise<PushReport> {
-    const { chain, to } = request;
-    const url = to ?? graphStores[chain];
-    if (url === undefined)
-      throw new AssayError(
-        'INVALID_REQUEST',
-        `--to: names no server, and ASSAY_GRAPH_STORE_${chain} is not set.`,
-        {
-          field: 'to',
-        },
-      );
-    const path = transfersFileOf(dataDir, chain);
-    if (!existsSync(path))
-      throw new AssayError(
-        'NOT_READY',
-        `No transfer of ${chain} is stored. Read some with \`assay ingest\` first.`,
-      );
-    const [{ pushChain }, { openRedis, parseRedisUrl }] = await Promise.all([
-      import('./graph/remote/push.ts'),
-      import('./base/redis.ts'),
-    ]);
-    const server = openRedis(parseRedisUrl(url), { log });
-    try {
-      return await pushChain({ ...request, path }, { redis: server, clock });
-    } finally {
-      await server.close();
-    }
-  }
-
   let watching: Monitoring | null = null;
   const openedMonitoring = (
     screen: MonitoringDeps['screen'],
@@ -451,8 +276,9 @@ export function openParts(config: Config, version: string): Parts {
         riskPolicy: policy(),
         labels: () => snapshots().current,
         transfers: transferStores.read(),
-        adapter: async (chain) => (chainAdapters.isConfigured(chain, 'rpc') ? adapters().of(chain) : null),
-        ingest: { apply: (chain, event) => watchedIngest().apply(chain, event) },
+        adapter: async (chain) =>
+          chainAdapters.isConfigured(chain, 'rpc') ? chainParts.adapters().of(chain) : null,
+        ingest: { apply: (chain, event) => chainParts.watchedIngest().apply(chain, event) },
         price: (transfers) => priced(transfers, prices()),
         screen,
         leases: shared().leases,
@@ -505,22 +331,11 @@ export function openParts(config: Config, version: string): Parts {
     (part) => part.close(),
   );
 
-  /** What chains say of the address, read within the budget: balances and history side by side. */
-  async function readLive<Request extends { readonly chain: string; readonly address: string }>(
-    request: Request,
-  ): Promise<Request> {
-    const [held, past] = await Promise.all([
-      withBalances(request, onDemand(), log),
-      withHistory(request, onDemand()),
-    ]);
-    return { ...held, ...past };
-  }
-
   /** What is asked of transfers, of those that this node holds. */
   const graphHere = (pool: WorkerPool): GraphUseCases => ({
     screening: async (request) => pool.run('screening', await readLive(request)),
     async kyt(asked) {
-      const { request, resolved } = await resolveNames(asked, names());
+      const { request, resolved } = await resolveNames(asked, chainParts.names());
       const parties = { ...asked.resolved, ...resolved };
       return pool.run('kyt', { ...(await withHistory(request, onDemand())), resolved: parties });
     },
@@ -587,11 +402,7 @@ export function openParts(config: Config, version: string): Parts {
     });
     await ready('accounts');
     const accounts = access();
-    // Before any thread opens them for reading: see `transferStores`.
-    if (chainAdapters.configured.length > 0)
-      for (const { id } of CHAINS)
-        if (chainAdapters.isConfigured(id) || existsSync(transfersFileOf(dataDir, id)))
-          transferStores.write().coverage(id);
+    chainParts.makeStores();
     const pool = createPool(
       {
         // A node that neither answers nor works derives a password now and then at most.
@@ -752,9 +563,9 @@ export function openParts(config: Config, version: string): Parts {
     audit: () => access().audit(),
     snapshots,
     transfers: (mode) => transferStores[mode](),
-    pushGraph,
-    chains: () => adapters(),
-    liveIngest: () => liveIngest(),
+    pushGraph: chainParts.pushGraph,
+    chains: chainParts.adapters,
+    liveIngest: chainParts.liveIngest,
     readLive,
     outputs: (mode) => outputsStores[mode](),
     clusters,
@@ -770,7 +581,7 @@ export function openParts(config: Config, version: string): Parts {
     ready,
     serve,
     async close() {
-      for (const close of closers.reverse()) await close();
+      await opened.closeAll();
     },
   };
 }
