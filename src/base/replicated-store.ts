@@ -531,7 +531,7 @@ export function openReplicatedStore(
 
   /**
    * Appends, again where no reply came: the write set is known by its id, and is written once. Null where that was not to be learned
-   * until the time of the first that waits was over; then they are told so.
+   * until the time of the first that waits was over; then all of the group are told so.
    */
   async function appendSurely(
     trial: Trial,
@@ -559,9 +559,9 @@ export function openReplicatedStore(
     // It may still be on its way, or on too few replicas: it is another's as far as anybody here knows.
     own.delete(set.id);
     if (mine.shown !== null) tell(mine.shown);
-    const overdue = trial.group.filter(({ waiting }) => clock.monotonic() >= waiting.untilMs || isClosing);
-    leave(overdue);
-    for (const { waiting } of overdue) waiting.reject(undecided(error));
+    // All of them, however long each has waited: who was tried again under another id could be done twice.
+    leave(trial.group);
+    for (const { waiting } of trial.group) waiting.reject(undecided(error));
     return null;
   }
 

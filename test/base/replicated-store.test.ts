@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { LIMITS } from '../../src/base/limits.ts';
 import {
   type AppliedWrite,
   type LiveDatabase,
@@ -44,13 +45,13 @@ interface Node {
   close(): Promise<void>;
 }
 
-function openNode(folder: string, url: string, name = 'test', replicas = 0): Node {
+function openNode(folder: string, url: string, name = 'test', replicas = 0, clock = systemClock): Node {
   const redis = openRedis(parseRedisUrl(url), { log: silentLogger }, { replicas });
   const store = openReplicatedStore(
     join(folder, 's.mdb'),
     1,
     { name },
-    { redis, clock: systemClock, random: systemRandom, log: silentLogger },
+    { redis, clock, random: systemRandom, log: silentLogger },
   );
   const counts: LiveDatabase<number, string> = store.root.openDB({ name: 'counts', encoding: 'json' });
   const told: AppliedWrite[] = [];
@@ -89,8 +90,8 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     folders.push(folder);
     return folder;
   };
-  function node(folder = newFolder(), url = server.url): Node {
-    const opened = openNode(folder, url, `test${worlds}`);
+  function node(folder = newFolder(), url = server.url, clock = systemClock): Node {
+    const opened = openNode(folder, url, `test${worlds}`, 0, clock);
     nodes.push(opened);
     return opened;
   }
@@ -100,10 +101,10 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     return pair;
   }
   /** A node whose network can fail. */
-  async function nodeBehindProxy(folder?: string): Promise<{ far: Node; proxy: TcpProxy }> {
+  async function nodeBehindProxy(folder?: string, clock?: Clock): Promise<{ far: Node; proxy: TcpProxy }> {
     const proxy = await startProxy(server.port);
     proxies.push(proxy);
-    const far = node(folder, `redis://127.0.0.1:${proxy.port}`);
+    const far = node(folder, `redis://127.0.0.1:${proxy.port}`, clock);
     await far.store.ready();
     return { far, proxy };
   }
@@ -213,6 +214,25 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await expect.poll(() => far.all(), { timeout: 5_000 }).toEqual(near.all());
     const { n = 0 } = near.all();
     expect(await far.add('n')).toBe(n + 1);
+  }, 20_000);
+
+  it('does nothing twice of what went together, whoever of them waited first', async () => {
+    const near = node();
+    let aheadMs = 0;
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs };
+    const { far, proxy } = await nodeBehindProxy(newFolder(), clock);
+    await near.store.ready();
+    proxy.mute();
+    const first = far.add('first');
+    aheadMs = LIMITS.replicaWriteMs - 500;
+    const second = far.add('second');
+    // Done, as the other node sees, and nobody here knows it.
+    await expect.poll(() => near.all(), { timeout: 5_000 }).toEqual({ first: 1, second: 1 });
+    await expect(first).rejects.toThrow(/may have been made/);
+    proxy.heal();
+    await second.catch(() => undefined);
+    expect(await near.add('third')).toBe(1);
+    await expect.poll(() => far.all(), { timeout: 5_000 }).toEqual({ first: 1, second: 1, third: 1 });
   }, 20_000);
 
   it.each(['cut', 'mute', 'hold'] as const)(
