@@ -31,10 +31,12 @@ export interface QuotaMeterDeps {
 /** One account's month on one meter. */
 interface Counter {
   readonly key: [month: string, accountId: string, meter: QuotaMeterName];
-  /** Units that the store counts, our unspent lease among them, as last seen. */
+  /** Units that the store counts, our unspent lease among them but for `coming`, as last seen. */
   stored: number;
   /** Leased units that nobody took yet. */
   spare: number;
+  /** Units of a lease that is written, and not known to be on the disk. */
+  coming: number;
   /** Whether a lease is on its way to the disk. */
   leasing: boolean;
   limit: number | null;
@@ -117,7 +119,8 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     let counter = counters[meter].get(accountId);
     if (counter === undefined) {
       const key: Counter['key'] = [name, accountId, meter];
-      counter = { key, stored: taken.get(key) ?? 0, spare: 0, leasing: false, limit: 0, generation: -1 };
+      const stored = taken.get(key) ?? 0;
+      counter = { key, stored, spare: 0, coming: 0, leasing: false, limit: 0, generation: -1 };
       counters[meter].set(accountId, counter);
     }
     const generation = deps.generation();
@@ -128,33 +131,38 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     return counter;
   }
 
-  /** Inside a transaction: moves the store by `units`, as far as the limit lets it; returns the units that it moved. */
-  function lease(counter: Counter, units: number): number {
+  /**
+   * Inside a transaction: moves the store by `units`, as far as the limit lets it, and notes them as coming. Another process may have
+   * leased beside this one: the store's number decides.
+   */
+  function lease(counter: Counter, units: number): void {
     const stored = taken.get(counter.key) ?? 0;
     const granted = counter.limit === null ? units : Math.max(0, Math.min(units, counter.limit - stored));
     if (granted > 0) taken.putSync(counter.key, stored + granted);
-    return granted;
+    counter.stored = stored - counter.coming;
+    counter.coming += granted;
   }
 
-  /** Adds a lease whose transaction is on the disk. Another process may have leased beside it: the store's number decides. */
-  function received(counter: Counter, granted: number): void {
-    counter.stored = taken.get(counter.key) ?? 0;
-    counter.spare += granted;
+  /** Adds what was leased, once it is on the disk. */
+  function received(counter: Counter): void {
+    counter.stored += counter.coming;
+    counter.spare += counter.coming;
+    counter.coming = 0;
   }
 
   /** Leases ahead, so that the next requests find units in memory. */
   function leaseAhead(counter: Counter): void {
     counter.leasing = true;
-    let granted = 0;
     const done = root
-      .transaction(() => {
-        granted = lease(counter, leaseOf(counter.limit));
-      })
+      .transaction(() => lease(counter, leaseOf(counter.limit)))
       .then(() => {
-        received(counter, granted);
+        received(counter);
         if (counter.key[0] !== month.name) settle([counter]);
       })
-      .catch((error: unknown) => deps.log.error(`quota: a lease was not written: ${messageOf(error)}`))
+      .catch((error: unknown) => {
+        counter.coming = 0;
+        deps.log.error(`quota: a lease was not written: ${messageOf(error)}`);
+      })
       .finally(() => {
         counter.leasing = false;
         pending.delete(done);
@@ -162,13 +170,19 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     pending.add(done);
   }
 
-  /** Leases at once, for a request that needs more than is left in memory. Blocks for one durable commit. */
+  /**
+   * Leases at once, for a request that needs more than is left in memory. Blocks for one durable commit, behind which an earlier lease is
+   * on the disk as well, though its own promise has not said so yet.
+   */
   function leaseNow(counter: Counter, units: number): void {
-    let granted = 0;
-    root.transactionSync(() => {
-      granted = lease(counter, units - counter.spare + leaseOf(counter.limit));
-    });
-    received(counter, granted);
+    const { coming } = counter;
+    try {
+      root.transactionSync(() => lease(counter, units - counter.spare + leaseOf(counter.limit)));
+    } catch (error) {
+      counter.coming = coming;
+      throw error;
+    }
+    received(counter);
   }
 
   /** Gives unspent leases back. */
@@ -195,8 +209,10 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     if (before.month === name) {
       // What nobody took yet of our lease may be taken for this.
       stored -= counter.spare;
-      if (missing > 0 && counter.limit !== null && stored + missing > counter.limit) return false;
+      const used = stored - counter.coming;
+      if (missing > 0 && counter.limit !== null && used + missing > counter.limit) return false;
       counter.spare = 0;
+      counter.stored = Math.max(0, used + missing);
     }
     taken.putSync(key, Math.max(0, stored + missing));
     events.putSync(once, { month: before.month, units });
@@ -231,7 +247,6 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
       await root.transaction(() => {
         ok = settleEvent(counter, once, units);
       });
-      counter.stored = taken.get(counter.key) ?? 0;
       return decision(counter, ok);
     },
     used(accountId, meter) {
