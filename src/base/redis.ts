@@ -114,7 +114,10 @@ export interface RedisStore {
    * rejects with NOT_READY though it was done.
    */
   script(name: string, lua: string, options?: ScriptOptions): Script;
-  /** Awaits a command; rejects with NOT_READY in place of what a lost connection rejects with. */
+  /**
+   * Awaits a command; rejects with NOT_READY in place of what a lost connection rejects with: whether it was done is not known then.
+   * What a server refuses is rejected with as it comes, without the command.
+   */
   guard<T>(command: Promise<T>): Promise<T>;
   /**
    * A further connection, for commands that wait (XREAD BLOCK) or subscribe; closed with the store. `bullmq`: with the settings BullMQ
@@ -157,7 +160,7 @@ const SAFE_TRIES = 8;
 const SCAN_COUNT = 1_000;
 
 const notReady = (cause: unknown): AssayError =>
-  new AssayError('NOT_READY', 'Redis cannot be reached at the moment; nothing was done. Try again.', {
+  new AssayError('NOT_READY', 'Redis cannot be reached at the moment. Try again.', {
     cause,
     retryAfterSeconds: 1,
   });
@@ -172,6 +175,12 @@ const isAnswer = (error: unknown): boolean =>
   error instanceof Error &&
   error.name === 'ReplyError' &&
   !/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|MISCONF)/.test(error.message);
+
+/** What a server refuses comes with the command and all that it was to write: no log is to show that. */
+function withoutCommand(error: unknown): unknown {
+  if (error instanceof Error) Reflect.deleteProperty(error, 'command');
+  return error;
+}
 
 function serverOptions(place: RedisPlace, use: 'asking' | 'blocking' | 'bullmq'): RedisOptions {
   return {
@@ -268,7 +277,8 @@ export function openRedis(
     try {
       return await command;
     } catch (error) {
-      throw error instanceof AssayError || isAnswer(error) ? error : notReady(error);
+      if (error instanceof AssayError) throw error;
+      throw isAnswer(error) ? withoutCommand(error) : notReady(error);
     }
   }
 
@@ -374,7 +384,7 @@ export function openRedis(
     async checkKeeps() {
       await guard(connection.ping());
       for (const server of serversOf(connection)) {
-        const loss = await lossOf(server);
+        const loss = await guard(lossOf(server));
         if (loss !== null)
           throw new AssayError(
             'INVALID_CONFIG',
@@ -382,7 +392,7 @@ export function openRedis(
             { field: 'ASSAY_REDIS_URL' },
           );
         // No reason to refuse: a replica that is away comes back, and what needs none is answered meanwhile.
-        const following = Number(fieldOf(await server.info('replication'), 'connected_slaves'));
+        const following = Number(fieldOf(await guard(server.info('replication')), 'connected_slaves'));
         if (following < replicas)
           log.warn(
             { server: `${server.options.host}:${server.options.port}`, following, asked: replicas },

@@ -1,4 +1,5 @@
 /** The connection to Redis, against real servers. */
+import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { messageOf } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
@@ -110,6 +111,20 @@ describe.skipIf(!hasRedis)('one server', () => {
     await expect(count([redis.key('d', 'n')], [1])).rejects.toMatchObject({ code: 'NOT_READY' });
     server.thaw();
   }, 20_000);
+  it('tells why a server refuses a command, and nothing of what it was to write', async () => {
+    server.run('config', 'set', 'maxmemory', '1');
+    const put = redis.script('put', "return redis.call('SET', KEYS[1], ARGV[1])");
+    const refusals = await Promise.allSettled([
+      redis.guard(redis.connection.set(redis.key('e', 's'), 'a secret')),
+      put([redis.key('e', 's')], ['a secret']),
+    ]);
+    server.run('config', 'set', 'maxmemory', '0');
+    for (const refusal of refusals) {
+      const { reason } = refusal as PromiseRejectedResult;
+      expect(reason.message).toMatch(/OOM command not allowed/);
+      expect(inspect(reason, { showHidden: true, depth: 9 })).not.toContain('secret');
+    }
+  });
   it('accepts a server that keeps what it is told', async () => {
     await expect(redis.checkKeeps()).resolves.toBeUndefined();
   });
