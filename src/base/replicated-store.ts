@@ -550,7 +550,7 @@ export function openReplicatedStore(
       } catch (thrown) {
         if (!(thrown instanceof AssayError) || thrown.code !== 'NOT_READY') {
           own.delete(set.id);
-          throw thrown;
+          throw thrown instanceof AssayError ? thrown : refused(name, thrown);
         }
         error = thrown;
         await sleep(RETRY_MS);
@@ -757,6 +757,10 @@ const undecided = (cause: unknown): AssayError =>
     'Redis did not answer in time; the change may have been made, or may still be. Look before you try again.',
     { cause, retryAfterSeconds: 1 },
   );
+
+/** A server without memory or disk left says so; it takes writes again when it has. */
+const refused = (name: string, cause: unknown): AssayError =>
+  new AssayError('NOT_READY', `Redis does not write the store '${name}': ${messageOf(cause)}`, { cause });
 
 const fenced = (lease: string): AssayError =>
   new AssayError('STORE_BUSY', `The lease '${lease}' was taken by another node: nothing was written.`);

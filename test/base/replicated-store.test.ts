@@ -424,6 +424,17 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(a.all()).toEqual({ held: 5, n: 1 });
   });
 
+  it('says that a server without memory takes no write, and goes on when it has some', async () => {
+    const one = node();
+    await one.add('n');
+    server.run('config', 'set', 'maxmemory', '1');
+    const refused = one.add('n');
+    await expect(refused).rejects.toMatchObject({ code: 'NOT_READY', message: expect.stringMatching(/OOM/) });
+    server.run('config', 'set', 'maxmemory', '0');
+    expect(await one.add('n')).toBe(2);
+    expect(one.store.isCurrent()).toBe(true);
+  });
+
   it('refuses a transaction that is larger than Redis should take at once', async () => {
     const a = node();
     const chunks: LiveDatabase<Buffer, string> = a.store.root.openDB({ name: 'chunks', encoding: 'binary' });
