@@ -1,5 +1,6 @@
 /** Runs the atomic steps on an account in Redis: which keys a step touches, how its reply is read, and by whose clock it runs. */
 import type { Clock } from '../../base/clock.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import type { RedisStore } from '../../base/redis.ts';
 import type { LedgerEntry } from '../ledger.ts';
@@ -29,7 +30,10 @@ export interface AccountStepsDeps {
 }
 
 export interface AccountSteps {
-  /** One round trip. Rejects with NOT_READY where nobody knows whether it was done. */
+  /**
+   * One round trip. Rejects with NOT_READY where nobody knows whether it was done, LEDGER_UNAVAILABLE where the server refused it: one
+   * that has no memory left, say.
+   */
   run(
     operation: AccountOperation,
     accountId: string,
@@ -45,6 +49,9 @@ export interface AccountSteps {
   /** Key of an account's log. */
   logOf(accountId: string): string;
 }
+
+const refused = (cause: unknown): AssayError =>
+  new AssayError('LEDGER_UNAVAILABLE', `Accounts cannot be changed: ${messageOf(cause)}`, { cause });
 
 /** Digits of a nonce. */
 const NONCE_DIGITS = 16;
@@ -64,13 +71,15 @@ export function createAccountSteps({ redis, random, time }: AccountStepsDeps): A
         mark === undefined ? log : key(`mark:${mark}`),
         rate === undefined ? log : key(`rate:${rate}`),
       ];
-      const reply = await script(keys, [
-        ...[operation, time === undefined ? '' : String(time.now()), accountId],
-        ...args.map((each) =>
-          each === null ? '' : typeof each === 'object' ? Buffer.from(each) : String(each),
-        ),
-      ]);
-      return reply as Reply;
+      const texts = args.map((each) =>
+        each === null ? '' : typeof each === 'object' ? Buffer.from(each) : String(each),
+      );
+      const by = time === undefined ? '' : String(time.now());
+      try {
+        return (await script(keys, [operation, by, accountId, ...texts])) as Reply;
+      } catch (error) {
+        throw error instanceof AssayError ? error : refused(error);
+      }
     };
 
   return {

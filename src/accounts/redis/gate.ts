@@ -79,7 +79,8 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
         if (numberAt(reply, 0) === OUTCOME.kept && steps.redis.replicas > 0)
           await steps.runSafely('confirm', place, []);
       } catch (error) {
-        if (credits !== null && error instanceof AssayError) ledger().forget(place, credits, nonce);
+        const isUnknown = error instanceof AssayError && error.code === 'NOT_READY';
+        if (credits !== null && isUnknown) ledger().forget(place, credits, nonce);
         throw error;
       }
       return admission(asked, limit, nonce, reply, monotonicMs);

@@ -71,6 +71,16 @@ const AMENDS_PAUSE_MS = 500;
 const invalid = (field: string, expected: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field} must be ${expected}.`, { field });
 
+/** Instead of what says to try again. */
+function undecided(error: unknown): unknown {
+  if (!(error instanceof AssayError) || error.code !== 'NOT_READY') return error;
+  return new AssayError(
+    'NOT_READY',
+    `Nobody knows whether the credits were booked; look at the entries of the account before you try again. ${error.message}`,
+    { cause: error },
+  );
+}
+
 /** As a step takes a reference: whether there is one, and its text. */
 const referenceArgs = (reference: string | null): readonly [string, string] =>
   reference === null ? ['', ''] : ['1', reference.slice(0, LIMITS.ledgerReferenceMax)];
@@ -85,29 +95,9 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
   let amending: Promise<void> | null = null;
   let closed = false;
 
-  /** What a step that changes an account rejects with: a server that refuses to write is no fault of the request's. */
-  function failed(error: unknown): AssayError {
-    if (error instanceof AssayError) return error;
-    return new AssayError('LEDGER_UNAVAILABLE', `The ledger cannot be written: ${messageOf(error)}.`, {
-      cause: error,
-    });
-  }
-
   const change: AccountSteps['run'] = async (...step) => {
     if (closed) throw new AssayError('LEDGER_UNAVAILABLE', 'The ledger is closed.');
-    try {
-      return await steps.runSafely(...step);
-    } catch (error) {
-      throw failed(error);
-    }
-  };
-
-  const look: AccountSteps['run'] = async (...step) => {
-    try {
-      return await steps.run(...step);
-    } catch (error) {
-      throw failed(error);
-    }
+    return steps.runSafely(...step);
   };
 
   function shortage(
@@ -259,7 +249,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
     const unknownCursor = (): AssayError => invalid('cursor', 'a nextCursor of an earlier answer');
     const from = cursor === undefined ? null : entryNamed(cursor);
     if (cursor !== undefined && from === null) throw unknownCursor();
-    const reply = await look('usage', accountId, [
+    const reply = await steps.run('usage', accountId, [
       ...[steps.nonce(), freeCredits(accountId), limit],
       ...[from?.sequence ?? null, from?.nonce ?? null, LIMITS.usageDaysMax],
     ]);
@@ -290,7 +280,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       // As the gate asks, for credits alone.
       const args = [null, null, null, null, null, null, amount, nonce, LIMITS.ledgerHoldMs];
       try {
-        const reply = await look('admit', accountId, [...args, freeCredits(accountId)], {
+        const reply = await steps.run('admit', accountId, [...args, freeCredits(accountId)], {
           mark: nonce,
         });
         const serverMs = numberAt(reply, 1);
@@ -346,7 +336,12 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       const nonce = steps.nonce();
       const args = [nonce, kindOf(type), amount, ...referenceArgs(reference), freeCredits(accountId)];
       const rest = [once ?? null, mayOwe === true ? '1' : null, LIMITS.ledgerMarkMs];
-      const reply = await change('book', accountId, [...args, ...rest], { mark: `book:${nonce}` });
+      const reply = await change('book', accountId, [...args, ...rest], { mark: `book:${nonce}` }).catch(
+        (error: unknown) => {
+          // Whoever booked without a name would book twice.
+          throw once === undefined ? undecided(error) : error;
+        },
+      );
       const outcome = numberAt(reply, 0);
       if (outcome === OUTCOME.belowZero) {
         const balance = numberAt(reply, 1);
@@ -363,11 +358,11 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       };
     },
     async balance(accountId) {
-      return balanceOf(await look('balance', accountId, [freeCredits(accountId)]));
+      return balanceOf(await steps.run('balance', accountId, [freeCredits(accountId)]));
     },
     usage,
     async storedAnswer(accountId, slot): Promise<StoredAnswer | null> {
-      const reply = await look('kept', accountId, [LIMITS.idempotencyMs], { slot });
+      const reply = await steps.run('kept', accountId, [LIMITS.idempotencyMs], { slot });
       if (numberAt(reply, 0) === OUTCOME.unknown) return null;
       return { bodyHash: bytesAt(reply, 1), body: bytesAt(reply, 2) };
     },

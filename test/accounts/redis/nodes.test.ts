@@ -201,6 +201,41 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     expect(balance).toBe(10);
   });
 
+  it('says that a server without memory takes nothing, and takes nothing', async () => {
+    await node.ledger.commit(await node.ledger.reserve('a', 1), chargeOf(1));
+    server.run('config', 'set', 'maxmemory', '1');
+    const asked = { ...NOTHING, accountId: 'a', credits: 2 };
+    const refusals = await Promise.allSettled([
+      node.gate.admit(asked, world.now),
+      node.ledger.book({ accountId: 'a', type: 'GRANT', amount: 1, reference: null }),
+      node.quota.take('a', 'intel', 1),
+    ]);
+    server.run('config', 'set', 'maxmemory', '0');
+    for (const refusal of refusals)
+      expect((refusal as PromiseRejectedResult).reason).toMatchObject({
+        code: 'LEDGER_UNAVAILABLE',
+        message: expect.stringMatching(/OOM/),
+      });
+    expect(await node.ledger.balance('a')).toMatchObject({ balance: 9, held: 0 });
+  });
+
+  it('says of a booking without a name that nobody knows of it', async () => {
+    const booking = { accountId: 'a', type: 'GRANT', amount: 1, reference: null } as const;
+    await node.ledger.book(booking);
+    server.freeze();
+    const [unnamed, named] = await Promise.allSettled([
+      node.ledger.book(booking),
+      node.ledger.book({ ...booking, once: 'one' }),
+    ]);
+    server.thaw();
+    expect(unnamed).toMatchObject({
+      reason: { code: 'NOT_READY', message: expect.stringMatching(/^Nobody knows/) },
+    });
+    expect(named).toMatchObject({
+      reason: { code: 'NOT_READY', message: expect.stringMatching(/^Redis cannot be reached/) },
+    });
+  }, 20_000);
+
   it('counts credits exactly up to 2^53', async () => {
     world.freeCredits = 0;
     const amount = Number.MAX_SAFE_INTEGER - 5;
