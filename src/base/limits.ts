@@ -252,6 +252,8 @@ export const LIMITS = {
   jobsPerAccount: 1_000,
   /** Uploads that come in at once: two buffers of a megabyte each. */
   jobUploadsMax: 32,
+  /** Of them of one account: a few that send slowly must not hold the places of all. */
+  jobUploadsPerAccount: 8,
   /** Free space that uploads and results leave to the stores beside them, which must never be refused a write. */
   jobDiskFreeMin: 1024 ** 3,
   /** Attempts at one chunk: a thread may die once by accident, and once more by another. */

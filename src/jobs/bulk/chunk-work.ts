@@ -78,9 +78,13 @@ function writeWhole(path: string, write: (output: Output) => void): number {
   }
 }
 
-/** Where a first line begins that a byte order mark may stand before. */
+/** Where a first line begins that a byte order mark may stand before. A mark alone is a line. */
 const textStart = (bytes: Buffer, { input }: ChunkTask): number =>
-  input.start === 0 && BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte) ? BYTE_ORDER_MARK.length : 0;
+  input.start === 0 &&
+  bytes.length > BYTE_ORDER_MARK.length &&
+  BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte)
+    ? BYTE_ORDER_MARK.length
+    : 0;
 
 type Counts = Pick<ChunkDone, 'items' | 'failed'>;
 

@@ -47,7 +47,7 @@ export interface OpenBulkJobs extends BulkJobs {
   readonly scheduler: Scheduler;
   /** Begins to work, and to remove what an earlier process left behind; of several nodes, whichever holds the lease. */
   start(): void;
-  /** Ends uploads, waits for what is worked, and closes. The runner is its owner's. */
+  /** Ends uploads, but for those that came whole; waits for what is worked, and closes. The runner is its owner's. */
   close(): Promise<void>;
 }
 
@@ -114,7 +114,7 @@ export function viewOf(job: JobRecord): JobView {
 interface Receiving {
   readonly upload: JobUpload;
   readonly input: InputFile;
-  /** Resolves when all of it was taken on or refused; null while bytes come in. */
+  /** Resolves when all of it was taken on, or nothing is left of it; null while bytes come in. */
   paying: Promise<void> | null;
 }
 
@@ -152,6 +152,8 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   const hasRoom = async (): Promise<boolean> => (await freeBytes(options.folder)) >= LIMITS.jobDiskFreeMin;
   const scheduler = createScheduler({ store, places, runner, purse, clock, random, log, hasRoom });
   const uploads = new Map<string, Receiving>();
+  /** Accounts by the ids of their uploads, from before the first byte is taken until nothing is open. */
+  const coming = new Map<string, string>();
   const results = new Map<string, ResultIndex>();
   const stopping = new AbortController();
   let leading: Promise<void> | null = null;
@@ -189,12 +191,24 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     await store.transaction((writer) => writer.remove(job));
   }
 
-  async function checkCapacity(): Promise<void> {
+  /** The id of a new upload, which counts from here on until `leave`. */
+  function enter(accountId: string): string {
     if (isClosed()) throw new AssayError('OVERLOADED', 'The service is stopping.', { retryAfterSeconds: 5 });
-    if (uploads.size >= LIMITS.jobUploadsMax)
+    if (coming.size >= LIMITS.jobUploadsMax)
       throw new AssayError('OVERLOADED', 'Too many jobs are being received.', { retryAfterSeconds: 10 });
-    await mkdir(options.folder, { recursive: true });
-    await checkRoom();
+    const own = [...coming.values()].filter((account) => account === accountId).length;
+    if (own >= LIMITS.jobUploadsPerAccount)
+      throw new AssayError('OVERLOADED', `${own} jobs of the account are being received already.`, {
+        retryAfterSeconds: 10,
+      });
+    const id = newId();
+    coming.set(id, accountId);
+    return id;
+  }
+
+  function leave(id: string): void {
+    uploads.delete(id);
+    coming.delete(id);
   }
 
   /** Adds a job within its account's share. */
@@ -220,9 +234,18 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   }
 
   async function receive(request: JobRequest): Promise<JobUpload> {
-    await checkCapacity();
-    const { accountId, kind, format, chain } = request;
-    const id = newId();
+    const id = enter(request.accountId);
+    try {
+      return await begin(id, request);
+    } catch (error) {
+      leave(id);
+      throw error;
+    }
+  }
+
+  async function begin(id: string, { accountId, kind, format, chain }: JobRequest): Promise<JobUpload> {
+    await mkdir(options.folder, { recursive: true });
+    await checkRoom();
     const { unit, perLine } = purse.priceOf(kind);
     const createdAt = clock.now();
     const record: JobRecord = {
@@ -301,7 +324,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     /** Ends the upload with nothing left of it, once. */
     function undo(): Promise<void> {
       over ??= (async () => {
-        uploads.delete(id);
+        leave(id);
         await input.close();
         await forget(written);
       })();
@@ -329,6 +352,22 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       return viewOf(queued);
     }
 
+    async function takeOn(): Promise<JobView> {
+      try {
+        const view = await finish();
+        over = input.close();
+        await over;
+        leave(id);
+        scheduler.wake();
+        return view;
+      } catch (error) {
+        await undo();
+        // Where it was cancelled meanwhile, that may have given back before this took.
+        if (written.reserved > 0) await purse.settle(written, 0);
+        throw error;
+      }
+    }
+
     return {
       write(bytes) {
         if (over !== null) throw gone();
@@ -336,26 +375,14 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       },
       async end() {
         if (over !== null) throw gone();
-        try {
-          const finishing = finish();
-          const receiving = uploads.get(id);
-          if (receiving !== undefined)
-            receiving.paying = finishing.then(
-              () => {},
-              () => {},
-            );
-          const view = await finishing;
-          over = input.close();
-          await over;
-          uploads.delete(id);
-          scheduler.wake();
-          return view;
-        } catch (error) {
-          await undo();
-          // Where it was cancelled meanwhile, that may have given back before this took.
-          if (written.reserved > 0) await purse.settle(written, 0);
-          throw error;
-        }
+        const ending = takeOn();
+        const receiving = uploads.get(id);
+        if (receiving !== undefined)
+          receiving.paying = ending.then(
+            () => {},
+            () => {},
+          );
+        return ending;
       },
       abort: undo,
     };
@@ -391,7 +418,6 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       if (receiving?.paying != null) {
         // It is all there, and what it costs is being taken: then it is stopped as one that was taken on.
         await receiving.paying;
-        uploads.delete(id);
         return cancel(accountId, id);
       }
       if (receiving !== undefined) await receiving.upload.abort();
@@ -439,7 +465,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     const silentMs = options.isShared === true ? SILENT_UPLOAD_MS : 0;
     for (const id of store.openIds()) {
       const job = store.job(id);
-      if (job?.state !== 'RECEIVING' || uploads.has(id) || now - job.changedAt < silentMs) continue;
+      if (job?.state !== 'RECEIVING' || coming.has(id) || now - job.changedAt < silentMs) continue;
       log.info({ job: id }, 'bulk jobs: an interrupted upload is removed');
       await forget(job);
     }
@@ -515,7 +541,8 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     },
     async close() {
       stopping.abort();
-      for (const { upload } of [...uploads.values()]) await upload.abort();
+      // One that is being paid for is taken on: it would pay for nothing if it were forgotten meanwhile.
+      for (const { upload, paying } of [...uploads.values()]) await (paying ?? upload.abort());
       await leading;
       await store.close();
     },

@@ -318,9 +318,12 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
           writer.put({ ...job, ending: 'FAILED', error: sentence, changedAt: clock.now() });
       }, fence)
       .then(() => end(id))
-      .catch((error: unknown) =>
-        log.error({ job: id }, `bulk job: its failure was not written: ${messageOf(error)}`),
-      );
+      .catch((error: unknown) => {
+        log.error({ job: id }, `bulk job: its failure was not written: ${messageOf(error)}`);
+        // The next look takes it up anew, with the chunk that nobody works now.
+        const active = actives.get(id);
+        if (active !== undefined) letGo(active);
+      });
     track(write);
   }
 

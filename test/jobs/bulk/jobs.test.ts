@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../../src/base/errors.ts';
 import { LIMITS } from '../../../src/base/limits.ts';
+import type { OpenStore } from '../../../src/base/live-store.ts';
 import type { OpenBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import type { JobPage, JobUpload, JobView } from '../../../src/jobs/bulk-jobs.ts';
 import { type LiveState, overLiveStates } from '../../setup/live-state.ts';
@@ -165,6 +166,14 @@ overLiveStates((makeState) => {
       expect(bare.items).toBe(2);
     });
 
+    it('answers a byte order mark alone as the line that it is', async () => {
+      for (const format of ['csv', 'ndjson'] as const)
+        for (const kind of ['labels', 'sanctions'] as const) {
+          const { id } = await send(jobs, '\uFEFF', { kind, format });
+          expect(await ended(jobs, id)).toMatchObject({ state: 'DONE', answered: 1, failed: 1 });
+        }
+    });
+
     it('of one account is unknown to another', async () => {
       const { id } = await send(jobs, WALLETS.exchange);
       await ended(jobs, id);
@@ -271,6 +280,37 @@ overLiveStates((makeState) => {
       expect(purse.taken.get(id as string)).toBe(0);
     });
 
+    it('uploads beyond an account’s share and the server’s, also where all come at once', async () => {
+      const accounts = ['a', 'b', 'c', 'd', 'e', 'f'];
+      const all = await Promise.allSettled(
+        Array.from({ length: 60 }, (_, n) =>
+          jobs.receive({
+            accountId: accounts[n % accounts.length] as string,
+            kind: 'labels',
+            format: 'ndjson',
+            chain: 'ETH',
+          }),
+        ),
+      );
+      const taken = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      const codes = all.flatMap((one) => (one.status === 'rejected' ? [code(one.reason)] : []));
+      expect(taken).toHaveLength(LIMITS.jobUploadsMax);
+      expect(new Set(codes)).toEqual(new Set(['OVERLOADED']));
+      for (const accountId of accounts)
+        expect((await jobs.list(accountId, { limit: 100, offset: 0 })).total).toBeLessThanOrEqual(
+          LIMITS.jobUploadsPerAccount,
+        );
+      for (const upload of taken) await upload.abort();
+      const own = await Promise.allSettled(
+        Array.from({ length: LIMITS.jobUploadsPerAccount + 1 }, () =>
+          jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' }),
+        ),
+      );
+      expect(own.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+      for (const one of own) if (one.status === 'fulfilled') await one.value.abort();
+      expect(folders()).toEqual([]);
+    });
+
     it('jobs beyond an account’s share, and all where the disk is full', async () => {
       runner.slots = 0;
       for (let count = 0; count < LIMITS.jobsOpenPerAccount; count++) await send(jobs, WALLETS.unknown);
@@ -328,6 +368,32 @@ overLiveStates((makeState) => {
         (total) => total === 0,
       );
       expect(jobs.list('a', { limit: 1, offset: 0 })).toEqual({ jobs: [], total: 0 });
+    });
+
+    it('knows a job that was being paid for when the last process stopped', async () => {
+      let take = (): void => {};
+      const gate = new Promise<void>((resolve) => {
+        take = resolve;
+      });
+      const settle = purse.settle.bind(purse);
+      purse.settle = async (job, units) => {
+        if (units > 0) await gate;
+        await settle(job, units);
+      };
+      runner.slots = 0;
+      const sent = send(jobs, wallets(10));
+      const [id] = await until(folders, (names) => names.length === 1);
+      await until(
+        () => (jobs.get('a', id as string) as JobView).items,
+        (items) => items === 10,
+      );
+      const closed = jobs.close();
+      take();
+      expect(await sent).toMatchObject({ state: 'QUEUED' });
+      await closed;
+      jobs = await open();
+      expect(jobs.get('a', id as string)).toMatchObject({ state: 'QUEUED', cost: { reserved: 10 } });
+      expect(purse.taken.get(id as string)).toBe(10);
     });
 
     it('settles a job whose end was not settled', async () => {
@@ -416,6 +482,38 @@ overLiveStates((makeState) => {
       const failed = await ended(jobs, id);
       expect(failed).toMatchObject({ state: 'FAILED', answered: 32_768, cost: { spent: 32_768 } });
       expect(failed.error).toContain('could not be answered');
+    });
+
+    it('for good, which cannot be written down at that moment, is worked again', async () => {
+      let failures = 0;
+      let isAway = false;
+      await jobs.close();
+      const openStore: OpenStore = (path, version, options) => {
+        const opened = state.openStore(path, version, options);
+        const root = new Proxy(opened.root, {
+          get(target, name) {
+            const value = Reflect.get(target, name, target);
+            if (typeof value !== 'function') return value;
+            const isWrite = name === 'transaction' || name === 'childTransaction';
+            return (...args: unknown[]) => {
+              if (isWrite && isAway) return Promise.reject(new AssayError('NOT_READY', 'Away.'));
+              return Reflect.apply(value, target, args);
+            };
+          },
+        });
+        return { ...opened, root };
+      };
+      jobs = world.open(runner, purse, { name, openStore });
+      await state.ready();
+      jobs.start();
+      runner.before = () => {
+        isAway = ++failures === LIMITS.jobChunkAttempts;
+        if (isAway) setTimeout(() => (isAway = false), 300);
+        if (failures <= LIMITS.jobChunkAttempts) throw new Error('a thread died');
+      };
+      const { id } = await send(jobs, wallets(5));
+      expect(await ended(jobs, id)).toMatchObject({ state: 'DONE', answered: 5, failed: 0 });
+      expect(failures).toBe(LIMITS.jobChunkAttempts + 1);
     });
 
     it('because nobody is ready waits, and does not count as an attempt', async () => {
