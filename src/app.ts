@@ -383,7 +383,13 @@ export function openParts(config: Config, version: string): Parts {
         await new Promise((resolve) => setTimeout(resolve, FIRST_KEY_LOOK_MS));
       }
     }
-    return (await auditKeys(keys, audit, OPERATOR).create({ name: 'first key' })).apiKey;
+    try {
+      return (await auditKeys(keys, audit, OPERATOR).create({ name: 'first key', isFirst: true })).apiKey;
+    } catch (error) {
+      // Another node began at the same moment, and was faster.
+      if (error instanceof AssayError && error.field === 'isFirst') return null;
+      throw error;
+    }
   }
 
   async function serve(roles: readonly Role[] = config.roles): Promise<Served> {

@@ -314,6 +314,8 @@ export function openKeyStore(
         hash: hash.toString('hex'),
       };
       await change(() => {
+        if (key.isFirst && rows.getKeysCount({ limit: 1 }) > 0)
+          return invalid('isFirst', 'left out where there is a key already');
         const account = accounts.get(accountId);
         if (account !== undefined && plan !== null && account.plan !== plan)
           return invalid('plan', `left out or ${account.plan}, the plan that the account '${accountId}' has`);

@@ -37,6 +37,8 @@ export interface NewKey {
   /** All six where left out. */
   readonly permissions?: readonly Permission[];
   readonly rateLimits?: RateOverrides;
+  /** Only where there is no key at all; else it is refused, with the field `isFirst`. */
+  readonly isFirst?: true;
 }
 
 export interface CreatedKey {

@@ -54,6 +54,19 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       expect(JSON.stringify(keys.list())).not.toContain(apiKey);
     });
 
+    it('makes a first key once, however many ask at the same moment', async () => {
+      const asked = await Promise.allSettled([
+        ...Array.from({ length: 5 }, () => keys.create({ name: 'first', isFirst: true })),
+        world.elsewhere(['create', { name: 'first', isFirst: true }]),
+      ]);
+      expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      await world.settled();
+      expect(keys.list()).toHaveLength(1);
+      await expect(keys.create({ name: 'second', isFirst: true })).rejects.toMatchObject({
+        field: 'isFirst',
+      });
+    });
+
     it('nothing but the whole key verifies', async () => {
       const { apiKey } = await keys.create({ name: 'k' });
       expect(keys.verify(apiKey)).not.toBeNull();
