@@ -594,7 +594,7 @@ export function openReplicatedStore(
   }
 
   async function transaction<T>(work: () => T, fence: Fence | null = null): Promise<T> {
-    if (isClosing) throw new AssayError('NOT_READY', `The store '${name}' is closed.`);
+    if (isClosing) throw closed(name);
     return enqueue(work, fence, clock.monotonic() + LIMITS.replicaWriteMs);
   }
 
@@ -715,6 +715,7 @@ export function openReplicatedStore(
     async ready() {
       const untilMs = clock.monotonic() + LIMITS.replicaReadyMs;
       while (heardMs === Number.NEGATIVE_INFINITY || upgrades > 0) {
+        if (isClosing) throw closed(name);
         if (fault !== null) throw fault;
         if (clock.monotonic() > untilMs) throw notCurrent(name);
         await sleep(RETRY_MS / 5);
@@ -743,6 +744,8 @@ export function openReplicatedStore(
     version: () => seen.version,
   };
 }
+
+const closed = (name: string): AssayError => new AssayError('NOT_READY', `The store '${name}' is closed.`);
 
 const notCurrent = (name: string): AssayError =>
   new AssayError(

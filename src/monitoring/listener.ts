@@ -139,7 +139,7 @@ export function createListener(deps: ListenerDeps): Listener {
   const { dutyOf = (chains) => new Map(chains.map((chain) => [chain, 'MINE'])) } = deps;
   const following = new Map<MonitoringChain, Following>();
   /** Chains that are being left: they do not begin again before they have ended. */
-  const leaving = new Set<MonitoringChain>();
+  const leaving = new Map<MonitoringChain, Promise<void>>();
   const stopped = new AbortController();
   let table: WatchTable = buildWatchTable([]);
   let generation = -1;
@@ -237,14 +237,14 @@ export function createListener(deps: ListenerDeps): Listener {
   function leave(chain: MonitoringChain, known: Following): void {
     following.delete(chain);
     known.stop.abort();
-    leaving.add(chain);
-    known.ended
+    const left = known.ended
       // Nobody watches: what comes meanwhile is nobody's, and whoever watches next begins at the head.
       .then(() => (table.chains.has(chain) ? undefined : store.forgetBlocks(chain)))
       .catch((error: unknown) => {
         log.error({ chain, error: messageOf(error) }, 'The checkpoint of a chain could not be removed.');
       })
       .finally(() => leaving.delete(chain));
+    leaving.set(chain, left);
   }
 
   /** Of a chain that this node does not follow. */
@@ -290,7 +290,7 @@ export function createListener(deps: ListenerDeps): Listener {
       stopped.abort();
       if (timer !== null) clearInterval(timer);
       for (const { stop } of following.values()) stop.abort();
-      await Promise.all([...following.values()].map(({ ended }) => ended));
+      await Promise.all([...[...following.values()].map(({ ended }) => ended), ...leaving.values()]);
     },
   };
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../base/leases.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../base/leases.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { OpenStore } from '../base/live-store.ts';
 import type { Logger } from '../base/log.ts';
@@ -60,6 +60,8 @@ export interface Monitoring {
   close(): Promise<void>;
 }
 
+/** A start that failed is tried again after this: Redis is away for seconds, or until somebody looks after it. */
+const START_RETRY_MS = 1_000;
 const TELEGRAM_API = 'https://api.telegram.org';
 
 const storePath = (dataDir: string): string => join(dataDir, 'monitoring', 'monitoring.lmdb');
@@ -120,11 +122,11 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   async function recheck(lease: HeldLease, signal: AbortSignal): Promise<void> {
     // Lists may have changed while nobody looked.
     isRecheckWanted = true;
+    signal.addEventListener('abort', () => wake?.(), { once: true });
     while (!signal.aborted) {
       if (!isRecheckWanted)
         await new Promise<void>((resolve) => {
           wake = resolve;
-          signal.addEventListener('abort', () => resolve(), { once: true });
         });
       if (!isRecheckWanted || signal.aborted) continue;
       isRecheckWanted = false;
@@ -144,12 +146,28 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   }
 
   let starting: Promise<void> | null = null;
+  /** Waits for what others wrote, however long Redis is away; ends, too, when monitoring is closed. */
+  async function untilReadable(): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      stopped.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    for (let isTold = false; !stopped.signal.aborted; isTold = true) {
+      try {
+        await Promise.race([store.ready(), closed]);
+        if (stopped.signal.aborted || (await store.channels.opensHere())) return;
+        log.error(
+          { file: sealPath(dataDir) },
+          'This node has another installation.key than the first of those that share its state: secrets of webhooks and chats do not open here. Copy the file of that node.',
+        );
+        return;
+      } catch (error) {
+        if (!isTold) log.error({ error: messageOf(error) }, 'Monitoring cannot be started yet.');
+        await pause(START_RETRY_MS, stopped.signal);
+      }
+    }
+  }
   async function begin({ follows, sends }: MonitoringDuties): Promise<void> {
-    if (!(await store.channels.opensHere()))
-      log.error(
-        { file: sealPath(dataDir) },
-        'This node has another installation.key than the first of those that share its state: secrets of webhooks and chats do not open here. Copy the file of that node.',
-      );
+    await untilReadable();
     if (stopped.signal.aborted) return;
     if (sends) courier.start();
     if (!follows) return;
@@ -164,12 +182,9 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     processor,
     listsChanged,
     start(duties = { follows: true, sends: true }) {
-      starting = store
-        .ready()
-        .then(() => begin(duties))
-        .catch((error: unknown) =>
-          log.error({ error: messageOf(error) }, 'Monitoring could not be started.'),
-        );
+      starting = begin(duties).catch((error: unknown) =>
+        log.error({ error: messageOf(error) }, 'Monitoring could not be started.'),
+      );
     },
     async close() {
       stopped.abort();
