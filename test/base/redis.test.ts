@@ -1,9 +1,13 @@
 /** The connection to Redis, against real servers. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { messageOf } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
+import { projectRoot } from '../../src/base/paths.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
+import { freePort } from '../setup/litecoind.ts';
 import {
   hasRedis,
   type RedisCluster,
@@ -144,6 +148,43 @@ describe.skipIf(!hasRedis)('one server', () => {
     server.run('config', 'set', 'save', '3600 1');
     await expect(redis.checkKeeps()).resolves.toBeUndefined();
   });
+});
+
+describe.skipIf(!hasRedis)('a server behind TLS and a password', () => {
+  let server: RedisServer;
+  let port: number;
+  const certificate = join(projectRoot, 'test', 'http', 'tls', 'cert.pem');
+  beforeAll(async () => {
+    port = await freePort();
+    server = await startRedis([
+      ...['--appendonly', 'yes', '--tls-port', String(port), '--tls-auth-clients', 'no'],
+      ...['--tls-cert-file', certificate, '--tls-key-file', certificate.replace('cert.pem', 'key.pem')],
+    ]);
+    server.run('config', 'set', 'requirepass', 'p@ss:word');
+  }, 120_000);
+  afterAll(() => server.stop());
+
+  /** What a process of its own says of a server: whom it trusts is settled at its start. */
+  function ask(url: string, trusted: string): string {
+    const program = `
+      import { openRedis, parseRedisUrl } from ${JSON.stringify(new URL('../../dist/src/base/redis.js', import.meta.url).href)};
+      const log = { debug() {}, info() {}, warn() {}, error() {} };
+      const redis = openRedis(parseRedisUrl(process.env.URL_OF_REDIS), { log });
+      await redis.checkKeeps().then(() => console.log('kept'), (error) => console.log(error.code));
+      process.exit();`;
+    const env = { ...process.env, URL_OF_REDIS: url, NODE_EXTRA_CA_CERTS: trusted };
+    return execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+      env,
+      encoding: 'utf8',
+    }).trim();
+  }
+
+  it('is spoken to where its certificate is trusted and the password is right, and nowhere else', () => {
+    expect(ask(`rediss://:p%40ss%3Aword@localhost:${port}`, certificate)).toBe('kept');
+    expect(ask(`rediss://:p%40ss%3Aword@localhost:${port}`, '')).toBe('NOT_READY');
+    expect(ask(`rediss://:wrong@localhost:${port}`, certificate)).not.toBe('kept');
+    expect(ask(`redis://:p%40ss%3Aword@localhost:${server.port}`, '')).toBe('kept');
+  }, 60_000);
 });
 
 describe.skipIf(!hasRedis)('a cluster', () => {
