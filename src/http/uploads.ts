@@ -35,8 +35,12 @@ export function receiveUpload(
   let upload: Upload | null = null;
   let isOver = false;
 
+  /** Where it was not opened nothing is there to clear away. */
   const clear = (): void => {
-    opened.then((begun) => begun.abort()).catch(notCleared);
+    opened.then(
+      (begun) => begun.abort().catch(notCleared),
+      () => {},
+    );
   };
   function refuse(error: unknown): void {
     if (isOver) return;
@@ -79,11 +83,7 @@ export function receiveUpload(
       }
       if (how === 'gone') {
         isOver = true;
-        // Where it was not opened nothing is there to clear away.
-        opened.then(
-          (begun) => begun.abort().catch(notCleared),
-          () => {},
-        );
+        clear();
         gone();
         return;
       }

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { AssayError } from '../../src/base/errors.ts';
+import { receiveUpload, type Upload } from '../../src/http/uploads.ts';
+
+/** A receiver over an upload that is opened when the test says so, and all that was told of it. */
+function receiving() {
+  const told: string[] = [];
+  let open: (upload: Upload) => void = () => {};
+  let refuse: (error: Error) => void = () => {};
+  const opened = new Promise<Upload>((resolve, reject) => {
+    open = resolve;
+    refuse = reject;
+  });
+  const receiver = receiveUpload(10, opened, {
+    done: () => told.push('done'),
+    refused: (error) => told.push(`refused ${(error as AssayError).code}`),
+    gone: () => told.push('gone'),
+    notCleared: (error) => told.push(`not cleared ${(error as Error).message}`),
+  });
+  const upload = (abort: () => Promise<void>): Upload => ({
+    write: () => {},
+    end: async () => new Uint8Array(0),
+    abort: async () => {
+      told.push('aborted');
+      await abort();
+    },
+  });
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  return { receiver, told, settled, refuse, open: (abort = async () => {}) => open(upload(abort)) };
+}
+
+describe('a body that is taken piece by piece', () => {
+  it.each(['too large', 'gone'] as const)(
+    'leaves nothing to clear away where it is %s and may not come either',
+    async (how) => {
+      const { receiver, told, settled, refuse } = receiving();
+      receiver.end(how);
+      refuse(new AssayError('RATE_LIMITED', 'Not now.'));
+      await settled();
+      expect(told).toEqual([how === 'gone' ? 'gone' : 'refused BODY_TOO_LARGE']);
+    },
+  );
+
+  it.each(['too large', 'gone'] as const)(
+    'is aborted once it was opened where it is %s, and says what stays',
+    async (how) => {
+      const { receiver, told, settled, open } = receiving();
+      receiver.end(how);
+      open(() => Promise.reject(new Error('the disk is away')));
+      await settled();
+      expect(told.slice(1)).toEqual(['aborted', 'not cleared the disk is away']);
+    },
+  );
+});
