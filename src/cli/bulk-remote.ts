@@ -61,16 +61,19 @@ interface Server {
   ): Promise<Dispatcher.ResponseData>;
 }
 
+/** What a server says, without anything that a terminal takes for an order. */
+const printable = (text: string): string => text.replace(/[\p{Cc}\s]+/gu, ' ');
+
 /** The sentence of an error answer; what stands there where it is no answer of such a server. */
 async function sentenceOf(response: Dispatcher.ResponseData): Promise<string> {
   const text = (await response.body.text()).slice(0, 1_000);
   try {
     const said = JSON.parse(text) as { error?: unknown };
-    if (typeof said.error === 'string') return said.error;
+    if (typeof said.error === 'string') return printable(said.error);
   } catch {
     // A proxy in between says it in its own way.
   }
-  return text.replace(/[\p{Cc}\s]+/gu, ' ').slice(0, 200);
+  return printable(text).slice(0, 200);
 }
 
 function connect(agent: Agent, base: URL, key: string, signal: AbortSignal): Server {
@@ -101,10 +104,15 @@ function connect(agent: Agent, base: URL, key: string, signal: AbortSignal): Ser
   };
 }
 
-const jobIn = async (response: Dispatcher.ResponseData): Promise<JobView> => {
-  const { data } = (await response.body.json()) as { data: { job: JobView } };
-  return data.job;
-};
+/** Ids become part of a file's name. */
+const ID_SHAPE = /^[\w-]{1,64}$/;
+
+/** Throws SOURCE_UNAVAILABLE. */
+async function jobIn(response: Dispatcher.ResponseData): Promise<JobView> {
+  const { data } = (await response.body.json()) as { data?: { job?: JobView } };
+  if (data?.job !== undefined && ID_SHAPE.test(data.job.id)) return data.job;
+  throw new AssayError('SOURCE_UNAVAILABLE', 'What the server answered tells of no job.');
+}
 
 /** Asks until it is answered or `ATTEMPTS_MAX` attempts in a row have failed. `attempt` tells whether it got further. */
 async function persist<T>(
@@ -171,7 +179,7 @@ async function follow(
   for (let job = begun; ; ) {
     if (job.state === 'DONE') return job;
     if (job.state === 'FAILED' || job.state === 'CANCELLED') {
-      const why = job.error === null ? '' : `: ${job.error}`;
+      const why = job.error === null ? '' : `: ${printable(job.error)}`;
       throw new AssayError(
         'INVALID_REQUEST',
         `Job ${job.id} is ${job.state} after ${job.answered} lines${why}`,
@@ -240,6 +248,9 @@ async function fetchResult(
   let held = sink.held;
   let moved = false;
   let etag = '';
+  // Every job has a line, and every line an answer.
+  if (total === 0)
+    throw new AssayError('INVALID_REQUEST', `The result of job ${job.id} was removed when it expired.`);
   if (held > total)
     throw new AssayError(
       'INVALID_FILE',

@@ -1,5 +1,7 @@
 /** `assay bulk --remote` against a front end with jobs in a folder, through the faults of a connection. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -262,6 +264,36 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     const said = await running;
     expect([said.code, said.out]).toEqual([1, '']);
     expect(said.err).toContain(`Job ${id} is CANCELLED after 0 lines`);
+  });
+
+  it('ends with 1, and writes no file, where the result has expired', async () => {
+    await run(['--remote', world.url, '--input', file('a.ndjson', 17)]);
+    const id = (await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.id ?? '';
+    for (const name of readdirSync(join(folder, id)))
+      if (name.startsWith('result-')) rmSync(join(folder, id, name));
+    const output = join(place, 'late.ndjson');
+    const said = await run(['--remote', world.url, '--job', id, '--output', output]);
+    expect([said.code, said.out]).toEqual([1, '']);
+    expect(said.err).toContain(`The result of job ${id} was removed when it expired.`);
+    expect(existsSync(output)).toBe(false);
+  });
+
+  it('takes no file name and no terminal orders from a server', async () => {
+    const answers = [
+      { status: 200, body: { success: true, data: { job: { id: '../../x', state: 'DONE' } } } },
+      { status: 400, body: { success: false, error: 'no \u001b]0;title\u0007 such job' } },
+    ];
+    const hostile = createServer((_request, response) => {
+      const { status, body } = answers.shift() ?? { status: 500, body: {} };
+      response.writeHead(status).end(JSON.stringify(body));
+    });
+    await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve));
+    const { port } = hostile.address() as AddressInfo;
+    const args = ['--remote', `http://127.0.0.1:${port}`, '--job', 'a', '--output', join(place, 'out')];
+    expect((await run(args)).err).toContain('tells of no job');
+    expect((await run(args)).err).toContain('answered 400: no ]0;title such job');
+    expect(readdirSync(place)).toEqual([]);
+    hostile.close();
   });
 
   it('begins nothing where it is interrupted while it sends', async () => {
