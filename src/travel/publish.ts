@@ -125,14 +125,13 @@ export function openPublisher({ dataDir, keys }: PublisherOptions, deps: Publish
 /** The releases of an earlier run, as far as all their files are there. */
 function readKept(path: string, blobs: Blobs): readonly Release[] {
   if (!existsSync(path)) return [];
-  let rows: readonly Release[];
   try {
-    rows = JSON.parse(readFileSync(path, 'utf8')) as readonly Release[];
+    const rows = JSON.parse(readFileSync(path, 'utf8')) as readonly Release[];
+    return rows
+      .map((row) => openRelease(sealRelease(row, null), null, path))
+      .filter(({ files }) => files.every(({ sha256, bytes }) => blobs.has(sha256, bytes)));
   } catch {
-    // Nothing is lost with it: the next capture makes it anew.
+    // Damaged, or of another version. Nothing is lost with it: the next capture makes it anew.
     return [];
   }
-  return rows
-    .map((row) => openRelease(sealRelease(row, null), null, path))
-    .filter(({ files }) => files.every(({ sha256, bytes }) => blobs.has(sha256, bytes)));
 }

@@ -248,6 +248,15 @@ describe('a publisher', () => {
     expect(lost.current).toBeNull();
     expect(await lost.capture()).toBe(true);
     expect(current(lost).id).toBe(id);
+    // Nor is one of another version of the program, or what somebody else wrote there.
+    const kept = join(publisher.blobs.folder, '..', 'releases.json');
+    for (const written of [JSON.stringify([{ ...current(lost), format: 99 }]), '{}']) {
+      writeFileSync(kept, written);
+      const other = publisherOf(a);
+      expect(other.current).toBeNull();
+      expect(await other.capture()).toBe(true);
+      expect(current(other).id).toBe(id);
+    }
   });
 });
 
