@@ -240,6 +240,10 @@ export interface VerifiedBackup {
   readonly entries: number;
 }
 
+/** What a manifest may name: a file below its folder. */
+const isInside = (path: unknown): boolean =>
+  typeof path === 'string' && path.split('/').every((part) => !['', '.', '..'].includes(part));
+
 /** Reads a backup from end to end. Throws NOT_FOUND where there is none, STORE_CORRUPT naming the file that is not what it was. */
 export async function verifyBackup(folder: string, signal?: AbortSignal): Promise<VerifiedBackup> {
   const report = readManifest(folder);
@@ -275,6 +279,8 @@ function readManifest(folder: string): BackupReport {
       'STORE_VERSION',
       `${path} has format ${report.format}; this version reads ${FORMAT}.`,
     );
+  if (!Array.isArray(report.files) || !report.files.every((file) => isInside(file?.path)))
+    throw new AssayError('STORE_CORRUPT', `${path} names what is no file of a backup.`);
   return report;
 }
 

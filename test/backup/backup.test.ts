@@ -91,7 +91,14 @@ describe('a backup', () => {
     expect([flipped.code, flipped.err]).toEqual([1, expect.stringContaining(file)]);
     rmSync(join(spoilt, file));
     expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('is missing');
-    rmSync(join(spoilt, 'BACKUP.json'));
+    const manifest = join(spoilt, 'BACKUP.json');
+    const written = JSON.parse(readFileSync(manifest, 'utf8')) as Taken;
+    for (const path of ['../secret', '/etc/passwd', 'a/../../b', '']) {
+      const files = [{ ...written.files[0], path }];
+      writeFileSync(manifest, JSON.stringify({ ...written, files }));
+      expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('no file of a backup');
+    }
+    rmSync(manifest);
     expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('no finished backup');
   });
 
