@@ -64,10 +64,10 @@ for i = 1, #heard, 2 do
 end
 return reply`;
 
-/** KEYS times; ARGV id, ms. The node is remembered as one that was last heard so long ago. */
+/** KEYS times; ARGV id, ms. The node is remembered as one that was last heard so long ago; one that is forgotten stays so. */
 const LEAVE = `
 local time = redis.call('TIME')
-return redis.call('ZADD', KEYS[1], time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[2], ARGV[1])`;
+return redis.call('ZADD', KEYS[1], 'XX', time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[2], ARGV[1])`;
 
 /** Facts are kept as JSON. Announces this node, and goes on to until it leaves. Rejects with NOT_READY where Redis is away. */
 export async function joinRoster<Facts>(

@@ -39,4 +39,14 @@ describe.skipIf(!hasRedis)('the roster', () => {
     await expect.poll(() => ids(one.live())).toBe('one,silent');
     await Promise.all([one.leave(), silent.leave()]);
   });
+
+  it('is not misled by the end of a node that Redis has forgotten', async () => {
+    const [one, other] = [await join('one'), await join('other', 3_600_000)];
+    server.run('flushall');
+    await other.leave();
+    await one.beat();
+    expect(one.live()).toMatchObject([{ id: 'one', facts: { n: 'one' } }]);
+    expect(one.gone()).toEqual([]);
+    await one.leave();
+  });
 });
