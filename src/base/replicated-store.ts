@@ -32,6 +32,7 @@ import type { Logger } from './log.ts';
 import type { Random } from './random.ts';
 import type { RedisStore } from './redis.ts';
 import { APPEND, COPY_PAGE } from './replica-scripts.ts';
+import { within } from './within.ts';
 import { decodeWrites, encodeWrites, fieldOf, partsOfField, type Write, type WriteSet } from './write-set.ts';
 
 /** Where a replica stands in the order of all write sets. */
@@ -117,20 +118,6 @@ function readReply(reply: unknown): Reply {
     }),
   );
   return { kind, sets };
-}
-
-/** Rejects where `promise` takes longer; what it comes to later is of no interest. */
-async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`Redis did not answer within ${ms} ms.`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /**
@@ -653,6 +640,7 @@ export function openReplicatedStore(
         ),
         client.hmget(headKey, 'version', 'last'),
       ]),
+      'Redis',
     );
     const entries = (read as [Buffer, [Buffer, Buffer[]][]][] | null)?.[0]?.[1] ?? [];
     const follows = take(entries.map(readSet));

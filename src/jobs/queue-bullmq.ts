@@ -10,6 +10,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { RedisStore } from '../base/redis.ts';
+import { within } from '../base/within.ts';
 import type { TraceResult } from '../screening/trace.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from './chunks.ts';
 import { type AskElsewhere, answerQuestion, type GraphQuestion, type GraphUseCases } from './placement.ts';
@@ -81,7 +82,7 @@ const lost = (): AssayError =>
 interface Asking<Message, Value> {
   /** Rejects with what the worker threw; NOT_READY where the worker died or the signal was aborted first. */
   ask(id: string, message: Message, signal: AbortSignal): Promise<Value>;
-  /** Messages that no worker has taken yet, of all who ask. */
+  /** Messages that no worker has taken yet, of all who ask. Rejects with NOT_READY. */
   waiting(): Promise<number>;
   close(): Promise<void>;
 }
@@ -172,7 +173,8 @@ export function openQueues(deps: QueuesDeps): Queues {
           waiters.delete(id);
         }
       },
-      waiting: () => redis.guard(queue.getWaitingCount()),
+      // BullMQ would wait for a server as long as that is away.
+      waiting: () => redis.guard(within(LIMITS.redisCommandMs, queue.getWaitingCount(), 'Redis')),
       async close() {
         clearInterval(checks);
         for (const id of [...waiters.keys()]) settle(id, errorToData(lost()));

@@ -251,6 +251,23 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     await queues.close();
     await redis.close();
   }, 60_000);
+  it('a question is refused while the server does not answer, and asked when it does', async () => {
+    const redis = openRedis(parseRedisUrl(server.url), { log });
+    const queues = openQueues({ redis, clock, random, log });
+    queues.answer(
+      'all',
+      useCases(() => Buffer.from('here')),
+      1,
+    );
+    await queues.ask(['all'], trace('x'));
+    server.freeze();
+    const asked = queues.ask(['all'], trace('x'));
+    await expect(asked).rejects.toMatchObject({ code: 'NOT_READY' });
+    server.thaw();
+    expect(String((await queues.ask(['all'], trace('x'))).data)).toBe('here');
+    await queues.close();
+    await redis.close();
+  }, 30_000);
   it('leaves a bounded number of ended messages behind', () => {
     const kept = Number(server.run('zcard', 'assay:{queue-chunks}:bull:chunks:completed'));
     expect(kept).toBeGreaterThan(0);
