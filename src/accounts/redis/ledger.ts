@@ -138,6 +138,8 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       } catch (error) {
         log.warn({ account: one.accountId }, `ledger: a charge is not undone yet: ${messageOf(error)}`);
         if (closed) return;
+        // The server of another account may be there.
+        amends.push(...amends.splice(0, 1));
         await new Promise((resolve) => setTimeout(resolve, AMENDS_PAUSE_MS).unref());
       }
     }

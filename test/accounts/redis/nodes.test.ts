@@ -236,6 +236,20 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     });
   }, 20_000);
 
+  it('makes good what it can, though one account cannot be reached', async () => {
+    const [state, holds] = [node.redis.key('b', 'state'), node.redis.key('b', 'holds')];
+    await node.redis.connection.set(holds, 'of another type');
+    node.ledger.forget('b', 1, node.steps.nonce());
+    const nonce = node.steps.nonce();
+    await node.steps.run('admit', 'a', [null, null, null, null, null, null, 3, nonce, 60_000, 10], {
+      mark: nonce,
+    });
+    expect(await node.ledger.balance('a')).toMatchObject({ held: 3 });
+    node.ledger.forget('a', 3, nonce);
+    await expect.poll(async () => (await node.ledger.balance('a')).held, { timeout: 10_000 }).toBe(0);
+    await node.redis.connection.del(state, holds);
+  }, 20_000);
+
   it('counts credits exactly up to 2^53', async () => {
     world.freeCredits = 0;
     const amount = Number.MAX_SAFE_INTEGER - 5;
