@@ -1,11 +1,15 @@
 /** What ships for containers, checked against the program as far as this goes without an engine. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { projectRoot } from '../../src/base/paths.ts';
 import { ROLES } from '../../src/base/roles.ts';
 import { loadConfig, SETTINGS } from '../../src/config.ts';
+import { debianProgram } from '../setup/debian-package.ts';
+import { freePort } from '../setup/litecoind.ts';
 
 const read = (...parts: string[]): string => readFileSync(join(projectRoot, ...parts), 'utf8');
 
@@ -178,6 +182,8 @@ interface Compose {
 
 const compose = parse(read('deploy', 'compose.yaml'), { merge: true }) as Compose;
 const { redis = {}, ...nodes } = compose.services;
+const redisServer = debianProgram('redis-server', 'bin/redis-server');
+const redisClient = debianProgram('redis-server', 'bin/redis-cli');
 
 /** As compose fills it in. */
 const filled = (text: string): string => text.replace(/\$\{\w+:\?[^}]*\}/g, 'a-value-that-somebody-chose');
@@ -208,17 +214,46 @@ describe('the compose file', () => {
     }
   });
 
-  it('keeps what Redis is told', () => {
-    const words = redis.command ?? [];
-    const argumentOf = (flag: string): string | undefined => words[words.indexOf(flag) + 1];
-    expect(words[0]).toBe('redis-server');
-    expect(argumentOf('--appendonly')).toBe('yes');
-    expect(argumentOf('--maxmemory-policy')).toBe('noeviction');
-    expect(filled(argumentOf('--requirepass') ?? '')).toBe('a-value-that-somebody-chose');
+  it('keeps what Redis is told, and its password out of every argument', () => {
+    expect(redis.command?.slice(0, 2)).toEqual(['sh', '-c']);
+    expect(redis.command?.join(' ')).not.toMatch(/\$\{?ASSAY/);
+    expect(filled(redis.environment?.REDISCLI_AUTH ?? '')).toBe('a-value-that-somebody-chose');
     expect(redis.volumes).toContain('redis:/data');
     expect(redis.healthcheck).toBeDefined();
     expect(redis.ports).toBeUndefined();
   });
+
+  it.skipIf(redisServer === null || redisClient === null)(
+    'starts a Redis that evicts nothing, keeps everything, and asks for the password',
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'assay-deploy-redis-'));
+      const port = String(await freePort());
+      const env = { ...process.env, ...redisServer?.env, REDISCLI_AUTH: 'c0ffee' };
+      const script = (redis.command?.[2] ?? '')
+        .replaceAll('$$', '$')
+        .replace('redis-server -', `${redisServer?.path} - --port ${port} --bind 127.0.0.1 --dir ${folder}`);
+      const server = spawn('sh', ['-c', script], { stdio: 'ignore', env });
+      const ask = (password: string, ...words: readonly string[]): string =>
+        spawnSync(redisClient?.path ?? '', ['-p', port, ...words], {
+          encoding: 'utf8',
+          env: { ...process.env, ...redisClient?.env, REDISCLI_AUTH: password },
+        }).stdout;
+      try {
+        await expect.poll(() => ask('c0ffee', 'ping'), { timeout: 10_000 }).toBe('PONG\n');
+        expect(ask('c0ffee', 'config', 'get', 'maxmemory-policy')).toContain('noeviction');
+        expect(ask('c0ffee', 'config', 'get', 'appendonly')).toContain('yes');
+        expect(ask('', 'ping')).toContain('NOAUTH');
+        // As anybody would see it who lists processes; and a signal to it reaches Redis itself.
+        expect(readFileSync(`/proc/${server.pid}/cmdline`, 'utf8')).toMatch(/^(?!.*c0ffee).*redis-server/s);
+      } finally {
+        const ended = new Promise((resolve) => server.once('exit', resolve));
+        server.kill('SIGTERM');
+        await ended;
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+    30_000,
+  );
 
   it('runs nodes with nothing to write to but their volumes', () => {
     for (const [name, service] of Object.entries(nodes)) {
