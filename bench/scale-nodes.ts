@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { systemClock } from '../src/base/clock.ts';
-import { createRedisLeases } from '../src/base/lease-redis.ts';
+import { createRedisLeases } from '../src/base/leases-redis.ts';
 import { createLogger } from '../src/base/log.ts';
 import { projectRoot } from '../src/base/paths.ts';
 import { systemRandom } from '../src/base/random.ts';

@@ -1,6 +1,7 @@
 /**
  * Leases: which of many nodes does what only one may do at a time, following a chain say. What is written under a lease carries its
- * fence, so that a holder who was away and does not know it writes nothing. Embedded, this process is the only one there is.
+ * fence, so that a holder who was away and does not know it writes nothing. Embedded, this process is the only one there is; over
+ * Redis, see leases-redis.ts. (Who uses a file on this machine is said by file-lease.ts.)
  */
 import { messageOf } from './errors.ts';
 import type { Fence } from './live-store.ts';

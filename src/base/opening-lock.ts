@@ -6,7 +6,7 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AssayError } from './errors.ts';
-import { isLeaseLive, takeLease } from './lease.ts';
+import { isLeaseLive, takeLease } from './file-lease.ts';
 
 /** An opening takes milliseconds; a machine that needs seconds for one is in trouble of another kind. */
 const WAIT_MS = 2;

@@ -1,8 +1,8 @@
 /** Leases, embedded and in real Redis servers: who holds them, how they are lost, and what a holder of before is told. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { createRedisLeases } from '../../src/base/lease-redis.ts';
 import { createEmbeddedLeases, type Leases, underLease } from '../../src/base/leases.ts';
+import { createRedisLeases } from '../../src/base/leases-redis.ts';
 import { silentLogger as log } from '../../src/base/log.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
 import { leasesConform } from '../conformance/leases.ts';

@@ -19,7 +19,7 @@ import { basename, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { isLeaseLive, type Lease, leaseText, sweepLeases, takeLease } from '../../base/lease.ts';
+import { type FileLease, isLeaseLive, leaseText, sweepLeases, takeLease } from '../../base/file-lease.ts';
 import type { Logger } from '../../base/log.ts';
 import type { BuildDeps } from './build-types.ts';
 import { syncFolder } from './segment.ts';
@@ -65,12 +65,12 @@ let leasesTaken = 0;
  * Lays a lease in the snapshot in force. Whoever takes snapshots away looks for leases after `CURRENT` moved on: a lease that
  * is laid, and then still finds its snapshot in force, was there in time. Null where none was published yet.
  */
-export function leaseCurrent(root: string): { path: string; lease: Lease } | null {
+export function leaseCurrent(root: string): { path: string; lease: FileLease } | null {
   // Each round but the last means that a whole snapshot was published meanwhile.
   for (let round = 0; round < 100; round++) {
     const path = currentSnapshot(root);
     if (path === null) return null;
-    let lease: Lease;
+    let lease: FileLease;
     try {
       lease = takeLease(join(path, LEASES, `${process.pid}-${threadId}-${leasesTaken++}`));
     } catch (error) {
@@ -165,7 +165,7 @@ function point(root: string, name: string): void {
   syncFolder(root);
 }
 
-function claimBuild(root: string): Lease {
+function claimBuild(root: string): FileLease {
   const path = join(root, BUILD_LOCK);
   for (let round = 0; round < 3; round++) {
     try {

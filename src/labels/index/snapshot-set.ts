@@ -3,7 +3,7 @@
  * snapshot; its environment is closed when the collector finds that nobody can ask it any more, never earlier.
  */
 import { AssayError, messageOf } from '../../base/errors.ts';
-import type { Lease } from '../../base/lease.ts';
+import type { FileLease } from '../../base/file-lease.ts';
 import type { Logger } from '../../base/log.ts';
 import { leaseCurrent, publicationMark, removeUnheld } from './folder.ts';
 import type { LabelReader, SnapshotSet } from './reader.ts';
@@ -15,7 +15,7 @@ export interface SnapshotSetDeps {
 
 interface Held {
   readonly close: () => Promise<void>;
-  readonly lease: Lease;
+  readonly lease: FileLease;
   readonly root: string;
   readonly log: Logger;
 }
@@ -41,7 +41,7 @@ const unreachable = new FinalizationRegistry<Held>(letGo);
 export function openSnapshotSet(root: string, deps: SnapshotSetDeps): SnapshotSet {
   let mark: string | null = null;
   let current: LabelReader | null = null;
-  let lease: Lease | null = null;
+  let lease: FileLease | null = null;
 
   const open = (): void => {
     // The mark is taken first: a publication while we open is then seen by the next refresh.

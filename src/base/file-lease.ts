@@ -1,6 +1,7 @@
 /**
- * Leases: small files that say "this thread uses this". A lease lives as long as its file is held open by its process; the
- * kernel closes it with the thread or process however that ends, so a dead holder is always told from a living one.
+ * Leases of files, on one machine: small files that say "this thread uses this". A lease lives as long as its file is held open by its
+ * process; the kernel closes it with the thread or process however that ends, so a dead holder is always told from a living one.
+ * (Which of many nodes does something is said by leases.ts.)
  */
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -49,7 +50,7 @@ function holdsOpen(pid: number, name: string): boolean {
   return false;
 }
 
-export interface Lease {
+export interface FileLease {
   readonly path: string;
   release(): void;
 }
@@ -57,7 +58,7 @@ export interface Lease {
 const content = (pid: number): string => `${pid} ${processStart(pid) ?? '-'}`;
 
 /** Lays a lease at `path`, whose last part must be unique to the holder. Throws EEXIST where there is one. */
-export function takeLease(path: string): Lease {
+export function takeLease(path: string): FileLease {
   const file = openSync(path, 'wx');
   writeSync(file, content(process.pid));
   let held = true;
