@@ -302,7 +302,9 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     const attempts = (active.attempts.get(chunk) ?? 0) + 1;
     active.attempts.set(chunk, attempts);
     log.error({ job: id, chunk, attempts }, `bulk job: a chunk failed: ${messageOf(error)}`);
-    if (attempts < LIMITS.jobChunkAttempts) active.again.push(chunk);
+    // Lines that are wrong are answered in their place: this is about the job, and no attempt changes it.
+    if (error instanceof AssayError && error.code === 'INVALID_REQUEST') fail(id, error.message);
+    else if (attempts < LIMITS.jobChunkAttempts) active.again.push(chunk);
     else
       fail(
         id,

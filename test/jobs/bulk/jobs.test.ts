@@ -484,6 +484,19 @@ overLiveStates((makeState) => {
       expect(failed.error).toContain('could not be answered');
     });
 
+    it('because nobody may ever answer the job ends it at once, and the job says why', async () => {
+      runner.before = () => {
+        throw new AssayError('INVALID_REQUEST', 'chain: send a job for each chain.', { field: 'chain' });
+      };
+      const { id } = await send(jobs, wallets(5));
+      expect(await ended(jobs, id)).toMatchObject({
+        state: 'FAILED',
+        error: 'chain: send a job for each chain.',
+        cost: { reserved: 5, spent: 0 },
+      });
+      expect(runner.tasks).toHaveLength(1);
+    });
+
     it('for good, which cannot be written down at that moment, is worked again', async () => {
       let failures = 0;
       let isAway = false;
