@@ -4,9 +4,7 @@ import type { Command } from 'commander';
 import { backUp, verifyBackup } from '../backup/backup.ts';
 import { answer, type Terminal } from './context.ts';
 import type { Parts } from './parts.ts';
-import { createProgress } from './progress.ts';
-
-const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+import { createProgress, megabytes } from './progress.ts';
 
 export function addBackupCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program

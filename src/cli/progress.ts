@@ -32,6 +32,9 @@ export function shortNumber(value: number): string {
   return String(Math.round(value));
 }
 
+/** Bytes as `1.5 MB`. */
+export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
 /** Seconds as `1 h 02 min`, `3 min 05 s` or `12 s`. */
 export function shortDuration(seconds: number): string {
   const whole = Math.round(seconds);

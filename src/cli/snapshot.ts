@@ -10,15 +10,13 @@ import { bytesOfRelease, type Release } from '../travel/release.ts';
 import { openS3 } from '../travel/s3-client.ts';
 import { answer, type Terminal } from './context.ts';
 import type { Parts } from './parts.ts';
-import { createProgress } from './progress.ts';
+import { createProgress, megabytes } from './progress.ts';
 
 const shown = ({ id, dataVersion, publishedAt }: Release): ReleaseState => ({
   release: id,
   dataVersion,
   publishedAt,
 });
-
-const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 const line = (what: string, state: ReleaseState | null): string =>
   state === null
