@@ -337,13 +337,15 @@ export function openRedis(
     }
   }
 
-  function another(purpose: 'asking' | 'blocking' | 'bullmq'): RedisConnection {
-    const client = connect(place, purpose);
+  /** Closed with the store, and so is what is made after its pattern: BullMQ does that, and cannot close it while the server is away. */
+  function kept(client: RedisConnection): RedisConnection {
     listen(client);
     further.add(client);
     client.on('end', () => further.delete(client));
-    return client;
+    const duplicate: (...options: never[]) => RedisConnection = client.duplicate.bind(client);
+    return Object.assign(client, { duplicate: (...options: never[]) => kept(duplicate(...options)) });
   }
+  const another: RedisStore['another'] = (purpose) => kept(connect(place, purpose));
 
   return {
     place,

@@ -6,6 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { type ConnectionOptions, Job, Queue, QueueEvents, Worker } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
 import { AssayError, type ErrorData, errorFromData, errorToData, messageOf } from '../base/errors.ts';
+import { pause } from '../base/leases.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -59,6 +60,8 @@ const RETRY_MS = 1_000;
 const CHECK_MS = 2_000;
 /** Work of which nothing can be learnt for so long, while Redis is away, is given up: trying it again does no harm. */
 const UNSEEN_MS = 30_000;
+/** While work is ended at the close, how often it is looked whether Redis is there to be told of it. */
+const CLOSE_LOOK_MS = 1_000;
 /** How long ends of work are kept, for those who did not hear of them. */
 const KEPT = { age: 120, count: 2_000 } as const;
 /** Answers that nobody fetches. */
@@ -95,11 +98,15 @@ interface Waiter<Value> {
 
 export function openQueues(deps: QueuesDeps): Queues {
   const { redis, clock, random, log } = deps;
-  const connection = redis.another('bullmq') as ConnectionOptions;
+  const connection = redis.another('bullmq');
   const fetchAnswer = redis.script('answer_fetch', FETCH, { binary: true });
-  const opened: Working[] = [];
+  /** By force, nothing is waited for. */
+  const opened: { close(isForced: boolean): Promise<void> }[] = [];
   /** All keys of a queue stand in one slot. */
-  const optionsOf = (name: string) => ({ connection, prefix: redis.key(`queue-${name}`, 'bull') });
+  const optionsOf = (name: string) => ({
+    connection: connection as ConnectionOptions,
+    prefix: redis.key(`queue-${name}`, 'bull'),
+  });
   const heard = (name: string) => (error: unknown) =>
     log.debug({ queue: name, error: messageOf(error) }, 'A queue was interrupted.');
   const newId = (): string => Buffer.from(random.bytes(12)).toString('hex');
@@ -213,9 +220,8 @@ export function openQueues(deps: QueuesDeps): Queues {
       },
     );
     worker.on('error', heard(name));
-    const working = { close: () => worker.close() };
-    opened.push(working);
-    return working;
+    opened.push({ close: (isForced) => worker.close(isForced) });
+    return { close: () => worker.close() };
   }
 
   // --- chunks -----------------------------------------------------------------------------------------------------------
@@ -332,7 +338,23 @@ export function openQueues(deps: QueuesDeps): Queues {
         return { isKnown };
       }),
     async close() {
-      await Promise.allSettled(opened.map((one) => one.close()));
+      const isAway = (): Promise<boolean> =>
+        redis.guard(redis.connection.ping()).then(
+          () => false,
+          () => true,
+        );
+      let isLeft = await isAway();
+      const ended = new AbortController();
+      const closing = Promise.allSettled(opened.map((one) => one.close(isLeft))).then(() => ended.abort());
+      while (!ended.signal.aborted && !isLeft) {
+        await pause(CLOSE_LOOK_MS, ended.signal);
+        isLeft = !ended.signal.aborted && (await isAway());
+      }
+      if (ended.signal.aborted) return;
+      log.warn('Queues are left without a word: Redis is away.');
+      // BullMQ would wait for it for ever. What ends now cannot be told; others find it to be lost.
+      connection.disconnect();
+      await within(LIMITS.redisCommandMs, closing, 'BullMQ').catch(heard('all'));
     },
   };
 }

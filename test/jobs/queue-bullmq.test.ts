@@ -268,6 +268,20 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     await queues.close();
     await redis.close();
   }, 30_000);
+  it('are closed though the server is away', async () => {
+    const redis = openRedis(parseRedisUrl(server.url), { log });
+    const queues = openQueues({ redis, clock, random, log });
+    queues.answer(
+      'all',
+      useCases(() => Buffer.from('here')),
+      1,
+    );
+    await queues.ask(['all'], trace('x'));
+    await server.kill();
+    await queues.close();
+    await redis.close();
+    await server.restart();
+  }, 30_000);
   it('leaves a bounded number of ended messages behind', () => {
     const kept = Number(server.run('zcard', 'assay:{queue-chunks}:bull:chunks:completed'));
     expect(kept).toBeGreaterThan(0);
