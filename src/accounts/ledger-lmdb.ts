@@ -36,6 +36,7 @@ import type {
   StoredAnswer,
   UsagePage,
 } from './ledger.ts';
+import { belowZero, checkBooking, checkSettlement, invalid } from './ledger-checks.ts';
 import {
   decodeEntry,
   EMPTY_HEAD,
@@ -80,11 +81,6 @@ interface Kept {
   readonly keptAt: number;
   readonly answer: StoredAnswer;
 }
-
-const invalid = (field: string, expected: string): AssayError =>
-  new AssayError('INVALID_REQUEST', `${field} must be ${expected}.`, { field });
-
-const ACCOUNT_ID = /^[0-9A-Za-z_-]{1,64}$/;
 
 /** Cuts a reference that is longer than anything legitimate: it is for reading. */
 const bounded = (reference: string | null): string | null =>
@@ -317,13 +313,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     if (before !== undefined) return { entry: shownEntry(readEntry(before)), repeated: true };
     settleMonth(accountId);
     const head = insideHead(accountId);
-    if (amount < 0 && head.balance + amount < 0 && booking.mayOwe !== true)
-      throw invalid(
-        'amount',
-        head.balance > 0
-          ? `at least -${head.balance}: the account has no more credits`
-          : 'positive: the account has no credits',
-      );
+    if (amount < 0 && head.balance + amount < 0 && booking.mayOwe !== true) throw belowZero(head.balance);
     const after: Standing =
       amount < 0
         ? spend(head, -amount)
@@ -605,26 +595,12 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     },
 
     async settle(settlement) {
-      const { total } = settlement;
-      if (!Number.isInteger(total) || total < 0 || total > LIMITS.ledgerAmountMax)
-        throw invalid('total', `a whole number from 0 to ${LIMITS.ledgerAmountMax}`);
+      checkSettlement(settlement);
       return enqueue(() => settled(settlement));
     },
 
     async book(booking) {
-      const { accountId, type, amount } = booking;
-      if (!ACCOUNT_ID.test(accountId))
-        throw invalid('accountId', '1 to 64 letters, digits, hyphens or underscores');
-      const fits =
-        Number.isInteger(amount) &&
-        amount !== 0 &&
-        Math.abs(amount) <= LIMITS.ledgerAmountMax &&
-        (amount > 0 || type === 'ADJUSTMENT');
-      if (!fits)
-        throw invalid(
-          'amount',
-          `a whole number from ${type === 'ADJUSTMENT' ? '-' : ''}1 to ${LIMITS.ledgerAmountMax}`,
-        );
+      checkBooking(booking);
       return enqueue(() => booked(booking));
     },
 

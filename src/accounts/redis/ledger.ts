@@ -19,6 +19,7 @@ import type {
   StoredAnswer,
   UsagePage,
 } from '../ledger.ts';
+import { belowZero, checkBooking, checkSettlement, invalid } from '../ledger-checks.ts';
 import { EMPTY_HEAD, totalsSince } from '../ledger-entry.ts';
 import { OUTCOME } from './account-lua.ts';
 import {
@@ -65,11 +66,7 @@ interface Amends extends Hold {
   readonly operation: 'undo' | 'release';
 }
 
-const ACCOUNT_ID = /^[0-9A-Za-z_-]{1,64}$/;
 const AMENDS_PAUSE_MS = 500;
-
-const invalid = (field: string, expected: string): AssayError =>
-  new AssayError('INVALID_REQUEST', `${field} must be ${expected}.`, { field });
 
 /** Instead of what says to try again. */
 function undecided(error: unknown): unknown {
@@ -306,9 +303,9 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       if (numberAt(reply, 0) === OUTCOME.unknown) throw unknown();
       return shownAccountEntry(readEntry(listAt(reply, 1)));
     },
-    async settle({ accountId, type, once, total, reference }): Promise<LedgerEntry | null> {
-      if (!Number.isInteger(total) || total < 0 || total > LIMITS.ledgerAmountMax)
-        throw invalid('total', `a whole number from 0 to ${LIMITS.ledgerAmountMax}`);
+    async settle(settlement): Promise<LedgerEntry | null> {
+      checkSettlement(settlement);
+      const { accountId, type, once, total, reference } = settlement;
       const args = [steps.nonce(), kindOf(type), total, ...referenceArgs(reference), freeCredits(accountId)];
       const reply = await change('settle', accountId, [...args, once]);
       const [outcome, serverMs, missing, balance, holding] = reply.map(Number) as [
@@ -322,19 +319,9 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
         throw shortage(accountId, missing, balance, holding, serverMs);
       return outcome === OUTCOME.repeated ? null : shownAccountEntry(readEntry(listAt(reply, 1)));
     },
-    async book({ accountId, type, amount, reference, once, mayOwe }) {
-      if (!ACCOUNT_ID.test(accountId))
-        throw invalid('accountId', '1 to 64 letters, digits, hyphens or underscores');
-      const fits =
-        Number.isInteger(amount) &&
-        amount !== 0 &&
-        Math.abs(amount) <= LIMITS.ledgerAmountMax &&
-        (amount > 0 || type === 'ADJUSTMENT');
-      if (!fits)
-        throw invalid(
-          'amount',
-          `a whole number from ${type === 'ADJUSTMENT' ? '-' : ''}1 to ${LIMITS.ledgerAmountMax}`,
-        );
+    async book(booking) {
+      checkBooking(booking);
+      const { accountId, type, amount, reference, once, mayOwe } = booking;
       const nonce = steps.nonce();
       const args = [nonce, kindOf(type), amount, ...referenceArgs(reference), freeCredits(accountId)];
       const rest = [once ?? null, mayOwe === true ? '1' : null, LIMITS.ledgerMarkMs];
@@ -345,15 +332,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
         },
       );
       const outcome = numberAt(reply, 0);
-      if (outcome === OUTCOME.belowZero) {
-        const balance = numberAt(reply, 1);
-        throw invalid(
-          'amount',
-          balance > 0
-            ? `at least -${balance}: the account has no more credits`
-            : 'positive: the account has no credits',
-        );
-      }
+      if (outcome === OUTCOME.belowZero) throw belowZero(numberAt(reply, 1));
       return {
         entry: shownAccountEntry(readEntry(listAt(reply, 1))),
         repeated: outcome === OUTCOME.repeated,
