@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openParts } from './app.ts';
 import { systemClock } from './base/clock.ts';
+import { LIMITS } from './base/limits.ts';
 import { projectRoot } from './base/paths.ts';
 import { addAccountsCommand, addAuditCommand, addPlanCommand } from './cli/accounts.ts';
 import { addBackupCommand } from './cli/backup.ts';
@@ -85,3 +86,6 @@ process.exitCode = await runProgram(
   () => openParts(loadConfig(), version),
   version,
 );
+
+// All is closed. What a library still waits for, a queue for a Redis that is away say, holds up nobody who asked for the end.
+if (stopping.signal.aborted) setTimeout(() => process.exit(), LIMITS.exitMsMax).unref();

@@ -521,6 +521,8 @@ export const LIMITS = {
   replicaWriterMs: 3_600_000,
   /** A client that sends a large body may wait for its own source, and for a line that fails; one that is silent for longer is gone. */
   uploadSilenceMs: 60_000,
+  /** Behind a stop everything is closed; what still holds the process then waits for a machine that is away. */
+  exitMsMax: 2_000,
   /** A client that is refused while it sends reads why within this; longer, and it is not listening. */
   lingerMs: 5_000,
   /** Bulk jobs of one page, as other lists have it. */
