@@ -357,20 +357,25 @@ describe.runIf(hasRedis && hasAnvil).each([
     expect(new Set(created().map(({ id }) => id)).size).toBe(paid.length);
   }
 
+  /** What each node says of the chain; nothing where it does not know yet that it is watched. */
+  const statesOfAll = (): Promise<string[]> =>
+    Promise.all(
+      servers.map(async ({ url }) => {
+        const { data } = (await (await fetch(`${url}/ready`)).json()) as {
+          data: { monitoring?: { state: string }[] };
+        };
+        return (data.monitoring ?? []).map(({ state }) => state).join();
+      }),
+    );
+
   it('one follows a chain, and both know what it saw', async () => {
     await until(() => holder('listener:ETH') >= 0 && holder('delivery') >= 0);
     await pay(3, 50);
     await requireAll(0);
+    await requireAll(1);
     expect(await alertsOn(1)).toEqual(await alertsOn(0));
-    const states = await Promise.all(
-      servers.map(async ({ url }) => {
-        const ready = (await (await fetch(`${url}/ready`)).json()) as {
-          data: { monitoring: { state: string }[] };
-        };
-        return ready.data.monitoring.map(({ state }) => state).join();
-      }),
-    );
-    expect(states.sort()).toEqual(['FOLLOWING', 'STANDBY']);
+    // A node looks once a second whether another one changed the wallets.
+    await until(async () => (await statesOfAll()).sort().join() === 'FOLLOWING,STANDBY');
   });
 
   it('killed, it is replaced: no payment is missed, and none is told twice', async () => {
