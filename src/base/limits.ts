@@ -521,6 +521,12 @@ export const LIMITS = {
   replicaWriterMs: 3_600_000,
   /** A client that sends a large body may wait for its own source, and for a line that fails; one that is silent for longer is gone. */
   uploadSilenceMs: 60_000,
+  /**
+   * Beyond a first while, in which its source may be slow, a sender of a large body holds one of few places: 16 KB/s is a bad mobile
+   * network, and brings the largest body within 19 hours.
+   */
+  uploadGraceMs: 300_000,
+  uploadBytesPerSecondMin: 16 * 1024,
   /** Behind a stop everything is closed; what still holds the process then waits for a machine that is away. */
   exitMsMax: 2_000,
   /** A client that is refused while it sends reads why within this; longer, and it is not listening. */

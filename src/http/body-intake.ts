@@ -2,7 +2,8 @@
  * A body on its way from a socket to whoever takes it: one piece at a time, the socket held back meanwhile. What both servers do
  * alike; what they do it with is the socket's.
  */
-import type { BodyReceiver } from './server.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { BodyReceiver, UploadPace } from './server.ts';
 
 /** What an intake does to the connection that its body comes by. */
 export interface IntakeSocket {
@@ -26,8 +27,14 @@ export interface BodyIntake {
   answered(): void;
 }
 
-/** Looks at a silent client before it is cut off: one in 5 s, where a minute is allowed. */
+/** Looks at a silent client before it is told to go: one in 5 s, where a minute is allowed. */
 const WAITS_MAX = 12;
+
+export const UPLOAD_PACE: UploadPace = {
+  silenceMs: LIMITS.uploadSilenceMs,
+  graceMs: LIMITS.uploadGraceMs,
+  bytesPerSecondMin: LIMITS.uploadBytesPerSecondMin,
+};
 
 type Ending = Parameters<BodyReceiver['end']>[0];
 
@@ -36,9 +43,9 @@ const joined = (pieces: readonly Uint8Array[], length: number): Uint8Array => {
   return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces, length);
 };
 
-/** `silenceMs`: how long the client may send nothing while it is waited for. */
+/** Time counts while the client is waited for, and not while the receiver is at work. */
 export function createBodyIntake(
-  { bytesMax, silenceMs }: { readonly bytesMax: number; readonly silenceMs: number },
+  { bytesMax, pace }: { readonly bytesMax: number; readonly pace: UploadPace },
   receiver: BodyReceiver,
   socket: IntakeSocket,
 ): BodyIntake {
@@ -50,18 +57,23 @@ export function createBodyIntake(
   let isOver = false;
   let ending: Ending | null = null;
   let waits = 0;
-  const silence = setInterval(() => {
+  let waitedMs = 0;
+  const lookMs = pace.silenceMs / WAITS_MAX;
+  const looks = setInterval(() => {
     if (isWorking) return;
     waits++;
-    if (waits < WAITS_MAX) socket.wait();
-    else socket.cut();
-  }, silenceMs / WAITS_MAX);
-  silence.unref();
+    waitedMs += lookMs;
+    if (waits >= WAITS_MAX) giveUp('silent');
+    else if (waitedMs > pace.graceMs && received < (pace.bytesPerSecondMin * waitedMs) / 1_000)
+      giveUp('too slow');
+    else socket.wait();
+  }, lookMs);
+  looks.unref();
 
   function close(): void {
     isOver = true;
     waiting = [];
-    clearInterval(silence);
+    clearInterval(looks);
   }
 
   function endWith(how: Ending): void {
@@ -69,6 +81,12 @@ export function createBodyIntake(
     // The next request comes by the same socket.
     if (isPaused && how === 'whole') socket.resume();
     receiver.end(how);
+  }
+
+  /** Nobody waits for the client any more; it is told why. */
+  function giveUp(how: Ending): void {
+    socket.abandon();
+    endWith(how);
   }
 
   /** Hands over what waits, piece by piece, until nothing does. */

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { type BodyIntake, createBodyIntake } from './body-intake.ts';
+import { type BodyIntake, createBodyIntake, UPLOAD_PACE } from './body-intake.ts';
 import {
   type BodyReceiver,
   type ByteSource,
@@ -21,6 +21,7 @@ import {
   type ServerOptions,
   SSE_HEADERS,
   sseText,
+  type UploadPace,
   WS_REASON_BYTES_MAX,
   WS_TRY_AGAIN_LATER,
 } from './server.ts';
@@ -127,6 +128,7 @@ class NodeExchange implements Exchange {
   readonly #response: ServerResponse;
   readonly #query: string;
   readonly #isClosing: () => boolean;
+  readonly #pace: UploadPace;
   #replied = false;
   #bodyRead = false;
   #closeAfter = false;
@@ -142,6 +144,7 @@ class NodeExchange implements Exchange {
     request: IncomingMessage,
     response: ServerResponse,
     isClosing: () => boolean,
+    pace: UploadPace,
     upgrade: (() => Promise<WebSocket>) | null = null,
   ) {
     this.#upgrade = upgrade;
@@ -153,6 +156,7 @@ class NodeExchange implements Exchange {
     this.#request = request;
     this.#response = response;
     this.#isClosing = isClosing;
+    this.#pace = pace;
     response.once('close', () => {
       if (this.#replied) return;
       this.#gone = true;
@@ -232,7 +236,7 @@ class NodeExchange implements Exchange {
       receiver.end('too large');
       return;
     }
-    const intake = createBodyIntake({ bytesMax, silenceMs: LIMITS.uploadSilenceMs }, receiver, {
+    const intake = createBodyIntake({ bytesMax, pace: this.#pace }, receiver, {
       pause: () => request.pause(),
       resume: () => request.resume(),
       wait: () => {},
@@ -339,7 +343,7 @@ class NodeExchange implements Exchange {
 }
 
 export function createNodeServer(options: ServerOptions, deps: ServerDeps): HttpServer {
-  const { host, port, tls } = options;
+  const { host, port, tls, uploads: pace = UPLOAD_PACE } = options;
   const { router, fallback } = deps;
   let pending = 0;
   let openSockets = 0;
@@ -352,7 +356,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
       pending--;
       if (closing && pending === 0) server.closeAllConnections();
     });
-    const exchange = new NodeExchange(request, response, () => closing);
+    const exchange = new NodeExchange(request, response, () => closing, pace);
     const handler = router.match(exchange.method, exchange.path, exchange.params) ?? fallback;
     try {
       handler(exchange);
@@ -377,7 +381,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
         sockets.handleUpgrade(request, socket, head, resolve);
       });
     };
-    const exchange = new NodeExchange(request, response, () => true, upgrade);
+    const exchange = new NodeExchange(request, response, () => true, pace, upgrade);
     const handler = router.match(exchange.method, exchange.path, exchange.params) ?? fallback;
     try {
       handler(exchange);

@@ -16,6 +16,7 @@ import type { KytRequest } from '../screening/kyt.ts';
 import type { OracleWriter } from '../screening/oracle.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
 import type { TraceRequest, TraceResult } from '../screening/trace.ts';
+import type { UploadPace } from './server.ts';
 
 /** As much of the accounts as a request needs: who is this key, may it ask now, has its account any quota or credits left. */
 export type CallerAccess = Pick<
@@ -152,6 +153,8 @@ export interface HttpOptions {
   readonly version: string;
   /** Default: all operations. `health`: only those that tell how the program is; a node without the role `api`. */
   readonly operations?: 'all' | 'health';
+  /** How large bodies must come. Default: as LIMITS has it. */
+  readonly uploads?: UploadPace;
 }
 
 /** A front end that is not listening yet. */

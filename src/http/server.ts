@@ -56,8 +56,20 @@ export interface Exchange {
 export interface BodyReceiver {
   /** The bytes are its own until it returned, or its promise resolved; nothing else is called before. */
   write(bytes: Uint8Array): Awaitable<void>;
-  /** Called once and last: all came, more than `bytesMax` came (nothing is read any more), or the client went away or fell silent. */
-  end(how: 'whole' | 'too large' | 'gone'): void;
+  /**
+   * Called once and last: all came; or nothing is read any more, since more than `bytesMax` came, or less than the server waits for;
+   * or the client went away.
+   */
+  end(how: 'whole' | 'too large' | 'silent' | 'too slow' | 'gone'): void;
+}
+
+/** How a client must send a body that is taken as it comes. */
+export interface UploadPace {
+  /** How long it may send nothing. */
+  readonly silenceMs: number;
+  /** From then on it must have sent so much a second since it began. */
+  readonly graceMs: number;
+  readonly bytesPerSecondMin: number;
 }
 
 /** Bytes of a known number, read one piece after the other. */
@@ -87,6 +99,8 @@ export interface ServerOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
+  /** Default: as LIMITS has it. */
+  readonly uploads?: UploadPace;
 }
 
 export interface ServerDeps {

@@ -1,6 +1,7 @@
 /** A body that is taken piece by piece by whoever works on it: from its first byte to the answer, or to nothing left of it. */
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { BodyReceiver } from './server.ts';
 
 /** Who takes a body. After a call that throws or rejects, `abort` is called, but behind `end` nothing is. */
@@ -12,6 +13,14 @@ export interface Upload {
   /** Leaves nothing of it. */
   abort(): Promise<void>;
 }
+
+const SECOND_MS = 1_000;
+
+/** Why the rest of a body is not taken, in a sentence. */
+const STOPPED: Readonly<Record<'silent' | 'too slow', string>> = {
+  silent: `The upload was given up: nothing came for ${LIMITS.uploadSilenceMs / SECOND_MS} seconds.`,
+  'too slow': `The upload was given up: an upload of more than ${LIMITS.uploadGraceMs / SECOND_MS} seconds must bring ${LIMITS.uploadBytesPerSecondMin} bytes a second on average.`,
+};
 
 /** What becomes of an upload. Exactly one of them is called, once. */
 export interface UploadOutcome {
@@ -88,7 +97,9 @@ export function receiveUpload(
         return;
       }
       fail(
-        new AssayError('BODY_TOO_LARGE', `The request body is over ${bytesMax} bytes.`, { field: 'body' }),
+        how === 'too large'
+          ? new AssayError('BODY_TOO_LARGE', `The request body is over ${bytesMax} bytes.`, { field: 'body' })
+          : new AssayError('INVALID_REQUEST', STOPPED[how], { field: 'body' }),
       );
     },
   };

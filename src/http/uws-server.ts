@@ -10,7 +10,7 @@ import uws, {
 import { createServer as createTcpServer } from 'node:net';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { type BodyIntake, createBodyIntake } from './body-intake.ts';
+import { type BodyIntake, createBodyIntake, UPLOAD_PACE } from './body-intake.ts';
 import {
   type BodyReceiver,
   type ByteSource,
@@ -25,6 +25,7 @@ import {
   type ServerOptions,
   SSE_HEADERS,
   sseText,
+  type UploadPace,
   WS_REASON_BYTES_MAX,
   WS_TRY_AGAIN_LATER,
 } from './server.ts';
@@ -56,6 +57,7 @@ interface Tally {
   pending: number;
   closing: boolean;
   onIdle: (() => void) | null;
+  readonly pace: UploadPace;
 }
 
 function settle(tally: Tally): void {
@@ -332,7 +334,7 @@ class UwsExchange implements Exchange {
     const whileOpen = (act: () => void) => (): void => {
       if (!this.#gone && !this.#done) act();
     };
-    const intake = createBodyIntake({ bytesMax, silenceMs: LIMITS.uploadSilenceMs }, receiver, {
+    const intake = createBodyIntake({ bytesMax, pace: this.#tally.pace }, receiver, {
       pause: whileOpen(() => {
         large.isPaused = true;
         res.pause();
@@ -577,9 +579,9 @@ async function reasonOfRefusal(host: string, port: number): Promise<AssayError> 
 }
 
 export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpServer {
-  const { host, port, tls } = options;
+  const { host, port, tls, uploads: pace = UPLOAD_PACE } = options;
   const { router, fallback } = deps;
-  const tally: Tally = { pending: 0, closing: false, onIdle: null };
+  const tally: Tally = { pending: 0, closing: false, onIdle: null, pace };
   let openSockets = 0;
   let listening: us_listen_socket | null = null;
 

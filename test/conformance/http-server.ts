@@ -16,6 +16,7 @@ import type {
   Exchange,
   Handler,
   HttpServer,
+  UploadPace,
 } from '../../src/http/server.ts';
 import { RawClient } from '../http/raw-client.ts';
 
@@ -54,7 +55,7 @@ function taker(
       await work(bytes);
       isWorking = false;
     },
-    end(how: 'whole' | 'too large' | 'gone') {
+    end(how: Parameters<BodyReceiver['end']>[0]) {
       if (isWorking || receiver.ending !== null) throw new Error('called while at work, or after the end');
       receiver.ending = how;
       if (how !== 'gone') exchange.reply(how === 'whole' ? 200 : 400, TYPE, `${how} ${length}`);
@@ -136,7 +137,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
 
     async function serve(
       handlers: Readonly<Record<string, Handler>>,
-      options: { port?: number; tls?: { keyFile: string; certFile: string } } = {},
+      options: { port?: number; tls?: { keyFile: string; certFile: string }; uploads?: UploadPace } = {},
     ): Promise<{ server: HttpServer; port: number }> {
       const router = createRouter<Handler>(
         Object.entries(handlers).map(([place, value]) => {
@@ -146,7 +147,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       );
       const create = await createHttpServer();
       const server = create(
-        { host: '127.0.0.1', port: options.port ?? 0, tls: options.tls ?? null },
+        { host: '127.0.0.1', tls: null, ...options, port: options.port ?? 0 },
         { router, fallback: (exchange) => exchange.reply(404, TYPE, 'fallback'), log: silentLogger },
       );
       const port = await server.listen();
@@ -540,6 +541,42 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(await silent.ended(9000)).toBe(true);
     });
 
+    it('gives up a sender that is silent or trickles, and tells it so', async () => {
+      const made: ReturnType<typeof taker>[] = [];
+      const uploads = { silenceMs: 600, graceMs: 600, bytesPerSecondMin: 1_000 };
+      const { server, port } = await serve(
+        {
+          'POST /take': (exchange) => {
+            const receiver = taker(exchange);
+            made.push(receiver);
+            exchange.receiveBody(GIB, receiver);
+          },
+        },
+        { uploads },
+      );
+      const head = 'POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n';
+      const [silent, trickling, steady] = [client(port), client(port), client(port)];
+      for (const socket of [silent, trickling, steady]) socket.send(head);
+      const dripping = setInterval(() => trickling.send('x'), 50);
+      let sent = 0;
+      const flowing = setInterval(() => {
+        if (sent < 4_000) steady.send('y'.repeat(200));
+        sent += 200;
+      }, 100);
+      expect((await silent.next())?.body.trim()).toBe('silent 0');
+      const slow = await trickling.next({ timeoutMs: 20_000 });
+      expect([slow?.status, slow?.headers.get('connection')]).toEqual([400, 'close']);
+      expect(slow?.body).toMatch(/^too slow [1-9]/);
+      expect((await steady.next({ timeoutMs: 20_000 }))?.body).toBe('whole 4000');
+      // And let go, however long they stay.
+      expect(await trickling.ended(10_000)).toBe(true);
+      expect(await silent.ended(10_000)).toBe(true);
+      clearInterval(dripping);
+      clearInterval(flowing);
+      await until(() => server.pending() === 0);
+      expect(made.map(({ ending }) => ending).sort()).toEqual(['silent', 'too slow', 'whole']);
+    });
+
     it('tells a receiver that its client went away in the middle of a body', async () => {
       const made: ReturnType<typeof taker>[] = [];
       const { server, port } = await serve({
@@ -719,8 +756,8 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         slow.send('56789');
         expect((await worked.next({ timeoutMs: 30_000 }))?.body).toBe('whole 10');
         expect((await slow.next())?.body).toBe('whole 10');
-        expect(await silent.ended(60_000)).toBe(true);
-        expect(made[2]?.ending).toBe('gone');
+        expect((await silent.next({ timeoutMs: 60_000 }))?.body.trim()).toBe('silent 5');
+        expect(await silent.ended(10_000)).toBe(true);
       },
       150_000,
     );

@@ -330,6 +330,28 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     }
   });
 
+  it('gives up an upload that trickles, and says how fast one must be', async () => {
+    const slow = await openWorld({
+      backend,
+      useCases: { jobs: () => jobs },
+      uploads: { silenceMs: 600, graceMs: 300, bytesPerSecondMin: 1_000 },
+    });
+    const key = await slow.key({ permissions: ['intel'] });
+    const socket = new RawClient(slow.port);
+    const before = jobs.aborted();
+    socket.send(
+      `POST /api/v1/jobs?kind=labels&format=csv HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: 100000\r\n\r\nbegun`,
+    );
+    const dripping = setInterval(() => socket.send('x'), 50);
+    const answer = await socket.next({ timeoutMs: 20_000 });
+    clearInterval(dripping);
+    expect(answer?.status).toBe(400);
+    expect(answer?.body).toContain('must bring 16384 bytes a second');
+    await expect.poll(() => [jobs.uploads(), jobs.aborted()]).toEqual([0, before + 1]);
+    socket.destroy();
+    await slow.close();
+  });
+
   it('passes an error of the jobs on: too many at once', async () => {
     const from = await caller();
     const sockets = Array.from({ length: 20 }, () => new RawClient(world.port));
