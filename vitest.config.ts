@@ -4,8 +4,10 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/setup/build.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // What these prove does not depend on the machine's pace: they end what hangs, on one that is slow and busy as well.
+    testTimeout: 180_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     maxWorkers: 2,
   },

@@ -19,7 +19,7 @@ beforeAll(async () => {
   elsewhere = newWorld();
   server = await world.serve();
   backup = join(world.folder, 'backup');
-}, 60_000);
+});
 afterAll(() => Promise.all([world.end(), elsewhere.end()]));
 
 describe('a backup', () => {

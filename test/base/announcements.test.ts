@@ -14,7 +14,7 @@ describe.skipIf(!hasRedis).each([
   beforeAll(async () => {
     servers = await start();
     stores = [0, 1, 2].map(() => openRedis(parseRedisUrl(servers.url), { log }));
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()));
     await servers.stop();

@@ -85,7 +85,7 @@ describe.skipIf(!hasRedis)('one server', () => {
   beforeAll(async () => {
     server = await startRedis();
     redis = openRedis(parseRedisUrl(server.url), { log });
-  }, 120_000);
+  });
   afterAll(async () => {
     await redis.close();
     await server.stop();
@@ -105,16 +105,14 @@ describe.skipIf(!hasRedis)('one server', () => {
     await server.kill();
     await expect(count([redis.key('b', 'n')], [1])).rejects.toMatchObject({ code: 'NOT_READY' });
     await server.restart();
-    await expect
-      .poll(() => count([redis.key('c', 'n')], [1]).catch(() => 0), { timeout: 10_000 })
-      .toBeGreaterThan(0);
+    await expect.poll(() => count([redis.key('c', 'n')], [1]).catch(() => 0)).toBeGreaterThan(0);
   });
   it('says NOT_READY where the server does not answer in time', async () => {
     const count = redis.script('count', COUNT);
     server.freeze();
     await expect(count([redis.key('d', 'n')], [1])).rejects.toMatchObject({ code: 'NOT_READY' });
     server.thaw();
-  }, 20_000);
+  });
   it('tells why a server refuses a command, and nothing of what it was to write', async () => {
     server.run('config', 'set', 'maxmemory', '1');
     const put = redis.script('put', "return redis.call('SET', KEYS[1], ARGV[1])");
@@ -161,7 +159,7 @@ describe.skipIf(!hasRedis)('a server behind TLS and a password', () => {
       ...['--tls-cert-file', certificate, '--tls-key-file', certificate.replace('cert.pem', 'key.pem')],
     ]);
     server.run('config', 'set', 'requirepass', 'p@ss:word');
-  }, 120_000);
+  });
   afterAll(() => server.stop());
 
   /** What a process of its own says of a server: whom it trusts is settled at its start. */
@@ -184,7 +182,7 @@ describe.skipIf(!hasRedis)('a server behind TLS and a password', () => {
     expect(ask(`rediss://:p%40ss%3Aword@localhost:${port}`, '')).toBe('NOT_READY');
     expect(ask(`rediss://:wrong@localhost:${port}`, certificate)).not.toBe('kept');
     expect(ask(`redis://:p%40ss%3Aword@localhost:${server.port}`, '')).toBe('kept');
-  }, 60_000);
+  });
 });
 
 describe.skipIf(!hasRedis)('a cluster', () => {
@@ -193,7 +191,7 @@ describe.skipIf(!hasRedis)('a cluster', () => {
   beforeAll(async () => {
     cluster = await startRedisCluster();
     redis = openRedis(parseRedisUrl(cluster.url), { log });
-  }, 120_000);
+  });
   afterAll(async () => {
     await redis.close();
     await cluster.stop();
@@ -257,17 +255,17 @@ describe.skipIf(!hasRedis)('a cluster', () => {
       'nothing was done',
       'nothing was done',
     ]);
-    await expect.poll(() => count([key], [0]).catch(messageOf), { timeout: 10_000 }).toBe(4);
+    await expect.poll(() => count([key], [0]).catch(messageOf)).toBe(4);
     await safe.close();
-  }, 30_000);
+  });
   it('goes on when a master is killed and its replica takes over', async () => {
     const count = redis.script('count', COUNT);
     const key = redis.key('moved', 'n');
     await count([key], [1]);
     await expect.poll(() => cluster.masterOf(key).run('wait', '1', '100')).toBe('1');
     await cluster.masterOf(key).kill();
-    await expect.poll(() => count([key], [1]).catch(() => 0), { timeout: 20_000 }).toBeGreaterThan(1);
-  }, 30_000);
+    await expect.poll(() => count([key], [1]).catch(() => 0)).toBeGreaterThan(1);
+  });
 });
 
 describe.skipIf(!hasRedis)('a master behind a Sentinel', () => {
@@ -283,7 +281,7 @@ describe.skipIf(!hasRedis)('a master behind a Sentinel', () => {
       ]),
     ];
     sentinel = await startRedisSentinel(master);
-  }, 120_000);
+  });
   afterAll(async () => {
     await sentinel.stop();
     await Promise.all(servers.map((server) => server.stop()));
@@ -294,15 +292,15 @@ describe.skipIf(!hasRedis)('a master behind a Sentinel', () => {
     const count = safe.script('count', COUNT, { safe: true });
     const key = safe.key('a', 'n');
     await safe.checkKeeps();
-    await expect.poll(() => count([key], [0]).catch(messageOf), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => count([key], [0]).catch(messageOf)).toBe(0);
     for (let number = 1; number <= 20; number++) expect(await count([key], [1])).toBe(number);
     const [master, replica] = servers;
     await master.kill();
-    await expect.poll(() => sentinel.masterPort(), { timeout: 20_000 }).toBe(replica.port);
+    await expect.poll(() => sentinel.masterPort()).toBe(replica.port);
     const plain = safe.script('plain_count', COUNT);
-    await expect.poll(() => plain([key], [0]).catch(messageOf), { timeout: 20_000 }).toBe(20);
+    await expect.poll(() => plain([key], [0]).catch(messageOf)).toBe(20);
     // Nobody follows it yet.
     expect(await count([key], [1]).catch(messageOf)).toContain('may be done');
     await safe.close();
-  }, 90_000);
+  });
 });

@@ -81,7 +81,7 @@ export function transferGraphConforms(name: string, place: () => Promise<Keeping
     let keeping: KeepingPlace;
     beforeAll(async () => {
       keeping = await place();
-    }, 60_000);
+    });
     afterAll(() => keeping.close());
     const workspace = createKernelWorkspace();
 
@@ -130,7 +130,7 @@ export function transferGraphConforms(name: string, place: () => Promise<Keeping
           expect(shareThere).toEqual(shareHere);
         }
       }
-    }, 60_000);
+    });
 
     it('answers of a hub from many chunks, merged or not, as plain sums do', async () => {
       const { store, read } = await keeping.open();
@@ -171,7 +171,7 @@ export function transferGraphConforms(name: string, place: () => Promise<Keeping
         expect(graph.edge(hub, idOf(10))).toEqual([]);
         expect(reader.recent('ETH', key(1), 100).length).toBe(64);
       }
-    }, 60_000);
+    });
 
     it('keeps a thousand assets of one edge', async () => {
       const { store, read } = await keeping.open();

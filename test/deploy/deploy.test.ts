@@ -239,7 +239,7 @@ describe('the compose file', () => {
           env: { ...process.env, ...redisClient?.env, REDISCLI_AUTH: password },
         }).stdout;
       try {
-        await expect.poll(() => ask('c0ffee', 'ping'), { timeout: 10_000 }).toBe('PONG\n');
+        await expect.poll(() => ask('c0ffee', 'ping')).toBe('PONG\n');
         expect(ask('c0ffee', 'config', 'get', 'maxmemory-policy')).toContain('noeviction');
         expect(ask('c0ffee', 'config', 'get', 'appendonly')).toContain('yes');
         expect(ask('', 'ping')).toContain('NOAUTH');
@@ -252,7 +252,6 @@ describe('the compose file', () => {
         rmSync(folder, { recursive: true, force: true });
       }
     },
-    30_000,
   );
 
   it('runs nodes with nothing to write to but their volumes', () => {

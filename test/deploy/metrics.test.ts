@@ -23,7 +23,7 @@ beforeAll(async () => {
       type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
     ),
   );
-}, 60_000);
+});
 afterAll(() => world.end());
 
 const METRIC = /\b(?:assay|process|nodejs)_[a-z_]+\b/g;

@@ -213,7 +213,7 @@ describe('a refresh from a mirror', () => {
   it('that has no file leaves the server serving what it has, and says so in a log line', async () => {
     const server = await world.serve({ ASSAY_SYNC: 'on', ASSAY_SYNC_FROM: mirror.url });
     await expect
-      .poll(() => server.output().err, { timeout: 50_000, interval: 250 })
+      .poll(() => server.output().err, { interval: 250 })
       .toMatch(/lists (refreshed in part|could not be refreshed)/);
     expect(mirror.requests.length).toBeGreaterThan(3);
     const answer = await ask(server, server.firstKey, `/api/v1/oracle/address/ETH/${LAZARUS}`);

@@ -27,7 +27,7 @@ describeWithSharedData('names against the real lists of OFAC, the UN, the EU and
     key = server.firstKey;
     const granted = await world.run(['credits', 'grant', 'local', '1000', '--reason', 'tests']);
     if (granted.code !== 0) throw new Error(granted.err);
-  }, 180_000);
+  });
   afterAll(() => world.end());
 
   async function ask<T>(method: string, path: string, body?: unknown): Promise<{ status: number; body: T }> {

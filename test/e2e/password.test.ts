@@ -13,7 +13,7 @@ beforeAll(async () => {
   server = await world.serve();
   const made = await world.run(['accounts', 'create', '--email', EMAIL], { input: `${FIRST}\n` });
   expect(made).toMatchObject({ code: 0, err: '' });
-}, 120_000);
+});
 afterAll(() => world.end());
 
 async function post(path: string, body: object, cookie = ''): Promise<{ status: number; cookie: string }> {

@@ -43,7 +43,7 @@ async function startMailServer() {
     letters,
     /** The token of the letter at that position, once it is there. */
     async token(position: number): Promise<string> {
-      await expect.poll(() => letters.length, { timeout: 20_000 }).toBeGreaterThan(position);
+      await expect.poll(() => letters.length).toBeGreaterThan(position);
       return /^[\w-]{43}$/m.exec((letters[position] as string).replaceAll('\r', ''))?.[0] ?? '';
     },
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
@@ -96,13 +96,13 @@ describe('a person', () => {
       ASSAY_LOG_LEVEL: 'debug',
     });
     secrets.push(server.firstKey);
-  }, 120_000);
+  });
   afterAll(async () => {
     await world.end();
     await mail.close();
   });
 
-  it('goes all the way', { timeout: 120_000 }, async () => {
+  it('goes all the way', async () => {
     const who = { email: EMAIL, password: PASSWORD };
     expect((await ask('POST', '/auth/register', { body: who })).status).toBe(200);
     const confirm = await mail.token(0);
@@ -182,7 +182,7 @@ describe('a person', () => {
     expect((await ask('GET', `/entity/${LAZARUS}`, { key: apiKey })).status).toBe(401);
   });
 
-  it('who logs in keeps nobody waiting for an oracle answer', { timeout: 60_000 }, async () => {
+  it('who logs in keeps nobody waiting for an oracle answer', async () => {
     let done = 0;
     const logins = Array.from({ length: 4 }, () =>
       ask('POST', '/auth/login', { body: { email: EMAIL, password: PASSWORD } }).then((login) => {
@@ -202,7 +202,7 @@ describe('a person', () => {
     expect(answers).toBeGreaterThan(5);
   });
 
-  it('gets a new password by mail, which ends the sessions before it', { timeout: 60_000 }, async () => {
+  it('gets a new password by mail, which ends the sessions before it', async () => {
     const { cookie } = await ask('POST', '/auth/login', { body: { email: EMAIL, password: PASSWORD } });
     await ask('POST', '/auth/password/forgot', { body: { email: EMAIL } });
     const token = await mail.token(1);
@@ -213,7 +213,7 @@ describe('a person', () => {
     expect((await ask('POST', '/auth/login', { body: { email: EMAIL, password } })).status).toBe(200);
   });
 
-  it('is managed by the operator beside the running server', { timeout: 60_000 }, async () => {
+  it('is managed by the operator beside the running server', async () => {
     const listed = await world.run(['accounts', 'list', '--json']);
     const [account] = JSON.parse(listed.out) as { id: string; emailVerified: boolean }[];
     expect(account).toMatchObject({ email: EMAIL, emailVerified: true, disabled: false });

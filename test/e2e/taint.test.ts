@@ -21,7 +21,7 @@ describeWithSharedData('taint on the command line', () => {
     ]);
     expect(code).toBe(0);
     expect(out).toMatch(/^202 blocks: 356 transactions stored, 0 known already;/);
-  }, 60_000);
+  });
   afterAll(() => world.end());
 
   it('shows the five rules side by side, for an output and up to a block', async () => {
@@ -72,5 +72,5 @@ describeWithSharedData('taint on the command line', () => {
     } finally {
       await other.end();
     }
-  }, 60_000);
+  });
 });

@@ -309,5 +309,5 @@ describe('a bulk load', () => {
     const whole = storeAt('whole');
     await whole.ingest(transfers);
     expect(everything(store)).toEqual(everything(whole));
-  }, 60_000);
+  });
 });

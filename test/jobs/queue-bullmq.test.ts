@@ -177,7 +177,7 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
   let server: RedisServer;
   beforeAll(async () => {
     server = await startRedis();
-  }, 120_000);
+  });
   afterAll(() => server.stop());
   conform(() => server.url);
 
@@ -219,7 +219,7 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
       await queues.close();
       await redis.close();
     }
-  }, 30_000);
+  });
   it('a restart of the server in the middle loses nothing', async () => {
     const redis = openRedis(parseRedisUrl(server.url), { log });
     const queues = openQueues({ redis, clock, random, log });
@@ -250,7 +250,7 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     await working.close();
     await queues.close();
     await redis.close();
-  }, 60_000);
+  });
   it('a question is refused while the server does not answer, and asked when it does', async () => {
     const redis = openRedis(parseRedisUrl(server.url), { log });
     const queues = openQueues({ redis, clock, random, log });
@@ -267,7 +267,7 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     expect(String((await queues.ask(['all'], trace('x'))).data)).toBe('here');
     await queues.close();
     await redis.close();
-  }, 30_000);
+  });
   it('are closed though the server is away', async () => {
     const redis = openRedis(parseRedisUrl(server.url), { log });
     const queues = openQueues({ redis, clock, random, log });
@@ -281,7 +281,7 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     await queues.close();
     await redis.close();
     await server.restart();
-  }, 30_000);
+  });
   it('leaves a bounded number of ended messages behind', () => {
     const kept = Number(server.run('zcard', 'assay:{queue-chunks}:bull:chunks:completed'));
     expect(kept).toBeGreaterThan(0);
@@ -293,7 +293,7 @@ describe.skipIf(!hasRedis)('queues in a cluster', () => {
   let cluster: Awaited<ReturnType<typeof startRedisCluster>>;
   beforeAll(async () => {
     cluster = await startRedisCluster();
-  }, 120_000);
+  });
   afterAll(() => cluster.stop());
   conform(() => cluster.url);
 });

@@ -122,7 +122,7 @@ describe('the fast import of CSV on several threads', () => {
     }
     expect(await segmentOf(path, 1)).toEqual(alone);
     expect(await segmentOf(path, 3)).toEqual(alone);
-  }, 60_000);
+  });
 
   it('ends with the error of the caller, and with that of a row that never ends', async () => {
     const path = join(folder, 'broken.csv');
@@ -143,7 +143,7 @@ describe('the fast import of CSV on several threads', () => {
     );
     await expect(refusing).rejects.toThrow('no such thing');
     segment.abort();
-  }, 60_000);
+  });
 });
 
 describe('the fast import of CSV', () => {

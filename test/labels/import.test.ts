@@ -342,7 +342,7 @@ describe('the store', () => {
 });
 
 describe('a writer that is killed', () => {
-  it('leaves the store as it was, and the lock to the next one', { timeout: 20_000 }, async () => {
+  it('leaves the store as it was, and the lock to the next one', async () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const { folder } = world.deps.store;
     const before = readFileSync(join(folder, 'catalogue.json'), 'utf8');

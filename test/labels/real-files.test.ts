@@ -47,7 +47,7 @@ describeWithSharedData('Tornado Cash, delisted on 21 March 2025', () => {
   beforeAll(async () => {
     await story([[MARCH_4], [MARCH_21]]);
     await story([[MARCH_21], [MARCH_4]]);
-  }, 120_000);
+  });
   afterAll(() => {
     for (const world of worlds) world.end();
   });
@@ -113,7 +113,7 @@ describeWithSharedData('other lists', () => {
     ['uk', 'uk/uk_sanctions_list_2026-08-22.jsonl.gz', 'UK', 6_000],
     ['eu', 'eu/eu_fsf_1_1_excerpt.xml', 'EU', 1],
     ['ch', 'ch/seco_whole_list_excerpt.xml', 'CH', 1],
-  ] as const)('%s: %s', { timeout: 60_000 }, async (source, path, list: SanctionsList, least) => {
+  ] as const)('%s: %s', async (source, path, list: SanctionsList, least) => {
     const { datasets } = await world.import({ source, files: [sharedData(path)] });
     expect(datasets[0]!.lists[0]!.list).toBe(list);
     expect(world.deps.store.listState(list).parties.length).toBeGreaterThanOrEqual(least);
@@ -227,7 +227,7 @@ describeWithSharedData('all files together', () => {
     expect(label).toMatchObject({ category: 'PHISHING', threatLevel: 'CRITICAL' });
   });
 
-  it('change nothing when they come again', { timeout: 60_000 }, async () => {
+  it('change nothing when they come again', async () => {
     const again = await world.import({
       source: 'graphsense',
       files: [sharedData('graphsense', 'graphsense-tagpacks.tar.gz')],

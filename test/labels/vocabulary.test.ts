@@ -124,13 +124,13 @@ describeWithSharedData('every word that occurs in the publishers’ files is kno
     ['scams', 'scams/malicious_smart_contracts.csv', scamsReader],
     ['scams', 'scams/phishing_scams.csv', scamsReader],
     ['graphsense', 'graphsense/graphsense-tagpacks.tar.gz', graphsenseReader],
-  ] as const)('%s: %s', { timeout: 120_000 }, async (source, path, reader) => {
+  ] as const)('%s: %s', async (source, path, reader) => {
     const found = await unknownIn(source, reader, [sharedData(path)]);
     expect(found).toMatchObject(NOTHING);
     expect(found.records).toBeGreaterThan(200);
   });
 
-  it('ofac', { timeout: 120_000 }, async () => {
+  it('ofac', async () => {
     const files = [sharedData('ofac', 'sdn_advanced_2025-03-21.xml.gz')];
     expect(await unknownIn('ofac', ofacReader, files)).toMatchObject(NOTHING);
   });

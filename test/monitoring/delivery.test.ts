@@ -373,7 +373,7 @@ overLiveStates((makeState) => {
       for (let i = 0; i < 20; i++) await world.raise(stuck);
       const wallet = world.wallet({ customWebhookUrl: alive.url });
       for (let i = 0; i < 50; i++) await world.raise(wallet);
-      await expect.poll(() => alive.received.length, { timeout: 10_000 }).toBe(50);
+      await expect.poll(() => alive.received.length).toBe(50);
       expect(dead.received.length).toBeLessThan(50);
     });
 

@@ -67,7 +67,7 @@ describe('monitoring', () => {
       },
     });
     monitoring.start();
-    await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => looks).toBeGreaterThan(0);
     expect(tries).toBe(2);
     await monitoring.close();
   });
@@ -97,7 +97,7 @@ describe('monitoring', () => {
     });
     monitoring.start();
     await watch(monitoring);
-    await expect.poll(() => told, { timeout: 5_000 }).toEqual(['followed']);
+    await expect.poll(() => told).toEqual(['followed']);
     duty = 'OTHERS';
     monitoring.listener.nudge();
     await monitoring.close();

@@ -54,7 +54,7 @@ beforeAll(async () => {
   const assessor = createAssessor(world.deps);
   screening = createScreening(world.deps, assessor);
   trace = createTrace(world.deps, assessor);
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const screen = (address: string, maxHops = 3) => screening({ chain: 'ETH', address, maxHops });

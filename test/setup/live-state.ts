@@ -58,7 +58,7 @@ export function overLiveStates(suite: (makeState: () => LiveState, name: 'LMDB' 
     let server: RedisServer;
     beforeAll(async () => {
       server = await startRedis();
-    }, 120_000);
+    });
     afterAll(() => server.stop());
     suite(() => replicatedState(server, `world${worlds++}`), 'Redis');
   });

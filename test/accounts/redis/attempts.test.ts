@@ -12,7 +12,7 @@ describe.skipIf(!hasRedis)('attempts over two nodes', () => {
   beforeAll(async () => {
     server = await startRedis();
     connections = [1, 2].map(() => openRedis(parseRedisUrl(server.url), { log: silentLogger }));
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all(connections.map((redis) => redis.close()));
     await server.stop();

@@ -7,7 +7,7 @@ describe.skipIf(!hasRedis)('accounts in a Redis Cluster', () => {
   let cluster: RedisCluster;
   beforeAll(async () => {
     cluster = await startRedisCluster();
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster.stop();
   });

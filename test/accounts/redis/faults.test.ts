@@ -120,10 +120,10 @@ async function checkAll(nodes: readonly Node[], sent: readonly Sent[]): Promise<
       })
       .map((one) => `${one.name} ${one.outcome} ${JSON.stringify(counts.get(one.name))}`);
   };
-  await expect.poll(wrong, { timeout: 15_000, interval: 250 }).toEqual([]);
+  await expect.poll(wrong, { interval: 250 }).toEqual([]);
   const paid = sent.filter(({ keyed, outcome }) => keyed || outcome === 'acknowledged').length;
   await expect
-    .poll(() => node.ledger.balance('a'), { timeout: 10_000, interval: 250 })
+    .poll(() => node.ledger.balance('a'), { interval: 250 })
     .toMatchObject({ balance: GRANT - paid, held: 0 });
   expect((await node.ledger.verify()).faults).toEqual([]);
 }
@@ -133,7 +133,7 @@ describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
   let nodes: readonly [Node, Node];
   beforeAll(async () => {
     cluster = await startRedisCluster();
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster.stop();
   });
@@ -143,16 +143,14 @@ describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
     nodes = [world.node(), world.node()];
     const grant = { accountId: 'a', type: 'GRANT', amount: GRANT, reference: null, once: 'grant' } as const;
     const [{ ledger }] = nodes;
-    await expect
-      .poll(() => ledger.book(grant).then(() => 'booked', messageOf), { timeout: 15_000 })
-      .toBe('booked');
-  }, 30_000);
+    await expect.poll(() => ledger.book(grant).then(() => 'booked', messageOf)).toBe('booked');
+  });
   afterEach(async () => {
     await Promise.all(nodes.map((node) => node.close()));
   });
   const master = (): RedisServer => cluster.masterOf(nodes[0].steps.logOf('a'));
   const replaced = async (old: RedisServer): Promise<void> => {
-    await expect.poll(() => master().port, { timeout: 20_000, interval: 100 }).not.toBe(old.port);
+    await expect.poll(() => master().port, { interval: 100 }).not.toBe(old.port);
   };
 
   it('a master is killed and its replica takes over: nothing acknowledged is lost', async () => {
@@ -165,7 +163,7 @@ describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
     });
     expect(sent.filter(({ outcome }) => outcome === 'acknowledged').length).toBeGreaterThan(100);
     await checkAll(nodes, sent);
-  }, 60_000);
+  });
 
   it('a master is frozen, replaced and thawed: what it still does counts for nothing', async () => {
     const old = master();
@@ -178,11 +176,11 @@ describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
     });
     expect(sent.some(({ outcome }) => outcome === 'failed')).toBe(true);
     await checkAll(nodes, sent);
-  }, 60_000);
+  });
 
   it('without its replica nothing is acknowledged, and with it all goes on', async () => {
     const of = master();
-    await expect.poll(() => of.run('role'), { timeout: 15_000 }).toContain('127.0.0.1');
+    await expect.poll(() => of.run('role')).toContain('127.0.0.1');
     const replica = cluster.nodes.find(
       (each) => each.port !== of.port && each.run('role').split('\n')[2] === String(of.port),
     );
@@ -198,7 +196,7 @@ describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
     const meanwhile = sent.filter(({ endedMs }) => endedMs > frozenAt + 100 && endedMs < thawedAt);
     expect(new Set(meanwhile.map(({ outcome }) => outcome))).toEqual(new Set(['failed']));
     await checkAll(nodes, sent);
-  }, 60_000);
+  });
 });
 
 /** A line to a server that can be cut (nothing passes, nothing is closed) and healed. */
@@ -246,7 +244,7 @@ describe.skipIf(!hasRedis)('charges while one server fails', () => {
   beforeAll(async () => {
     server = await startRedis();
     line = await startLine(server.port);
-  }, 120_000);
+  });
   afterAll(async () => {
     line.close();
     await server.stop();
@@ -281,7 +279,7 @@ describe.skipIf(!hasRedis)('charges while one server fails', () => {
     expect(during(cutOff)).toEqual(new Set(['failed']));
     expect(during(well)).toEqual(new Set(['acknowledged']));
     await checkAll(nodes, sent);
-  }, 60_000);
+  });
 
   it('the server is frozen for longer than anybody waits', async () => {
     const sent = await underLoad(nodes, async () => {
@@ -291,7 +289,7 @@ describe.skipIf(!hasRedis)('charges while one server fails', () => {
     });
     expect(sent.some(({ outcome }) => outcome === 'failed')).toBe(true);
     await checkAll(nodes, sent);
-  }, 60_000);
+  });
 
   it('the server is killed and started again over its files', async () => {
     const sent = await underLoad(nodes, async () => {
@@ -300,5 +298,5 @@ describe.skipIf(!hasRedis)('charges while one server fails', () => {
       await server.restart();
     });
     await checkAll(nodes, sent);
-  }, 60_000);
+  });
 });

@@ -7,7 +7,7 @@ describe.skipIf(!hasRedis)('accounts in one Redis server', () => {
   let server: RedisServer;
   beforeAll(async () => {
     server = await startRedis();
-  }, 120_000);
+  });
   afterAll(async () => {
     await server.stop();
   });

@@ -68,7 +68,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     world = createWorld();
     server = await startRedis();
     await world.store.ingest(draw(30_000));
-  }, 60_000);
+  });
   afterAll(async () => {
     await world.close();
     await server.stop();
@@ -91,7 +91,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     const whole = await push(url('whole'), path);
     expect([changes.records, changes.checksum]).toEqual([whole.records, whole.checksum]);
     await remote.close();
-  }, 60_000);
+  });
 
   it('follows blocks that are appended and taken back, also across a push that was interrupted', async () => {
     const { store, path } = world;
@@ -130,7 +130,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     const whole = await push(url('blocks-whole'), path);
     expect([last.records, last.checksum]).toEqual([whole.records, whole.checksum]);
     await remote.close();
-  }, 60_000);
+  });
 
   it('keeps a reader at its version while another is pushed', async () => {
     const { store, path } = world;
@@ -154,7 +154,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     const third = remoteOf('pinned');
     expect(() => traced(third, 3)).toThrow(notReady);
     for (const each of [remote, second, third]) await each.close();
-  }, 60_000);
+  });
 
   it('goes on where a first push was interrupted, and shows nothing of it before it is whole', async () => {
     const { path, store } = world;
@@ -179,7 +179,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     const whole = await push(url('cut-whole'), path);
     expect([made.records, made.checksum]).toEqual([whole.records, whole.checksum]);
     await remote.close();
-  }, 60_000);
+  });
 
   it('replaces a chain by another beside it, and removes the first', async () => {
     const { path, store } = world;
@@ -198,7 +198,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     expect(left).toEqual([]);
     await remote.close();
     await other.close();
-  }, 60_000);
+  });
 
   it('lets one push at a time in, and no late write of another', async () => {
     const { path } = world;
@@ -217,7 +217,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
       },
     });
     await expect(overtaken).rejects.toMatchObject({ code: 'STORE_BUSY' });
-  }, 60_000);
+  });
 
   it('writes again what a server confirmed and forgot', async () => {
     const { path, store } = world;
@@ -250,7 +250,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     const whole = await push(url('forgot-whole'), path);
     expect([made.records, made.checksum]).toEqual([whole.records, whole.checksum]);
     await remote.close();
-  }, 60_000);
+  });
 
   it('reads a hop in a few round trips, however many addresses it has', async () => {
     const { path } = world;
@@ -285,7 +285,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await nextVersion();
     expect(remote.graph('ETH')?.degree(node!, 'in')).toBeGreaterThan(0);
     for (const each of [empty, remote]) await each.close();
-  }, 60_000);
+  });
 
   it('ends a walk with NOT_READY where the server freezes or dies, and goes on when it is back', async () => {
     const { path, store } = world;
@@ -321,7 +321,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
       )
       .toBe(expected.nodes.length);
     await again.close();
-  }, 60_000);
+  });
 
   it('goes on pushing when a server comes back', async () => {
     const { path } = world;
@@ -338,7 +338,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     const whole = await push(url('back-whole'), path);
     expect([made.records, made.checksum]).toEqual([whole.records, whole.checksum]);
     expect(addressAt(1)).toMatch(/^0x/);
-  }, 60_000);
+  });
 });
 
 describe.skipIf(!hasRedis)('a graph in a cluster', () => {
@@ -349,7 +349,7 @@ describe.skipIf(!hasRedis)('a graph in a cluster', () => {
     world = createWorld();
     cluster = await startRedisCluster();
     await world.store.ingest(draw(20_000));
-  }, 60_000);
+  });
   afterAll(async () => {
     await world.close();
     await cluster.stop();
@@ -390,9 +390,7 @@ describe.skipIf(!hasRedis)('a graph in a cluster', () => {
       }),
     );
     await expect
-      .poll(() => cluster.nodes.every((node) => /master|connected/.test(node.run('role'))), {
-        timeout: 15_000,
-      })
+      .poll(() => cluster.nodes.every((node) => /master|connected/.test(node.run('role'))))
       .toBe(true);
 
     const starts = Array.from({ length: 8 }, (_, at) => 100 + at * 450);
@@ -419,5 +417,5 @@ describe.skipIf(!hasRedis)('a graph in a cluster', () => {
     }
     expect(refused).toBeLessThan(50);
     await walker.close();
-  }, 120_000);
+  });
 });

@@ -68,7 +68,7 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
     const names: NameScreening = () => ({ results: [] }) as never;
     here = createTasks(world.deps, names, log);
     there = createTasks({ ...world.deps, transfers: remote }, names, log);
-  }, 60_000);
+  });
   afterAll(async () => {
     await remote.close();
     await world.close();
@@ -128,7 +128,7 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
     const { data } = await pool.run('trace', request);
     expect(graphOf(data)).toEqual(graphOf(here.trace(request).data));
     await pool.close();
-  }, 30_000);
+  });
 });
 
 describe('the settings of graph stores', () => {

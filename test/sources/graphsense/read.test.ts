@@ -382,7 +382,7 @@ describeWithSharedData('the published TagPacks', () => {
     expect(packs.get('usdt_blacklist.yaml')).toBe(774);
     expect(actors.size).toBeGreaterThan(200);
     expect(joined).toBeGreaterThan(100_000);
-  }, 60_000);
+  });
 
   it('are read the same by the plain way and by yaml, tag by tag', async () => {
     const unpack = extract();
@@ -406,5 +406,5 @@ describeWithSharedData('the published TagPacks', () => {
     }
     expect(plain).toBeGreaterThan(4_000);
     expect(plain).toBeLessThanOrEqual(compared);
-  }, 60_000);
+  });
 });
