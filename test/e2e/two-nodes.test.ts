@@ -1,7 +1,7 @@
 /** Two servers over one Redis, as their callers meet them: one balance, one rate limit, one set of keys, one answer a key. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
-import { newWorld, type RunningServer, type World } from './program.ts';
+import { newWorld, patiently, type RunningServer, type World } from './program.ts';
 
 const API = '/api/v1';
 const SCREENED = { address: '0x098B716B8Aaf21512996dC57EB0615e2383E2f96', chain: 'ETH' };
@@ -27,7 +27,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     const first = await worlds[0].serve(environment);
     servers = [first, await worlds[1].serve(environment)];
     key = first.firstKey;
-  }, 180_000);
+  });
   afterAll(async () => {
     await Promise.all(worlds.map((world) => world.end()));
     await redis.stop();
@@ -49,15 +49,8 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as never };
   }
 
-  /** As a client does that is told when to ask again: a node on a busy machine may not hear from Redis for a second. */
-  async function ask(...question: Parameters<typeof askOnce>): Promise<Answer> {
-    for (let tries = 0; ; tries++) {
-      const answer = await askOnce(...question);
-      const again = Number(answer.headers.get('retry-after') ?? 0);
-      if (answer.status !== 500 || again === 0 || tries === 10) return answer;
-      await new Promise((resolve) => setTimeout(resolve, again * 1_000));
-    }
-  }
+  const ask = (...question: Parameters<typeof askOnce>): Promise<Answer> =>
+    patiently(() => askOnce(...question));
 
   /** A new key, made over the first node and known to the second. */
   async function newKey(): Promise<string> {
@@ -87,7 +80,8 @@ describe.skipIf(!hasRedis)('two nodes', () => {
 
   it('of 1,000 charges over both on a balance of 100, exactly 100 are answered', async () => {
     const keys: string[] = [];
-    while (keys.length < 17) keys.push(await newKey());
+    // Each may ask 60 times a minute, and what is asked again counts.
+    while (keys.length < 20) keys.push(await newKey());
     const adjusted = await worlds[0].run(
       ['credits', 'adjust', 'local', '--reason', 'test', '--', String(100 - (await balance(0)))],
       { environment },
@@ -105,7 +99,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     expect([await balance(0), await balance(1)]).toEqual([0, 0]);
     const verified = await worlds[1].run(['ledger', 'verify'], { environment });
     expect(verified.code, verified.err).toBe(0);
-  }, 120_000);
+  });
 
   it('a rate limit of 60 is 60 over both', async () => {
     const token = await newKey();
@@ -134,11 +128,10 @@ describe.skipIf(!hasRedis)('two nodes', () => {
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     }
     await redis.restart();
-    for (const node of [0, 1])
-      await expect.poll(async () => (await kyt(node, {})).status, { timeout: 20_000 }).toBe(200);
+    for (const node of [0, 1]) await expect.poll(async () => (await kyt(node, {})).status).toBe(200);
     // One on each node; what was asked while Redis was away cost nothing.
-    await expect.poll(() => balance(0), { timeout: 10_000 }).toBe(7);
-  }, 60_000);
+    await expect.poll(() => balance(0)).toBe(7);
+  });
 
   it('a Redis that may lose what it is told is refused', async () => {
     redis.run('config', 'set', 'appendonly', 'no');
@@ -151,5 +144,5 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     redis.run('config', 'set', 'appendonly', 'yes');
     expect(refused).toContain('appendonly');
     expect(refused).toContain('ASSAY_REDIS_MAY_LOSE');
-  }, 60_000);
+  });
 });
