@@ -36,7 +36,7 @@ import type { GraphUseCases } from './jobs/placement.ts';
 import { createPool, type WorkerPool } from './jobs/pool.ts';
 import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from './labels/build-index.ts';
 import { type ListFreshness, openFreshness } from './labels/freshness.ts';
-import type { ImportDeps } from './labels/import.ts';
+import type { ImportDeps } from './labels/import-report.ts';
 import { currentSnapshot } from './labels/index/folder.ts';
 import type { SnapshotSet } from './labels/index/reader.ts';
 import { openSnapshotSet } from './labels/index/snapshot-set.ts';

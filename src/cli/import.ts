@@ -1,7 +1,8 @@
 /** `assay import <source> <file…>`: reads publishers' files into the store of labels. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
-import { type DatasetReport, type ImportReport, importFiles } from '../labels/import.ts';
+import { importFiles } from '../labels/import.ts';
+import type { DatasetReport, ImportReport } from '../labels/import-report.ts';
 import { IMPORT_SOURCES, parseImportSource } from '../labels/import-sources.ts';
 import { NAME_SOURCES, type NameImportReport, parseNameSource } from '../names/lists-import.ts';
 import { importRegisters, isRegisterSource, REGISTER_SOURCES } from '../registers/import.ts';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { buildLabelIndex } from '../labels/build-index.ts';
-import { importSegment } from '../labels/import.ts';
+import { importSegment } from '../labels/import-segment.ts';
 import { currentSnapshot } from '../labels/index/folder.ts';
 import type { SnapshotMeta } from '../labels/index/reader.ts';
 import { type IndexStats, readIndexStats } from '../labels/index/stats.ts';

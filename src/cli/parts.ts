@@ -11,7 +11,7 @@ import type { LiveIngest } from '../graph/ingest/live.ts';
 import type { PushOptions, PushReport } from '../graph/remote/push.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { OutputsStore } from '../graph/utxo/outputs-store.ts';
-import type { ImportDeps } from '../labels/import.ts';
+import type { ImportDeps } from '../labels/import-report.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
 import type { Monitoring } from '../monitoring/open.ts';
 import type { BuildNamesReport } from '../names/build-names.ts';

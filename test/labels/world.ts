@@ -7,12 +7,8 @@ import { silentLogger } from '../../src/base/log.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { ChainId } from '../../src/chains/registry.ts';
 import { buildLabelIndex, snapshotsFolderOf } from '../../src/labels/build-index.ts';
-import {
-  type ImportDeps,
-  type ImportReport,
-  type ImportRequest,
-  importFiles,
-} from '../../src/labels/import.ts';
+import { importFiles } from '../../src/labels/import.ts';
+import type { ImportDeps, ImportReport, ImportRequest } from '../../src/labels/import-report.ts';
 import type { SnapshotSet } from '../../src/labels/index/reader.ts';
 import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
 import type { Label } from '../../src/labels/label.ts';

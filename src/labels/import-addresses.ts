@@ -1,0 +1,174 @@
+/** Attributed addresses become the segments of a dataset, in place of those that the same publisher's file gave before. */
+import { join } from 'node:path';
+import { isoTime } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import type { AttributedAddress, FileHeader } from '../sources/records.ts';
+import { slugOf } from './entities.ts';
+import { type Reading, readRecords, tellProgress } from './import-reading.ts';
+import { type DatasetReport, datasetReport } from './import-report.ts';
+import { dayFromIso } from './index/days.ts';
+import { importOwnCsv, isPlainCsv } from './own-import.ts';
+import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
+import { type ClosedSegment, StagedSegments } from './staged-segments.ts';
+import type { DatasetRow } from './store.ts';
+
+/** Where the rows of a file go. */
+interface Staged {
+  readonly folder: string;
+  readonly segments: StagedSegments;
+  readonly rejects: RejectsWriter;
+}
+
+/** Throws INVALID_FILE for a file that gives no label where there were some. */
+export async function importAddresses(reading: Reading): Promise<DatasetReport> {
+  const { request, contentHash, deps } = reading;
+  const { source, force } = request;
+  const same = deps.store
+    .catalogue()
+    .datasets.find(
+      (row) =>
+        row.source === source &&
+        row.contentHash === contentHash &&
+        row.rules === deps.rules.fingerprint &&
+        (request.dataset === undefined || row.dataset === slugOf(request.dataset)),
+    );
+  if (same && force !== true) return datasetReport(same, 'unchanged', reading.names, null);
+  const folder = reading.writer.stage();
+  const segments = new StagedSegments(folder);
+  const rejects = createRejectsWriter(join(folder, 'rejects.ndjson'));
+  const staged: Staged = { folder, segments, rejects };
+  try {
+    const header = (await readPlainCsv(reading, staged)) ?? (await readAny(reading, staged));
+    const closed = await segments.close();
+    if (force !== true) requireLabels(reading, header, closed, rejects);
+    return commitDataset(reading, header, closed, staged);
+  } catch (error) {
+    segments.abort();
+    rejects.abort();
+    throw error;
+  }
+}
+
+/** Reads any source record by record. */
+async function readAny(reading: Reading, staged: Staged): Promise<FileHeader> {
+  const { rejects } = staged;
+  const headers: FileHeader[] = [];
+  await readRecords(
+    reading,
+    (record) => {
+      if (record.type === 'header') headers.push(record);
+      else if (record.type === 'address') addLabels(reading, record, staged);
+      else {
+        reading.rejected++;
+        rejects.add(
+          'A party of a sanctions list in a source that is none.',
+          record.entityId,
+          record.provenance,
+        );
+      }
+    },
+    (reason, text, provenance) => rejects.add(reason, text, provenance),
+  );
+  const [header] = headers;
+  if (header === undefined) throw new Error(`The reader of ${reading.request.source} yielded no header.`);
+  return header;
+}
+
+/** Reads a plain CSV of own labels the quick way; null for anything else. */
+async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeader | null> {
+  const { source, mapping, signal } = reading.request;
+  const [path] = reading.files;
+  if (source !== 'own' || path === undefined || !(await isPlainCsv(path))) return null;
+  reading.records = await importOwnCsv(
+    {
+      path,
+      ...(mapping ? { mapping } : {}),
+      ...(signal ? { signal } : {}),
+      onProgress: (records) => tellProgress({ ...reading, records }),
+    },
+    {
+      segment: staged.segments.of('always'),
+      mapper: reading.mapper,
+      currencies: reading.deps.rules.currencies,
+      take: (record) => addLabels(reading, record, staged),
+      reject: (reason, text, provenance) => {
+        reading.rejected++;
+        staged.rejects.add(reason, text, provenance);
+      },
+    },
+  );
+  return { type: 'header', lists: [], publishedAt: null, layout: 'OWN_CSV' };
+}
+
+function addLabels(reading: Reading, record: AttributedAddress, { segments, rejects }: Staged): void {
+  const mapped = reading.mapper.map(reading.request.source, record);
+  if (!mapped.ok) {
+    reading.rejected++;
+    const text = `${record.currency ?? ''} ${record.address} ${record.actorName}`;
+    rejects.add(mapped.reason, text, record.provenance);
+    return;
+  }
+  const first = dayFromIso(mapped.firstSeen);
+  const last = dayFromIso(mapped.lastSeen);
+  for (const { when, template } of mapped.labels) {
+    const segment = segments.of(when);
+    segment.add(mapped.key, 0, mapped.key.length, segment.template(template), first, last);
+  }
+}
+
+/** A file of another kind reads as nothing but rejects; it must not take the place of labels that are good. */
+function requireLabels(
+  reading: Reading,
+  header: FileHeader,
+  closed: readonly ClosedSegment[],
+  rejects: RejectsWriter,
+): void {
+  if (rejects.count === 0 || closed.some(({ stats }) => stats.labels > 0)) return;
+  const { source } = reading.request;
+  const dataset = datasetOf(reading, header);
+  const replaced = reading.deps.store
+    .catalogue()
+    .datasets.find((row) => row.source === source && row.dataset === dataset);
+  if (!replaced?.segments.some((segment) => segment.labels > 0)) return;
+  throw new AssayError(
+    'INVALID_FILE',
+    `file: ${reading.names.join(', ')} gives not one label, and ${rejects.count} of its rows were rejected; is it a file of the source '${source}'? The dataset '${dataset}' stays as it was (--force replaces it all the same).`,
+    { field: 'file' },
+  );
+}
+
+function commitDataset(
+  reading: Reading,
+  header: FileHeader,
+  closed: readonly ClosedSegment[],
+  { folder, rejects }: Staged,
+): DatasetReport {
+  const { contentHash, names, records, writer } = reading;
+  const { store, rules, clock } = reading.deps;
+  const { source } = reading.request;
+  const dataset = datasetOf(reading, header);
+  const rejectsFile = rejects.close(store.rejectsPath(source, dataset));
+  const row: Omit<DatasetRow, 'folder'> = {
+    source,
+    dataset,
+    layout: header.layout,
+    contentHash,
+    rules: rules.fingerprint,
+    files: names,
+    publishedAt: header.publishedAt,
+    importedAt: isoTime(clock.now()),
+    url: rules.sources.of(source)?.url ?? null,
+    segments: closed.map(({ name, when, stats }) => ({ name, when, labels: stats.labels })),
+    records,
+    rejected: rejects.count,
+  };
+  writer.commit({ datasets: [row], staged: [folder], at: row.importedAt });
+  return datasetReport(row, 'imported', names, rejectsFile);
+}
+
+/** What a later import replaces: a layout of the source, or a file of the user's own by its name. */
+function datasetOf({ request, names }: Reading, header: FileHeader): string {
+  if (request.dataset !== undefined) return slugOf(request.dataset);
+  if (request.source !== 'own') return slugOf(header.layout);
+  return slugOf((names[0] ?? 'own').replace(/(\.(csv|ndjson|jsonl?|txt|gz|zip))+$/i, ''));
+}

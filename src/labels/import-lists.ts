@@ -1,0 +1,242 @@
+/** Files of sanctions lists become history: who is listed, since when, and who was. All lists of the files change, or none. */
+import { join } from 'node:path';
+import { isoTime } from '../base/clock.ts';
+import type { DesignatedParty, FileHeader, SanctionsList } from '../sources/records.ts';
+import { type ListCheck, readListChecks } from './freshness.ts';
+import { type Reading, readRecords } from './import-reading.ts';
+import type { DatasetReport, ListChange } from './import-report.ts';
+import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
+import {
+  comparePublications,
+  delistedAt,
+  hasFile,
+  joinEntries,
+  type ListFile,
+  type ListState,
+  type ObservedEntry,
+  publicationOf,
+  type ReadList,
+  withFile,
+} from './sanctions.ts';
+
+/** One file of a publisher as it is read: a zip can hold several. */
+interface ListUnit {
+  header: FileHeader | null;
+  readonly lists: Map<SanctionsList, { readonly parties: Set<string>; readonly entries: ObservedEntry[] }>;
+  readonly rejects: RejectsWriter;
+  records: number;
+}
+
+/** A list after a file of it was read. */
+interface ReadPublication {
+  readonly state: ListState;
+  readonly publishedAt: string;
+}
+
+/** Throws INVALID_FILE (no publication date), IMPLAUSIBLE_LIST. */
+export async function importLists(
+  reading: Reading,
+  lists: readonly SanctionsList[],
+): Promise<readonly DatasetReport[]> {
+  const { contentHash } = reading;
+  const { store } = reading.deps;
+  const known = lists.map((list) => store.listState(list)).filter((state) => hasFile(state, contentHash));
+  if (known.length > 0) {
+    const read = known.map((state) => ({ state, publishedAt: fileOf(state, contentHash).publishedAt }));
+    commitLists(reading, [], read);
+    return known.map((state) => unchangedList(reading, state));
+  }
+  const units: ListUnit[] = [];
+  try {
+    await readUnits(reading, units);
+    return applyUnits(reading, units);
+  } finally {
+    for (const unit of units) unit.rejects.abort();
+  }
+}
+
+/** Reads the files into `units`, where they are found by who has to tidy up behind a fault. */
+async function readUnits(reading: Reading, units: ListUnit[]): Promise<void> {
+  const staged = reading.writer.stage();
+  const open = (): ListUnit => {
+    const rejects = createRejectsWriter(join(staged, `rejects-${units.length}`));
+    const unit: ListUnit = { header: null, lists: new Map(), rejects, records: 0 };
+    units.push(unit);
+    return unit;
+  };
+  const current = (): ListUnit => units.at(-1) ?? open();
+  await readRecords(
+    reading,
+    (record) => {
+      if (record.type === 'header') {
+        const unit = current().header === null ? current() : open();
+        unit.header = record;
+      } else if (record.type === 'party') addParty(reading, record, current());
+      else {
+        reading.rejected++;
+        current().rejects.add('An address without a party.', record.address, record.provenance);
+      }
+    },
+    (reason, text, provenance) => current().rejects.add(reason, text, provenance),
+  );
+}
+
+function addParty(reading: Reading, party: DesignatedParty, unit: ListUnit): void {
+  let said = unit.lists.get(party.list);
+  if (!said) {
+    said = { parties: new Set(), entries: [] };
+    unit.lists.set(party.list, said);
+  }
+  unit.records++;
+  if (party.delistedAt === null) said.parties.add(party.entityId);
+  for (const listed of party.addresses) {
+    // The word for a currency may be new: a sanctioned wallet is not lost for that, the address decides.
+    const resolved = reading.mapper.resolve(listed.address, listed.currency, false);
+    if (!resolved.ok) {
+      reading.rejected++;
+      const text = `${listed.currency ?? ''} ${listed.address} (${party.list} ${party.entityId})`;
+      unit.rejects.add(resolved.reason, text, listed.provenance);
+      continue;
+    }
+    const { chain, canonical, key } = resolved.parsed;
+    said.entries.push({
+      entityId: party.entityId,
+      key: Buffer.from(key).toString('hex'),
+      chain,
+      address: canonical,
+      details: {
+        entityName: nameOf(party),
+        program: party.programs.length > 0 ? party.programs.join(', ') : null,
+        jurisdiction: party.countries.find((country) => /^[A-Z]{2}$/.test(country)) ?? null,
+        listedAt: party.listedAt,
+        delistedAt: party.delistedAt,
+        currencies: listed.currency === null ? [] : [listed.currency],
+      },
+    });
+  }
+}
+
+/** The name that a party is known by: its primary one, else the first. */
+const nameOf = (party: DesignatedParty): string =>
+  (party.names.find((name) => name.kind === 'primary') ?? party.names[0])?.text ?? party.entityId;
+
+/** Decides what every list becomes before anything is written. */
+function applyUnits(reading: Reading, units: readonly ListUnit[]): readonly DatasetReport[] {
+  const { contentHash, names } = reading;
+  const { store, rules, clock, log } = reading.deps;
+  const { source, force = false, published = null, lastModified = null } = reading.request;
+  const states = new Map<SanctionsList, ListState>();
+  const read: ReadPublication[] = [];
+  const reports: (() => DatasetReport)[] = [];
+  for (const [at, unit] of units.entries()) {
+    const { header } = unit;
+    if (header === null) throw new Error(`The reader of ${source} yielded no header.`);
+    const publishedAt = publicationOf({
+      inside: header.publishedAt,
+      option: published,
+      names,
+      lastModified,
+      now: clock.now(),
+    });
+    for (const list of new Set([...header.lists, ...unit.lists.keys()])) {
+      const said = unit.lists.get(list);
+      const file: ReadList = {
+        list,
+        publishedAt,
+        contentHash: at === 0 ? contentHash : `${contentHash}-${at}`,
+        layout: header.layout,
+        whole: header.lists.includes(list),
+        parties: said?.parties ?? new Set(),
+        entries: joinEntries(said?.entries ?? []),
+      };
+      const state = withFile(states.get(list) ?? store.listState(list), file, { force });
+      states.set(list, state);
+      read.push({ state, publishedAt });
+      reports.push(() => listReport(reading, state, file, unit));
+    }
+  }
+  commitLists(reading, [...states.values()], read);
+  log.debug({ source, lists: [...states.keys()], rules: rules.fingerprint.slice(0, 8) }, 'lists imported');
+  return reports.map((report) => report());
+}
+
+/** Writes the changed states, and when each list of the files was last known to be the newest. */
+function commitLists(
+  { writer, deps, request }: Reading,
+  changed: readonly ListState[],
+  read: readonly ReadPublication[],
+): void {
+  const { store, clock } = deps;
+  const checks: Partial<Record<SanctionsList, ListCheck>> = { ...readListChecks(store.folder) };
+  for (const { state, publishedAt } of read) {
+    if (state.newestAt === null) continue;
+    const known = checks[state.list]?.checkedAt ?? state.newestAt;
+    // A publisher, or a mirror, that hands out an older file than the newest known has not confirmed the newest.
+    const newest = comparePublications(publishedAt, state.newestAt) >= 0;
+    const checkedAt = newest ? (request.checkedAt ?? state.newestAt) : known;
+    checks[state.list] = {
+      publishedAt: state.newestAt,
+      checkedAt: Date.parse(checkedAt) > Date.parse(known) ? checkedAt : known,
+      records: state.parties.length,
+    };
+  }
+  writer.commit({ lists: changed, checks, at: isoTime(clock.now()) });
+}
+
+function listReport(
+  { request, names, deps }: Reading,
+  state: ListState,
+  read: ReadList,
+  unit: ListUnit,
+): DatasetReport {
+  const decides = state.newestAt === null || comparePublications(read.publishedAt, state.newestAt) >= 0;
+  return {
+    source: request.source,
+    dataset: state.list,
+    layout: read.layout,
+    files: names,
+    publishedAt: read.publishedAt,
+    status: decides ? 'imported' : 'history',
+    records: unit.records,
+    labels: read.entries.length,
+    rejected: unit.rejects.count,
+    rejectsFile: unit.rejects.close(deps.store.rejectsPath(request.source, state.list)),
+    lists: [changeOf(state, read.publishedAt, read.parties.size, read.entries.length)],
+  };
+}
+
+function unchangedList({ request, names, contentHash }: Reading, state: ListState): DatasetReport {
+  const file = fileOf(state, contentHash);
+  return {
+    source: request.source,
+    dataset: state.list,
+    layout: file.layout,
+    files: names,
+    publishedAt: file.publishedAt,
+    status: 'unchanged',
+    records: file.parties,
+    labels: file.wallets,
+    rejected: 0,
+    rejectsFile: null,
+    lists: [changeOf(state, file.publishedAt, file.parties, file.wallets)],
+  };
+}
+
+function fileOf(state: ListState, contentHash: string): ListFile {
+  const file = state.files.find((one) => one.contentHash === contentHash);
+  if (file === undefined) throw new Error(`The ${state.list} list does not know ${contentHash}.`);
+  return file;
+}
+
+function changeOf(state: ListState, publishedAt: string, parties: number, wallets: number): ListChange {
+  const inForce = state.entries.filter((entry) => delistedAt(state, entry) === null).length;
+  return {
+    list: state.list,
+    publishedAt,
+    newestAt: state.newestAt,
+    parties,
+    wallets,
+    inForce,
+    delisted: state.entries.length - inForce,
+  };
+}

@@ -1,0 +1,62 @@
+/** One reading of files that belong together: what both kinds of imports count, and how they go through the records. */
+import type { SourceRecord } from '../sources/records.ts';
+import type { ImportDeps, ImportRequest } from './import-report.ts';
+import { readerOf } from './import-sources.ts';
+import { createMapper, type Mapper } from './map.ts';
+import type { RejectsWriter } from './rejects.ts';
+import type { StoreWriter } from './store.ts';
+
+/** Records between two looks at the signal and calls of `onProgress`. */
+const LOOK_EVERY = 4_096;
+
+/** Files that are imported together, whole or not at all. */
+export interface Reading {
+  readonly request: ImportRequest;
+  readonly files: readonly string[];
+  /** Of the files, without their folders. */
+  readonly names: readonly string[];
+  /** Names what the files hold. */
+  readonly contentHash: string;
+  readonly writer: StoreWriter;
+  readonly deps: ImportDeps;
+  readonly mapper: Mapper;
+  /** Records of the publisher so far, rejects not counted. */
+  records: number;
+  rejected: number;
+}
+
+export const startReading = (of: Omit<Reading, 'mapper' | 'records' | 'rejected'>): Reading => ({
+  ...of,
+  mapper: createMapper(of.deps.rules),
+  records: 0,
+  rejected: 0,
+});
+
+/** Tells how far it is. */
+export function tellProgress({ request, names, records, rejected }: Reading): void {
+  request.onProgress?.({ source: request.source, file: names.join(', '), records, rejected });
+}
+
+/** Reads the files to their end, handing on what is not a reject. */
+export async function readRecords(
+  reading: Reading,
+  visit: (record: Exclude<SourceRecord, { type: 'reject' }>) => void,
+  reject: RejectsWriter['add'],
+): Promise<void> {
+  const { source, mapping, signal } = reading.request;
+  const look = (): void => {
+    tellProgress(reading);
+    signal?.throwIfAborted();
+  };
+  for await (const record of readerOf(source, mapping)(reading.files)) {
+    if (record.type === 'reject') {
+      reading.rejected++;
+      reject(record.reason, record.text, record.provenance);
+    } else {
+      if (record.type !== 'header') reading.records++;
+      visit(record);
+    }
+    if ((reading.records + reading.rejected) % LOOK_EVERY === 0) look();
+  }
+  look();
+}
