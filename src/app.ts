@@ -267,7 +267,11 @@ export function openParts(config: Config, version: string): Parts {
     dutyOf?: MonitoringDeps['dutyOf'],
   ): Monitoring =>
     openMonitoring(
-      { dataDir, receivers: { trustedHosts: new Set(config.webhookTrustedHosts) } },
+      {
+        dataDir,
+        receivers: { trustedHosts: new Set(config.webhookTrustedHosts) },
+        clusterSecret: redis === null ? null : config.snapshots.secret,
+      },
       {
         clock,
         random: systemRandom,

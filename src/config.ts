@@ -373,7 +373,7 @@ export const SETTINGS = {
     'ASSAY_CLUSTER_SECRET',
     '',
     optionalClusterSecret,
-    'Secret that all nodes share: signs snapshots and lets nodes pull them; needed where ASSAY_SNAPSHOT_LISTEN is not of loopback.',
+    'Secret that all nodes share: signs snapshots and lets nodes pull them, and is what the `installation.key` of nodes with a Redis is made from; needed where ASSAY_SNAPSHOT_LISTEN is not of loopback.',
   ),
   s3Endpoint: setting('ASSAY_S3_ENDPOINT', '', optionalUrl, 'URL of the object store; without it AWS.'),
   s3Region: setting('ASSAY_S3_REGION', 'us-east-1', hostName, 'Region of the bucket.'),

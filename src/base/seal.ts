@@ -2,7 +2,7 @@
  * Encryption of secrets that must be read back (webhook secrets, chat tokens): AES-256-GCM under the installation's key, a file that
  * is made at the first use and readable by its owner alone. Who copies a store without that file copies nothing of use.
  */
-import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import {
   closeSync,
   fsyncSync,
@@ -60,12 +60,21 @@ export function createSeal(key: Uint8Array, random: Random): Seal {
   };
 }
 
+export interface SealPlace {
+  readonly path: string;
+  /**
+   * Secret of all nodes that share a store: the key is made from it, so that what one of them sealed opens at the others. A key that
+   * is there already stays, whatever it was made from. Default: at random.
+   */
+  readonly clusterSecret?: string | null;
+}
+
 /**
  * Reads the installation's key, or makes it: whole or absent, and the first of two processes that start at once wins. Throws
  * STORE_CORRUPT where the file is not a key: what it sealed would be lost with a new one.
  */
-export function openSeal(options: { readonly path: string }, deps: { readonly random: Random }): Seal {
-  const { path } = options;
+export function openSeal(options: SealPlace, deps: { readonly random: Random }): Seal {
+  const { path, clusterSecret = null } = options;
   const read = (): Buffer | null => {
     try {
       return readFileSync(path);
@@ -74,7 +83,11 @@ export function openSeal(options: { readonly path: string }, deps: { readonly ra
       throw new AssayError('STORE_CORRUPT', `${path} cannot be read: ${messageOf(error)}.`, { cause: error });
     }
   };
-  const key = read() ?? makeKey(path, deps.random, read);
+  const fresh = (): Uint8Array =>
+    clusterSecret === null
+      ? deps.random.bytes(KEY_BYTES)
+      : createHmac('sha256', clusterSecret).update('assay installation key').digest();
+  const key = read() ?? makeKey(path, fresh(), read);
   if (key.length !== KEY_BYTES)
     throw new AssayError(
       'STORE_CORRUPT',
@@ -83,9 +96,9 @@ export function openSeal(options: { readonly path: string }, deps: { readonly ra
   return createSeal(key, deps.random);
 }
 
-function makeKey(path: string, random: Random, read: () => Buffer | null): Buffer {
+function makeKey(path: string, fresh: Uint8Array, read: () => Buffer | null): Buffer {
   mkdirSync(dirname(path), { recursive: true });
-  const key = Buffer.from(random.bytes(KEY_BYTES));
+  const key = Buffer.from(fresh);
   const draft = `${path}.${process.pid}`;
   const file = openSync(draft, 'wx', 0o600);
   try {

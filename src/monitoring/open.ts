@@ -25,6 +25,8 @@ export interface MonitoringOptions {
   readonly dataDir: string;
   /** Whom webhooks and chats may be sent to. */
   readonly receivers: OutboundPolicy;
+  /** What nodes that share the state make the key of its secrets from; null or left out: each has a key of its own. */
+  readonly clusterSecret?: string | null;
 }
 
 export interface MonitoringDeps
@@ -73,9 +75,9 @@ export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(
 
 /** Throws STORE_VERSION, STORE_CORRUPT, INVALID_FILE. */
 export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps): Monitoring {
-  const { dataDir, receivers } = options;
+  const { dataDir, receivers, clusterSecret = null } = options;
   const { clock, random, log, leases = createEmbeddedLeases() } = deps;
-  const seal = openSeal({ path: sealPath(dataDir) }, { random });
+  const seal = openSeal({ path: sealPath(dataDir), clusterSecret }, { random });
   const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, seal });
   const policy = loadMonitoringPolicy();
   const processor = createProcessor({ ...deps, store, policy });

@@ -36,6 +36,17 @@ describe('the seal of an installation', () => {
     expect(() => open().open('', 'webhook:a')).toThrow(/does not open/);
   });
 
+  it('is the same at all nodes that are given one secret, and stays what it was where there is a key', () => {
+    const node = (name: string, clusterSecret: string) =>
+      openSeal({ path: join(folder, name), clusterSecret }, { random: systemRandom });
+    const sealed = node('api', 'a secret of all').seal('secret', 'webhook:a');
+    expect(node('delivery', 'a secret of all').open(sealed, 'webhook:a')).toBe('secret');
+    expect(node('delivery', 'the next secret').open(sealed, 'webhook:a')).toBe('secret');
+    expect(() => node('stranger', 'another secret').open(sealed, 'webhook:a')).toThrow(/does not open/);
+    const alone = open('alone').seal('secret', 'webhook:a');
+    expect(node('alone', 'a secret of all').open(alone, 'webhook:a')).toBe('secret');
+  });
+
   it('does not put a new key over a file that is none', () => {
     writeFileSync(join(folder, 'broken'), 'short');
     expect(() => open('broken')).toThrow(/is not a key/);
