@@ -250,6 +250,13 @@ export const LIMITS = {
   jobsOpenPerAccount: 20,
   /** Jobs of one account that are kept, ended ones with them: 300 bytes each, and one look lists them all. */
   jobsPerAccount: 1_000,
+  /**
+   * Bytes that one account may keep in the folder of jobs, bodies and results, before another job is taken: 200 million answers of
+   * labels. Lines that are wrong cost nothing, and fill the disk as others do.
+   */
+  jobBytesPerAccount: 64 * 1024 ** 3,
+  /** What an answer that is not there yet is counted as: of labels it has 325 bytes on average, an error, which is free, 100 to 600. */
+  jobAnswerBytesExpected: 256,
   /** Uploads that come in at once: two buffers of a megabyte each. */
   jobUploadsMax: 32,
   /** Of them of one account: a few that send slowly must not hold the places of all. */
@@ -519,6 +526,12 @@ export const LIMITS = {
   replicaCopiesMax: 5,
   /** Redis forgets the last write set of a process that went away. */
   replicaWriterMs: 3_600_000,
+  /** One script of a filling: Redis does nothing else for a few milliseconds. */
+  fillPageRecords: 1_000,
+  fillPageBytes: 512 * 1024,
+  /** Entries of the ledger that are read ahead, to go account by account, and accounts that are written at once. */
+  fillReadAheadBytes: 8 * 1024 * 1024,
+  fillAtOnce: 16,
   /** A client that sends a large body may wait for its own source, and for a line that fails; one that is silent for longer is gone. */
   uploadSilenceMs: 60_000,
   /**

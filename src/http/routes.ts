@@ -973,7 +973,7 @@ export const ROUTES: readonly Route[] = [
       },
     },
     summary: 'Begin a bulk job',
-    description: `A body of up to ${LIMITS.jobBytesMax} bytes, one address or request a line: NDJSON (a string, or an object with the fields of the single operation) or CSV (a head line that names \`address\` and perhaps \`chain\`, or addresses alone). A line costs what its question costs by itself (labels and sanctions a unit of the intel quota, screening and kyt a credit), is paid when the job begins, and is given back where the line is answered with an error. An upload that is silent for ${LIMITS.uploadSilenceMs / 1_000} seconds is given up, and one that has brought less than ${LIMITS.uploadBytesPerSecondMin} bytes a second after ${LIMITS.uploadGraceMs / 1_000} seconds.`,
+    description: `A body of up to ${LIMITS.jobBytesMax} bytes, one address or request a line: NDJSON (a string, or an object with the fields of the single operation) or CSV (a head line that names \`address\` and perhaps \`chain\`, or addresses alone). A line costs what its question costs by itself (labels and sanctions a unit of the intel quota, screening and kyt a credit), is paid when the job begins, and is given back where the line is answered with an error. An upload that is silent for ${LIMITS.uploadSilenceMs / 1_000} seconds is given up, and one that has brought less than ${LIMITS.uploadBytesPerSecondMin} bytes a second after ${LIMITS.uploadGraceMs / 1_000} seconds. An account keeps ${LIMITS.jobBytesPerAccount} bytes of bodies and results at most: delete jobs whose results were fetched.`,
   },
   {
     ...jobs,

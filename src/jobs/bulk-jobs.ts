@@ -63,7 +63,7 @@ export interface JobUpload {
   write(bytes: Uint8Array): Awaitable<void>;
   /**
    * All was sent: takes quota or credits and queues the job. Rejects with INVALID_REQUEST (nothing in it), QUOTA_EXHAUSTED,
-   * CREDITS_EXHAUSTED; then nothing is left of it.
+   * CREDITS_EXHAUSTED, OVERLOADED (the account keeps too many bytes); then nothing is left of it.
    */
   end(): Promise<JobView>;
   /** The client went away, or the upload failed: nothing is left of it. */
@@ -94,7 +94,7 @@ export interface JobPage {
 }
 
 export interface BulkJobs {
-  /** Rejects with OVERLOADED where the account has too many jobs that are not ended, or the disk has no room. */
+  /** Rejects with OVERLOADED where the account has too many jobs or keeps too many bytes, or the disk has no room. */
   receive(request: JobRequest): Promise<JobUpload>;
   /** Newest first. */
   list(accountId: string, page: { readonly limit: number; readonly offset: number }): Awaitable<JobPage>;

@@ -2,6 +2,7 @@
  * The records of bulk jobs on LMDB: what each asked for, which of its chunks are answered, what it took. All changes happen inside
  * transactions that may be run again, so that the same store may be one of many that follow each other.
  */
+import { LIMITS } from '../../base/limits.ts';
 import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../../base/live-store.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { JobFormat, JobKind, JobState } from '../bulk-jobs.ts';
@@ -49,6 +50,13 @@ export interface JobRecord {
   readonly filesRemoved: boolean;
 }
 
+/** Bytes that the files of a job take, or will at about: its body for as long as it is worked, and its answers. */
+export function bytesOnDisk({ filesRemoved, endedAt, prefix, items, bytesReceived }: JobRecord): number {
+  if (filesRemoved) return 0;
+  if (endedAt !== null) return prefix.bytes;
+  return bytesReceived + Math.max(prefix.bytes, (items ?? 0) * LIMITS.jobAnswerBytesExpected);
+}
+
 /** An answered chunk: the name of its file among the job's, and what is in it. */
 export interface ChunkRecord extends ChunkDone {
   readonly file: string;
@@ -86,6 +94,11 @@ export interface JobWriter {
   chunk(id: string, chunk: number): ChunkRecord | null;
   openOf(accountId: string): number;
   countOf(accountId: string): number;
+  /** What an account keeps but for one job, and when the first that has ended did, of those that still have files. */
+  keptOf(
+    accountId: string,
+    exceptId: string,
+  ): { readonly bytes: number; readonly firstEndedAt: number | null };
   /** A new job. */
   add(job: JobRecord): void;
   /** A job as it is now. */
@@ -118,12 +131,25 @@ export function openJobStore(
     start: [accountId, ''] as [string, string],
     end: [accountId, PAST_IDS] as [string, string],
   });
+  const jobsOf = (accountId: string): JobRecord[] =>
+    [...byAccount.getKeys(accountRange(accountId))].flatMap(([, id]) => job(id) ?? []);
 
   const writer: JobWriter = {
     job,
     chunk,
     openOf: (accountId) => [...open.getRange({})].filter(({ value }) => value === accountId).length,
     countOf: (accountId) => byAccount.getKeysCount(accountRange(accountId)),
+    keptOf(accountId, exceptId) {
+      let bytes = 0;
+      let firstEndedAt: number | null = null;
+      for (const record of jobsOf(accountId)) {
+        const own = record.id === exceptId ? 0 : bytesOnDisk(record);
+        bytes += own;
+        const { endedAt } = record;
+        if (own > 0 && endedAt !== null) firstEndedAt = Math.min(endedAt, firstEndedAt ?? endedAt);
+      }
+      return { bytes, firstEndedAt };
+    },
     add(record) {
       jobs.putSync(record.id, record);
       byAccount.putSync([record.accountId, record.id], 0);

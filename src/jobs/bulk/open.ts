@@ -14,7 +14,7 @@ import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { BulkJobs, FilePart, JobRequest, JobResult, JobUpload, JobView } from '../bulk-jobs.ts';
 import type { ChunkRunner } from '../chunks.ts';
-import { type JobRecord, type JobStore, openJobStore } from './job-store.ts';
+import { bytesOnDisk, type JobRecord, type JobStore, type JobWriter, openJobStore } from './job-store.ts';
 import { type JobPlaces, jobPlaces, syncFolder } from './places.ts';
 import type { JobPurse } from './purse.ts';
 import { type InputFile, openInput } from './receiving.ts';
@@ -56,6 +56,8 @@ const MINUTE_MS = 60_000;
 const TIDY_MS = 10 * MINUTE_MS;
 /** An upload of another node that nothing was heard of for so long is dead. */
 const SILENT_UPLOAD_MS = 15 * MINUTE_MS;
+/** When a client may try again that was refused for want of room. */
+const NO_ROOM_RETRY_SECONDS = 600;
 /** How long a cancellation is waited for; it goes on where settling takes longer. */
 const CANCEL_MS = 5_000;
 const CANCEL_LOOK_MS = 50;
@@ -122,6 +124,27 @@ interface Receiving {
 interface ResultIndex {
   readonly files: string[];
   readonly ends: number[];
+}
+
+/** An account's share of the disk, in bytes. */
+interface Room {
+  /** By other jobs of the account. */
+  readonly kept: number;
+  readonly wanted: number;
+  readonly firstEndedAt: number | null;
+  readonly isThere: boolean;
+}
+
+function noRoom({ kept, wanted, firstEndedAt }: Room): AssayError {
+  const next =
+    firstEndedAt === null
+      ? 'Wait until some have ended, or stop one.'
+      : `Delete some whose results were fetched; the next one expires at ${isoTime(firstEndedAt + LIMITS.jobFilesKeptMs)}.`;
+  return new AssayError(
+    'OVERLOADED',
+    `The account keeps ${kept} bytes of bulk jobs, this one wants ${wanted} more, and an account may keep ${LIMITS.jobBytesPerAccount} (bodies, and results until they expire). ${next}`,
+    { retryAfterSeconds: NO_ROOM_RETRY_SECONDS },
+  );
 }
 
 /** The stretches of the files that hold `[start, end)`. */
@@ -211,12 +234,28 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     coming.delete(id);
   }
 
+  /** What is left of its account's share of the disk to a job. */
+  function roomFor(job: JobRecord, writer: JobWriter): Room {
+    const { bytes: kept, firstEndedAt } = writer.keptOf(job.accountId, job.id);
+    const wanted = bytesOnDisk(job);
+    return { kept, wanted, firstEndedAt, isThere: kept + Math.max(1, wanted) <= LIMITS.jobBytesPerAccount };
+  }
+
   /** Adds a job within its account's share. */
   async function add(record: JobRecord): Promise<void> {
     const { accountId } = record;
-    const { open, kept } = await store.transaction((writer) => {
-      const counts = { open: writer.openOf(accountId), kept: writer.countOf(accountId) };
-      if (counts.open < LIMITS.jobsOpenPerAccount && counts.kept < LIMITS.jobsPerAccount) writer.add(record);
+    const { open, kept, room } = await store.transaction((writer) => {
+      const counts = {
+        open: writer.openOf(accountId),
+        kept: writer.countOf(accountId),
+        room: roomFor(record, writer),
+      };
+      if (
+        counts.open < LIMITS.jobsOpenPerAccount &&
+        counts.kept < LIMITS.jobsPerAccount &&
+        counts.room.isThere
+      )
+        writer.add(record);
       return counts;
     });
     if (open >= LIMITS.jobsOpenPerAccount)
@@ -231,6 +270,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
         `${kept} jobs of the account are kept, and no more can be. Delete some that have ended.`,
         { retryAfterSeconds: 60 },
       );
+    if (!room.isThere) throw noRoom(room);
   }
 
   async function receive(request: JobRequest): Promise<JobUpload> {
@@ -310,15 +350,20 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       });
     }
 
-    /** Writes the job down, unless somebody removed it meanwhile. */
+    /** Writes the job down, unless somebody removed it meanwhile or its account keeps too much. */
     async function keep(job: JobRecord): Promise<void> {
+      const before = written;
       written = job;
-      const isThere = await store.transaction((writer) => {
-        if (writer.job(id) === null) return false;
-        writer.put(job);
-        return true;
+      const room = await store.transaction((writer) => {
+        if (writer.job(id) === null) return null;
+        const found = roomFor(job, writer);
+        if (found.isThere) writer.put(job);
+        return found;
       });
-      if (!isThere) throw gone();
+      if (room === null) throw gone();
+      if (room.isThere) return;
+      written = before;
+      throw noRoom(room);
     }
 
     /** Ends the upload with nothing left of it, once. */

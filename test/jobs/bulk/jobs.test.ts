@@ -311,6 +311,31 @@ overLiveStates((makeState) => {
       expect(folders()).toEqual([]);
     });
 
+    it('a job for whose bytes its account has no room beside what it keeps, until that is deleted', async () => {
+      const { run } = runner;
+      const answered = { bytes: LIMITS.jobBytesPerAccount - 2_000 };
+      runner.run = async (task, signal) => ({ ...(await run(task, signal)), ...answered });
+      const first = await send(jobs, 'bad\n');
+      const { expiresAt } = await ended(jobs, first.id);
+      // One line of 43 bytes and its answer find room; twenty do not, and have taken nothing.
+      const taken = purse.left;
+      const refusal = await send(jobs, wallets(20)).catch((error: AssayError) => error);
+      expect(refusal).toMatchObject({ code: 'OVERLOADED', retryAfterSeconds: 600 });
+      expect((refusal as AssayError).message).toContain(`an account may keep ${LIMITS.jobBytesPerAccount} `);
+      expect((refusal as AssayError).message).toContain(`the next one expires at ${expiresAt}`);
+      expect([purse.left, folders()]).toEqual([taken, [first.id]]);
+      await send(jobs, wallets(20), { accountId: 'b' });
+      await ended(jobs, (await send(jobs, wallets(1))).id);
+      // Nothing is received of one that finds no room at all.
+      await expect(
+        jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' }),
+      ).rejects.toThrow(/keeps \d+ bytes/);
+      await jobs.cancel('a', first.id);
+      for (const { id } of (await jobs.list('a', { limit: 9, offset: 0 })).jobs) await jobs.cancel('a', id);
+      answered.bytes = 100;
+      expect(await ended(jobs, (await send(jobs, wallets(20))).id)).toMatchObject({ state: 'DONE' });
+    });
+
     it('jobs beyond an account’s share, and all where the disk is full', async () => {
       runner.slots = 0;
       for (let count = 0; count < LIMITS.jobsOpenPerAccount; count++) await send(jobs, WALLETS.unknown);
@@ -542,14 +567,24 @@ overLiveStates((makeState) => {
   describe('a disk that fills up', () => {
     it('holds jobs up until there is room again', async () => {
       let free = 1e12;
+      let looks = 0;
       await jobs.close();
-      jobs = await open({ freeBytes: () => free });
+      jobs = await open({
+        freeBytes() {
+          looks++;
+          return free;
+        },
+      });
       jobs.start();
       runner.slots = 0;
       const { id } = await send(jobs, wallets(10));
       free = LIMITS.jobDiskFreeMin - 1;
-      // A look at the disk is due once a second.
-      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      // A look at the disk is due once a second; who takes the second one knows what the first one saw.
+      const before = looks;
+      await until(
+        () => looks,
+        (count) => count >= before + 2,
+      );
       runner.slots = 2;
       jobs.scheduler.wake();
       expect(jobs.get('a', id)).toMatchObject({ state: 'QUEUED', answered: 0 });
