@@ -40,7 +40,15 @@ const GENESIS = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653d
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const ZERO_ADDRESS = utils.address.fromHex(`41${'0'.repeat(40)}`);
 const BLOCK_TRANSACTIONS_MAX = 20_000;
-const LOGS_MAX = 10_000;
+/** Logs or inner calls of one transaction: more than its 80 ms leave room for. */
+const LOGS_MAX = 200_000;
+/**
+ * Inner transactions that move value, by what the machine notes of them in hex: a call, a creation, a contract that ends itself. The
+ * others bear an amount as well, and move nothing to whom they name: energy that is lent, stakes, votes, rewards.
+ */
+const MOVING_NOTES: ReadonlySet<string> = new Set(
+  ['call', 'create', 'suicide'].map((note) => Buffer.from(note).toString('hex')),
+);
 /** Rows of a page where each may cost a question: public servers answer a few a second. */
 const ROWS_PUBLIC = 8;
 const ROWS_OWN = 50;
@@ -79,8 +87,8 @@ const succeeded = (tx: JsonObject): boolean => {
   return result === undefined || result === 'SUCCESS';
 };
 
-/** What a transaction itself moved. Returns whether it called a contract, which may have moved more. */
-function addOwnMoves(tx: JsonObject, add: Add): boolean {
+/** What a transaction itself moved. Returns whether it called a contract, which may have moved more: `info` tells of that, where known. */
+function addOwnMoves(tx: JsonObject, info: JsonObject | null, add: Add): boolean {
   const [contract] = asArray(asObject(tx.raw_data, 'raw_data').contract, 'contract', 16);
   const { type, parameter } = asObject(contract, 'contract');
   const value = asObject(asObject(parameter, 'parameter').value, 'parameter.value');
@@ -114,7 +122,16 @@ function addOwnMoves(tx: JsonObject, add: Add): boolean {
       });
     return true;
   }
-  return type === 'CreateSmartContract';
+  if (type !== 'CreateSmartContract') return false;
+  const amount = asAmount(asObject(value.new_contract, 'new_contract').call_value ?? 0, 'call_value');
+  if (amount > 0n && info !== null)
+    add({
+      position: 'value',
+      from: owner(),
+      to: asAddress(info.contract_address, 'contract_address'),
+      amount,
+    });
+  return true;
 }
 
 /** What contracts moved: logs of tokens, and calls that carried value. `decimals` are those of tokens, where known. */
@@ -124,8 +141,9 @@ function addInnerMoves(info: JsonObject, add: Add, decimals: ReadonlyMap<string,
     const topics = asArray(log.topics ?? [], 'topics', 4).map((topic) => asHash(topic, 'topic'));
     const [kind, from, to, piece] = topics;
     if (kind !== TRANSFER_TOPIC || from === undefined || to === undefined) continue;
-    const data = asText(log.data ?? '', 'data', 4_096);
-    if (piece === undefined && !/^[0-9a-fA-F]{64}$/.test(data)) continue;
+    // A contract may log any bytes, of any length: only what is one number is an amount.
+    const data = typeof log.data === 'string' && /^[0-9a-fA-F]{64}$/.test(log.data) ? log.data : null;
+    if (piece === undefined && data === null) continue;
     const asset = asAddress(log.address, 'address');
     add({
       position: `log:${index}`,
@@ -143,6 +161,7 @@ function addInnerMoves(info: JsonObject, add: Add, decimals: ReadonlyMap<string,
   ).entries()) {
     const inner = asObject(value, 'internal_transaction');
     if (inner.rejected === true) continue;
+    if (inner.note !== undefined && !MOVING_NOTES.has(asText(inner.note, 'note', 1_000))) continue;
     for (const [place, each] of asArray(inner.callValueInfo ?? [], 'callValueInfo', 64).entries()) {
       const moved = asObject(each, 'callValueInfo');
       const amount = asAmount(moved.callValue ?? 0, 'callValue');
@@ -261,7 +280,7 @@ function createReader(pool: EndpointPool) {
     const { list, add } = transfersOf('TRON', { txHash, blockNumber: height, timestampMs });
     if (tx !== null && !succeeded(tx)) return { height, transfers: [] };
     if (info !== null && info.result === 'FAILED') return { height, transfers: [] };
-    if (tx !== null) addOwnMoves(tx, add);
+    if (tx !== null) addOwnMoves(tx, info, add);
     if (info !== null) addInnerMoves(info, add, decimals);
     return { height, transfers: list };
   }
@@ -388,8 +407,8 @@ function createReader(pool: EndpointPool) {
         if (!succeeded(tx)) return [];
         const txHash = asHash(tx.txID, 'txID');
         const { list, add } = transfersOf('TRON', { txHash, blockNumber: height, timestampMs });
-        const calls = addOwnMoves(tx, add);
         const info = byId.get(txHash);
+        const calls = addOwnMoves(tx, info ?? null, add);
         // The block was replaced between the two questions, or the node keeps no results.
         if (info === undefined && calls)
           throw new AssayError('CHAIN_REFUSED', `The node has no results of block ${height}.`);

@@ -22,7 +22,10 @@ interface Tx {
   readonly value: Record<string, unknown>;
   readonly result?: string;
   readonly tokens?: readonly (readonly [from: string, to: string, amount: bigint])[];
-  readonly inner?: readonly (readonly [from: string, to: string, amount: number])[];
+  readonly inner?: readonly (readonly [from: string, to: string, amount: number, note?: string])[];
+  /** Further logs, as the node writes them. */
+  readonly logs?: readonly Record<string, unknown>[];
+  readonly created?: string;
 }
 const trx = (from: string, to: string, amount: number | string, more: Partial<Tx> = {}): Tx => ({
   type: 'TransferContract',
@@ -54,11 +57,11 @@ const contents: readonly (readonly Tx[])[] = [
   [trx(alice, bob, 3)],
 ];
 
-async function makeWorld() {
+async function makeWorld(blocks = contents) {
   const chain = makeChain<Tx>({
     first: 70_000_000,
     hash: (h, b) => hex32(`tron ${h} ${b}`),
-    contents,
+    contents: blocks,
     secondsApart: 3,
   });
   const idOf = (block: { hash: string }, index: number): string => hex32(`${block.hash} ${index}`);
@@ -71,15 +74,20 @@ async function makeWorld() {
     id: idOf(block, index),
     blockNumber: block.height,
     blockTimeStamp: block.timeS * 1000,
-    log: (item.tokens ?? []).map(([from, to, amount]) => ({
-      address: hex41(usdt).slice(2),
-      topics: [TRANSFER, topic(from), topic(to)],
-      data: amount.toString(16).padStart(64, '0'),
-    })),
-    internal_transactions: (item.inner ?? []).map(([from, to, callValue]) => ({
+    ...(item.created === undefined ? {} : { contract_address: hex41(item.created) }),
+    log: [
+      ...(item.tokens ?? []).map(([from, to, amount]) => ({
+        address: hex41(usdt).slice(2),
+        topics: [TRANSFER, topic(from), topic(to)],
+        data: amount.toString(16).padStart(64, '0'),
+      })),
+      ...(item.logs ?? []),
+    ],
+    internal_transactions: (item.inner ?? []).map(([from, to, callValue, note = 'call']) => ({
       caller_address: hex41(from),
       transferTo_address: hex41(to),
       callValueInfo: [{ callValue }],
+      note: Buffer.from(note).toString('hex'),
     })),
   });
   const wireBlock = (block: ReturnType<typeof chain.head>) => ({
@@ -193,6 +201,63 @@ describe('what TRON moves', () => {
     expect(block?.transfers.map(({ txHash, position }) => [txHash, position])).toEqual(
       transfers.slice(1, 4).map(({ txHash, position }) => [txHash, position]),
     );
+    await adapter.close();
+    await world.dispose();
+  });
+
+  it('is nothing where a contract lends energy, stakes, votes or claims, though an amount stands there', async () => {
+    const world = await makeWorld([
+      [
+        calls(bob, usdt, {
+          inner: [
+            [usdt, alice, 1_000_000_000, 'delegateResourceOfEnergy'],
+            [usdt, alice, 1_000_000_000, 'unDelegateResourceOfBandwidth'],
+            [usdt, alice, 5, 'suicide'],
+            [usdt, usdt, 6, 'freezeBalanceV2ForEnergy'],
+            [usdt, usdt, 7, 'withdrawReward'],
+          ],
+        }),
+      ],
+    ]);
+    const adapter = openFor(family, 'TRON', { rpc: [world.rpc] });
+    const { block } = await adapter.block(70_000_000, within(5_000));
+    expect(block?.transfers.map(({ position, amount }) => [position, amount])).toEqual([
+      ['value', 0n],
+      ['internal:2:0', 5n],
+    ]);
+    await adapter.close();
+    await world.dispose();
+  });
+
+  it('is what a log says whose data is one number: others, of any length, stop no reader', async () => {
+    const log = (data: unknown) => ({
+      address: hex41(usdt).slice(2),
+      topics: [TRANSFER, topic(bob), topic(alice)],
+      data,
+    });
+    const world = await makeWorld([
+      [calls(bob, usdt, { logs: [log('ab'.repeat(100_000)), log(''), log(5), log(`${'0'.repeat(63)}9`)] })],
+    ]);
+    const adapter = openFor(family, 'TRON', { rpc: [world.rpc] });
+    const { block } = await adapter.block(70_000_000, within(5_000));
+    expect(block?.transfers.map(({ position, amount }) => [position, amount])).toEqual([
+      ['value', 0n],
+      ['log:3', 9n],
+    ]);
+    await adapter.close();
+    await world.dispose();
+  });
+
+  it('is what a contract is given when it is made', async () => {
+    const creation: Tx = {
+      type: 'CreateSmartContract',
+      value: { owner_address: hex41(alice), new_contract: { call_value: 40 } },
+      created: usdt,
+    };
+    const world = await makeWorld([[creation]]);
+    const adapter = openFor(family, 'TRON', { rpc: [world.rpc] });
+    const { block } = await adapter.block(70_000_000, within(5_000));
+    expect(block?.transfers).toMatchObject([{ position: 'value', from: alice, to: usdt, amount: 40n }]);
     await adapter.close();
     await world.dispose();
   });
