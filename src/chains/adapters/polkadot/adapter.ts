@@ -121,6 +121,11 @@ function decimalsBetween(units: Json | undefined, amount: bigint): number | null
   return null;
 }
 
+/** Whether a row is of DOT itself. Anybody may give an asset that symbol: what a pallet of assets holds is named by its place there. */
+function isNative({ asset_symbol: symbol, asset_unique_id: id }: JsonObject): boolean {
+  return (symbol === undefined || symbol === 'DOT') && !(typeof id === 'string' && id.includes('/'));
+}
+
 /** An entry of Subscan's list of transfers. */
 function rowOf(row: JsonObject, timestampMs?: number): HistoryRow {
   const height = asCount(row.block_num, 'block_num');
@@ -134,8 +139,7 @@ function rowOf(row: JsonObject, timestampMs?: number): HistoryRow {
   });
   const parties = { from: asAddressOf('DOT', row.from, 'from'), to: asAddressOf('DOT', row.to, 'to') };
   const position = `event:${event}`;
-  if (row.asset_symbol === undefined || row.asset_symbol === 'DOT')
-    add({ position, ...parties, amount: asDecimalAmount(row.amount, DECIMALS, 'amount') });
+  if (isNative(row)) add({ position, ...parties, amount: asDecimalAmount(row.amount, DECIMALS, 'amount') });
   else
     add({
       position,

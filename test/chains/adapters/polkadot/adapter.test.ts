@@ -51,6 +51,8 @@ interface WorldOptions {
   readonly node?: 'events' | 'pruned' | 'newer metadata';
   /** Events in place of those of the contents. */
   readonly events?: readonly Buffer[];
+  /** What Subscan calls the asset 1984; default USDt. */
+  readonly assetSymbol?: string;
 }
 
 async function makeWorld({ genesis = ASSET_HUB, node: kind = 'events', ...options }: WorldOptions = {}) {
@@ -169,7 +171,7 @@ async function makeWorld({ genesis = ASSET_HUB, node: kind = 'events', ...option
         to: item.to,
         amount: decimalText(item.amount, item.asset === undefined ? 10 : 6),
         amount_v2: item.amount.toString(),
-        asset_symbol: item.asset === undefined ? 'DOT' : 'USDt',
+        asset_symbol: item.asset === undefined ? 'DOT' : (options.assetSymbol ?? 'USDt'),
         asset_unique_id: item.asset === undefined ? 'DOT' : `standard_assets/${item.asset}`,
         success: item.failed !== true,
         hash: extrinsic ?? '',
@@ -250,6 +252,18 @@ describe('what Polkadot moves', () => {
       { amount: 15_000_000_000n },
     ]);
     expect(await adapter.transactionCount(alice, within(5_000))).toMatchObject({ count: 17 });
+    await Promise.all([adapter.close(), world.dispose()]);
+  });
+
+  it('is no DOT where somebody gave an asset its symbol', async () => {
+    const world = await makeWorld({ assetSymbol: 'DOT' });
+    const adapter = openFor(family, 'DOT', { rpc: [world.rpc], history: [world.history] });
+    const query = { cursor: null, limit: 50, from: 11_000_001, to: 11_000_001 };
+    const { transfers } = await adapter.history(alice, query, within(5_000));
+    expect(transfers).toMatchObject([
+      { asset: 'standard_assets/1984', amount: 2_000_000n, decimals: 6 },
+      { asset: 'DOT', amount: 1n },
+    ]);
     await Promise.all([adapter.close(), world.dispose()]);
   });
 
