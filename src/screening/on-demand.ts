@@ -157,7 +157,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
       if (!closing.signal.aborted)
         log.warn({ chain, reason: messageOf(error) }, 'a history could not be read to its end');
     }
-    const unread = reading.wasRead ? undefined : watched.get(key);
+    const unread = reading.hasProgress ? undefined : watched.get(key);
     if (unread !== undefined && before !== null) unread.hasNews = true;
     try {
       return await remember(reading, before);
@@ -212,12 +212,12 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
     return { signal: closing.signal, budgetMs: reading.endsAtMs - clock.monotonic() };
   };
 
-  /** Keeps what is now in the store. Where nothing was read, what was known before stays as old as it is. */
+  /** Keeps what is now in the store. Where nothing was learnt, what was known before stays as old as it is. */
   async function remember(
     reading: HistoryReading,
     before: FetchedRecord | null,
   ): Promise<FetchedRecord | null> {
-    if (!reading.wasRead) return before;
+    if (!reading.hasProgress) return before;
     const record: FetchedRecord = {
       fetchedAtMs: clock.now(),
       newestHeight: reading.newest ?? before?.newestHeight ?? null,
@@ -369,6 +369,14 @@ class HistoryReading {
   constructor(chain: ChainId, address: string) {
     this.chain = chain;
     this.address = address;
+  }
+
+  /**
+   * Whether it learnt down to where everything is known now. Pages without a transfer that were stopped before the end say of no
+   * height: kept, they would read as a whole history with nothing in it.
+   */
+  get hasProgress(): boolean {
+    return this.wasRead && (this.isEnded || this.lowest !== null);
   }
 
   note(page: HistoryPage, heights: readonly number[]): void {

@@ -264,6 +264,22 @@ describe('on-demand reading', () => {
     expect(chain.pages).toBeLessThan(10);
   });
 
+  it('takes pages without transfers for no whole history where their end did not come in time', async () => {
+    const empty = (query: HistoryQuery): Partial<HistoryPage> => {
+      if (query.cursor !== null) chain.fault = () => new AssayError('CHAIN_TIMEOUT', 'too slow');
+      return { transfers: [], nextCursor: String(Number(query.cursor ?? 9_000) - 1) };
+    };
+    chain.page = empty;
+    expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'NONE' });
+    chain.page = null;
+    chain.fault = null;
+    expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'COMPLETE' });
+    // Nor does such a reading make an older history whole again.
+    now += 3_600_000;
+    chain.page = empty;
+    expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'PARTIAL' });
+  });
+
   it('says PARTIAL where the source leaves kinds of transfers out', async () => {
     chain.page = () => ({ completeness: 'PARTIAL', note: 'Some are missing.' });
     expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'PARTIAL' });
