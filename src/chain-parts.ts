@@ -24,7 +24,7 @@ import type { PushRequest } from './cli/parts.ts';
 import type { Config } from './config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
 import { createLiveIngest, type LiveIngest } from './graph/ingest/live.ts';
-import type { PushReport } from './graph/remote/push.ts';
+import type { PushReport } from './graph/remote/push-session.ts';
 import { readGraphStores, withRemoteChains } from './graph/remote/transfers.ts';
 import { openTransferStore, type TransferStore } from './graph/store.ts';
 import type { TransferReader } from './graph/transfers.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { parseChainId } from '../chains/registry.ts';
-import type { PushReport } from '../graph/remote/push.ts';
+import type { PushReport } from '../graph/remote/push-session.ts';
 import { answer, errorLine, type Terminal } from './context.ts';
 import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';

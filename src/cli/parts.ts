@@ -8,7 +8,7 @@ import type { ChainAdapters } from '../chains/adapters/registry.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
 import type { ClusterReader } from '../graph/cluster/store.ts';
 import type { LiveIngest } from '../graph/ingest/live.ts';
-import type { PushOptions, PushReport } from '../graph/remote/push.ts';
+import type { PushOptions, PushReport } from '../graph/remote/push-session.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { OutputsStore } from '../graph/utxo/outputs-store.ts';
 import type { ImportDeps } from '../labels/import-report.ts';
