@@ -25,15 +25,12 @@ describe.skipIf(!hasRedis).each([
     const nodes = stores.map((redis, i) => openAnnouncements({ nodeId: `n${i}` }, { redis, log }));
     for (const [i, node] of nodes.entries()) node.hear((word) => heard.push(`${i} ${word}`));
     await expect
-      .poll(
-        async () => {
-          heard.length = 0;
-          await nodes[1]?.tell('labels');
-          await new Promise((resolve) => setTimeout(resolve, 50));
-          return [...heard].sort();
-        },
-        { timeout: 5_000 },
-      )
+      .poll(async () => {
+        heard.length = 0;
+        await nodes[1]?.tell('labels');
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return [...heard].sort();
+      })
       .toEqual(['0 labels', '2 labels']);
   });
 });
