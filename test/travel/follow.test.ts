@@ -33,7 +33,7 @@ interface Started {
   readonly url: string;
 }
 
-async function start(node: Node, settings: Partial<TravelSettings>): Promise<Started> {
+async function start(node: Node, settings: Partial<TravelSettings>, jitter = 0.5): Promise<Started> {
   const events: TravelEvent[] = [];
   const travelling = await startTravelling(
     {
@@ -44,7 +44,7 @@ async function start(node: Node, settings: Partial<TravelSettings>): Promise<Sta
       from: null,
       ...settings,
     },
-    { clock: node.clock, log: silentLogger, jitter: () => 0.5 },
+    { clock: node.clock, log: silentLogger, jitter: () => jitter },
     (event) => events.push(event),
   );
   running.push(travelling);
@@ -58,7 +58,7 @@ const lastState = ({ events }: Started) => {
 };
 
 const LISTEN = { host: '127.0.0.1', port: 0 };
-const LONG = { timeout: 20_000, interval: 20 };
+const LONG = { timeout: 60_000, interval: 20 };
 
 describe('nodes', () => {
   it('swap while they are asked, without one failed answer', async () => {
@@ -94,7 +94,10 @@ describe('nodes', () => {
     set.close();
     expect(seen).toEqual(new Set(['version-0', 'version-1', 'version-2', 'version-3']));
     expect(asked).toBeGreaterThan(1_000);
-    expect(pulling.events.filter(({ type }) => type === 'swapped')).toHaveLength(4);
+    await vi.waitFor(
+      () => expect(pulling.events.filter(({ type }) => type === 'swapped')).toHaveLength(4),
+      LONG,
+    );
     expect(lastState(pulling)).toMatchObject({ behindSince: null, error: null });
     expect(lastState(pulling)?.served?.release).toBe(lastState(pulling)?.published?.release);
   });
@@ -106,6 +109,7 @@ describe('nodes', () => {
     const c = world.node('c');
     const last = await start(c, { from: { kind: 'http', url: middle.url } });
     await vi.waitFor(() => expect(c.answers().entityOf(ADDRESS(1))).toBe('one'), LONG);
+    await vi.waitFor(() => expect(lastState(last)?.served).not.toBeNull(), LONG);
     // The same content has the same name, however far it went.
     expect(lastState(last)?.published?.release).toBe(lastState(middle)?.published?.release);
   });
@@ -123,19 +127,17 @@ describe('nodes', () => {
       await a.build({ [ADDRESS(1)]: 'one' });
       const publishing = await start(a, { store: place });
       await vi.waitFor(() => expect(publishing.events.map(({ type }) => type)).toContain('published'), LONG);
-      const pulling = await start(b, { from: { kind: 's3', place } });
+      // Its next look by itself would be due in an hour.
+      const pulling = await start(b, { from: { kind: 's3', place } }, 1_000);
       await vi.waitFor(() => expect(b.answers().entityOf(ADDRESS(1))).toBe('one'), LONG);
       await a.build({ [ADDRESS(1)]: 'two' });
       await vi.waitFor(
         () => expect(publishing.events.filter(({ type }) => type === 'published')).toHaveLength(2),
         LONG,
       );
-      // Told of it, it need not wait for its next look.
+      // Told of it, it need not wait for that.
       pulling.travelling.look();
-      await vi.waitFor(() => expect(b.answers().entityOf(ADDRESS(1))).toBe('two'), {
-        timeout: 3_000,
-        interval: 10,
-      });
+      await vi.waitFor(() => expect(b.answers().entityOf(ADDRESS(1))).toBe('two'), LONG);
     } finally {
       await Promise.all(running.splice(0).map((one) => one.stop()));
       await server.close();

@@ -6,7 +6,7 @@ import type { TravelSettings } from '../../src/travel/follow.ts';
 import { behindSeconds, openTravel, type Travel } from '../../src/travel/travel.ts';
 import { ADDRESS, makeWorld, NOW, type Node, type World } from './world.ts';
 
-const LONG = { timeout: 20_000, interval: 20 };
+const LONG = { timeout: 60_000, interval: 20 };
 
 let world: World;
 let a: Node;
@@ -62,16 +62,20 @@ it('tells the other nodes of a release, and its own server of a swap', async () 
   const pulling = await start(b, { from: { kind: 'http', url } }, { news, onSwapped });
   await vi.waitFor(() => expect(onSwapped).toHaveBeenCalledTimes(1), LONG);
   expect(b.answers().entityOf(ADDRESS(1))).toBe('one');
-  expect(pulling.state).toMatchObject({
-    behindSince: null,
-    served: { dataVersion: a.answers().dataVersion },
-  });
+  await vi.waitFor(
+    () =>
+      expect(pulling.state).toMatchObject({
+        behindSince: null,
+        served: { dataVersion: a.answers().dataVersion },
+      }),
+    LONG,
+  );
   // A word of another node makes it look; one that is of something else does not.
   expect(heard).toHaveLength(1);
   for (const word of ['labels', 'snapshot']) heard[0]?.(word);
   await a.build({ [ADDRESS(1)]: 'two' });
   await vi.waitFor(() => expect(b.answers().entityOf(ADDRESS(1))).toBe('two'), LONG);
-  expect(told).toEqual(['snapshot', 'snapshot']);
+  await vi.waitFor(() => expect(told).toEqual(['snapshot', 'snapshot']), LONG);
   await pulling.close();
   expect(heard).toEqual([]);
 });
