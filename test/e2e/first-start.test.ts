@@ -99,7 +99,7 @@ describe('the first start', () => {
           };
           return ready.data.snapshot.dataVersion;
         },
-        { timeout: 20_000, interval: 250 },
+        { interval: 250 },
       )
       .toBe(stats.meta.dataVersion);
     const screened = await ask(server, server.firstKey, '/api/v1/screening', {

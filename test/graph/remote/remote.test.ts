@@ -297,7 +297,8 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     server.freeze();
     const began = performance.now();
     expect(() => traced(remote, 300)).toThrow(notReady);
-    expect(performance.now() - began).toBeLessThan(LIMITS.remoteReadMs + 2_000);
+    // One read's patience, not one for each address of the walk.
+    expect(performance.now() - began).toBeLessThan(4 * LIMITS.remoteReadMs);
     server.thaw();
     await nextVersion();
     expect(traced(remote, 300)).toEqual(expected);
@@ -317,7 +318,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
             return (error as { code?: string }).code;
           }
         },
-        { timeout: 15_000, interval: 200 },
+        { interval: 200 },
       )
       .toBe(expected.nodes.length);
     await again.close();
@@ -400,7 +401,7 @@ describe.skipIf(!hasRedis)('a graph in a cluster', () => {
     await cluster.masterOf('assay:{graph.eth.2}:w').kill();
     let refused = 0;
     for (const [at, start] of starts.entries()) {
-      const end = performance.now() + 20_000;
+      const end = performance.now() + 60_000;
       for (;;) {
         // Another reader each time: nothing comes out of memory.
         const reader = openRemote(cluster.url, join(folder, 'none'));

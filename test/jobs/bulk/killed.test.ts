@@ -54,7 +54,7 @@ function run(jobs: number, until: (out: string) => boolean, afterMs: number): Pr
 }
 
 it('answers every line once and takes what that cost, whenever it is killed', {
-  timeout: 120_000,
+  timeout: 400_000,
 }, async () => {
   const next = seededUint32(8);
   const sent = new Set<string>();

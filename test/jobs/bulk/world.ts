@@ -135,12 +135,12 @@ export async function send(
 }
 
 export async function until<T>(look: () => T | Promise<T>, isDone: (value: T) => boolean): Promise<T> {
-  for (let turn = 0; turn < 4_000; turn++) {
+  for (let turn = 0; turn < 12_000; turn++) {
     const value = await look();
     if (isDone(value)) return value;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  throw new Error('It did not come to that in 20 s.');
+  throw new Error('It did not come to that in a minute.');
 }
 
 export const ended = (jobs: BulkJobs, id: string, accountId = 'a'): Promise<JobView> =>
