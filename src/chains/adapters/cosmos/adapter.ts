@@ -34,8 +34,14 @@ const COMET = ['tendermint'] as const;
 const ANY = ['lcd', 'tendermint'] as const;
 const CHAIN_ID = 'cosmoshub-4';
 const NATIVE = 'uatom';
-/** The account of the module that collects fees: what is paid to it is the price of a transaction, not a transfer. */
-const FEE_COLLECTOR = 'cosmos17xpfvakm2amg962yls6f84z3kell8c5lserqta';
+/**
+ * The accounts of the modules that collect fees, each the first 20 bytes of the SHA-256 of its name: `fee_collector`, and since the fee
+ * market of 2024 `feemarket-fee-collector` before it, which also pays tips on. What they take and give is the price of a transaction.
+ */
+const FEE_COLLECTORS: ReadonlySet<string | null> = new Set([
+  'cosmos17xpfvakm2amg962yls6f84z3kell8c5lserqta',
+  'cosmos13pxn9n3qw79e03844rdadagmg0nshmwf7qvuye',
+]);
 const BLOCK_TRANSACTIONS_MAX = 10_000;
 const EVENTS_MAX = 100_000;
 const COINS_MAX = 1_000;
@@ -86,6 +92,11 @@ function readCoins(text: string): readonly { readonly amount: bigint; readonly d
   });
 }
 
+/** Nodes before CometBFT 0.37 write names and values of attributes in base64: those of an archive do so still. */
+const ENCODED_KEYS: Readonly<Record<string, string>> = Object.fromEntries(
+  ['recipient', 'sender', 'amount'].map((name) => [Buffer.from(name).toString('base64'), name]),
+);
+
 function rowOf(
   code: Json | undefined,
   events: Json | undefined,
@@ -101,13 +112,17 @@ function rowOf(
     const attributes = new Map(
       asArray(event.attributes, 'attributes', 100).map((each) => {
         const attribute = asObject(each, 'attribute');
-        const content = attribute.value;
-        return [asText(attribute.key, 'key', 200), typeof content === 'string' ? content : ''] as const;
+        const key = asText(attribute.key, 'key', 200);
+        const content = typeof attribute.value === 'string' ? attribute.value : '';
+        const encoded = ENCODED_KEYS[key];
+        return encoded === undefined
+          ? ([key, content] as const)
+          : ([encoded, Buffer.from(content, 'base64').toString('utf8')] as const);
       }),
     );
     const to = addressOrNull('ATOM', attributes.get('recipient'));
-    if (to === FEE_COLLECTOR) continue;
     const from = addressOrNull('ATOM', attributes.get('sender'));
+    if (FEE_COLLECTORS.has(to) || FEE_COLLECTORS.has(from)) continue;
     const coins = readCoins(attributes.get('amount') ?? '');
     for (const [index, { amount, denom }] of coins.entries())
       add({

@@ -7,6 +7,7 @@ import { accountOf, answer, hex32, makeChain, notFound, startStandIn } from '../
 const family = { openAdapter, layouts: { rpc: 'lcd', history: 'lcd' } };
 const [alice, bob, unused] = [1, 2, 9].map((n) => accountOf('ATOM', n)) as [string, string, string];
 const FEES = 'cosmos17xpfvakm2amg962yls6f84z3kell8c5lserqta';
+const FEE_MARKET = 'cosmos13pxn9n3qw79e03844rdadagmg0nshmwf7qvuye';
 const IBC = 'ibc/27394FB092D2ECCD56123C74F36E4C1F926001CEADA9CA97EA622B25F41E5EB2';
 
 interface Tx {
@@ -30,8 +31,17 @@ const contents: readonly (readonly Tx[])[] = [
   [{ moves: [[bob, alice, '99999999999999999999uatom']] }],
 ];
 
-async function makeWorld(layout: 'lcd' | 'tendermint') {
-  const chain = makeChain<Tx>({ first: 20_000_000, hash: (h, b) => hex32(`atom ${h} ${b}`), contents });
+async function makeWorld(
+  layout: 'lcd' | 'tendermint',
+  options: { readonly contents?: typeof contents; readonly inBase64?: boolean } = {},
+) {
+  const chain = makeChain<Tx>({
+    first: 20_000_000,
+    hash: (h, b) => hex32(`atom ${h} ${b}`),
+    contents: options.contents ?? contents,
+  });
+  const shown = (text: string): string =>
+    options.inBase64 === true ? Buffer.from(text).toString('base64') : text;
   const b64 = (hex: string): string => Buffer.from(hex, 'hex').toString('base64');
   const time = (s: number): string => new Date(s * 1000).toISOString().replace('.000', '');
   const bytesOf = (block: { hash: string }, index: number): Buffer => Buffer.from(`${block.hash} ${index}`);
@@ -40,8 +50,8 @@ async function makeWorld(layout: 'lcd' | 'tendermint') {
     ...moves.map(([sender, recipient, amount]) => ({
       type: 'transfer',
       attributes: Object.entries({ recipient, sender, amount }).map(([key, value]) => ({
-        key,
-        value,
+        key: shown(key),
+        value: shown(value),
         index: true,
       })),
     })),
@@ -192,5 +202,36 @@ describe('what the Cosmos Hub moves', () => {
     expect((await comet.balance(alice, within(5_000))).completeness).toBe('NONE');
     await Promise.all([rest.close(), comet.close()]);
     await world.dispose();
+  });
+
+  it('is no fee that the fee market takes first, pays on and gives tips from', async () => {
+    const world = await makeWorld('lcd', {
+      contents: [
+        [
+          {
+            moves: [
+              [alice, FEE_MARKET, '900uatom'],
+              [alice, bob, '7uatom'],
+              [FEE_MARKET, FEES, '800uatom'],
+              [FEE_MARKET, bob, '100uatom'],
+            ],
+          },
+        ],
+      ],
+    });
+    const rest = openFor(family, 'ATOM', { rpc: [world.rpc] });
+    const { block } = await rest.block(20_000_000, within(5_000));
+    expect(block?.transfers).toMatchObject([{ from: alice, to: bob, amount: 7n, position: 'event:2' }]);
+    await rest.close();
+    await world.dispose();
+  });
+
+  it('is the same from a node that still writes events in base64', async () => {
+    const [plain, old] = await Promise.all([makeWorld('lcd'), makeWorld('lcd', { inBase64: true })]);
+    const adapters = [plain, old].map(({ rpc }) => openFor(family, 'ATOM', { rpc: [rpc] }));
+    const [block, same] = await Promise.all(adapters.map((each) => each.block(20_000_001, within(5_000))));
+    expect(block?.block?.transfers.length).toBe(3);
+    expect(same?.block).toEqual(block?.block);
+    await Promise.all([...adapters.map((each) => each.close()), plain.dispose(), old.dispose()]);
   });
 });
