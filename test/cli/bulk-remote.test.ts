@@ -75,8 +75,11 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     return path;
   };
 
-  async function run(args: readonly string[], apiKey: string | null = key, isTTY = false): Promise<Said> {
-    const { terminal, texts } = terminalOf(isTTY);
+  async function run(
+    args: readonly string[],
+    apiKey: string | null = key,
+    { terminal, texts } = terminalOf(),
+  ): Promise<Said> {
     const code = await runProgram(
       [(program, of, parts) => addBulkCommand(program, of, parts, () => apiKey)],
       ['bulk', ...args],
@@ -185,13 +188,14 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
   it('shows a bar, the rate and the time left', async () => {
     jobs.isHeld = true;
     const input = file('a.ndjson', 1_000);
-    const running = run(['--remote', world.url, '--input', input], key, true);
+    const terminal = terminalOf(true);
+    const running = run(['--remote', world.url, '--input', input], key, terminal);
     await expect
       .poll(async () => (await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.items)
       .toBe(1_000);
     const id = (await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.id ?? '';
     jobs.answer(id, 500);
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await expect.poll(() => terminal.texts.err).toContain(' 50 % ');
     jobs.answer(id);
     const said = await running;
     expect(said.code).toBe(0);
@@ -336,8 +340,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
       .poll(async () => (await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.items)
       .toBe(10);
     proxy.state.cutAfter = -1;
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
-    expect(proxy.state.cuts).toBeGreaterThan(0);
+    await expect.poll(() => proxy.state.cuts).toBeGreaterThan(1);
     jobs.answer((await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.id ?? '');
     proxy.state.cutAfter = Number.POSITIVE_INFINITY;
     expect(await running).toMatchObject({ code: 0, out: resultOf(10) });

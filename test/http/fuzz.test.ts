@@ -55,7 +55,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
   ];
 
   async function settled(): Promise<void> {
-    const deadline = performance.now() + 20_000;
+    const deadline = performance.now() + 60_000;
     const metrics = async (): Promise<string> => (await fetch(`${world.url}/metrics`)).text();
     // The scrape itself is one pending request on one open socket.
     for (;;) {
@@ -177,7 +177,8 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
       });
       client.send(asked.map(({ text }) => text).join(''));
       for (const { id, address } of asked) {
-        const answer = await client.next({ timeoutMs: 1000 });
+        // A busy machine takes longer to give it, and gives it all the same.
+        const answer = await client.next({ timeoutMs: synchronous ? 30_000 : 1000 });
         if (answer === null) {
           expect(synchronous, 'requests answered at once are all answered').toBe(false);
           break;

@@ -297,7 +297,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
       );
       socket.send(Buffer.alloc(10_000_000, 'z'));
       expect((await socket.next())?.status).toBe(status);
-      expect(await socket.ended(4_000)).toBe(true);
+      expect(await socket.ended(8_000)).toBe(true);
     }
   });
 

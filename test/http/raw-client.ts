@@ -60,7 +60,7 @@ export class RawClient {
 
   /** The next answer; null where the server closed without one, or within `timeoutMs` said nothing. */
   async next(options: { timeoutMs?: number; isHead?: boolean } = {}): Promise<RawAnswer | null> {
-    const deadline = performance.now() + (options.timeoutMs ?? 15_000);
+    const deadline = performance.now() + (options.timeoutMs ?? 60_000);
     for (;;) {
       const cut = cutAnswer(this.#received, options.isHead);
       if (cut) {
