@@ -2,7 +2,7 @@
  * TON over toncenter's API v3 (toncenter.com/api/v3): heights are those of the masterchain, which are final. A transfer is a message
  * that carries value, or a transfer of jettons; it is named by the trace that it is part of, so that sender and receiver, whose
  * transactions differ, tell it alike. It stands in the masterchain block in which it arrived; where only the sender's side is at
- * hand, in that one.
+ * hand, in that one. A message that its receiver sent back moved nothing, and neither did the one that brought the value back.
  */
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
@@ -43,6 +43,9 @@ const MESSAGES_MAX = 1_000;
 const HASHES_AT_ONCE = 8;
 /** The masterchain takes in the blocks of shards a few seconds later, not all equally late: rows ordered by time spread that far. */
 const OVERLAP_BLOCKS = 16;
+
+/** Seconds after which no message comes back any more: two hops, seconds each, and minutes where shards are behind. */
+const BOUNCE_SECONDS = 300;
 
 const headersFor = apiKeyHeader('X-API-Key');
 
@@ -85,18 +88,57 @@ function readTransaction(value: Json): Wire {
   };
 }
 
-/** Value that messages of a transaction carried: the one that came, and where asked for those that went. */
-function messageTransfers(tx: Wire, sides: 'in' | 'both', timestampMs = tx.timestampMs): readonly Transfer[] {
+const outMessages = (tx: Wire): readonly JsonObject[] =>
+  asArray(tx.fields.out_msgs ?? [], 'out_msgs', MESSAGES_MAX).map((value) => asObject(value, 'message'));
+const inMessage = (tx: Wire): JsonObject | null =>
+  tx.fields.in_msg === undefined || tx.fields.in_msg === null ? null : asObject(tx.fields.in_msg, 'in_msg');
+
+/** Whether a transaction sent back what came: its own code refused, and what was left of the value returns by itself. */
+function sentBack({ fields }: Wire): boolean {
+  const { description } = fields;
+  if (typeof description !== 'object' || description === null) return false;
+  const { bounce } = asObject(description, 'description');
+  return typeof bounce === 'object' && bounce !== null && asObject(bounce, 'bounce').type === 'ok';
+}
+
+/** Hashes of messages of these transactions of one account that came back to it, less their fees. */
+function returnedMessages(transactions: readonly Wire[]): ReadonlySet<string> {
+  const traceOf = (tx: Wire): string => String(tx.fields.trace_id ?? tx.hash);
+  const amountOf = (message: JsonObject): bigint => asAmount(message.value ?? 0, 'value');
+  const returned = new Set<string>();
+  for (const tx of transactions) {
+    const back = inMessage(tx);
+    if (back?.bounced !== true) continue;
+    const [sent] = transactions
+      .filter((other) => traceOf(other) === traceOf(tx))
+      .flatMap(outMessages)
+      .filter(
+        (message) =>
+          party(message.destination) === party(back.source) &&
+          amountOf(message) >= amountOf(back) &&
+          !returned.has(asHash(message.hash, 'message.hash')),
+      )
+      .sort((a, b) => (amountOf(a) < amountOf(b) ? -1 : 1));
+    if (sent !== undefined) returned.add(asHash(sent.hash, 'message.hash'));
+  }
+  return returned;
+}
+
+/** Value that messages of a transaction carried: the one that came, and where `returned` is given those that went. */
+function messageTransfers(
+  tx: Wire,
+  returned: ReadonlySet<string> | null,
+  timestampMs = tx.timestampMs,
+): readonly Transfer[] {
   const { fields, height } = tx;
   const trace = fields.trace_id;
   const txHash = trace === undefined || trace === null ? tx.hash : asHash(trace, 'trace_id');
   const { list, add } = transfersOf('TON', { txHash, blockNumber: height, timestampMs });
-  const tell = (value: Json): void => {
-    const message = asObject(value, 'message');
+  const tell = (message: JsonObject): void => {
     // Messages from or to the outside carry nothing.
     if (typeof message.source !== 'string' || typeof message.destination !== 'string') return;
     const amount = asAmount(message.value ?? 0, 'value');
-    if (amount === 0n) return;
+    if (amount === 0n || message.bounced === true) return;
     add({
       position: `msg:${asHash(message.hash, 'message.hash').slice(0, 40)}`,
       from: party(message.source),
@@ -104,12 +146,14 @@ function messageTransfers(tx: Wire, sides: 'in' | 'both', timestampMs = tx.times
       amount,
     });
   };
-  if (fields.in_msg !== undefined && fields.in_msg !== null) tell(fields.in_msg);
-  if (sides === 'both')
-    for (const message of asArray(fields.out_msgs ?? [], 'out_msgs', MESSAGES_MAX)) {
-      // What an account sends to itself is told by the transaction that takes it.
-      if (party(asObject(message, 'message').destination) !== tx.account) tell(message);
-    }
+  const came = inMessage(tx);
+  if (came !== null && !sentBack(tx)) tell(came);
+  if (returned === null) return list;
+  for (const message of outMessages(tx)) {
+    if (returned.has(asHash(message.hash, 'message.hash'))) continue;
+    // What an account sends to itself is told by the transaction that takes it.
+    if (party(message.destination) !== tx.account) tell(message);
+  }
   return list;
 }
 
@@ -200,6 +244,32 @@ function createReader(pool: EndpointPool) {
       if (value.length < PAGE_MAX) return found;
     }
     throw badAnswer('transactions', 'a list that comes to an end');
+  }
+
+  /** What an address did right after a page that is not the newest: messages of the page may have come back there. */
+  async function transactionsAfter(
+    address: string,
+    cursor: string | null,
+    page: readonly Wire[],
+    call: Call,
+  ): Promise<readonly Wire[]> {
+    const end = Number(cursor);
+    const isNear = (tx: Wire): boolean =>
+      tx.timestampMs / 1000 > end - BOUNCE_SECONDS && outMessages(tx).length > 0;
+    if (cursor === null || !page.some(isNear)) return [];
+    const { value } = await get(
+      'transactions',
+      {
+        account: address,
+        start_utime: String(end + 1),
+        end_utime: String(end + BOUNCE_SECONDS),
+        limit: String(PAGE_MAX),
+        sort: 'asc',
+      },
+      (answer) => asArray(answer.transactions, 'transactions', PAGE_MAX).map(readTransaction),
+      call,
+    );
+    return value;
   }
 
   /** Transfers of jettons among the transactions of a block. */
@@ -293,10 +363,12 @@ function createReader(pool: EndpointPool) {
         return told.value.map((jetton) => ({ key: jetton.timestampMs / 1000, row: { jetton } }));
       };
       const page = await readWindows([transactions, jettons], { cursor, size, min: null, max: null });
+      const sent = page.rows.flatMap((row) => ('tx' in row ? row.tx : []));
+      const returned = returnedMessages([...sent, ...(await transactionsAfter(address, cursor, sent, call))]);
       const unplaced = page.rows.flatMap((row) => ('jetton' in row ? row.jetton.hash : []));
       const heights = await heightsOf([...new Set(unplaced)], call);
       const rows = page.rows.map((row): HistoryRow => {
-        if ('tx' in row) return { height: row.tx.height, transfers: messageTransfers(row.tx, 'both') };
+        if ('tx' in row) return { height: row.tx.height, transfers: messageTransfers(row.tx, returned) };
         const height = heights.get(row.jetton.hash) as number;
         return { height, transfers: jettonTransfers(row.jetton, height) };
       });
@@ -319,7 +391,7 @@ function createReader(pool: EndpointPool) {
         throw badAnswer('mc_block_seqno', `the ${height} that was asked for`);
       const jettons = await jettonsOfBlock(transactions, call);
       const transfers = [
-        ...transactions.flatMap((tx) => messageTransfers(tx, 'in', timestampMs)),
+        ...transactions.flatMap((tx) => messageTransfers(tx, null, timestampMs)),
         ...jettons.flatMap((row) => jettonTransfers(row, height, timestampMs)),
       ];
       return {

@@ -19,6 +19,10 @@ interface Move {
   readonly to: string;
   readonly amount: string;
   readonly jetton?: boolean;
+  /** Its receiver sends it back: the next block brings the value to the sender again. */
+  readonly refused?: boolean;
+  /** Brings back what the first message of the block so many below carried. */
+  readonly back?: number;
 }
 const contents: readonly (readonly Move[])[] = [
   [{ from: bob, to: alice, amount: '1000000000' }],
@@ -33,11 +37,11 @@ const contents: readonly (readonly Move[])[] = [
   [{ from: alice, to: alice, amount: '12345678901234567890' }],
 ];
 
-async function makeWorld() {
+async function makeWorld(blocks = contents) {
   const chain = makeChain<Move>({
     first: 45_000_000,
     hash: (h, b) => b64(`ton ${h} ${b}`),
-    contents,
+    contents: blocks,
     secondsApart: 2,
   });
   interface Tx {
@@ -53,8 +57,12 @@ async function makeWorld() {
           source: move.from === null ? null : raw(move.from),
           destination: raw(move.to),
           value: move.from === null ? null : move.jetton ? '0' : move.amount,
+          bounced: move.back !== undefined,
         };
-        const base = { mc_block_seqno: block.height, now: block.timeS, trace_id: b64(`${name} trace`) };
+        const trace =
+          move.back === undefined ? `${name} trace` : `${chain.at(block.height - move.back)!.hash} 0 trace`;
+        const base = { mc_block_seqno: block.height, now: block.timeS, trace_id: b64(trace) };
+        const bounce = move.refused ? { aborted: true, bounce: { type: 'ok' } } : { aborted: false };
         const sent =
           move.from === null
             ? []
@@ -69,7 +77,14 @@ async function makeWorld() {
               ];
         return [
           ...sent,
-          { ...base, hash: b64(`${name} in`), account: raw(move.to), in_msg: message, out_msgs: [] },
+          {
+            ...base,
+            hash: b64(`${name} in`),
+            account: raw(move.to),
+            in_msg: message,
+            out_msgs: [],
+            description: bounce,
+          },
         ];
       }),
     );
@@ -185,6 +200,40 @@ describe('what TON moves', () => {
       { from: bob, to: alice, amount: 250n, asset: master, decimals: 6 },
     ]);
     for (const row of block?.transfers ?? []) expect(own.transfers.map(name)).toContain(name(row));
+    await adapter.close();
+    await world.dispose();
+  });
+
+  it('is nothing where a message came back, for its sender, its receiver and its blocks, across pages too', async () => {
+    const world = await makeWorld([
+      [
+        { from: alice, to: bob, amount: '1000', refused: true },
+        { from: alice, to: bob, amount: '5000' },
+      ],
+      [{ from: bob, to: alice, amount: '6' }],
+      [{ from: bob, to: alice, amount: '990', back: 2 }],
+      // So many that the message and its return stand on two pages of the source.
+      ...Array.from({ length: 18 }, () => [{ from: bob, to: alice, amount: '7' }]),
+    ]);
+    const adapter = openFor(family, 'TON', { history: [world.rpc] });
+    const amountsOf = async (address: string, limit: number): Promise<bigint[]> => {
+      const amounts: bigint[] = [];
+      for (let cursor: string | null = null; ; ) {
+        const query = { cursor, limit, from: null, to: null };
+        const page = await adapter.history(address, query, within(5_000));
+        amounts.push(...page.transfers.map(({ amount }) => amount));
+        if (page.nextCursor === null) return amounts;
+        cursor = page.nextCursor;
+      }
+    };
+    const moved = [...Array(18).fill(7n), 6n, 5_000n];
+    for (const limit of [50, 1]) {
+      expect(await amountsOf(alice, limit)).toEqual(moved);
+      expect(await amountsOf(bob, limit)).toEqual(moved);
+    }
+    const { block } = await adapter.block(45_000_000, within(5_000));
+    expect(block?.transfers.map(({ amount }) => amount)).toEqual([5_000n]);
+    expect((await adapter.block(45_000_002, within(5_000))).block?.transfers).toEqual([]);
     await adapter.close();
     await world.dispose();
   });
