@@ -1,7 +1,8 @@
 /**
  * The transfers of a Cardano transaction. Its inputs and outputs belong to addresses, not to one another: what the addresses that
  * gave more than they took lost is shared among those that took more, in proportion, for each asset by itself. Exact: what a
- * receiver is told to have got is what it got.
+ * receiver is told to have got is what it got. Rewards that a transaction withdraws come to those whose outputs it spends, so that
+ * they pay what it pays: whoever adds a withdrawal to a payment stays its sender.
  */
 import type { Transfer } from '../../transfer.ts';
 import { transfersOf } from '../account-chain.ts';
@@ -74,7 +75,7 @@ function movesOf(nets: ReadonlyMap<string, bigint>): Move[] {
   const receivers = sorted.filter(([, net]) => net > 0n);
   const given = sum(senders);
   const taken = sum(receivers);
-  // More came out than went in: minted, or paid out of the reserves (rewards). That part comes from nobody.
+  // More came out than went in: minted. That part comes from nobody.
   const minted: Move[] = [];
   const paid =
     taken <= given
@@ -86,6 +87,31 @@ function movesOf(nets: ReadonlyMap<string, bigint>): Move[] {
         });
   const pairs = senders.length * paid.length;
   return [...(pairs > PAIRS_MAX ? inTurn(senders, paid) : inProportion(senders, paid, given)), ...minted];
+}
+
+/**
+ * What came out beyond what went in, given to those who gave, by what they gave: rewards and deposits returned, which are no outputs.
+ * Takes it off their nets.
+ */
+function addReturns(nets: Map<string, bigint>, inputs: readonly Output[]): Move[] {
+  const surplus = sum([...nets]);
+  if (surplus <= 0n) return [];
+  const spent = new Map<string, bigint>();
+  for (const { address, amounts } of inputs)
+    spent.set(address, (spent.get(address) ?? 0n) + (amounts.get('') ?? 0n));
+  const givers: readonly Net[] = [...spent].sort(([a], [b]) => (a < b ? -1 : 1));
+  const total = sum(givers);
+  if (total === 0n) return [];
+  const moves: Move[] = [];
+  let left = surplus;
+  for (const [i, [to, share]] of givers.entries()) {
+    const amount = i === givers.length - 1 ? left : (surplus * share) / total;
+    left -= amount;
+    if (amount === 0n) continue;
+    moves.push({ place: `mint:${i}`, from: null, to, amount });
+    nets.set(to, (nets.get(to) ?? 0n) - amount);
+  }
+  return moves;
 }
 
 /** Transfers of one transaction; `flow:` asset, sender and receiver, each by their place in the order of their texts. */
@@ -106,8 +132,9 @@ export function flowTransfers(
   count(flow.outputs, 1n);
   const { list, add } = transfersOf('ADA', shared);
   const assets = [...nets].sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const [index, [asset, ofAsset]] of assets.entries())
-    for (const { place, from, to, amount } of movesOf(ofAsset))
+  for (const [index, [asset, ofAsset]] of assets.entries()) {
+    const returns = asset === '' ? addReturns(ofAsset, flow.inputs) : [];
+    for (const { place, from, to, amount } of [...movesOf(ofAsset), ...returns])
       add({
         position: `flow:${index}:${place}`,
         from,
@@ -115,5 +142,6 @@ export function flowTransfers(
         amount,
         ...(asset === '' ? {} : { asset, decimals: flow.decimals.get(asset) ?? null }),
       });
+  }
   return list;
 }
