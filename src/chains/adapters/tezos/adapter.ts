@@ -2,6 +2,7 @@
  * Tezos over TzKT (api.tzkt.io): transactions with those that contracts sent, originations that carry value, and transfers of FA1.2 and
  * FA2 tokens. TzKT numbers operations itself; those numbers stay the same, and place a token's transfer in its transaction.
  */
+import { createHash } from 'node:crypto';
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
 import type { Transfer } from '../../transfer.ts';
@@ -55,6 +56,22 @@ const asOperationHash = (value: Json | undefined): string =>
 /** The address of `{alias, address}`; null for none, and for rollups, which are no accounts. */
 const party = (value: Json | undefined): string | null =>
   value === undefined || value === null ? null : addressOrNull('XTZ', asObject(value, 'account').address);
+
+const AMOUNT_MAX = (1n << 256n) - 1n;
+
+/** An amount of a token. Contracts count without bounds, and anybody may be sent any number: what 256 bits do not hold is their most. */
+function tokenAmount(value: Json | undefined): bigint {
+  if (typeof value !== 'string' || !/^\d+$/.test(value) || value.length <= 77)
+    return asAmount(value, 'amount');
+  const amount = value.length > 78 ? AMOUNT_MAX : BigInt(value);
+  return amount > AMOUNT_MAX ? AMOUNT_MAX : amount;
+}
+
+/** The number of a kind of token within its contract, which has no bounds either: a longer one is named by its hash. */
+function tokenKind(value: Json | undefined): string {
+  if (typeof value !== 'string' || !/^\d+$/.test(value)) throw badAnswer('tokenId', 'a whole number');
+  return value.length <= 78 ? value : createHash('sha256').update(value).digest('hex').slice(0, 40);
+}
 
 const rowsOf = (json: Json): readonly JsonObject[] => {
   return asArray(json, 'list', LIST_MAX).map((row) => asObject(row, 'row'));
@@ -139,7 +156,7 @@ function createReader(pool: EndpointPool) {
       const token = asObject(row.token, 'token');
       const contract = party(token.contract);
       if (contract === null) throw badAnswer('token.contract', 'an address');
-      const tokenId = asPattern(token.tokenId, /^\d{1,78}$/, 'tokenId');
+      const tokenId = tokenKind(token.tokenId);
       const metadata =
         typeof token.metadata === 'object' && token.metadata !== null ? (token.metadata as JsonObject) : {};
       const moved = transfersOf('XTZ', {
@@ -151,7 +168,7 @@ function createReader(pool: EndpointPool) {
         position: `token:${asCount(row.id, 'id')}`,
         from: party(row.from),
         to: party(row.to),
-        amount: asAmount(row.amount, 'amount'),
+        amount: tokenAmount(row.amount),
         asset: token.standard === 'fa1.2' ? contract : `${contract}:${tokenId}`,
         decimals: decimalsOrNull(metadata.decimals),
       });

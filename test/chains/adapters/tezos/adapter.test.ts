@@ -59,11 +59,11 @@ const contents: readonly (readonly Item[])[] = [
   [tx(alice, bob, 2)],
 ];
 
-async function makeWorld() {
+async function makeWorld(blocks = contents) {
   const chain = makeChain<Item>({
     first: 9_000_000,
     hash: (h, b) => base58OfPrefix('B', 51, `xtz ${h} ${b}`),
-    contents,
+    contents: blocks,
   });
   const time = (s: number): string => new Date(s * 1000).toISOString().replace('.000', '');
   const rows = (list: Item['list']) =>
@@ -166,6 +166,27 @@ describe('what Tezos moves', () => {
       new Set(sameBlock.map((row) => `${row.txHash} ${row.position}`)),
     );
     expect(await adapter.transactionCount(alice, within(5_000))).toMatchObject({ count: 6 });
+    await adapter.close();
+    await world.dispose();
+  });
+
+  it('is told of tokens whose contracts count beyond all bounds, which stop no reader', async () => {
+    const huge = '9'.repeat(2_000);
+    const world = await makeWorld([
+      [
+        tx(bob, contract, 1),
+        token(bob, alice, huge, { standard: 'fa2', tokenId: huge }),
+        token(bob, alice, (2n ** 256n - 1n).toString(), { standard: 'fa2', tokenId: '1' }),
+        token(bob, alice, (2n ** 256n).toString(), { standard: 'fa2', tokenId: '1' }),
+      ],
+    ]);
+    const adapter = openFor(family, 'XTZ', { history: [world.rpc] });
+    const query = { cursor: null, limit: 50, from: null, to: null };
+    const { transfers } = await adapter.history(alice, query, within(5_000));
+    expect(transfers.map(({ amount }) => amount)).toEqual(Array(3).fill(2n ** 256n - 1n));
+    expect(transfers.map(({ asset }) => asset)).toContainEqual(
+      expect.stringMatching(new RegExp(`^${contract}:[0-9a-f]{40}$`)),
+    );
     await adapter.close();
     await world.dispose();
   });
