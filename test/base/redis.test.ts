@@ -7,7 +7,7 @@ import { messageOf } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
-import { freePort } from '../setup/litecoind.ts';
+import { freePort } from '../setup/free-port.ts';
 import {
   hasRedis,
   type RedisCluster,

@@ -9,7 +9,7 @@ import { projectRoot } from '../../src/base/paths.ts';
 import { ROLES } from '../../src/base/roles.ts';
 import { loadConfig, SETTINGS } from '../../src/config.ts';
 import { debianProgram } from '../setup/debian-package.ts';
-import { freePort } from '../setup/litecoind.ts';
+import { freePort } from '../setup/free-port.ts';
 
 const read = (...parts: string[]): string => readFileSync(join(projectRoot, ...parts), 'utf8');
 

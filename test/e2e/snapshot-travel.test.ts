@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
+import { freePort } from '../setup/free-port.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 const SECRET = 'a-secret-of-the-cluster';
@@ -17,14 +18,6 @@ let b: World;
 let publishing: RunningServer;
 let pulling: RunningServer;
 let from: string;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function label(entity: string): Promise<void> {
   const file = join(a.folder, 'own.csv');

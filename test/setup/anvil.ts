@@ -1,10 +1,10 @@
 /** A real EVM node: anvil, started by the test itself on a free port. Blocks are made when the test says so. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { getCreateAddress, Interface } from 'ethers';
 import { projectRoot } from '../../src/base/paths.ts';
+import { freePort } from './free-port.ts';
 
 const PLATFORM = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
 const binary = join(
@@ -72,14 +72,6 @@ export interface Anvil {
   stop(): Promise<void>;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
-}
-
 const hex = (value: bigint | number): string => `0x${value.toString(16)}`;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -111,7 +103,7 @@ export async function startAnvil(
 
   async function start(): Promise<void> {
     child = spawn(binary, [...args, ...(options.args ?? [])], { stdio: 'ignore' });
-    for (let tries = 0; tries < 200; tries++) {
+    for (let tries = 0; tries < 2_000; tries++) {
       await sleep(50);
       try {
         await rpc('eth_chainId');

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { payments, Block as RawBlock, Transaction as RawTransaction, script } from 'bitcoinjs-lib';
 import { SigningKey } from 'ethers';
 import { projectRoot } from '../../src/base/paths.ts';
+import { freePort } from './free-port.ts';
 import { installedPackages } from './installed-packages.ts';
-import { type BitcoinNode, ended, freePort, rpcOf, untilReady } from './litecoind.ts';
+import { type BitcoinNode, ended, rpcOf, untilReady } from './litecoind.ts';
 
 const source = join(projectRoot, 'test', 'setup', 'nodes');
 

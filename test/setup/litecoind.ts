@@ -1,10 +1,10 @@
 /** A real Litecoin node on its regtest network, started by the test itself on free ports. Blocks are made when the test says so. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { debianProgram } from './debian-package.ts';
+import { freePort } from './free-port.ts';
 
 // The one that is on the path writes into the home folder first.
 const program = debianProgram('litecoind', 'lib/litecoin/litecoind');
@@ -25,14 +25,6 @@ export interface Litecoind extends BitcoinNode {
   mine(blocks?: number): Promise<void>;
   /** Replaces the newest blocks by empty ones; their transactions wait again. */
   reorg(depth: number): Promise<void>;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -57,7 +49,7 @@ export function rpcOf(url: string): BitcoinNode['rpc'] {
 
 /** Waits until a node answers, or says why it did not. */
 export async function untilReady(child: ChildProcess, ask: () => Promise<unknown>): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
+  for (let tries = 0; tries < 1_200; tries++) {
     await sleep(100);
     try {
       await ask();

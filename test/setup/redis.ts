@@ -1,11 +1,11 @@
 /** Real Redis servers for tests: Debian's redis-server, single or a cluster of six on loopback, on free ports, with files of their own. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { debianProgram } from './debian-package.ts';
-import { freePort } from './litecoind.ts';
+import { freePort } from './free-port.ts';
 
 const server = debianProgram('redis-server', 'bin/redis-server');
 const client = server === null ? null : debianProgram('redis-server', 'bin/redis-cli');
@@ -22,9 +22,11 @@ export interface RedisServer {
   kill(): Promise<void>;
   /** Starts it again over the same files. */
   restart(): Promise<void>;
-  /** Stops its clock: connections stay open, and nothing is answered, until `thaw`. */
+  /** Stops its clock: connections stay open, and nothing is answered, until `thaw`. It stands when this returns. */
   freeze(): void;
   thaw(): void;
+  /** Whether it runs, and is not frozen. */
+  isUp(): boolean;
   /** Ends it and removes its files. */
   stop(): Promise<void>;
 }
@@ -40,6 +42,10 @@ export interface RedisCluster {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** By the state that Linux gives a process: behind its name, which may hold anything in its parentheses. */
+const hasStopped = (pid: number | undefined): boolean =>
+  /^T/.test(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, ''));
+
 const listens = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = createConnection({ port, host: '127.0.0.1' });
@@ -51,11 +57,11 @@ const listens = (port: number): Promise<boolean> =>
   });
 
 async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (let tries = 0; tries < 1_200; tries++) {
+  for (let tries = 0; tries < 4_800; tries++) {
     if (await isSo()) return;
     await sleep(25);
   }
-  throw new Error(`${what} did not happen within 30 s.`);
+  throw new Error(`${what} did not happen within two minutes.`);
 }
 
 /** Starts a server that keeps what it is told (append-only file, every write flushed each second). `settings`: `['--save', '']`. */
@@ -66,12 +72,13 @@ export async function startRedis(
   const folder = mkdtempSync(join(tmpdir(), 'assay-redis-'));
   const port = await freePort();
   let child: ChildProcess | null = null;
+  let isFrozen = false;
 
   const run = (...command: readonly string[]): string =>
     execFileSync(client.path, ['-p', String(port), ...command], {
       encoding: 'utf8',
       env: { ...process.env, ...client.env },
-      timeout: 10_000,
+      timeout: 60_000,
     }).trim();
 
   async function start(): Promise<void> {
@@ -87,6 +94,7 @@ export async function startRedis(
   async function kill(): Promise<void> {
     const dying = child;
     child = null;
+    isFrozen = false;
     if (dying === null || dying.exitCode !== null || dying.signalCode !== null) return;
     const ended = new Promise((resolve) => dying.once('exit', resolve));
     dying.kill('SIGKILL');
@@ -100,8 +108,17 @@ export async function startRedis(
     run,
     kill,
     restart: start,
-    freeze: () => void child?.kill('SIGSTOP'),
-    thaw: () => void child?.kill('SIGCONT'),
+    freeze() {
+      child?.kill('SIGSTOP');
+      isFrozen = true;
+      // A busy machine may let it run on for a moment.
+      while (process.platform === 'linux' && child !== null && !hasStopped(child.pid));
+    },
+    thaw() {
+      child?.kill('SIGCONT');
+      isFrozen = false;
+    },
+    isUp: () => child !== null && !isFrozen,
     async stop() {
       await kill();
       rmSync(folder, { recursive: true, force: true });
@@ -137,7 +154,7 @@ export async function startRedisSentinel(master: RedisServer): Promise<RedisSent
     execFileSync(client.path, ['-p', String(port), ...command], {
       encoding: 'utf8',
       env: { ...process.env, ...client.env },
-      timeout: 10_000,
+      timeout: 60_000,
     }).trim();
   await until(() => listens(port), `The start of a Sentinel on port ${port}`);
   // It asks the master for its replicas every ten seconds, at first after one.
@@ -183,6 +200,8 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     nodes,
     masterOf(key) {
       const asked = nodes.find((node) => {
+        // One that is frozen would be waited for.
+        if (!node.isUp()) return false;
         try {
           return node.run('ping') === 'PONG';
         } catch {

@@ -1,10 +1,10 @@
 /** A real Monero node: monerod (Debian: monero) on a private chain of its own, started by the test itself. Blocks come when told. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { debianProgram } from '../../../setup/debian-package.ts';
+import { freePort } from '../../../setup/free-port.ts';
 
 const program = debianProgram('monero', 'bin/monerod');
 
@@ -18,14 +18,6 @@ export interface Monerod {
   /** Takes the newest blocks back. */
   pop(blocks: number): Promise<void>;
   stop(): Promise<void>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -87,7 +79,7 @@ export async function startMonerod(): Promise<Monerod> {
       await rpc('get_block_count', {});
       break;
     } catch (error) {
-      if (tries < 300 && child.exitCode === null) continue;
+      if (tries < 1_200 && child.exitCode === null) continue;
       await stop();
       throw new Error(`monerod did not start: ${String(error)}`);
     }
