@@ -15,9 +15,10 @@ let answers = 0;
 let swaps = 0;
 let fault = null;
 const held = [];
+parentPort.postMessage('open');
 while (!stopped && fault === null) {
   if (set.refresh()) {
-    swaps++;
+    if (++swaps === 1) parentPort.postMessage('swapped');
     // Some old readers are kept beyond the swap and asked again: they must go on answering from their own snapshot.
     held.push(set.current);
     if (held.length > 2) held.shift();

@@ -79,13 +79,23 @@ describe('swapping snapshots under readers', () => {
           },
         }),
     );
+    const said: unknown[] = [];
     const results = workers.map(
       (worker) =>
         new Promise<{ answers: number; swaps: number; fault: string | null }>((resolve, reject) => {
-          worker.on('message', resolve);
+          worker.on('message', (word) => {
+            said.push(word);
+            if (typeof word === 'object') resolve(word);
+          });
           worker.on('error', reject);
         }),
     );
+    /** Until all workers said it; a fault ends a worker before. */
+    const all = (word: string): Promise<void> =>
+      expect
+        .poll(() => said.filter((one) => one === word || typeof one === 'object').length)
+        .toBeGreaterThanOrEqual(workers.length);
+    await all('open');
     const set = openSnapshotSet(root, deps);
     const first = set.current;
     for (let generation = 1; generation <= 6; generation++) {
@@ -98,6 +108,7 @@ describe('swapping snapshots under readers', () => {
       expect(set.current.meta.sources[0]?.dataset).toBe(`generation${generation}`);
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
+    await all('swapped');
     for (const worker of workers) worker.postMessage('stop');
     for (const result of await Promise.all(results)) {
       expect(result.fault).toBeNull();
