@@ -39,11 +39,15 @@ const LAYOUTS = ['json-rpc'] as const;
 const GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
 /** Seen by two thirds of the stake: never been taken back so far, and told 12 s before what is final. */
 const COMMITMENT = 'confirmed';
+const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 const TOKEN_PROGRAMS: ReadonlySet<string> = new Set(
-  ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'].map((id) =>
-    new PublicKey(id).toBase58(),
-  ),
+  ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', TOKEN_2022].map((id) => new PublicKey(id).toBase58()),
 );
+/** The mints of both programs whose tokens are the lamports of the accounts that hold them. */
+const WRAPPED: ReadonlySet<string | null> = new Set([
+  'So11111111111111111111111111111111111111112',
+  '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9',
+]);
 const SYSTEM = SystemProgram.programId.toBase58();
 const STAKE = StakeProgram.programId.toBase58();
 const VOTE = VoteProgram.programId.toBase58();
@@ -130,6 +134,60 @@ function tokenAccounts(
   return accounts;
 }
 
+/** Lamports of the accounts of a transaction as it goes on, by address: what closing a token account pays out is written nowhere else. */
+class Lamports {
+  readonly #held = new Map<string, bigint>();
+
+  constructor(keys: readonly string[], meta: JsonObject) {
+    const before = asArray(meta.preBalances ?? [], 'preBalances', ACCOUNTS_MAX);
+    for (const [index, value] of before.entries()) {
+      const key = keys[index];
+      if (key === undefined) throw badAnswer('preBalances', 'one for each account');
+      this.#held.set(key, asAmount(value, 'preBalance'));
+    }
+  }
+
+  of(address: string): bigint {
+    return this.#held.get(address) ?? 0n;
+  }
+
+  move(from: string, to: string, amount: bigint): void {
+    this.#held.set(from, this.of(from) - amount);
+    this.#held.set(to, this.of(to) + amount);
+  }
+}
+
+/**
+ * What an account of tokens gained, where one instruction alone brought it something: less than was sent, where the mint withholds a
+ * fee of each transfer. Null where it cannot be told.
+ */
+function gainsOf(
+  keys: readonly string[],
+  meta: JsonObject,
+  instructions: readonly Instruction[],
+): (account: string) => bigint | null {
+  const held = (field: string): ReadonlyMap<string, bigint> =>
+    new Map(
+      asArray(meta[field] ?? [], field, ACCOUNTS_MAX).map((value) => {
+        const row = asObject(value, field);
+        const amount = asAmount(asObject(row.uiTokenAmount, 'uiTokenAmount').amount, 'amount');
+        return [keys[asCount(row.accountIndex, 'accountIndex')] ?? '', amount] as const;
+      }),
+    );
+  return (account) => {
+    const touching = instructions.filter(
+      ({ program, info }) =>
+        TOKEN_PROGRAMS.has(program) &&
+        (info.amount !== undefined || info.tokenAmount !== undefined) &&
+        [info.source, info.destination, info.account].includes(account),
+    );
+    const after = held('postTokenBalances').get(account);
+    return touching.length === 1 && after !== undefined
+      ? after - (held('preTokenBalances').get(account) ?? 0n)
+      : null;
+  };
+}
+
 interface Instruction {
   /** `2`, or `2:1` for the second instruction inside the third. */
   readonly place: string;
@@ -192,20 +250,38 @@ function readTransaction(
   const accounts = tokenAccounts(keys, meta, instructions);
   const { list, add } = transfersOf('SOL', { txHash: asSignature(signature), ...shared });
   const account = (info: JsonObject, name: string): string => asAddressOf('SOL', info[name], name);
+  const lamports = new Lamports(keys, meta);
+  const gainOf = gainsOf(keys, meta, instructions);
+  /**
+   * Wrapped SOL belongs to the owner of the account that it lies in, wrapping and unwrapping it is no transfer. The lamports of other
+   * token accounts only keep those alive, and are told as what they are: the account's.
+   */
+  const holderOf = (address: string): string => {
+    const held = accounts.get(address);
+    return held?.owner != null && WRAPPED.has(held.mint) ? held.owner : address;
+  };
+  const pay = (position: string, source: string, destination: string, amount: bigint): void => {
+    const [from, to] = [holderOf(source), holderOf(destination)];
+    if (from !== to || source === destination) add({ position, from, to, amount });
+  };
   for (const { place, program, type, info } of instructions) {
     const position = `ix:${place}`;
-    const lamports = LAMPORT_MOVES[`${program} ${type}`];
-    if (lamports !== undefined) {
-      const [from, to] = lamports;
-      add({
-        position,
-        from: account(info, from),
-        to: account(info, to),
-        amount: asAmount(info.lamports, 'lamports'),
-      });
+    const parties = LAMPORT_MOVES[`${program} ${type}`];
+    if (parties !== undefined) {
+      const [from, to] = [account(info, parties[0]), account(info, parties[1])];
+      const amount = asAmount(info.lamports, 'lamports');
+      lamports.move(from, to, amount);
+      pay(position, from, to, amount);
       continue;
     }
     if (!TOKEN_PROGRAMS.has(program)) continue;
+    if (type === 'closeAccount') {
+      const [closed, to] = [account(info, 'account'), account(info, 'destination')];
+      const amount = lamports.of(closed);
+      lamports.move(closed, to, amount);
+      if (amount > 0n) pay(position, closed, to, amount);
+      continue;
+    }
     // The checked forms hold the amount beside its decimals.
     const amountOf = (): bigint =>
       info.tokenAmount === undefined
@@ -216,6 +292,15 @@ function readTransaction(
       const taken = destination === null ? undefined : accounts.get(destination);
       const mint = addressOrNull('SOL', info.mint) ?? given?.mint ?? taken?.mint ?? null;
       if (mint === null) return;
+      const sent = amountOf();
+      if (WRAPPED.has(mint) && source !== null && destination !== null)
+        lamports.move(source, destination, sent);
+      const gained = program === TOKEN_2022 && destination !== null ? gainOf(destination) : null;
+      const fee =
+        info.feeAmount === undefined
+          ? 0n
+          : asAmount(asObject(info.feeAmount, 'feeAmount').amount, 'feeAmount');
+      if (fee > sent) throw badAnswer('feeAmount', 'less than what was sent');
       const decimals =
         info.tokenAmount === undefined
           ? null
@@ -224,7 +309,7 @@ function readTransaction(
         position,
         from: source === null ? null : (given?.owner ?? addressOrNull('SOL', info.authority)),
         to: destination === null ? null : (taken?.owner ?? destination),
-        amount: amountOf(),
+        amount: gained !== null && gained > 0n && gained < sent ? gained : sent - fee,
         asset: mint,
         decimals: decimals ?? given?.decimals ?? taken?.decimals ?? null,
       });

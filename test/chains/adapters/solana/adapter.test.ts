@@ -24,6 +24,8 @@ interface Tx {
   readonly instructions: readonly Loose[];
   readonly inner?: readonly Loose[];
   readonly failed?: boolean;
+  /** In place of what the metadata says otherwise. */
+  readonly meta?: object;
 }
 const parsed = (programId: string, type: string, info: object) => ({
   programId,
@@ -71,12 +73,12 @@ const contents: readonly (readonly Tx[])[] = [
 ];
 const SKIPPED = 2;
 
-async function makeWorld() {
+async function makeWorld(blocks = contents) {
   const first = 300_000_000;
   const chain = makeChain<Tx>({
     first,
     hash: (h, b) => base58OfPrefix('', 44, `sol ${h} ${b}`),
-    contents,
+    contents: blocks,
     secondsApart: 1,
   });
   const isSkipped = (slot: number): boolean => slot === first + SKIPPED;
@@ -106,6 +108,7 @@ async function makeWorld() {
       innerInstructions: item.inner === undefined ? [] : [{ index: 0, instructions: item.inner }],
       preTokenBalances: [balance(3, bob)],
       postTokenBalances: [balance(2, alice), balance(3, bob)],
+      ...item.meta,
     },
   });
   const standIn = await startStandIn(
@@ -206,6 +209,100 @@ describe('what Solana moves', () => {
     );
     await adapter.close();
     await world.dispose();
+  });
+
+  describe('through accounts that are closed, and mints that take fees', () => {
+    const WSOL = 'So11111111111111111111111111111111111111112';
+    const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+    const preBalances = [10_000_000_000, 0, 3_000_000_000, 2_039_280];
+    const movesOf = async (tx: Tx): Promise<Loose[]> => {
+      const world = await makeWorld([[tx]]);
+      const adapter = openFor(family, 'SOL', { rpc: [world.rpc] });
+      const { block } = await adapter.block(300_000_000, within(5_000));
+      await adapter.close();
+      await world.dispose();
+      return (block?.transfers ?? []).map(({ from, to, amount, asset }) => [from, to, amount, asset]);
+    };
+    const close = (destination: string) =>
+      parsed(TOKEN, 'closeAccount', { account: aliceTokens, destination, owner: alice });
+
+    const wsol = (accountIndex: number, owner: string) => ({
+      accountIndex,
+      mint: WSOL,
+      owner,
+      uiTokenAmount: { amount: '1', decimals: 9 },
+    });
+    const held = [wsol(2, alice), wsol(3, bob)];
+    const wrapped = { preBalances, preTokenBalances: held, postTokenBalances: held };
+
+    it('tells SOL that its owner wraps and pays out to another by closing the account', async () => {
+      expect(await movesOf({ instructions: [close(bob)], meta: wrapped })).toEqual([
+        [alice, bob, 3_000_000_000n, 'SOL'],
+      ]);
+      const fresh = accountOf('SOL', 6);
+      const made = {
+        instructions: [
+          parsed(SYSTEM, 'createAccount', { source: alice, newAccount: fresh, lamports: 5_000_000_000 }),
+          parsed(TOKEN, 'initializeAccount', { account: fresh, mint: WSOL, owner: alice }),
+          parsed(TOKEN, 'closeAccount', { account: fresh, destination: bob, owner: alice }),
+        ],
+        meta: { preBalances },
+      };
+      expect(await movesOf(made)).toEqual([[alice, bob, 5_000_000_000n, 'SOL']]);
+    });
+
+    it('tells nothing of wrapping and unwrapping, and what others wrap for somebody as his', async () => {
+      const instructions = [pay(alice, aliceTokens, 7), close(alice)];
+      expect(await movesOf({ instructions, meta: wrapped })).toEqual([]);
+      expect(await movesOf({ instructions: [pay(bob, aliceTokens, 7)], meta: wrapped })).toEqual([
+        [bob, alice, 7n, 'SOL'],
+      ]);
+    });
+
+    it('tells the rent of other token accounts as what it is', async () => {
+      const instructions = [pay(alice, aliceTokens, 7), close(bob)];
+      expect(await movesOf({ instructions, meta: { preBalances } })).toEqual([
+        [alice, aliceTokens, 7n, 'SOL'],
+        [aliceTokens, bob, 3_000_000_007n, 'SOL'],
+      ]);
+    });
+
+    it('counts wrapped SOL that came in the same transaction', async () => {
+      const instructions = [
+        parsed(TOKEN, 'transfer', {
+          source: bobTokens,
+          destination: aliceTokens,
+          amount: '30',
+          authority: bob,
+        }),
+        close(bob),
+      ];
+      const meta = { ...wrapped, preBalances: [1, 1, 4, 100] };
+      expect(await movesOf({ instructions, meta })).toEqual([
+        [bob, alice, 30n, WSOL],
+        [alice, bob, 34n, 'SOL'],
+      ]);
+    });
+
+    it('tells of a transfer what arrived, where its mint withholds a fee', async () => {
+      const tokenAmount = { amount: '1000', decimals: 6 };
+      const sent = { source: bobTokens, destination: aliceTokens, mint, authority: bob, tokenAmount };
+      const feeAmount = { amount: '10', decimals: 6 };
+      expect(
+        await movesOf({
+          instructions: [parsed(TOKEN_2022, 'transferCheckedWithFee', { ...sent, feeAmount })],
+          meta: { postTokenBalances: [] },
+        }),
+      ).toEqual([[bob, aliceTokens, 990n, mint]]);
+      // The plain form does not name the fee: the balances do.
+      const after = { accountIndex: 2, mint, owner: alice, uiTokenAmount: { amount: '980', decimals: 6 } };
+      expect(
+        await movesOf({
+          instructions: [parsed(TOKEN_2022, 'transferChecked', sent)],
+          meta: { postTokenBalances: [after] },
+        }),
+      ).toEqual([[bob, alice, 980n, mint]]);
+    });
   });
 
   it('ends with the budget of the call where a later question hangs', async () => {
