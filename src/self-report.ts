@@ -76,11 +76,19 @@ function withTravel(readiness: Readiness, { travel, config, clock }: Telling): R
   };
 }
 
+/** A node that does not know which keys were revoked refuses everybody: a proxy had better ask one that hears from Redis. */
+function withKeys(readiness: Readiness, { config, stores }: Telling): Readiness {
+  const keys = stores().find(({ name }) => name === 'keys');
+  if (!config.roles.includes('api') || keys === undefined || keys.isCurrent()) return readiness;
+  const reason = 'This node has not heard from Redis for a second, and refuses every request with a key.';
+  return { ...readiness, ready: false, reasons: [...readiness.reasons, reason] };
+}
+
 /** Whether this server may be asked, and what it answers from. */
 export function readinessOf(telling: Telling): Readiness {
   const chains = telling.watching()?.listener.states() ?? [];
   return {
-    ...withTravel(ofLists(telling, telling.freshness()), telling),
+    ...withKeys(withTravel(ofLists(telling, telling.freshness()), telling), telling),
     ...(chains.length === 0 ? {} : { monitoring: chains.map(followedChain) }),
   };
 }

@@ -120,7 +120,15 @@ describe.skipIf(!hasRedis)('two nodes', () => {
   });
 
   it('both say so while Redis is away, and go on when it is back', async () => {
+    const readiness = async (node: number): Promise<string> => {
+      const response = await fetch(`${(servers[node] as RunningServer).url}/ready`);
+      const { data } = (await response.json()) as { data: { reasons: readonly string[] } };
+      return [response.status, ...data.reasons].join(' ');
+    };
+    for (const node of [0, 1]) await expect.poll(() => readiness(node)).toBe('200');
     await redis.kill();
+    for (const node of [0, 1])
+      await expect.poll(() => readiness(node), { timeout: 5_000 }).toMatch(/^503 .*not heard from Redis/);
     for (const node of [0, 1]) {
       const refused = await askOnce(node, 'POST', '/kyt', SCREENED);
       expect(refused.status, refused.text).toBe(500);
@@ -129,6 +137,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     }
     await redis.restart();
     for (const node of [0, 1]) await expect.poll(async () => (await kyt(node, {})).status).toBe(200);
+    for (const node of [0, 1]) await expect.poll(() => readiness(node)).toBe('200');
     // One on each node; what was asked while Redis was away cost nothing.
     await expect.poll(() => balance(0)).toBe(7);
   });
