@@ -27,7 +27,7 @@ import type { Parts, Served, SharedState } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
 import { clustersFolderOf } from './graph/cluster/store.ts';
 import { createHttpApp } from './http/http-app.ts';
-import type { UseCases } from './http/ports.ts';
+import type { HttpApp, UseCases } from './http/ports.ts';
 import { ROUTES } from './http/routes.ts';
 import { createLocalChunks, type LocalChunks } from './jobs/bulk/local-chunks.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from './jobs/bulk/open.ts';
@@ -41,7 +41,7 @@ import { currentSnapshot } from './labels/index/folder.ts';
 import type { SnapshotSet } from './labels/index/reader.ts';
 import { openSnapshotSet } from './labels/index/snapshot-set.ts';
 import { loadRulebook } from './labels/map.ts';
-import { startRefreshing } from './labels/refresh.ts';
+import { type Refreshing, startRefreshing } from './labels/refresh.ts';
 import { labelsFolderOf, openLabelStore } from './labels/store.ts';
 import { hasMonitoring, type Monitoring, type MonitoringDeps, openMonitoring } from './monitoring/open.ts';
 import {
@@ -96,6 +96,17 @@ interface Serving {
   readonly roles: readonly Role[];
   /** What is asked of transfers, wherever they are held. */
   readonly graph: GraphUseCases;
+}
+
+/** What of a server has begun, and has to be ended. */
+interface Begun {
+  chunks?: LocalChunks;
+  node?: Joined;
+  pool?: WorkerPool;
+  app?: HttpApp;
+  travel?: Travel;
+  look?: NodeJS.Timeout;
+  refreshing?: Refreshing;
 }
 
 /** How long a node waits for a publisher that begins beside it: building the first index takes seconds. */
@@ -397,9 +408,45 @@ export function openParts(config: Config, version: string): Parts {
   }
 
   async function serve(roles: readonly Role[] = config.roles): Promise<Served> {
+    const begun: Begun = {};
+    try {
+      return await begin(roles, begun);
+    } catch (error) {
+      // A node that did not come up is none to the others, and holds no port.
+      await end(begun).catch((reason: unknown) => log.error({ err: reason }, 'a start was not undone whole'));
+      throw error;
+    }
+  }
+
+  /** Ends what a server was made of, each part though another one fails. Throws what the first of them threw. */
+  async function end({ look, refreshing, travel, app, node, chunks, pool }: Begun): Promise<void> {
+    clearInterval(look);
+    const steps: readonly (() => unknown)[] = [
+      () => watching?.service.streams.close('The server is stopping.'),
+      () => Promise.all([refreshing?.stop(), travel?.close(), app?.close()]),
+      () => watching?.close(),
+      () => jobsAtWork?.jobs.close(),
+      () => node?.leave(),
+      () => chunks?.close(),
+      () => pool?.close(),
+    ];
+    const failures: unknown[] = [];
+    for (const step of steps) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Puts a server together; what of it has begun is in `begun` at every moment. */
+  async function begin(roles: readonly Role[], begun: Begun): Promise<Served> {
     if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkKeeps();
     const answers = roles.includes('api');
     const chunks = createLocalChunks(workerFolders, { log });
+    begun.chunks = chunks;
     const node = await joinNodes(config, shared(), {
       clock,
       random: systemRandom,
@@ -410,6 +457,7 @@ export function openParts(config: Config, version: string): Parts {
       threads: config.workers,
       slots: chunks.slots,
     });
+    begun.node = node;
     await ready('accounts');
     const accounts = access();
     chainParts.makeStores();
@@ -421,10 +469,10 @@ export function openParts(config: Config, version: string): Parts {
       },
       { log },
     );
+    begun.pool = pool;
     derive = (request) => pool.run('scrypt', request);
     const serving: Serving = { pool, chunks, node, roles, graph: node.placed(graphHere(pool)) };
     const labels = snapshots();
-    let travel: Travel | null = null;
     // What is swapped to before the server looks by itself is found by its first look.
     let onSwapped = (): void => {};
     const telling: Telling = {
@@ -435,7 +483,7 @@ export function openParts(config: Config, version: string): Parts {
       pool,
       nodes: () => node.nodes(),
       stores: () => shared().stores(),
-      travel: () => travel,
+      travel: () => begun.travel ?? null,
       watching: () => watching,
       jobs: () => jobsAtWork?.jobs ?? null,
     };
@@ -460,33 +508,17 @@ export function openParts(config: Config, version: string): Parts {
         gauges: gaugesOf(telling),
       },
     );
-    const giveUp = async (): Promise<void> => {
-      await travel?.close();
-      await node.leave();
-      await pool.close();
-    };
-    let listening: Awaited<ReturnType<typeof app.listen>>;
-    try {
-      // Before the first question, so that reading a large register never holds one up.
-      await exchanges().refresh();
-      if (travels(config))
-        travel = await openTravel(
-          { settings: travelSettings, logLevel: config.logLevel },
-          { clock, log, news: node.announcements, onSwapped: () => onSwapped() },
-        );
-      listening = await app.listen();
-    } catch (error) {
-      await giveUp();
-      throw error;
-    }
+    begun.app = app;
+    // Before the first question, so that reading a large register never holds one up.
+    await exchanges().refresh();
+    if (travels(config))
+      begun.travel = await openTravel(
+        { settings: travelSettings, logLevel: config.logLevel },
+        { clock, log, news: node.announcements, onSwapped: () => onSwapped() },
+      );
+    const listening = await app.listen();
     // Only a server that could take its port makes a key: a second start by mistake leaves nothing behind.
-    const firstKey = await (answers ? makeFirstKey(accounts) : Promise.resolve(null)).catch(
-      async (error: unknown) => {
-        await app.close();
-        await giveUp();
-        throw error;
-      },
-    );
+    const firstKey = answers ? await makeFirstKey(accounts) : null;
     /** Takes labels that were published, by this node or another; whether there were any. */
     const lookAtLabels = (): boolean => {
       const isNew = labels.refresh();
@@ -502,8 +534,8 @@ export function openParts(config: Config, version: string): Parts {
       void exchanges().refresh();
     };
     onSwapped = lookAtSnapshots;
-    const look = setInterval(lookAtSnapshots, SNAPSHOT_LOOK_MS);
-    look.unref();
+    begun.look = setInterval(lookAtSnapshots, SNAPSHOT_LOOK_MS);
+    begun.look.unref();
     node.announcements?.hear((word) => {
       if (word === LABELS_CHANGED) lookAtLabels();
     });
@@ -512,22 +544,20 @@ export function openParts(config: Config, version: string): Parts {
     if (mayWatch || hasMonitoring(dataDir)) monitoring(serving);
     const mayWork = redis !== null && (answers || roles.includes('worker'));
     if (mayWork || hasBulkJobs(jobPlaces)) bulkJobs(serving);
-    const refreshing =
-      config.syncEnabled && pullsFrom === null
-        ? startRefreshing(
-            {
-              command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
-              intervalMs: config.syncIntervalHours * HOUR_MS,
-            },
-            { clock, random: systemRandom, log },
-          )
-        : null;
+    if (config.syncEnabled && pullsFrom === null)
+      begun.refreshing = startRefreshing(
+        {
+          command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
+          intervalMs: config.syncIntervalHours * HOUR_MS,
+        },
+        { clock, random: systemRandom, log },
+      );
     log.info(
       {
         url: listening.url,
         backend: listening.backend,
         labels: labels.current.meta.real.labels,
-        ...(travel?.url ? { snapshots: travel.url } : {}),
+        ...(begun.travel?.url ? { snapshots: begun.travel.url } : {}),
       },
       'serving',
     );
@@ -536,14 +566,7 @@ export function openParts(config: Config, version: string): Parts {
       backend: listening.backend,
       firstKey,
       async stop() {
-        clearInterval(look);
-        watching?.service.streams.close('The server is stopping.');
-        await Promise.all([refreshing?.stop(), travel?.close(), app.close()]);
-        await watching?.close();
-        await jobsAtWork?.jobs.close();
-        await node.leave();
-        await chunks.close();
-        await pool.close();
+        await end(begun);
         log.info('stopped');
       },
     };

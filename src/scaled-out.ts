@@ -147,8 +147,12 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
   const facts: NodeFacts = { roles, holds, follows, slots };
   const roster = await joinRoster<NodeFacts>({ nodeId, facts }, { redis, log });
   // Not before there is somebody to queue for: it is large.
-  const { openQueues } = await import('./jobs/queue-bullmq.ts');
-  const queues = openQueues({ ...deps, redis });
+  const queues = await import('./jobs/queue-bullmq.ts')
+    .then(({ openQueues }) => openQueues({ ...deps, redis }))
+    .catch(async (error: unknown) => {
+      await roster.leave();
+      throw error;
+    });
   const works = roles.includes('worker');
   const placement = placementOf(holds);
   log.info({ node: nodeId, roles, holds, nodes: roster.live().length }, 'This node has joined the others.');

@@ -1,0 +1,72 @@
+/** A server that begins and cannot go on: it says why and ends, and is none to the others. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { newWorld, type World } from './program.ts';
+
+const worlds: World[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.end();
+});
+
+/** A store that is none, where one is to be opened. */
+function spoilt(world: World, file: string): void {
+  const path = join(world.folder, 'store', file);
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, Buffer.alloc(64 * 1024, 0x5a));
+}
+
+function fresh(): World {
+  const world = newWorld();
+  worlds.push(world);
+  return world;
+}
+
+describe('a start that fails', { timeout: 120_000 }, () => {
+  it('behind the port ends the process, with its sentence', async () => {
+    const world = fresh();
+    spoilt(world, 'jobs.mdb');
+    const { code, out, err } = await world.run(['serve']);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(/^assay: .*jobs\.mdb/m);
+  });
+
+  describe.runIf(hasRedis)('of one node of many', () => {
+    let redis: RedisServer;
+    afterEach(() => redis.stop());
+
+    /** Milliseconds since the last sign of life of each node that joined. */
+    function silences(): number[] {
+      const [seconds = '0', micros = '0'] = redis.run('time').split('\n');
+      const now = Number(seconds) * 1_000 + Number(micros) / 1_000;
+      const scored = redis.run('zrange', 'assay:{roster}:times', '0', '-1', 'withscores').split('\n');
+      return scored.filter((_, at) => at % 2 === 1).map((score) => now - Number(score));
+    }
+
+    it.each([
+      ['a store that it cannot read', 'redis', /format version 999/],
+      ['a port that is taken', 'port', /already taken/],
+      ['a store that is none', 'file', /jobs-1/],
+    ])('leaves the others before it ends: %s', async (_what, cause, sentence) => {
+      redis = await startRedis();
+      const world = fresh();
+      const environment: Record<string, string> = { ASSAY_REDIS_URL: redis.url };
+      const taken = createServer();
+      await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+      if (cause === 'redis')
+        redis.run('hset', 'assay:{keys}:head', 'format', '999', 'version', '1', 'last', 'x');
+      if (cause === 'port') environment.ASSAY_PORT = String((taken.address() as AddressInfo).port);
+      if (cause === 'file') spoilt(world, 'replicas/jobs-1.mdb');
+      const { code, out, err } = await world.run(['serve'], { environment });
+      taken.close();
+      expect([code, out]).toEqual([1, '']);
+      expect(err).toMatch(sentence);
+      // One that ends without a word is taken for alive for four seconds; nobody waits for that here.
+      expect(silences()).toHaveLength(1);
+      expect(Math.min(...silences())).toBeGreaterThanOrEqual(4_000);
+    });
+  });
+});
