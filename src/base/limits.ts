@@ -349,6 +349,10 @@ export const LIMITS = {
   attributionsKept: 100_000,
   /** Bytes of one answer of a chain's endpoint: a full Ethereum block with all its call traces has 10 to 30 MB. */
   endpointAnswerBytesMax: 64 * 1024 * 1024,
+  /** The same where a screening waits, whose pages have below 1 MB: more could neither come nor be read within its budget. */
+  endpointShortAnswerBytesMax: 16 * 1024 * 1024,
+  /** Questions with less time than this are those of a screening (2.5 s); blocks that are followed have 20 s and more. */
+  endpointLongCallMs: 4_000,
   /** One attempt at one endpoint: public nodes answer within 1 s, traces of a full block within 5. */
   endpointAttemptMs: 10_000,
   /** A node that has not taken the connection by then is down. */

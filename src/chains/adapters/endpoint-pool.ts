@@ -113,6 +113,8 @@ const ENDPOINT_FAULTS: ReadonlySet<string> = new Set([
 const UNTRIED_LATENCY_MS = 300;
 /** Of the body that comes with an error: read so that the connection can be used again, and no more. */
 const REFUSED_BODY_BYTES_MAX = 64 * 1024;
+/** Of an answer, where a web page shows itself. */
+const PAGE_START_CHARS = 1_024;
 const PROBE_BUDGET_MS = LIMITS.endpointAttemptMs;
 
 export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDeps): EndpointPool {
@@ -180,6 +182,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     endpoint: Endpoint,
     request: EndpointRequest<T>,
     signal: AbortSignal,
+    leftMs: number,
   ): Promise<T> {
     const { spec } = endpoint;
     if (endpoint.isSocket) {
@@ -190,18 +193,19 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     if (new URL(spec.url).host !== url.host)
       throw new Error(`A request for ${spec.source} was built for ${url.host}.`);
     checkOutboundUrl(url, policy);
-    const answer = await receive(endpoint, url, request, signal).catch((error: unknown) => {
+    const answer = await receive(endpoint, url, request, signal, leftMs).catch((error: unknown) => {
       throw lineFault(spec, error);
     });
     return request.read(answer, spec);
   }
 
-  /** One HTTP exchange, read to its end. */
+  /** One HTTP exchange, read to its end. `leftMs`: of the whole call, which says how much there is time to read. */
   async function receive<T>(
     endpoint: Endpoint,
     url: URL,
     request: EndpointRequest<T>,
     signal: AbortSignal,
+    leftMs: number,
   ): Promise<EndpointAnswer> {
     const { spec } = endpoint;
     const response = await httpRequest(url, {
@@ -223,13 +227,15 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
       await body.dump({ limit: REFUSED_BODY_BYTES_MAX });
       throw statusFault(endpoint, status, headers['retry-after']);
     }
+    const bytesMax =
+      leftMs < LIMITS.endpointLongCallMs ? LIMITS.endpointShortAnswerBytesMax : LIMITS.endpointAnswerBytesMax;
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > LIMITS.endpointAnswerBytesMax) {
+      if (bytes > bytesMax) {
         body.destroy();
-        const message = `${spec.source} answered more than ${LIMITS.endpointAnswerBytesMax} bytes.`;
+        const message = `${spec.source} answered more than ${bytesMax} bytes.`;
         throw new AssayError('CHAIN_BAD_ANSWER', message);
       }
       chunks.push(chunk);
@@ -238,7 +244,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     if (encoding !== undefined && encoding !== 'identity')
       throw new AssayError('CHAIN_BAD_ANSWER', `${spec.source} answered in an encoding nobody asked for.`);
     const text = Buffer.concat(chunks).toString('utf8');
-    if (/^\s*</.test(text))
+    if (/^\s*</.test(text.slice(0, PAGE_START_CHARS)))
       throw new AssayError(
         'CHAIN_BAD_ANSWER',
         `${spec.source} answered a web page where JSON was asked for.`,
@@ -346,7 +352,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     try {
       const value = await withTurn(endpoint, deadline, () =>
         deadline.within(Math.min(ms, LIMITS.endpointAttemptMs), (signal) =>
-          exchange(endpoint, request, signal),
+          exchange(endpoint, request, signal, deadline.leftMs()),
         ),
       );
       succeeded(endpoint, clock.monotonic() - startedAt);

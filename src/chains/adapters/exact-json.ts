@@ -9,17 +9,62 @@ export type JsonObject = { readonly [key: string]: Json };
 
 /** Finds texts in which some number may have a fraction, an exponent or more than 15 digits. May also hit inside a string. */
 const MAY_LOSE_DIGITS = /[\d](?:[.eE]|\d{15})/;
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** Calls inside a transaction nest at most 1,024 deep, each as an object in a list. */
+const DEPTH_MAX = 2_200;
+/** Shorter texts can nest as they like: reading them takes no time. */
+const DEPTH_FREE_CHARS = 64 * 1024;
+
+const OPEN_LIST = 0x5b;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_LIST = 0x5d;
+const CLOSE_OBJECT = 0x7d;
+
+/** Where a string of JSON ends that begins at `start`: the place behind its closing quote, or the end of the text. */
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+  return text.length;
+}
+
+/** The text with numbers that a double does not hold as strings of their digits. Strings, of any length, stay what they are. */
+function withExactNumbers(text: string): string {
+  const quoted = (part: string): string =>
+    part.replace(NUMBER, (token) =>
+      /^-?\d+$/.test(token) && Number.isSafeInteger(Number(token)) ? token : `"${token}"`,
+    );
+  const parts: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const next = text.indexOf('"', at);
+    const start = next < 0 ? text.length : next;
+    const between = text.slice(at, start);
+    parts.push(MAY_LOSE_DIGITS.test(between) ? quoted(between) : between);
+    if (start === text.length) break;
+    at = endOfString(text, start);
+    parts.push(text.slice(start, at));
+  }
+  return parts.join('');
+}
+
+/** Nested lists cost a parser a thousand times what flat text of that length does. */
+function checkDepth(text: string): void {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) at = endOfString(text, at) - 1;
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      if (++depth > DEPTH_MAX) throw badAnswer('JSON', `nested at most ${DEPTH_MAX} deep`);
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
+  }
+}
 
 /** Reads JSON; a number literal that is no safe integer becomes a string of its own digits. Throws CHAIN_BAD_ANSWER. */
 export function parseExactJson(text: string): Json {
-  const exact = MAY_LOSE_DIGITS.test(text)
-    ? text.replace(STRING_OR_NUMBER, (token) =>
-        token.startsWith('"') || (/^-?\d+$/.test(token) && Number.isSafeInteger(Number(token)))
-          ? token
-          : `"${token}"`,
-      )
-    : text;
+  if (text.length > DEPTH_FREE_CHARS) checkDepth(text);
+  const exact = MAY_LOSE_DIGITS.test(text) ? withExactNumbers(text) : text;
   try {
     return JSON.parse(exact) as Json;
   } catch (cause) {
