@@ -40,13 +40,21 @@ const RETRY_MS_MAX = 10_000;
 /** Attempts in a row of which none brought anything: a server that restarts is back within about a minute. */
 const ATTEMPTS_MAX = 12;
 
+/** A rate limit counts a minute. A server that wants longer is a matter for whoever runs the command. */
+const RETRY_AFTER_MS_MAX = 60_000;
+/** What a server answers of one job, or against it, has 1 KB. */
+const ANSWER_BYTES_MAX = 64 * 1024;
+
 /** What was asked may be asked again: the connection failed, or the server is not able to answer now. */
 class Passing extends Error {
   readonly waitMs: number | null;
+  /** The server has done nothing of what was asked. */
+  readonly isRefused: boolean;
 
-  constructor(message: string, waitMs: number | null, cause?: unknown) {
+  constructor(message: string, waitMs: number | null, cause?: unknown, isRefused = false) {
     super(message, cause === undefined ? undefined : { cause });
     this.waitMs = waitMs;
+    this.isRefused = isRefused;
   }
 }
 
@@ -64,9 +72,22 @@ interface Server {
 /** What a server says, without anything that a terminal takes for an order. */
 const printable = (text: string): string => text.replace(/[\p{Cc}\s]+/gu, ' ');
 
+/** The first bytes of an answer, or all where it has no more. Rejects as its connection does. */
+async function beginningOf({ body }: Dispatcher.ResponseData): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body as AsyncIterable<Uint8Array>) {
+    pieces.push(piece);
+    length += piece.length;
+    // Leaving ends the connection.
+    if (length >= ANSWER_BYTES_MAX) break;
+  }
+  return Buffer.concat(pieces).subarray(0, ANSWER_BYTES_MAX);
+}
+
 /** The sentence of an error answer; what stands there where it is no answer of such a server. */
 async function sentenceOf(response: Dispatcher.ResponseData): Promise<string> {
-  const text = (await response.body.text()).slice(0, 1_000);
+  const text = await beginningOf(response).then(String, () => '');
   try {
     const said = JSON.parse(text) as { error?: unknown };
     if (typeof said.error === 'string') return printable(said.error);
@@ -98,8 +119,10 @@ function connect(agent: Agent, base: URL, key: string, signal: AbortSignal): Ser
       const said = `${base.origin} answered ${response.statusCode}: ${await sentenceOf(response)}`;
       if (response.statusCode < 500 && response.statusCode !== 429)
         throw new AssayError('INVALID_REQUEST', said);
+      signal.throwIfAborted();
       const seconds = Number(response.headers['retry-after']);
-      throw new Passing(said, Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : null);
+      const waitMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : null;
+      throw new Passing(said, waitMs, undefined, response.statusCode === 429);
     },
   };
 }
@@ -107,10 +130,17 @@ function connect(agent: Agent, base: URL, key: string, signal: AbortSignal): Ser
 /** Ids become part of a file's name. */
 const ID_SHAPE = /^[\w-]{1,64}$/;
 
-/** Throws SOURCE_UNAVAILABLE. */
+/** Rejects with SOURCE_UNAVAILABLE, and with Passing where the answer broke off. */
 async function jobIn(response: Dispatcher.ResponseData): Promise<JobView> {
-  const { data } = (await response.body.json()) as { data?: { job?: JobView } };
-  if (data?.job !== undefined && ID_SHAPE.test(data.job.id)) return data.job;
+  const bytes = await beginningOf(response).catch((cause: unknown) => {
+    throw new Passing('The connection broke.', null, cause);
+  });
+  try {
+    const { data } = JSON.parse(bytes.toString()) as { data?: { job?: JobView } };
+    if (data?.job !== undefined && ID_SHAPE.test(data.job.id)) return data.job;
+  } catch {
+    // No JSON: of another server.
+  }
   throw new AssayError('SOURCE_UNAVAILABLE', 'What the server answered tells of no job.');
 }
 
@@ -124,17 +154,21 @@ async function persist<T>(
     try {
       return await attempt();
     } catch (error) {
+      terminal.signal.throwIfAborted();
       if (!(error instanceof Passing)) throw error;
       if (hasMoved()) failures = 1;
-      if (failures >= ATTEMPTS_MAX)
-        throw new AssayError('SOURCE_UNAVAILABLE', error.message, { cause: error });
       const waitMs = error.waitMs ?? Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** (failures - 1));
+      if (failures >= ATTEMPTS_MAX || waitMs > RETRY_AFTER_MS_MAX)
+        throw new AssayError('SOURCE_UNAVAILABLE', error.message, { cause: error });
       await wait(waitMs, undefined, { signal: terminal.signal });
     }
   }
 }
 
-/** Sends the input. It is sent once: a pipe cannot be read again, and a job must not be begun twice. */
+/**
+ * Sends the input, once: a pipe cannot be read again, and a job must not be begun twice. Rejects with Passing where a file was refused
+ * for now, of which nothing was begun.
+ */
 async function send(
   server: Server,
   { input, standardInput, kind, format, chain }: RemoteBulkOptions,
@@ -160,7 +194,7 @@ async function send(
       await server.ask('POST', `/jobs?${query}`, headers, Readable.from(counted(), { objectMode: false })),
     );
   } catch (error) {
-    if (!(error instanceof Passing)) throw error;
+    if (!(error instanceof Passing) || (error.isRefused && input !== null)) throw error;
     throw new AssayError(
       'SOURCE_UNAVAILABLE',
       `${error.message} (after ${sent} bytes were sent; nothing was begun, unless GET /jobs lists it).`,
@@ -323,7 +357,7 @@ export async function runRemoteBulk(
     if (id === null) {
       // A key that is refused should be so before a gigabyte was sent.
       await (await persist(terminal, () => server.ask('GET', '/jobs?limit=1'))).body.dump();
-      job = await send(server, options, progress);
+      job = await persist(terminal, () => send(server, options, progress));
       id = job.id;
       say(`Job ${id}: ${job.items} lines, ${job.cost.reserved} ${job.cost.unit} reserved.`);
     } else {
@@ -341,14 +375,17 @@ export async function runRemoteBulk(
       `${job.answered} lines (${job.failed} with an error)${rate}; ${job.cost.spent} ${job.cost.unit} spent, job ${job.id}.`,
     );
   } catch (error) {
-    if (!terminal.signal.aborted) throw error;
+    const output = options.output === null ? '' : ` --output ${options.output}`;
+    const how = `fetched by: assay bulk --remote ${options.url} --job ${id}${output}`;
+    if (!terminal.signal.aborted) {
+      if (id === null || !(error instanceof AssayError && error.code === 'SOURCE_UNAVAILABLE')) throw error;
+      throw new AssayError(error.code, `${error.message} What comes of job ${id} is ${how}`, {
+        cause: error,
+      });
+    }
     if (id === null)
       throw new AssayError('INVALID_REQUEST', 'Interrupted before all was sent; nothing was begun.');
-    const output = options.output === null ? '' : ` --output ${options.output}`;
-    throw new AssayError(
-      'INVALID_REQUEST',
-      `Interrupted. The job goes on; its result is fetched by: assay bulk --remote ${options.url} --job ${id}${output}`,
-    );
+    throw new AssayError('INVALID_REQUEST', `Interrupted. The job goes on; its result is ${how}`);
   } finally {
     progress.end();
     await sink?.close();

@@ -1,6 +1,6 @@
 /** `assay bulk --remote` against a front end with jobs in a folder, through the faults of a connection. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -298,6 +298,111 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     expect((await run(args)).err).toContain('answered 400: no ]0;title such job');
     expect(readdirSync(place)).toEqual([]);
     hostile.close();
+  });
+
+  it('asks again where it is told when to, and sends a file again that was refused', async () => {
+    const input = file('a.ndjson', 10);
+    const id = 'job77';
+    const result = Buffer.from('{"address":"0x0"}\n');
+    const job = {
+      id,
+      kind: 'labels',
+      answered: 1,
+      failed: 0,
+      items: 1,
+      error: null,
+      itemsPerSecond: null,
+      secondsLeft: null,
+    };
+    const bodies: string[] = [];
+    const soon = { 'retry-after': '0.01' };
+    const refusal = (status: number) => (response: ServerResponse) => {
+      response.writeHead(status, soon).end(JSON.stringify({ success: false, error: 'Not now.' }));
+    };
+    const tells = (state: string) => (response: ServerResponse) => {
+      const cost = { unit: 'intel', reserved: 1, spent: 1 };
+      response.end(JSON.stringify({ data: { job: { ...job, state, cost, resultBytes: result.length } } }));
+    };
+    const answers: ((response: ServerResponse) => void)[] = [
+      refusal(429),
+      (response) => response.end('{}'),
+      refusal(429),
+      tells('RUNNING'),
+      refusal(500),
+      // Breaks off in the middle of what it says.
+      (response) => {
+        response.writeHead(200, { 'content-length': 1_000 });
+        response.write('{"data":', () => response.destroy());
+      },
+      (response) => {
+        response.writeHead(500, { 'content-length': 1_000 });
+        response.write('{"error":', () => response.destroy());
+      },
+      tells('DONE'),
+      refusal(429),
+      (response) => {
+        const range = `bytes 0-${result.length - 1}/${result.length}`;
+        response.writeHead(206, { 'content-range': range, etag: '"x"' }).end(result);
+      },
+    ];
+    const server = createServer((request, response) => {
+      const pieces: Buffer[] = [];
+      request.on('data', (piece: Buffer) => pieces.push(piece));
+      request.on('end', () => {
+        if (request.method === 'POST') bodies.push(Buffer.concat(pieces).toString());
+        answers.shift()?.(response);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const said = await run(['--remote', `http://127.0.0.1:${port}`, '--input', input]);
+    expect(said).toMatchObject({ code: 0, out: result.toString() });
+    expect(answers).toEqual([]);
+    expect(bodies).toEqual([readFileSync(input, 'utf8'), readFileSync(input, 'utf8')]);
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('waits for no server that wants hours, and reads no more of an answer than tells something', async () => {
+    let written = 0;
+    const server = createServer((request, response) => {
+      if (request.url?.endsWith('/late') === true) {
+        response.writeHead(500, { 'retry-after': '86400' }).end(JSON.stringify({ error: 'Tomorrow.' }));
+        return;
+      }
+      response.writeHead(request.url?.endsWith('/endless') === true ? 400 : 200);
+      const more = setInterval(() => {
+        written += 16 * 1024;
+        response.write(' '.repeat(16 * 1024));
+      }, 1);
+      response.on('close', () => clearInterval(more));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    const late = await run(['--remote', url, '--job', 'late']);
+    expect(late.err).toContain('answered 500: Tomorrow.');
+    expect(late.err).toContain(`What comes of job late is fetched by: assay bulk --remote ${url} --job late`);
+    expect((await run(['--remote', url, '--job', 'endless'])).err).toContain('answered 400');
+    expect((await run(['--remote', url, '--job', 'blank'])).err).toContain('tells of no job');
+    expect(written).toBeLessThan(64 * 1024 * 1024);
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('says that nothing was begun where the connection breaks while it sends', async () => {
+    const server = createServer((request, response) => {
+      if (request.method === 'GET') response.end('{}');
+      else request.on('data', () => request.socket.resetAndDestroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const said = await run(['--remote', `http://127.0.0.1:${port}`, '--input', file('a.ndjson', 200_000)]);
+    expect([said.code, said.out]).toEqual([1, '']);
+    expect(said.err).toMatch(
+      /cannot be reached: .* bytes were sent; nothing was begun, unless GET \/jobs lists it/,
+    );
+    server.close();
   });
 
   it('begins nothing where it is interrupted while it sends', async () => {
