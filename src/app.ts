@@ -23,7 +23,7 @@ import { openChainParts, outputsFolderOf, transfersFolderOf } from './chain-part
 import { loadBridges } from './chains/bridges.ts';
 import { priced } from './chains/prices/priced.ts';
 import { CHAINS } from './chains/registry.ts';
-import type { Parts, Served, SharedState } from './cli/parts.ts';
+import type { FillReport, FillRequest, Parts, Served, SharedState } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
 import { clustersFolderOf } from './graph/cluster/store.ts';
 import { createHttpApp } from './http/http-app.ts';
@@ -374,8 +374,28 @@ export function openParts(config: Config, version: string): Parts {
     };
   }
 
+  let isFilled = false;
+  /** Throws where the Redis that is named does not have yet what this machine had. */
+  async function requireFilled(): Promise<void> {
+    if (redis === null || isFilled) return;
+    const fill = await import('./redis-fill.ts');
+    await fill.requireFilled({ dataDir }, { redis: redis(), log });
+    isFilled = true;
+  }
+
+  async function fillRedis(request: FillRequest): Promise<FillReport> {
+    if (redis === null || redisSettings === null)
+      throw new AssayError('INVALID_CONFIG', 'ASSAY_REDIS_URL names no Redis that could be filled.', {
+        field: 'ASSAY_REDIS_URL',
+      });
+    if (!redisSettings.mayLose) await redis().checkKeeps();
+    const fill = await import('./redis-fill.ts');
+    return fill.fillRedis({ ...request, dataDir }, { redis: redis(), clock, random: systemRandom, log });
+  }
+
   async function ready(of: SharedState): Promise<void> {
     if (redis === null) return;
+    await requireFilled();
     const accounts = access();
     accounts.audit();
     accounts.people();
@@ -444,6 +464,8 @@ export function openParts(config: Config, version: string): Parts {
   /** Puts a server together; what of it has begun is in `begun` at every moment. */
   async function begin(roles: readonly Role[], begun: Begun): Promise<Served> {
     if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkKeeps();
+    // Before the others are told of this node.
+    await requireFilled();
     const answers = roles.includes('api');
     const chunks = createLocalChunks(workerFolders, { log });
     begun.chunks = chunks;
@@ -597,6 +619,7 @@ export function openParts(config: Config, version: string): Parts {
     snapshots,
     transfers: (mode) => transferStores[mode](),
     pushGraph: chainParts.pushGraph,
+    fillRedis,
     chains: chainParts.adapters,
     liveIngest: chainParts.liveIngest,
     readLive,

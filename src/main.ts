@@ -24,6 +24,7 @@ import { addMonitorCommand } from './cli/monitor.ts';
 import { addNamesCommand } from './cli/names.ts';
 import { addPricesCommand } from './cli/prices.ts';
 import { runProgram } from './cli/program.ts';
+import { addRedisCommand } from './cli/redis.ts';
 import { addServeCommand } from './cli/serve.ts';
 import { addSnapshotCommand } from './cli/snapshot.ts';
 import { addSyncCommand } from './cli/sync.ts';
@@ -61,6 +62,7 @@ process.exitCode = await runProgram(
     addIndexCommand,
     addSnapshotCommand,
     addBackupCommand,
+    addRedisCommand,
     addLookupCommand,
     addScreenCommand,
     addKytCommand,

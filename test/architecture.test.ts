@@ -21,7 +21,7 @@ const FLOORS: readonly (readonly string[])[] = [
 const ONLY: Readonly<Record<string, readonly string[]>> = { accounts: ['base'] };
 
 /** Files above every floor. `config` is read by those who wire, never by those who work. */
-const PARTS_OF_APP = new Set(['scaled-out', 'self-report', 'chain-parts']);
+const PARTS_OF_APP = new Set(['scaled-out', 'self-report', 'chain-parts', 'redis-fill']);
 const TOP = new Set(['main', 'app', 'config', ...PARTS_OF_APP]);
 
 interface SourceFile {

@@ -11,7 +11,7 @@ import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-s
 import type { KeyStore } from './keys.ts';
 import type { Ledger } from './ledger.ts';
 
-const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 1;
 
 export type AuditAction =
   | 'account.create'

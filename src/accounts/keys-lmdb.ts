@@ -30,7 +30,7 @@ import {
 import { PLAN_NAMES, type PlanName, type RateOverrides, readRateOverrides } from './plans.ts';
 import { VerifiedKeys } from './verified-keys.ts';
 
-const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 1;
 
 /** How long a `lastUsedAt` waits for its batch. */
 const LAST_USED_FLUSH_MS = 60_000;

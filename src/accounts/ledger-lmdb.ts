@@ -51,7 +51,7 @@ import {
 } from './ledger-entry.ts';
 import { checkLedger } from './ledger-verify.ts';
 
-const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 1;
 
 export interface LedgerDeps {
   readonly clock: Clock;
@@ -97,7 +97,7 @@ function encodeKept(keptAt: number, bodyHash: Uint8Array, body: Uint8Array): Buf
   return bytes;
 }
 
-function decodeKept(bytes: Buffer): Kept {
+export function decodeKept(bytes: Buffer): Kept {
   return {
     keptAt: bytes.readDoubleLE(0),
     answer: {
@@ -260,7 +260,11 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     return bytes === undefined ? null : decodeKept(bytes);
   }
 
-  function keepAnswer({ slot, bodyHash }: NonNullable<Charge['keep']>, body: Uint8Array): void {
+  function keepAnswer(
+    accountId: string,
+    { slot, bodyHash }: NonNullable<Charge['keep']>,
+    body: Uint8Array,
+  ): void {
     const now = clock.now();
     for (const { key } of [...endings.getRange({ limit: LIMITS.idempotencyPurgeMax })]) {
       if (Number(key.readBigUInt64BE(0)) > now - LIMITS.idempotencyMs) break;
@@ -270,7 +274,8 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     const old = readKept(slot);
     if (old !== null) endings.removeSync(endingKey(old.keptAt, slot));
     answers.putSync(Buffer.from(slot), encodeKept(now, bodyHash, body));
-    endings.putSync(endingKey(now, slot), Buffer.alloc(0));
+    // Whose it is: its slot does not tell, and who takes the ledger elsewhere has to know.
+    endings.putSync(endingKey(now, slot), Buffer.from(accountId));
   }
 
   function applyCharge({ accountId }: Reservation, charge: Charge): Charged {
@@ -298,7 +303,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
             spend(head, charge.amount),
             bounded(charge.reference),
           );
-    if (charge.keep !== undefined) keepAnswer(charge.keep, answer);
+    if (charge.keep !== undefined) keepAnswer(accountId, charge.keep, answer);
     return {
       entry: entry === null ? null : shownEntry(entry),
       remaining: head.balance - charge.amount,

@@ -14,7 +14,7 @@ import type { Logger } from '../base/log.ts';
 import type { CreditPackage } from './credits.ts';
 import type { Ledger } from './ledger.ts';
 
-const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 1;
 
 /** What is remembered of a paid checkout, by its payment. */
 interface Purchase {

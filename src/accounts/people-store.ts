@@ -8,7 +8,7 @@ import { LIMITS } from '../base/limits.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
 import type { Random } from '../base/random.ts';
 
-const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 1;
 
 /** Who owns an account. */
 export interface Person {

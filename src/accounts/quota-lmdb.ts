@@ -12,7 +12,7 @@ import type { Logger } from '../base/log.ts';
 import type { QuotaMeterName } from './plans.ts';
 import type { QuotaDecision, QuotaMeter } from './quota.ts';
 
-const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 1;
 
 /** A lease is this share of the quota: what a crash may cost an account. */
 const LEASE_SHARE = 0.01;

@@ -181,7 +181,7 @@ const MAGIC = Buffer.from([0xde, 0xc0, 0xef, 0xbe]);
 const MAGIC_AT = 24;
 
 /** Looks before lmdb does: a file that is no environment brings the whole process down in it. */
-function refuseForeignFile(path: string): void {
+export function refuseForeignFile(path: string): void {
   if (!existsSync(path)) return;
   const head = Buffer.alloc(MAGIC_AT + MAGIC.length);
   const file = openSync(path, 'r');

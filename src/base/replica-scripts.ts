@@ -3,6 +3,9 @@
  * the stream), `data` (a field a record), `stream` (the write sets of late, entry `<version>-1`), and of each writer the last write set.
  */
 
+/** The format that a store has while replica-fill.ts fills it: of no node, so that none reads or writes it. */
+export const FILLING = 'filling';
+
 /**
  * KEYS head, data, stream, writer, and a fence each; ARGV format, version, id of the last write set, id of this one, bytes of a reply,
  * entries of the stream, its bytes, life of `writer` in ms, the write set (empty: only looks), and a token a fence. Replies with

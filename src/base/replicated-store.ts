@@ -31,7 +31,7 @@ import {
 import type { Logger } from './log.ts';
 import type { Random } from './random.ts';
 import type { RedisStore } from './redis.ts';
-import { APPEND, COPY_PAGE } from './replica-scripts.ts';
+import { APPEND, COPY_PAGE, FILLING } from './replica-scripts.ts';
 import { within } from './within.ts';
 import { decodeWrites, encodeWrites, fieldOf, partsOfField, type Write, type WriteSet } from './write-set.ts';
 
@@ -90,7 +90,7 @@ const READ_GRACE_MS = 400;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What is written here and travels nowhere. */
-const isOwn = (database: string, key: Buffer): boolean =>
+export const isOwnRecord = (database: string, key: Buffer): boolean =>
   database.startsWith('~') || (database === 'meta' && key.equals(keyToBytes('formatVersion')));
 
 function readSet([id, fields]: readonly [Buffer, readonly Buffer[]]): WriteSet {
@@ -258,10 +258,12 @@ export function openReplicatedStore(
     );
   const otherFormat = (found: string): AssayError =>
     fail(
-      new AssayError(
-        'STORE_VERSION',
-        `The store '${name}' in Redis has format version ${found}, and this version of Assay reads version ${formatVersion} only.`,
-      ),
+      found === FILLING
+        ? new AssayError('NOT_READY', `Redis is being filled with the store '${name}' of another machine.`)
+        : new AssayError(
+            'STORE_VERSION',
+            `The store '${name}' in Redis has format version ${found}, and this version of Assay reads version ${formatVersion} only.`,
+          ),
     );
 
   async function ask(
@@ -380,12 +382,12 @@ export function openReplicatedStore(
     lmdb.transactionSync(() => {
       for (const { key: field, value } of staged.getRange()) {
         const { database, key } = partsOfField(field);
-        if (isOwn(database, key) || rawOf(database).get(key)?.equals(value)) continue;
+        if (isOwnRecord(database, key) || rawOf(database).get(key)?.equals(value)) continue;
         changed.push({ database, key: Buffer.from(key), value });
       }
       for (const [database, records] of raw)
         for (const key of records.getKeys({ start: LEAST_KEY }))
-          if (!isOwn(database, key) && !staged.doesExist(fieldOf(database, key)))
+          if (!isOwnRecord(database, key) && !staged.doesExist(fieldOf(database, key)))
             changed.push({ database, key: Buffer.from(key), value: null });
       changed.forEach(put);
       place.putSync('place', to);

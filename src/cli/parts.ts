@@ -3,6 +3,7 @@ import type { AuditLog } from '../accounts/audit.ts';
 import type { KeyStore } from '../accounts/keys.ts';
 import type { Ledger } from '../accounts/ledger.ts';
 import type { People } from '../accounts/people.ts';
+import type { AccountsFilled } from '../accounts/redis/fill.ts';
 import type { Role } from '../base/roles.ts';
 import type { ChainAdapters } from '../chains/adapters/registry.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
@@ -41,6 +42,23 @@ export interface PushRequest extends Pick<PushOptions, 'chain' | 'isFull' | 'sig
   readonly to?: string;
 }
 
+/** What `assay redis fill` asks. */
+export interface FillRequest {
+  readonly signal: AbortSignal;
+  readonly onProgress: (stage: string, done: number, total: number, unit: string) => void;
+}
+
+/** What a Redis holds that was filled; each of it was read back and compared with the files. */
+export interface FillReport {
+  /** Whether an earlier filling was taken up. */
+  readonly resumed: boolean;
+  /** ISO times. */
+  readonly begun: string;
+  readonly ended: string;
+  readonly stores: readonly { readonly name: string; readonly records: number }[];
+  readonly ledger: AccountsFilled;
+}
+
 /** What nodes may share: keys, people and all that is of accounts; and with that, wallets and their alerts. */
 export type SharedState = 'accounts' | 'monitoring';
 
@@ -74,6 +92,8 @@ export interface Parts extends ImportDeps {
   transfers(mode: 'read' | 'write'): TransferStore;
   /** Fills the server that a chain's transfers are read from: `to`, or that of the settings. Throws as `pushChain` does. */
   pushGraph(request: PushRequest): Promise<PushReport>;
+  /** Fills an empty Redis with what this machine has in files. Rejects with INVALID_CONFIG where no Redis is named. */
+  fillRedis(request: FillRequest): Promise<FillReport>;
   /** Outputs of UTXO chains with their spends; only ingest opens it for writing. */
   outputs(mode: 'read' | 'write'): OutputsStore;
   clusters(): ClusterReader;

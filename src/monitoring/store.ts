@@ -27,7 +27,7 @@ import type {
 import type { WalletPast } from './velocity.ts';
 import { createWalletLists } from './wallet-lists.ts';
 
-const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 1;
 
 /** More changes of wallets than one history of the store will ever have. */
 const GENERATIONS_OF_A_HISTORY = 2 ** 40;

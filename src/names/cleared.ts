@@ -46,7 +46,7 @@ export interface ClearedStore {
   close(): Promise<void>;
 }
 
-const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 1;
 const HASH_CHARS = 16;
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, HASH_CHARS);

@@ -107,8 +107,11 @@ export const listAt = (reply: Reply, position: number): Reply => {
   return Array.isArray(value) ? (value as Reply) : [];
 };
 
-/** Sequences of one account, in the length of LMDB's, and behind each the nonce of the step that made the entry. */
-const ENTRY_ID = /^(\d{12})(\d{16})$/;
+/**
+ * Sequences of one account, in the length of LMDB's, and behind each the nonce of the step that made the entry. Entries that came from
+ * LMDB have none: they keep the id that they had there, and its sequence, which no other account has.
+ */
+const ENTRY_ID = /^(\d{12})(\d{16})?$/;
 
 /** An entry as a step replies it: its sequence, its bytes, its nonce. */
 export interface AccountEntry {
@@ -134,5 +137,5 @@ export const shownAccountEntry = (entry: AccountEntry): LedgerEntry => ({
 /** What an id names; null where the text is none. */
 export function entryNamed(id: string): { readonly sequence: number; readonly nonce: string } | null {
   const found = ENTRY_ID.exec(id);
-  return found === null ? null : { sequence: Number(found[1]), nonce: found[2] as string };
+  return found === null ? null : { sequence: Number(found[1]), nonce: found[2] ?? '' };
 }

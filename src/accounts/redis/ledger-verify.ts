@@ -41,12 +41,7 @@ export async function checkAccounts(
         entries++;
         try {
           const entry = decodeEntry(sequence, fields[1]);
-          const fault =
-            sequence !== head.sequence + 1
-              ? `follows entry ${head.sequence}`
-              : entry.accountId !== accountId
-                ? `is of '${entry.accountId}'`
-                : faultOf(entry, head);
+          const fault = entry.accountId !== accountId ? `is of '${entry.accountId}'` : faultOf(entry, head);
           if (fault !== null) report(`Entry ${entryId(sequence)} of '${accountId}' ${fault}.`);
           head = entry;
         } catch {

@@ -8,7 +8,7 @@ import type { ChainId } from '../../chains/registry.ts';
 import type { JobFormat, JobKind, JobState } from '../bulk-jobs.ts';
 import type { ChunkDone } from '../chunks.ts';
 
-const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 1;
 
 /** Times are milliseconds since the epoch. */
 export interface JobRecord {

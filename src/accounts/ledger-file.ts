@@ -1,0 +1,157 @@
+/**
+ * The ledger and the quotas of a machine that is alone, read out of their files by somebody who writes nothing: who takes them elsewhere.
+ * Nobody else may write them meanwhile.
+ */
+import { join } from 'node:path';
+import { AssayError } from '../base/errors.ts';
+import { type LiveFile, openLiveFile } from '../base/live-file.ts';
+import type { StoredAnswer } from './ledger.ts';
+import { decodeEntry, EMPTY_HEAD, entryId, type Head, type StoredEntry } from './ledger-entry.ts';
+import { decodeKept, FORMAT_VERSION as LEDGER_FORMAT } from './ledger-lmdb.ts';
+import { faultOf } from './ledger-verify.ts';
+import type { QuotaMeterName } from './plans.ts';
+import { FORMAT_VERSION as QUOTA_FORMAT } from './quota-lmdb.ts';
+
+/** An account as its entries say. */
+export interface AccountSum {
+  readonly entries: number;
+  /** Of the amounts of all entries. */
+  readonly sum: number;
+  readonly head: Head;
+}
+
+/** What an event that may be settled again has cost. */
+export interface EventCost {
+  readonly accountId: string;
+  readonly total: number;
+  readonly free: number;
+  readonly granted: number;
+}
+
+/** An answer for an Idempotency-Key. */
+export interface KeptAnswer extends StoredAnswer {
+  /** Null where a version of the program kept it that did not write down whose it is. */
+  readonly accountId: string | null;
+  readonly slot: Buffer;
+  readonly keptAt: number;
+}
+
+/** Units of one month, counted from year 0 as `monthOf` of credits.ts does. */
+export interface MonthUnits {
+  readonly month: number;
+  readonly units: number;
+}
+
+export interface AccountsFile {
+  readonly files: readonly LiveFile[];
+  /** Sequence of the last entry of all accounts: they begin at 1, without gaps. */
+  readonly last: number;
+  /** Throws STORE_CORRUPT where there is no such entry. */
+  bytesOf(sequence: number): Buffer;
+  /** Reads all entries, and checks that links, sums and balances agree. Throws STORE_CORRUPT naming the first that does not. */
+  sums(onProgress: (done: number) => void): Promise<ReadonlyMap<string, AccountSum>>;
+  /** Events that were booked or refunded once, by their names, and the entries that they made. */
+  bookings(): Iterable<readonly [name: string, sequence: number]>;
+  costs(): Iterable<readonly [name: string, cost: EventCost]>;
+  answers(): Iterable<KeptAnswer>;
+  /** What each account took, in the newest month in which it took anything. */
+  quotas(): ReadonlyMap<string, ReadonlyMap<QuotaMeterName, MonthUnits>>;
+  /** Events that took units of a quota, by their names. */
+  quotaEvents(): Iterable<readonly [name: string, taken: MonthUnits]>;
+}
+
+/** Entries between two turns of the event loop. */
+const STRIDE = 5_000;
+
+/** `2026-11` as a month counted from year 0. */
+const monthNumber = (name: string): number => Number(name.slice(0, 4)) * 12 + Number(name.slice(5)) - 1;
+
+/** Opens what there is of both in the folder of accounts; a file that is missing has nothing. Throws STORE_VERSION, STORE_CORRUPT. */
+export function openAccountsFile({ folder }: { readonly folder: string }): AccountsFile {
+  const ledger = openLiveFile({ path: join(folder, 'ledger.mdb'), formatVersion: LEDGER_FORMAT });
+  const quota = openLiveFile({ path: join(folder, 'quotas.mdb'), formatVersion: QUOTA_FORMAT });
+  const meta = ledger?.open<number, string>({ name: 'meta', encoding: 'json' });
+  const entries = ledger?.open<Buffer, number>({
+    name: 'entries',
+    encoding: 'binary',
+    keyEncoding: 'uint32',
+  });
+  const once = ledger?.open<number, string>({ name: 'once', encoding: 'json' });
+  const costs = ledger?.open<EventCost, string>({ name: 'costs', encoding: 'json' });
+  const binary = { encoding: 'binary', keyEncoding: 'binary' } as const;
+  const answers = ledger?.open<Buffer, Buffer>({ name: 'answers', ...binary });
+  const endings = ledger?.open<Buffer, Buffer>({ name: 'endings', ...binary });
+  type TakenKey = [month: string, accountId: string, meter: QuotaMeterName];
+  const taken = quota?.open<number, TakenKey>({ name: 'taken', encoding: 'json' });
+  const events = quota?.open<{ readonly month: string; readonly units: number }, string>({
+    name: 'events',
+    encoding: 'json',
+  });
+  const last = meta?.get('last') ?? 0;
+
+  function bytesOf(sequence: number): Buffer {
+    const bytes = entries?.get(sequence);
+    if (bytes === undefined)
+      throw new AssayError('STORE_CORRUPT', `Entry ${entryId(sequence)} of the ledger is missing.`);
+    return bytes;
+  }
+
+  return {
+    files: [ledger, quota].filter((file) => file !== null),
+    last,
+    bytesOf,
+    async sums(onProgress) {
+      const sums = new Map<string, AccountSum>();
+      for (let sequence = 1; sequence <= last; sequence++) {
+        const entry: StoredEntry = decodeEntry(sequence, bytesOf(sequence));
+        const before = sums.get(entry.accountId) ?? { entries: 0, sum: 0, head: EMPTY_HEAD };
+        const fault = faultOf(entry, before.head);
+        if (fault !== null)
+          throw new AssayError(
+            'STORE_CORRUPT',
+            `The ledger is not in order: entry ${entryId(sequence)} of '${entry.accountId}' ${fault}.`,
+          );
+        sums.set(entry.accountId, {
+          entries: before.entries + 1,
+          sum: before.sum + entry.amount,
+          head: entry,
+        });
+        if (sequence % STRIDE > 0 && sequence < last) continue;
+        onProgress(sequence);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return sums;
+    },
+    *bookings() {
+      for (const { key, value } of once?.getRange() ?? []) yield [key, value] as const;
+    },
+    *costs() {
+      for (const { key, value } of costs?.getRange() ?? []) yield [key, value] as const;
+    },
+    *answers() {
+      for (const { key, value } of endings?.getRange() ?? []) {
+        const slot = Buffer.from(key.subarray(8));
+        const bytes = answers?.get(slot);
+        if (bytes === undefined) continue;
+        const { keptAt, answer } = decodeKept(bytes);
+        yield { ...answer, accountId: value.length === 0 ? null : value.toString(), slot, keptAt };
+      }
+    },
+    quotas() {
+      const quotas = new Map<string, Map<QuotaMeterName, MonthUnits>>();
+      // In order of months: the newest stays.
+      for (const { key, value } of taken?.getRange() ?? []) {
+        const [name, accountId, meter] = key;
+        const month = monthNumber(name);
+        const meters = quotas.get(accountId) ?? new Map<QuotaMeterName, MonthUnits>();
+        for (const [each, before] of meters) if (before.month < month) meters.delete(each);
+        quotas.set(accountId, meters.set(meter, { month, units: value }));
+      }
+      return quotas;
+    },
+    *quotaEvents() {
+      for (const { key, value } of events?.getRange() ?? [])
+        yield [key, { month: monthNumber(value.month), units: value.units }] as const;
+    },
+  };
+}

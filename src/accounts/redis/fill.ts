@@ -1,0 +1,299 @@
+/**
+ * Accounts of a machine that was alone, written into a Redis that has none: the entries of each with the sequences and ids that they
+ * have, what was booked once, units of quotas, and answers kept for an Idempotency-Key. Every step may be repeated, so that a filling
+ * that was interrupted is begun again. Windows of rates are not kept on a machine that stops, and nothing else is.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { RedisStore } from '../../base/redis.ts';
+import { decodeEntry, entryId, sequenceOf } from '../ledger-entry.ts';
+import type { AccountSum, AccountsFile } from '../ledger-file.ts';
+import { QUOTA_METERS } from '../plans.ts';
+
+/** KEYS log; ARGV sequences and entries by turns, ascending: those behind the last one are added. */
+const FILL_LOG = `
+local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
+local from = #last == 0 and 0 or tonumber(string.match(last[1][1], '^%d+'))
+for at = 1, #ARGV, 2 do
+  if tonumber(ARGV[at]) > from then redis.call('XADD', KEYS[1], ARGV[at] .. '-0', 'e', ARGV[at + 1], 'n', '') end
+end
+return 1`;
+
+/** KEYS hash; ARGV how long it lives in ms, or nothing, then fields and values by turns. */
+const FILL_HASH = `
+for at = 2, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1]) end
+if ARGV[1] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return 1`;
+
+export interface AccountsFilled {
+  readonly accounts: number;
+  readonly entries: number;
+  /** Sum of all balances. */
+  readonly balance: number;
+  /** Bookings, refunds and settled jobs that are known by their names. */
+  readonly events: number;
+  /** Accounts that took of a quota. */
+  readonly quotas: number;
+  /** Jobs that took of a quota. */
+  readonly quotaEvents: number;
+  /** Answers kept for an Idempotency-Key. */
+  readonly answers: number;
+  /** Such answers that do not say whose they are: they stay behind, and a request that is repeated is charged again. */
+  readonly answersLeft: number;
+}
+
+export interface AccountsFillingOptions {
+  readonly file: AccountsFile;
+  /** As `file` says. */
+  readonly sums: ReadonlyMap<string, AccountSum>;
+  /** Whose an event is that took of a quota; null where nobody will ask for it again. */
+  readonly accountOf: (event: string) => string | null;
+  readonly signal: AbortSignal;
+  readonly onProgress: (stage: 'entries' | 'check', done: number, total: number) => void;
+}
+
+type Pair = readonly [name: string, value: Buffer | string];
+
+/** Runs `work` on each, several at a time. Rejects with what the first rejected with, once nothing runs any more. */
+async function eachAtOnce<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const left = items[Symbol.iterator]();
+  const failures: unknown[] = [];
+  const runner = async (): Promise<void> => {
+    try {
+      while (failures.length === 0) {
+        const next = left.next();
+        if (next.done === true) return;
+        await work(next.value);
+      }
+    } catch (error) {
+      failures.push(error);
+    }
+  };
+  await Promise.all(Array.from({ length: LIMITS.fillAtOnce }, runner));
+  if (failures.length > 0) throw failures[0];
+}
+
+function* slices<T>(items: readonly T[], bytesOf: (item: T) => number): Iterable<readonly T[]> {
+  let slice: T[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    slice.push(item);
+    bytes += bytesOf(item);
+    if (slice.length < LIMITS.fillPageRecords && bytes < LIMITS.fillPageBytes) continue;
+    yield slice;
+    [slice, bytes] = [[], 0];
+  }
+  if (slice.length > 0) yield slice;
+}
+
+const costBytes = (...numbers: readonly number[]): Buffer => {
+  const bytes = Buffer.alloc(8 * numbers.length);
+  for (const [at, number] of numbers.entries()) bytes.writeDoubleLE(number, 8 * at);
+  return bytes;
+};
+
+/** Writes and reads back everything. Rejects with STORE_CORRUPT where Redis then holds something else, NOT_READY. */
+export async function fillAccounts(
+  { file, sums, accountOf, signal, onProgress }: AccountsFillingOptions,
+  { redis, clock }: { readonly redis: RedisStore; readonly clock: Clock },
+): Promise<AccountsFilled> {
+  const fillLog = redis.script('fill_log', FILL_LOG, { safe: true });
+  const fillHash = redis.script('fill_hash', FILL_HASH, { safe: true });
+
+  async function putLog(accountId: string, entries: readonly (readonly [number, Buffer])[]): Promise<void> {
+    for (const slice of slices(entries, ([, bytes]) => bytes.length)) {
+      signal.throwIfAborted();
+      await fillLog([redis.key(accountId, 'log')], slice.flat());
+    }
+  }
+  async function putHash(
+    accountId: string,
+    name: string,
+    pairs: readonly Pair[],
+    livesMs: number | null = null,
+  ): Promise<void> {
+    for (const slice of slices(pairs, ([field, value]) => field.length + value.length)) {
+      signal.throwIfAborted();
+      await fillHash([redis.key(accountId, name)], [livesMs === null ? '' : livesMs, ...slice.flat()]);
+    }
+  }
+
+  async function writeEntries(): Promise<void> {
+    let ahead = new Map<string, [number, Buffer][]>();
+    let bytes = 0;
+    for (let sequence = 1; sequence <= file.last; sequence++) {
+      const entry = file.bytesOf(sequence);
+      const { accountId } = decodeEntry(sequence, entry);
+      const own = ahead.get(accountId) ?? [];
+      own.push([sequence, entry]);
+      ahead.set(accountId, own);
+      bytes += entry.length;
+      if (bytes < LIMITS.fillReadAheadBytes && sequence < file.last) continue;
+      await eachAtOnce(ahead, ([id, entries]) => putLog(id, entries));
+      onProgress('entries', sequence, file.last);
+      [ahead, bytes] = [new Map(), 0];
+    }
+  }
+
+  /** What happened once, as the steps of an account name it, by account. */
+  function eventsByAccount(): ReadonlyMap<string, ReadonlyMap<string, Buffer | string>> {
+    const byAccount = new Map<string, Map<string, Buffer | string>>();
+    const add = (accountId: string, name: string, value: Buffer | string): void => {
+      const own = byAccount.get(accountId) ?? new Map<string, Buffer | string>();
+      byAccount.set(accountId, own.set(name, value));
+    };
+    for (const [name, sequence] of file.bookings()) {
+      const { accountId, type } = decodeEntry(sequence, file.bytesOf(sequence));
+      // A refund is named by its charge; whatever a booking is named, it makes an entry of another type.
+      const charge = type === 'REFUND' ? sequenceOf(name.replace(/^refund:/, '')) : null;
+      add(accountId, charge === null ? `book:${name}` : `refund:${charge}`, String(sequence));
+    }
+    for (const [name, { accountId, total, free, granted }] of file.costs())
+      add(accountId, `cost:${name}`, costBytes(total, free, granted));
+    return byAccount;
+  }
+
+  /** Months and units, as the state of an account has them. */
+  function statesByAccount(): ReadonlyMap<string, readonly Pair[]> {
+    const states = new Map<string, readonly Pair[]>();
+    for (const [accountId, meters] of file.quotas()) {
+      const month = Math.max(...[...meters.values()].map((each) => each.month));
+      const units = QUOTA_METERS.map((meter): Pair => [meter, String(meters.get(meter)?.units ?? 0)]);
+      states.set(accountId, [['month', String(month)], ...units]);
+    }
+    return states;
+  }
+
+  async function writeQuotaEvents(): Promise<number> {
+    let written = 0;
+    await eachAtOnce(file.quotaEvents(), async ([name, { month, units }]) => {
+      const accountId = accountOf(name);
+      if (accountId === null) return;
+      written++;
+      const pairs: readonly Pair[] = [
+        ['month', String(month)],
+        ['units', String(units)],
+      ];
+      await putHash(accountId, `mark:units:${name}`, pairs, LIMITS.quotaEventMs);
+    });
+    return written;
+  }
+
+  async function writeAnswers(): Promise<{ readonly answers: number; readonly answersLeft: number }> {
+    const count = { answers: 0, answersLeft: 0 };
+    const now = clock.now();
+    await eachAtOnce(file.answers(), async ({ accountId, slot, keptAt, bodyHash, body }) => {
+      const livesMs = Math.min(LIMITS.idempotencyMs, Math.floor(keptAt + LIMITS.idempotencyMs - now));
+      if (livesMs <= 0) return;
+      if (accountId === null) {
+        count.answersLeft++;
+        return;
+      }
+      count.answers++;
+      const pairs: readonly Pair[] = [
+        ['t', String(Math.floor(keptAt))],
+        ['h', Buffer.from(bodyHash)],
+        ['b', Buffer.from(body)],
+        // Of no step of Redis: whoever finds it is a repetition.
+        ['n', ''],
+        ['s', '0'],
+        ['r', '0'],
+      ];
+      await putHash(accountId, `kept:${slot.toString('hex')}`, pairs, livesMs);
+    });
+    return count;
+  }
+
+  const corrupt = (what: string): AssayError =>
+    new AssayError('STORE_CORRUPT', `Redis does not hold what the ledger has: ${what}.`);
+
+  /** Its balance is the sum of its entries, and each of these is the one of the file. */
+  async function checkAccount(accountId: string, expected: AccountSum): Promise<void> {
+    let from = '-';
+    let entries = 0;
+    let sum = 0;
+    let balance = 0;
+    for (;;) {
+      signal.throwIfAborted();
+      const rows = (await redis.guard(
+        redis.connection.xrangeBuffer(
+          redis.key(accountId, 'log'),
+          from,
+          '+',
+          'COUNT',
+          LIMITS.fillPageRecords,
+        ),
+      )) as unknown as readonly (readonly [Buffer, readonly Buffer[]])[];
+      for (const [id, [, bytes]] of rows) {
+        from = `(${id.toString('latin1')}`;
+        const sequence = Number.parseInt(id.toString('latin1'), 10);
+        if (sequence > file.last || bytes?.equals(file.bytesOf(sequence)) !== true)
+          throw corrupt(`entry ${entryId(sequence)} of '${accountId}' differs`);
+        const entry = decodeEntry(sequence, bytes);
+        entries++;
+        sum += entry.amount;
+        balance = entry.balance;
+      }
+      if (rows.length < LIMITS.fillPageRecords) break;
+    }
+    if (entries !== expected.entries)
+      throw corrupt(`'${accountId}' has ${entries} of ${expected.entries} entries`);
+    if (sum !== balance || sum !== expected.sum || balance !== expected.head.balance)
+      throw corrupt(
+        `'${accountId}' has entries of ${sum} credits in all, a balance of ${balance}, and in the file ${expected.head.balance}`,
+      );
+  }
+
+  async function checkHash(
+    accountId: string,
+    name: string,
+    expected: readonly Pair[],
+    isAll: boolean,
+  ): Promise<void> {
+    const key = redis.key(accountId, name);
+    if (isAll && (await redis.guard(redis.connection.hlen(key))) !== expected.length)
+      throw corrupt(`the ${name} of '${accountId}' are not as many`);
+    for (const slice of slices(expected, ([field, value]) => field.length + value.length)) {
+      const found = await redis.guard(
+        redis.connection.hmgetBuffer(key, ...slice.map(([field]) => Buffer.from(field))),
+      );
+      for (const [at, [field, value]] of slice.entries())
+        if (found[at]?.equals(Buffer.from(value)) !== true)
+          throw corrupt(`${field} of the ${name} of '${accountId}' differs`);
+    }
+  }
+
+  const events = eventsByAccount();
+  const states = statesByAccount();
+  await writeEntries();
+  await eachAtOnce(events, ([accountId, own]) => putHash(accountId, 'events', [...own]));
+  await eachAtOnce(states, ([accountId, pairs]) => putHash(accountId, 'state', pairs));
+  const quotaEvents = await writeQuotaEvents();
+  const kept = await writeAnswers();
+
+  let checked = 0;
+  let balance = 0;
+  await eachAtOnce(sums, async ([accountId, sum]) => {
+    await checkAccount(accountId, sum);
+    balance += sum.head.balance;
+    checked += sum.entries;
+    onProgress('check', checked, file.last);
+  });
+  await eachAtOnce(events, ([accountId, own]) => checkHash(accountId, 'events', [...own], true));
+  await eachAtOnce(states, ([accountId, pairs]) => checkHash(accountId, 'state', pairs, false));
+  const found = new Set<string>();
+  for await (const accountId of redis.slotsWith('log')) found.add(accountId);
+  const strange = [...found].find((accountId) => !sums.has(accountId));
+  if (strange !== undefined) throw corrupt(`it has an account '${strange}' besides`);
+
+  return {
+    accounts: sums.size,
+    entries: file.last,
+    balance,
+    events: [...events.values()].reduce((sum, own) => sum + own.size, 0),
+    quotas: states.size,
+    quotaEvents,
+    ...kept,
+  };
+}

@@ -1,0 +1,299 @@
+/**
+ * The way from one machine to many: an empty Redis is filled with what the nodes will share out of the files of a machine that was alone,
+ * which stay as they are; and a node beside such files and an empty Redis is told so. docs/decisions/replicated-stores.md says more.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { FORMAT_VERSION as AUDIT_FORMAT } from './accounts/audit.ts';
+import { FORMAT_VERSION as KEYS_FORMAT } from './accounts/keys-lmdb.ts';
+import { type AccountsFile, openAccountsFile } from './accounts/ledger-file.ts';
+import { FORMAT_VERSION as PAYMENTS_FORMAT } from './accounts/payments.ts';
+import { FORMAT_VERSION as PEOPLE_FORMAT } from './accounts/people-store.ts';
+import { fillAccounts } from './accounts/redis/fill.ts';
+import { type Clock, isoTime } from './base/clock.ts';
+import { AssayError, messageOf } from './base/errors.ts';
+import { createRedisLeases } from './base/leases-redis.ts';
+import { type LiveFile, openLiveFile } from './base/live-file.ts';
+import type { Logger } from './base/log.ts';
+import type { Random } from './base/random.ts';
+import type { RedisStore } from './base/redis.ts';
+import { createStoreFilling, type StoreFilling } from './base/replica-fill.ts';
+import { FILLING } from './base/replica-scripts.ts';
+import type { FillReport, FillRequest } from './cli/parts.ts';
+import { FORMAT_VERSION as JOBS_FORMAT } from './jobs/bulk/job-store.ts';
+import { FORMAT_VERSION as MONITORING_FORMAT } from './monitoring/store.ts';
+import { FORMAT_VERSION as CLEARED_FORMAT } from './names/cleared.ts';
+
+/** A store that is replicated where a Redis is named. */
+export interface SharedStore {
+  readonly name: string;
+  readonly formatVersion: number;
+  /** Its file on a machine that is alone, below the folder of state. */
+  readonly file: string;
+}
+
+/** The keys stand last: without them no node can serve, so that their end is the end of the filling. */
+export const SHARED_STORES: readonly SharedStore[] = [
+  { name: 'people', formatVersion: PEOPLE_FORMAT, file: 'accounts/people.mdb' },
+  { name: 'audit', formatVersion: AUDIT_FORMAT, file: 'accounts/audit.mdb' },
+  { name: 'payments', formatVersion: PAYMENTS_FORMAT, file: 'accounts/payments.mdb' },
+  { name: 'cleared', formatVersion: CLEARED_FORMAT, file: 'accounts/cleared-names.lmdb' },
+  { name: 'monitoring', formatVersion: MONITORING_FORMAT, file: 'monitoring/monitoring.lmdb' },
+  { name: 'jobs', formatVersion: JOBS_FORMAT, file: 'jobs.mdb' },
+  { name: 'keys', formatVersion: KEYS_FORMAT, file: 'accounts/keys.mdb' },
+];
+
+/** What Redis says of its filling, beside the heads of the stores. */
+interface Mark {
+  /** Names the filling. */
+  readonly id: string;
+  /** Names the installation that it comes from. */
+  readonly source: string;
+  readonly state: 'filling' | 'whole';
+  /** ISO times. */
+  readonly begun: string;
+  readonly ended: string | null;
+}
+
+const SLOT = 'fill';
+const ID_BYTES = 9;
+/** What an account may have in Redis that anything was ever counted of. */
+const ACCOUNT_KEYS = ['log', 'state', 'events'] as const;
+
+/** KEYS mark; ARGV mark. */
+const PUT_MARK = `
+redis.call('SET', KEYS[1], ARGV[1])
+return 1`;
+
+const markKey = (redis: RedisStore): string => redis.key(SLOT, 'mark');
+const readMark = (text: string | null): Mark | null => (text === null ? null : (JSON.parse(text) as Mark));
+const formatOf = (redis: RedisStore, store: string): Promise<string | null> =>
+  redis.guard(redis.connection.hget(redis.key(store, 'head'), 'format'));
+
+/** Names the installation by its first key, which no copy of it has otherwise; null where it has none, and so no accounts. */
+function sourceOf(keys: LiveFile | null): string | null {
+  type Row = { readonly id: string; readonly createdAt: string };
+  let first: Row | null = null;
+  for (const { value } of keys?.open<Row, string>({ name: 'keys', encoding: 'json' })?.getRange() ?? []) {
+    const isEarlier = first === null || `${value.createdAt} ${value.id}` < `${first.createdAt} ${first.id}`;
+    if (isEarlier) first = { id: value.id, createdAt: value.createdAt };
+  }
+  if (first === null) return null;
+  return createHash('sha256').update(`${first.id} ${first.createdAt}`).digest('hex').slice(0, 32);
+}
+
+const BEING_FILLED =
+  'Redis is being filled with the accounts of one machine, or that was interrupted: `assay redis fill` on that machine brings it to its end.';
+
+/**
+ * Lets a node begin that shares a Redis. Rejects with NOT_READY where that is being filled, and with INVALID_CONFIG where it is empty and
+ * the folder has accounts of a machine that was alone: with a new first key they would seem to be gone.
+ */
+export async function requireFilled(
+  { dataDir }: { readonly dataDir: string },
+  { redis, log }: { readonly redis: RedisStore; readonly log: Logger },
+): Promise<void> {
+  const format = await formatOf(redis, 'keys');
+  if (format === FILLING) throw new AssayError('NOT_READY', BEING_FILLED);
+  const path = join(dataDir, 'accounts', 'keys.mdb');
+  if (!existsSync(path)) return;
+  const keys = openLiveFile({ path, formatVersion: KEYS_FORMAT });
+  let source: string | null;
+  try {
+    source = sourceOf(keys);
+  } finally {
+    await keys?.close();
+  }
+  if (source === null) return;
+  const mark = readMark(await redis.guard(redis.connection.get(markKey(redis))));
+  if (format === null) {
+    if (mark?.state === 'filling') throw new AssayError('NOT_READY', BEING_FILLED);
+    throw new AssayError(
+      'INVALID_CONFIG',
+      `ASSAY_REDIS_URL names a Redis without accounts, and ${path} has those of a machine that was alone: take them over with \`assay redis fill\`, or begin without them by moving that file elsewhere.`,
+      { field: 'ASSAY_REDIS_URL' },
+    );
+  }
+  if (mark?.source !== source)
+    log.warn(
+      { file: path },
+      'This folder has accounts of a machine that was alone, which are not those of the Redis: nobody reads them.',
+    );
+}
+
+interface Sources {
+  readonly stores: readonly { readonly store: SharedStore; readonly file: LiveFile }[];
+  readonly accounts: AccountsFile;
+  readonly files: readonly LiveFile[];
+}
+
+/** Throws STORE_VERSION, STORE_CORRUPT. */
+async function openSources(dataDir: string): Promise<Sources> {
+  const stores: Sources['stores'][number][] = [];
+  try {
+    for (const store of SHARED_STORES) {
+      const file = openLiveFile({ ...store, path: join(dataDir, store.file) });
+      if (file !== null) stores.push({ store, file });
+    }
+    const accounts = openAccountsFile({ folder: join(dataDir, 'accounts') });
+    return { stores, accounts, files: [...stores.map(({ file }) => file), ...accounts.files] };
+  } catch (error) {
+    for (const { file } of stores) await file.close();
+    throw error;
+  }
+}
+
+function requireUnused(files: readonly LiveFile[]): void {
+  for (const file of files) {
+    const [pid] = file.otherProcesses();
+    if (pid !== undefined)
+      throw new AssayError(
+        'STORE_BUSY',
+        `Process ${pid} uses ${file.path}: stop the server of this folder, and every command beside it.`,
+      );
+  }
+}
+
+const holds = (what: string): AssayError =>
+  new AssayError(
+    'INVALID_REQUEST',
+    `Redis holds an installation already (${what}), and only an empty one is filled: name another Redis, or another ?prefix= in ASSAY_REDIS_URL.`,
+    { field: 'ASSAY_REDIS_URL' },
+  );
+
+async function requireEmpty(redis: RedisStore): Promise<void> {
+  for (const { name } of SHARED_STORES)
+    if ((await formatOf(redis, name)) !== null) throw holds(`the store '${name}'`);
+  for (const name of ACCOUNT_KEYS)
+    for await (const accountId of redis.slotsWith(name)) throw holds(`the account '${accountId}'`);
+}
+
+export interface FillDeps {
+  readonly redis: RedisStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/**
+ * Fills an empty Redis, or takes up its own filling that was interrupted. Rejects with NOT_FOUND where the folder has no accounts,
+ * STORE_BUSY where a process uses it or another fills, INVALID_REQUEST where Redis holds an installation, STORE_VERSION, STORE_CORRUPT,
+ * NOT_READY. Whatever it rejects with, no node takes what it left for a whole.
+ */
+export async function fillRedis(
+  { dataDir, signal, onProgress }: FillRequest & { readonly dataDir: string },
+  deps: FillDeps,
+): Promise<FillReport> {
+  const { random, clock } = deps;
+  const sources = await openSources(dataDir);
+  const nodeId = `fill-${Buffer.from(random.bytes(ID_BYTES)).toString('hex')}`;
+  try {
+    const keys = sources.stores.find(({ store }) => store.name === 'keys')?.file ?? null;
+    const source = sourceOf(keys);
+    if (source === null)
+      throw new AssayError('NOT_FOUND', `${dataDir} has no accounts of a machine that was alone.`);
+    requireUnused(sources.files);
+    // Before the lease, which writes: what is refused is left as it was.
+    await begunBefore(deps.redis, source);
+    const lease = await createRedisLeases({ nodeId }, deps).take(SLOT, 'writer');
+    if (lease === null)
+      throw new AssayError('STORE_BUSY', 'Redis is being filled by another process; let it end.');
+    try {
+      const mark: Mark = {
+        id: `${nodeId}-1`,
+        source,
+        state: 'filling',
+        begun: isoTime(clock.now()),
+        ended: null,
+      };
+      const both = AbortSignal.any([signal, lease.lost]);
+      return await fillUnderLease(sources, mark, { signal: both, onProgress }, deps);
+    } finally {
+      await lease.release();
+    }
+  } catch (error) {
+    if (error instanceof AssayError || (error instanceof Error && error.name !== 'ReplyError')) throw error;
+    throw new AssayError('NOT_READY', `Redis refuses to be filled: ${messageOf(error)}`, { cause: error });
+  } finally {
+    for (const file of sources.files) await file.close();
+  }
+}
+
+/**
+ * The filling of this source that has not ended; null where Redis is empty. Rejects with INVALID_REQUEST where it holds an installation, or
+ * a part of another.
+ */
+async function begunBefore(redis: RedisStore, source: string): Promise<Mark | null> {
+  const found = readMark(await redis.guard(redis.connection.get(markKey(redis))));
+  if (found === null) {
+    await requireEmpty(redis);
+    return null;
+  }
+  const ofWhom = found.source === source ? 'this folder' : 'another folder';
+  // Also where it ended, and could not say so: nodes may write since.
+  if (found.state === 'whole' || (await formatOf(redis, 'keys')) === String(KEYS_FORMAT))
+    throw holds(`filled from ${ofWhom} on ${found.begun}`);
+  if (found.source !== source)
+    throw holds(`a filling from ${ofWhom} that has not ended, begun ${found.begun}`);
+  return found;
+}
+
+async function fillUnderLease(
+  { stores, accounts, files }: Sources,
+  fresh: Mark,
+  { signal, onProgress }: FillRequest,
+  { redis, clock }: FillDeps,
+): Promise<FillReport> {
+  const asOf = files.map((file) => file.lastTransaction());
+  // Before anything is begun: a ledger that is not in order is not carried on.
+  const sums = await accounts.sums((done) => onProgress('ledger', done, accounts.last, 'entries'));
+  signal.throwIfAborted();
+  const begun = await begunBefore(redis, fresh.source);
+  const mark = begun ?? fresh;
+  const putMark = redis.script('fill_mark', PUT_MARK, { safe: true });
+  if (begun === null) await putMark([markKey(redis)], [JSON.stringify(mark)]);
+  const fillings: readonly StoreFilling[] = stores.map(({ store, file }) =>
+    createStoreFilling({ ...store, file, id: mark.id, signal }, { redis }),
+  );
+  for (const filling of fillings) await filling.claim();
+
+  const jobs = stores.find(({ store }) => store.name === 'jobs')?.file ?? null;
+  type Job = { readonly accountId: string };
+  const jobRows = jobs?.open<Job, string>({ name: 'jobs', encoding: 'json' }) ?? null;
+  const filled = await fillAccounts(
+    {
+      file: accounts,
+      sums,
+      // A job that is forgotten settles nothing any more.
+      accountOf: (event) => jobRows?.get(event.replace(/^job:/, ''))?.accountId ?? null,
+      signal,
+      onProgress: (stage, done, total) => onProgress(`accounts: ${stage}`, done, total, 'entries'),
+    },
+    { redis, clock },
+  );
+  for (const filling of fillings)
+    await filling.fill((done, total) => onProgress(filling.name, done, total, 'records'));
+
+  requireUnused(files);
+  for (const [at, file] of files.entries())
+    if (file.lastTransaction() !== asOf[at])
+      throw new AssayError(
+        'STORE_BUSY',
+        `${file.path} was written to meanwhile: stop whatever uses this folder, and fill Redis again.`,
+      );
+  signal.throwIfAborted();
+  for (const filling of fillings) await filling.finish();
+  const whole: Mark = { ...mark, state: 'whole', ended: isoTime(clock.now()) };
+  await putMark([markKey(redis)], [JSON.stringify(whole)]);
+  return {
+    resumed: begun !== null,
+    begun: mark.begun,
+    ended: whole.ended as string,
+    stores: SHARED_STORES.map(({ name }) => ({
+      name,
+      records: fillings.find((filling) => filling.name === name)?.records ?? 0,
+    })),
+    ledger: filled,
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * From one machine to many, as an operator goes: a server that was alone is stopped, `assay redis fill` takes what it had over, and a node
+ * beside that Redis answers the same.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
+import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { ask, newWorld, type RunningServer, type World } from './program.ts';
+
+const MIXER = ACCOUNTS[1];
+const WALLET = '0x5555555555555555555555555555555555550001';
+const UNKNOWN = '0x5555555555555555555555555555555555550002';
+
+/** A key may ask 30 times a minute. */
+const SLOWLY = { interval: 2_500 };
+
+const textOf = ({ body }: { readonly body: unknown }): string => JSON.stringify(body);
+
+/** All that an account sees of what it has, but for what says when it was asked. */
+// biome-ignore lint/suspicious/noExplicitAny: JSON of the program is looked into.
+async function look(server: RunningServer, key: string): Promise<any> {
+  const data = async (path: string) => {
+    const { status, body } = await ask(server, key, `/api/v1${path}`);
+    if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
+    return body.data as unknown;
+  };
+  return {
+    usage: await data('/usage?limit=50'),
+    wallets: await data('/monitoring/wallets'),
+    alerts: await data('/monitoring/alerts'),
+    jobs: await data('/jobs'),
+  };
+}
+
+describe.runIf(hasRedis && hasAnvil)('a machine that was alone, and then a Redis', () => {
+  let redis: RedisServer;
+  let anvil: Anvil;
+  let world: World;
+  let other: World;
+  const alone = (): Record<string, string> => ({ ASSAY_RPC_ETH: `${anvil.url},${anvil.socketUrl}` });
+  const shared = (): Record<string, string> => ({ ...alone(), ASSAY_REDIS_URL: redis.url });
+
+  beforeAll(async () => {
+    [redis, anvil] = await Promise.all([startRedis(), startAnvil()]);
+    await anvil.mine();
+    world = newWorld();
+    other = newWorld();
+  });
+  afterAll(async () => {
+    await Promise.all([world.end(), other.end()]);
+    await anvil.stop();
+    await redis.stop();
+  });
+
+  it('is taken over whole: key, credits, history, wallet, alert and job', async () => {
+    const file = join(world.folder, 'own.csv');
+    writeFileSync(file, `address,chain,entity,name,category\n${MIXER},ETH,mix,The mixer,MIXER\n`);
+    const done = async (...args: readonly string[]): Promise<string> => {
+      const { code, out, err } = await world.run(args);
+      expect(code, err).toBe(0);
+      return out;
+    };
+    await done('import', 'own', file);
+    await done('index', 'build');
+    const server = await world.serve(alone());
+    const key = server.firstKey;
+    await done('plan', 'set', 'local', 'ENTERPRISE');
+    await done('credits', 'grant', 'local', '500', '--reason', 'bought by invoice');
+    for (let n = 0; n < 3; n++)
+      expect((await ask(server, key, '/api/v1/kyt', { chain: 'ETH', from: MIXER, to: UNKNOWN })).status).toBe(
+        200,
+      );
+    const watched = await ask(server, key, '/api/v1/monitoring/wallets', {
+      ...{ walletAddress: WALLET, chain: 'ETH', customWebhookUrl: 'https://hooks.example.org/' },
+    });
+    expect(watched.status, JSON.stringify(watched.body)).toBe(200);
+    await anvil.send({ from: MIXER, to: WALLET, value: 10n ** 18n });
+    await anvil.mine();
+    await expect
+      .poll(() => ask(server, key, '/api/v1/monitoring/alerts').then(textOf), SLOWLY)
+      .toContain('MIXING-001');
+    const job = await fetch(`${server.url}/api/v1/jobs?kind=labels&chain=ETH`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'text/csv' },
+      body: `${MIXER}\n${WALLET}\n`,
+    });
+    const { id } = ((await job.json()) as { data: { job: { id: string } } }).data.job;
+    await expect.poll(() => ask(server, key, `/api/v1/jobs/${id}`).then(textOf), SLOWLY).toContain('DONE');
+
+    const early = await world.run(['redis', 'fill'], { environment: shared() });
+    expect(early).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^assay: Process \d+ uses .*stop the server/m),
+    });
+    const before = await look(server, key);
+    expect(await server.stop()).toBe(0);
+
+    for (const command of [['serve'], ['keys', 'list']]) {
+      const silent = await world.run(command, { environment: shared() });
+      expect(silent).toMatchObject({ code: 1, err: expect.stringContaining('assay redis fill') });
+    }
+    expect(redis.run('keys', 'assay:*')).toBe('');
+
+    const filled = await world.run(['redis', 'fill', '--json'], { environment: shared() });
+    expect(filled.code, filled.err).toBe(0);
+    const report = JSON.parse(filled.out) as {
+      stores: { name: string; records: number }[];
+      ledger: { balance: number; accounts: number };
+    };
+    expect(report.ledger).toMatchObject({ balance: before.usage.balance, accounts: 1, answersLeft: 0 });
+    for (const name of ['keys', 'audit', 'monitoring', 'jobs'])
+      expect(report.stores.find((store) => store.name === name)?.records, name).toBeGreaterThan(0);
+    const again = await world.run(['redis', 'fill'], { environment: shared() });
+    expect(again).toMatchObject({ code: 1, err: expect.stringContaining('only an empty one is filled') });
+
+    const node = await world.serve(shared());
+    const second = await other.serve(shared());
+    expect([node.firstKey, second.firstKey]).toEqual(['', '']);
+    expect(await look(node, key)).toEqual(before);
+    expect(await look(second, key)).toEqual(before);
+    const result = await fetch(`${node.url}/api/v1/jobs/${id}/result`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect((await result.text()).trim().split('\n')).toHaveLength(2);
+    await ask(node, key, '/api/v1/kyt', { chain: 'ETH', from: MIXER, to: UNKNOWN });
+    expect((await look(second, key)).usage.balance).toBe(before.usage.balance - 1);
+    // The wallet is watched on, by whichever of them follows the chain.
+    const paid = await anvil.send({ from: MIXER, to: WALLET, value: 10n ** 18n });
+    await anvil.mine();
+    const wallet = before.wallets.wallets[0].id as string;
+    await expect
+      .poll(() => ask(node, key, `/api/v1/monitoring/wallets/${wallet}/transactions`).then(textOf), SLOWLY)
+      .toContain(paid);
+  });
+});
