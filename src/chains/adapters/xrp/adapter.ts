@@ -11,6 +11,7 @@ import {
   type HistoryRow,
   invalidCursor,
   openAccountChain,
+  type RowsPage,
   type RowsQuery,
   type Told,
   transfersOf,
@@ -137,22 +138,44 @@ const RELEASING: Readonly<Record<string, string>> = {
   PaymentChannelClaim: 'PayChannel',
 };
 
-/** What a transaction moved; empty for failed ones and for kinds that move nothing. */
-function movesOf(tx: JsonObject, meta: JsonObject): readonly ({ from: string; to: string } & Value)[] {
+/** Kinds that move value from one party to another in a way of their own: what they moved is not read, and said to be missing. */
+const UNREAD: ReadonlySet<string> = new Set([
+  'NFTokenAcceptOffer',
+  'Clawback',
+  'AMMClawback',
+  'VaultClawback',
+  'XChainClaim',
+  'XChainAddClaimAttestation',
+  'XChainAddAccountCreateAttestation',
+]);
+/** Flag of a payment that may deliver less than its Amount. */
+const PARTIAL_PAYMENT = 0x0002_0000;
+
+const MISSING =
+  'What moved by sales of unique tokens, by clawbacks and bridges, and by partial payments of before 2014 is not known.';
+/** The oldest ledger that any server of the main network has: those before were lost in 2012. */
+const FIRST_LEDGER = 32_570;
+
+/** What a transaction moved; empty for failed ones and for kinds that move nothing; null where it moved something that is not known. */
+function movesOf(tx: JsonObject, meta: JsonObject): readonly ({ from: string; to: string } & Value)[] | null {
   if (meta.TransactionResult !== 'tesSUCCESS') return [];
   const kind = asText(tx.TransactionType, 'TransactionType', 64);
   const delivered = meta.delivered_amount ?? meta.DeliveredAmount;
   if (DELIVERING.has(kind)) {
-    // 'unavailable' stands at partial payments before 2014: how much arrived is not known.
-    if (delivered === undefined || delivered === 'unavailable') return [];
+    // A server that tells nothing of what arrived means all of it, but not of a payment that may be partial.
+    const isWhole = kind === 'Payment' && (asCount(tx.Flags ?? 0, 'Flags') & PARTIAL_PAYMENT) === 0;
+    const arrived = delivered ?? (isWhole ? tx.Amount : undefined);
+    // 'unavailable' stands at partial payments before 2014.
+    if (arrived === undefined || arrived === 'unavailable') return null;
     return [
       {
         from: asAddressOf('XRP', tx.Account, 'Account'),
         to: asAddressOf('XRP', tx.Destination, 'Destination'),
-        ...readValue(delivered, 'delivered_amount'),
+        ...readValue(arrived, 'delivered_amount'),
       },
     ];
   }
+  if (UNREAD.has(kind)) return null;
   const object = RELEASING[kind];
   if (object === undefined) return [];
   for (const row of asArray(meta.AffectedNodes, 'AffectedNodes', NODES_MAX)) {
@@ -186,11 +209,21 @@ function transferRow(
   tx: JsonObject,
   meta: JsonObject,
   shared: { readonly txHash: string; readonly blockNumber: number; readonly timestampMs: number },
-): HistoryRow {
+): HistoryRow & { readonly isWhole: boolean } {
   const { list, add } = transfersOf('XRP', shared);
-  for (const move of movesOf(tx, meta)) add({ position: 'value', ...move });
-  return { height: shared.blockNumber, transfers: list };
+  const moves = movesOf(tx, meta);
+  for (const move of moves ?? []) add({ position: 'value', ...move });
+  return { height: shared.blockNumber, transfers: list, isWhole: moves !== null };
 }
+
+/** Whether a transaction made an account: nothing of it lies before. */
+const makesAccount = (meta: JsonObject, address: string): boolean =>
+  asArray(meta.AffectedNodes ?? [], 'AffectedNodes', NODES_MAX).some((value) => {
+    const created = asObject(value, 'AffectedNodes').CreatedNode;
+    if (created === undefined) return false;
+    const { LedgerEntryType, NewFields } = asObject(created, 'CreatedNode');
+    return LedgerEntryType === 'AccountRoot' && asObject(NewFields ?? {}, 'NewFields').Account === address;
+  });
 
 interface Ledger {
   readonly height: number;
@@ -261,21 +294,38 @@ function createReader(pool: EndpointPool) {
     },
     // An account's Sequence begins at the ledger of its first payment: it counts nothing.
     transactionCount: null,
-    async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
+    async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call): Promise<Told<RowsPage>> {
       const marker = markerOf(cursor);
-      const read = (result: JsonObject) => ({
-        rows: asArray(result.transactions, 'transactions', 400).map((value): HistoryRow => {
+      const read = (result: JsonObject) => {
+        const found = asArray(result.transactions, 'transactions', 400).map((value) => {
           const row = asObject(value, 'transaction');
           const tx = asObject(row.tx, 'tx');
-          return transferRow(tx, asObject(row.meta, 'meta'), {
+          return { tx, meta: asObject(row.meta, 'meta') };
+        });
+        const rows = found.map(({ tx, meta }) =>
+          transferRow(tx, meta, {
             txHash: asHash(tx.hash, 'hash'),
             blockNumber: asCount(tx.ledger_index, 'ledger_index'),
             timestampMs: closeTimeMs(tx.date, 'date'),
-          });
-        }),
-        next: readMarker(result.marker),
-      });
-      return ask(
+          }),
+        );
+        const next = readMarker(result.marker);
+        // Servers keep a part of the past, and answer for that part alone.
+        const begin =
+          result.ledger_index_min === undefined ? 0 : asCount(result.ledger_index_min, 'ledger_index_min');
+        const oldest = found.at(-1);
+        const isCut =
+          next === null &&
+          begin > Math.max(from ?? 0, FIRST_LEDGER) &&
+          (oldest === undefined || !makesAccount(oldest.meta, address));
+        const note = isCut
+          ? `The server knows nothing of before the ledger ${begin}.`
+          : rows.every(({ isWhole }) => isWhole)
+            ? undefined
+            : MISSING;
+        return { page: { rows, next }, note };
+      };
+      const { value, ...told } = await ask(
         request(
           'account_tx',
           {
@@ -286,10 +336,11 @@ function createReader(pool: EndpointPool) {
             ...(marker === null ? {} : { marker }),
           },
           read,
-          { actNotFound: { rows: [], next: null } },
+          { actNotFound: { page: { rows: [], next: null }, note: undefined } },
         ),
         call,
       );
+      return { ...told, value: value.page, ...(value.note === undefined ? {} : { note: value.note }) };
     },
     async head(call: Call) {
       const told = await ask(request('ledger', { ledger_index: 'validated' }, readLedger), call);
@@ -308,12 +359,17 @@ function createReader(pool: EndpointPool) {
           return { tx, meta, index: asCount(meta.TransactionIndex, 'TransactionIndex') };
         })
         .sort((a, b) => a.index - b.index);
-      const transfers = inOrder.flatMap(
-        ({ tx, meta }) =>
-          transferRow(tx, meta, { txHash: asHash(tx.hash, 'hash'), blockNumber: height, timestampMs })
-            .transfers,
+      const rows = inOrder.map(({ tx, meta }) =>
+        transferRow(tx, meta, { txHash: asHash(tx.hash, 'hash'), blockNumber: height, timestampMs }),
       );
-      return { ...told, height, value: { chain: 'XRP', height, hash, parentHash, timestampMs, transfers } };
+      const transfers = rows.flatMap((row) => row.transfers);
+      const note = rows.every(({ isWhole }) => isWhole) ? {} : { note: MISSING };
+      return {
+        ...told,
+        ...note,
+        height,
+        value: { chain: 'XRP', height, hash, parentHash, timestampMs, transfers },
+      };
     },
     hashAt: async (height: number, call: Call) => (await ledgerAt(height, false, call)).value?.hash ?? null,
   };

@@ -61,8 +61,12 @@ const contents: readonly (readonly Tx[])[] = [
   [payment(alice, bob, { mpt_issuance_id: 'AB'.repeat(24), value: '3' })],
 ];
 
-async function makeWorld() {
-  const chain = makeChain<Tx>({ first: 100, hash: (h, b) => hex32(`xrp ${h} ${b}`).toUpperCase(), contents });
+async function makeWorld(options: { readonly contents?: typeof contents; readonly begin?: number } = {}) {
+  const chain = makeChain<Tx>({
+    first: 100,
+    hash: (h, b) => hex32(`xrp ${h} ${b}`).toUpperCase(),
+    contents: options.contents ?? contents,
+  });
   const time = (s: number): number => s - 946_684_800;
   const ledger = (block: ReturnType<typeof chain.head>, whole: boolean) => ({
     validated: true,
@@ -108,6 +112,7 @@ async function makeWorld() {
       const page = all.slice(start, start + Math.min(limit, 2));
       const next = all[start + page.length];
       return {
+        ledger_index_min: options.begin ?? 32_570,
         transactions: page.map(({ block, item, index }) => ({
           validated: true,
           tx: {
@@ -191,6 +196,50 @@ describe('what the XRP Ledger moves', () => {
     }
     expect(all).toEqual(fromBlocks);
     await adapter.close();
+  });
+
+  it('is all of a payment of which no more is told, but not of one that may be partial; what else is not known is said', async () => {
+    const told = async (...items: readonly Tx[]) => {
+      const small = await makeWorld({ contents: [items] });
+      const adapter = openFor(family, 'XRP', { rpc: [small.rpc] });
+      const query = { cursor: null, limit: 50, from: null, to: null };
+      const [block, page] = await Promise.all([
+        adapter.block(100, within(5_000)),
+        adapter.history(alice, query, within(5_000)),
+      ]);
+      expect(page.transfers.map(({ amount }) => amount)).toEqual(
+        block.block?.transfers.map(({ amount }) => amount),
+      );
+      expect(page.completeness).toBe(block.completeness);
+      await Promise.all([adapter.close(), small.dispose()]);
+      return [page.completeness, page.transfers.map(({ amount }) => amount)];
+    };
+    const silent = payment(bob, alice, undefined, '9');
+    expect(await told(silent)).toEqual(['COMPLETE', [9n]]);
+    expect(await told({ ...silent, tx: { ...silent.tx, Flags: 0x0002_0000 } })).toEqual(['PARTIAL', []]);
+    expect(await told(payment(bob, alice, 'unavailable', '9'))).toEqual(['PARTIAL', []]);
+    const sale = { tx: { TransactionType: 'NFTokenAcceptOffer', Account: alice }, meta: done };
+    expect(await told(sale)).toEqual(['PARTIAL', []]);
+    expect(await told({ ...sale, meta: { TransactionResult: 'tecNO_ENTRY' } })).toEqual(['COMPLETE', []]);
+  });
+
+  it('is a part alone where the server has not kept the past, unless the account began after that', async () => {
+    const first = payment(bob, alice, '5');
+    const made = {
+      CreatedNode: { LedgerEntryType: 'AccountRoot', NewFields: { Account: alice, Balance: '5' } },
+    };
+    for (const [meta, completeness] of [
+      [first.meta, 'PARTIAL'],
+      [{ ...first.meta, AffectedNodes: [made] }, 'COMPLETE'],
+    ] as const) {
+      const pruned = await makeWorld({ contents: [[{ ...first, meta }]], begin: 90_000_000 });
+      const adapter = openFor(family, 'XRP', { rpc: [pruned.rpc] });
+      const query = { cursor: null, limit: 50, from: null, to: null };
+      expect((await adapter.history(alice, query, within(5_000))).completeness).toBe(completeness);
+      const above = { ...query, from: 90_000_000 };
+      expect((await adapter.history(alice, above, within(5_000))).completeness).toBe('COMPLETE');
+      await Promise.all([adapter.close(), pruned.dispose()]);
+    }
   });
 
   it('takes an X-address for its account', async () => {
