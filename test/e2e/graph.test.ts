@@ -36,16 +36,21 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
 
   beforeAll(async () => {
     world = newWorld();
-    await done('import', 'graphsense', sharedData('graphsense', 'graphsense-tagpacks.tar.gz'));
-    await done('import', 'exchanges', sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv'));
-    await done('import', 'scams', sharedData('scams', 'phishing_scams.csv'));
-    await done('index', 'build');
-    const blocks = ['blocks', 'transactions', 'token_transfers'].map((name) =>
-      sharedData('transactions', 'ethereum', `expected_${name}.json`),
-    );
-    await done('ingest', 'ethereum-etl', ...blocks, '--chain', 'ETH');
-    const block = sharedData('transactions', 'bitcoin', 'block300025_inputs_outputs.csv');
-    await done('ingest', 'bitcoin-resolved', block, '--chain', 'BTC');
+    const labels = async (): Promise<void> => {
+      await done('import', 'graphsense', sharedData('graphsense', 'graphsense-tagpacks.tar.gz'));
+      await done('import', 'exchanges', sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv'));
+      await done('import', 'scams', sharedData('scams', 'phishing_scams.csv'));
+      await done('index', 'build');
+    };
+    const transfers = async (): Promise<void> => {
+      const blocks = ['blocks', 'transactions', 'token_transfers'].map((name) =>
+        sharedData('transactions', 'ethereum', `expected_${name}.json`),
+      );
+      await done('ingest', 'ethereum-etl', ...blocks, '--chain', 'ETH');
+      const block = sharedData('transactions', 'bitcoin', 'block300025_inputs_outputs.csv');
+      await done('ingest', 'bitcoin-resolved', block, '--chain', 'BTC');
+    };
+    await Promise.all([labels(), transfers()]);
     await done('cluster', 'BTC');
     await done('index', 'build');
     server = await world.serve();

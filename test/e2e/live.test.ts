@@ -7,6 +7,7 @@ import { openFor, within } from '../conformance/adapter.ts';
 import { type Anvil, deployEns, hasAnvil, startAnvil } from '../setup/anvil.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
+const BUDGET_MS = 20_000;
 const COIN = 10n ** 18n;
 const LAZARUS = '0x098B716B8Aaf21512996dC57EB0615e2383E2f96';
 const CUSTOMER = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
@@ -38,6 +39,8 @@ describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
       // Nobody listens there.
       ASSAY_RPC_BSC: 'http://127.0.0.1:9',
       ASSAY_HISTORY_BSC: 'http://127.0.0.1:9',
+      // A busy machine may need long to ask a chain that is there.
+      ASSAY_CHAIN_BUDGET_MS: String(BUDGET_MS),
     };
     server = await world.serve(environment);
   });
@@ -80,7 +83,7 @@ describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
         coverage: { history: { status: 'NONE', asOf: null } },
         crossChainBalances: { BSC: { balance: null, balanceUsd: null } },
       });
-    expect((performance.now() - startedAt) / 5).toBeLessThan(1_500);
+    expect((performance.now() - startedAt) / 5).toBeLessThan(BUDGET_MS / 4);
   });
 
   it('a name in a KYT request is resolved by the contracts', async () => {

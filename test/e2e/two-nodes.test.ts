@@ -54,7 +54,11 @@ describe.skipIf(!hasRedis)('two nodes', () => {
 
   /** A new key, made over the first node and known to the second. */
   async function newKey(): Promise<string> {
-    const made = await ask(0, 'POST', '/keys', { name: 'of a test' });
+    let made = await ask(0, 'POST', '/keys', { name: 'of a test' });
+    while (made.status === 429) {
+      await new Promise((resolve) => setTimeout(resolve, Number(made.headers.get('retry-after')) * 1_000));
+      made = await ask(0, 'POST', '/keys', { name: 'of a test' });
+    }
     expect(made.status, made.text).toBe(200);
     const { apiKey } = (made.body as unknown as { data: { apiKey: string } }).data;
     await expect.poll(async () => (await ask(1, 'GET', '/usage', undefined, as(apiKey))).status).toBe(200);
@@ -80,8 +84,8 @@ describe.skipIf(!hasRedis)('two nodes', () => {
 
   it('of 1,000 charges over both on a balance of 100, exactly 100 are answered', async () => {
     const keys: string[] = [];
-    // Each may ask 60 times a minute, and what is asked again counts.
-    while (keys.length < 20) keys.push(await newKey());
+    // Each may ask 60 times a minute, and what is asked again counts; twenty keys may be made in one.
+    while (keys.length < 18) keys.push(await newKey());
     const adjusted = await worlds[0].run(
       ['credits', 'adjust', 'local', '--reason', 'test', '--', String(100 - (await balance(0)))],
       { environment },
