@@ -983,7 +983,7 @@ export const ROUTES: readonly Route[] = [
     parameters: paging(LIMITS.jobsPageMax, 50),
     answer: envelope(JobList),
     summary: 'List bulk jobs',
-    description: 'Newest first.',
+    description: 'Newest first; of the kinds that the key may ask for.',
   },
   {
     ...jobs,

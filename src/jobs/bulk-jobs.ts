@@ -96,8 +96,11 @@ export interface JobPage {
 export interface BulkJobs {
   /** Rejects with OVERLOADED where the account has too many jobs or keeps too many bytes, or the disk has no room. */
   receive(request: JobRequest): Promise<JobUpload>;
-  /** Newest first. */
-  list(accountId: string, page: { readonly limit: number; readonly offset: number }): Awaitable<JobPage>;
+  /** Newest first; of `kinds` alone, where they are given. */
+  list(
+    accountId: string,
+    page: { readonly limit: number; readonly offset: number; readonly kinds?: readonly JobKind[] },
+  ): Awaitable<JobPage>;
   /** Null also for another account's. */
   get(accountId: string, id: string): Awaitable<JobView | null>;
   /** What can be read now; null where there is no such job. Throws INVALID_REQUEST where its files were removed. */

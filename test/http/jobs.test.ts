@@ -210,6 +210,17 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     });
     expect(asked.status).toBe(403);
     expect((await from.ask(`/jobs/${id}`)).status).toBe(200);
+    // What it may not read it does not hear of either.
+    const labels = await sent(from, 2);
+    const listed = async (key: string): Promise<unknown> => {
+      const response = await fetch(`${world.url}/api/v1/jobs`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      const { data } = (await response.json()) as { data: { jobs: { id: string }[]; total: number } };
+      return [data.total, data.jobs.map((job) => job.id).sort()];
+    };
+    expect(await listed(narrow)).toEqual([1, [labels]]);
+    expect(await listed(from.key)).toEqual([2, [id, labels].sort()]);
   });
 
   it('answers ranges of a result, whose pieces joined are the whole', async () => {

@@ -10,7 +10,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../src/base/errors.ts';
-import type { BulkJobs, FilePart, JobRequest, JobState, JobView } from '../../src/jobs/bulk-jobs.ts';
+import {
+  type BulkJobs,
+  type FilePart,
+  JOB_KINDS,
+  type JobRequest,
+  type JobState,
+  type JobView,
+} from '../../src/jobs/bulk-jobs.ts';
 
 interface Held {
   readonly request: JobRequest;
@@ -144,8 +151,10 @@ export function folderJobs(folder: string): FolderJobs {
         },
       };
     },
-    list(accountId, { limit, offset }) {
-      const own = jobs.filter((job) => job.request.accountId === accountId);
+    list(accountId, { limit, offset, kinds = JOB_KINDS }) {
+      const own = jobs.filter(
+        ({ request }) => request.accountId === accountId && kinds.includes(request.kind),
+      );
       return { jobs: own.slice(offset, offset + limit).map(view), total: own.length };
     },
     get(accountId, id) {

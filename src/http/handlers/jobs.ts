@@ -41,11 +41,13 @@ const refuse = (field: string, message: string): AssayError =>
 
 const idOf = (call: Call): string => decodeParameter(call.exchange.params[0] ?? '', 'id');
 
+const maySee = ({ permissions }: KeyRecord, kind: JobKind): boolean =>
+  JOB_PERMISSIONS[kind].some((one) => permissions.includes(one));
+
 /** Throws FORBIDDEN. */
-function checkPermission({ permissions }: KeyRecord, kind: JobKind): void {
-  const wanted = JOB_PERMISSIONS[kind];
-  if (wanted.some((one) => permissions.includes(one))) return;
-  const names = wanted.join("' or '");
+function checkPermission(caller: KeyRecord, kind: JobKind): void {
+  if (maySee(caller, kind)) return;
+  const names = JOB_PERMISSIONS[kind].join("' or '");
   throw new AssayError('FORBIDDEN', `kind: a job of '${kind}' needs a key with the permission '${names}'.`, {
     field: 'kind',
   });
@@ -113,7 +115,9 @@ export function listJobsWork({ useCases }: Deps): Work {
     answer: async (call) => {
       const query = call.exchange.query();
       const page = pageOf(query, LIMITS.jobsPageMax);
-      const { jobs, total } = await useCases.jobs().list(callerOf(call).accountId, page);
+      const caller = callerOf(call);
+      const kinds = JOB_KINDS.filter((kind) => maySee(caller, kind));
+      const { jobs, total } = await useCases.jobs().list(caller.accountId, { ...page, kinds });
       return jsonBytes({ jobs, total, ...page });
     },
   };

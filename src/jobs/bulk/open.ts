@@ -12,7 +12,15 @@ import { LIMITS } from '../../base/limits.ts';
 import type { OpenStore } from '../../base/live-store.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
-import type { BulkJobs, FilePart, JobRequest, JobResult, JobUpload, JobView } from '../bulk-jobs.ts';
+import {
+  type BulkJobs,
+  type FilePart,
+  JOB_KINDS,
+  type JobRequest,
+  type JobResult,
+  type JobUpload,
+  type JobView,
+} from '../bulk-jobs.ts';
 import type { ChunkRunner } from '../chunks.ts';
 import { bytesOnDisk, type JobRecord, type JobStore, type JobWriter, openJobStore } from './job-store.ts';
 import { type JobPlaces, jobPlaces, syncFolder } from './places.ts';
@@ -549,8 +557,14 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   return {
     scheduler,
     receive,
-    list(accountId, { limit, offset }) {
-      const ids = store.idsOf(accountId);
+    list(accountId, { limit, offset, kinds = JOB_KINDS }) {
+      const isAsked = (id: string): boolean => {
+        const kind = store.job(id)?.kind;
+        return kind !== undefined && kinds.includes(kind);
+      };
+      const all = store.idsOf(accountId);
+      // Most keys may see all, and need no record for it.
+      const ids = kinds.length === JOB_KINDS.length ? all : all.filter(isAsked);
       const jobs = ids.slice(offset, offset + limit).flatMap((id) => {
         const job = store.job(id);
         return job === null ? [] : [shown(job)];

@@ -185,6 +185,9 @@ overLiveStates((makeState) => {
       const later = await send(jobs, WALLETS.exchange);
       const page = await jobs.list('a', { limit: 1, offset: 0 });
       expect([page.total, page.jobs[0]?.id]).toEqual([2, later.id]);
+      const checked = await send(jobs, WALLETS.exchange, { kind: 'sanctions' });
+      const some = await jobs.list('a', { limit: 1, offset: 0, kinds: ['sanctions', 'kyt'] });
+      expect([some.total, some.jobs.map((job) => job.id)]).toEqual([1, [checked.id]]);
     });
   });
 
