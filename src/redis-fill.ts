@@ -20,6 +20,7 @@ import type { Random } from './base/random.ts';
 import type { RedisStore } from './base/redis.ts';
 import { createStoreFilling, type StoreFilling } from './base/replica-fill.ts';
 import { FILLING } from './base/replica-scripts.ts';
+import { replicaVersion } from './base/replicated-store.ts';
 import type { FillReport, FillRequest } from './cli/parts.ts';
 import { FORMAT_VERSION as JOBS_FORMAT } from './jobs/bulk/job-store.ts';
 import { FORMAT_VERSION as MONITORING_FORMAT } from './monitoring/store.ts';
@@ -86,6 +87,10 @@ function sourceOf(keys: LiveFile | null): string | null {
 const BEING_FILLED =
   'Redis is being filled with the accounts of one machine, or that was interrupted: `assay redis fill` on that machine brings it to its end.';
 
+/** Whether this folder was of a node since: then its files are of the time before. */
+const wasOfNode = async (dataDir: string): Promise<boolean> =>
+  (await replicaVersion(join(dataDir, 'accounts', 'keys.mdb'), KEYS_FORMAT, 'keys')) > 0;
+
 /**
  * Lets a node begin that shares a Redis. Rejects with NOT_READY where that is being filled, and with INVALID_CONFIG where it is empty and
  * the folder has accounts of a machine that was alone: with a new first key they would seem to be gone.
@@ -109,6 +114,8 @@ export async function requireFilled(
   const mark = readMark(await redis.guard(redis.connection.get(markKey(redis))));
   if (format === null) {
     if (mark?.state === 'filling') throw new AssayError('NOT_READY', BEING_FILLED);
+    // Redis was lost, then, and its replica here says so.
+    if (await wasOfNode(dataDir)) return;
     throw new AssayError(
       'INVALID_CONFIG',
       `ASSAY_REDIS_URL names a Redis without accounts, and ${path} has those of a machine that was alone: take them over with \`assay redis fill\`, or begin without them by moving that file elsewhere.`,
@@ -193,6 +200,11 @@ export async function fillRedis(
     const source = sourceOf(keys);
     if (source === null)
       throw new AssayError('NOT_FOUND', `${dataDir} has no accounts of a machine that was alone.`);
+    if (await wasOfNode(dataDir))
+      throw new AssayError(
+        'INVALID_REQUEST',
+        `${dataDir} was of a node with a Redis since, and its files are of the time before: restore that Redis from its backup. To take the old state all the same, move ${join(dataDir, 'accounts', 'replicas')} elsewhere.`,
+      );
     requireUnused(sources.files);
     // Before the lease, which writes: what is refused is left as it was.
     await begunBefore(deps.redis, source);

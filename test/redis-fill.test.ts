@@ -147,12 +147,16 @@ const codeOf = async (work: Promise<unknown>): Promise<string> =>
     (error: { code?: unknown; name: string }) => (typeof error.code === 'string' ? error.code : error.name),
   );
 
-/** A node over Redis with a folder of its own. */
-async function withNode<T>(redis: RedisStore, look: (access: Access) => Promise<T>): Promise<T> {
+/** A node over Redis, with a folder of its own unless one is named. */
+async function withNode<T>(
+  redis: RedisStore,
+  look: (access: Access) => Promise<T>,
+  path?: string,
+): Promise<T> {
   const folder = tempFolder();
   const opened: { ready(): Promise<void> }[] = [];
   const open = openReplicated({ ...deps, redis });
-  const access = accessOf(folder.path, {
+  const access = accessOf(path ?? folder.path, {
     redis,
     openStore: (...store) => {
       const live = open(...store);
@@ -430,6 +434,30 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     expect(warned).toBe(0);
     await requireFilled({ dataDir: folder.path }, { redis, log });
     expect(warned).toBe(1);
+  });
+
+  it('brings back no state of the time before its nodes, where their Redis was lost', async () => {
+    const again = tempFolder();
+    try {
+      const alone = accessOf(again.path);
+      await alone.keys.create({ name: 'first' });
+      await alone.close();
+      await fill(again.path, redis);
+      await withNode(redis, async () => {}, again.path);
+      const empty = redisAt(server.url);
+      try {
+        await expect(fill(again.path, empty)).rejects.toMatchObject({
+          code: 'INVALID_REQUEST',
+          message: expect.stringContaining('of the time before'),
+        });
+        // Nor is it called the way.
+        await requireFilled({ dataDir: again.path }, { redis: empty, log: silentLogger });
+      } finally {
+        await empty.close();
+      }
+    } finally {
+      again.remove();
+    }
   });
 
   it('knows every store that nodes share, and where it stands', async () => {

@@ -8,6 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Clock } from './clock.ts';
 import { AssayError, messageOf } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import { openLiveFile } from './live-file.ts';
 import {
   type AppliedWrite,
   type Fence,
@@ -127,12 +128,22 @@ function readReply(reply: unknown): Reply {
 export const openReplicated =
   (deps: ReplicaDeps): OpenStore =>
   (path, formatVersion, options) =>
-    openReplicatedStore(
-      join(dirname(path), 'replicas', `${options.name}-${formatVersion}.mdb`),
-      formatVersion,
-      options,
-      deps,
-    );
+    openReplicatedStore(replicaPath(path, formatVersion, options.name), formatVersion, options, deps);
+
+/** Where the replica of the store stands whose file on a machine that is alone is at `path`. */
+const replicaPath = (path: string, formatVersion: number, name: string): string =>
+  join(dirname(path), 'replicas', `${name}-${formatVersion}.mdb`);
+
+/** Up to which write set the replica of the store at `path` stands; 0 where there is none. Throws STORE_VERSION, STORE_CORRUPT. */
+export async function replicaVersion(path: string, formatVersion: number, name: string): Promise<number> {
+  const file = openLiveFile({ path: replicaPath(path, formatVersion, name), formatVersion });
+  if (file === null) return 0;
+  try {
+    return file.open<Place, string>({ name: PLACE_DATABASE, encoding: 'json' })?.get('place')?.version ?? 0;
+  } finally {
+    await file.close();
+  }
+}
 
 /**
  * Opens the replica at `path`, a file, of the store `name` in Redis, which the first node to write makes. It is read once `ready`
