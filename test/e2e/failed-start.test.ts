@@ -25,7 +25,7 @@ function fresh(): World {
   return world;
 }
 
-describe('a start that fails', { timeout: 120_000 }, () => {
+describe('a start that fails', () => {
   it('behind the port ends the process, with its sentence', async () => {
     const world = fresh();
     spoilt(world, 'jobs.mdb');

@@ -326,9 +326,7 @@ describe('the store', () => {
     expect(readFileSync(join(world.deps.store.folder, 'catalogue.json'), 'utf8')).toBe(before);
   });
 
-  it('has an index of what ships after the first start, and imports it once', {
-    timeout: 60_000,
-  }, async () => {
+  it('has an index of what ships after the first start, and imports it once', async () => {
     const first = await ensureShipped(world.deps);
     expect(first.map((report) => report.changed)).toEqual([true, true]);
     const again = await ensureShipped(world.deps);

@@ -81,9 +81,7 @@ describeWithSharedData('Tornado Cash, delisted on 21 March 2025', () => {
     }
   });
 
-  it('is not touched by a consolidated list or an older legacy CSV imported afterwards', {
-    timeout: 60_000,
-  }, async () => {
+  it('is not touched by a consolidated list or an older legacy CSV imported afterwards', async () => {
     const world = worlds[0]!;
     const before = world.deps.store.listState('OFAC_SDN');
     await world.import({ source: 'ofac', files: [CONSOLIDATED] });
