@@ -77,11 +77,50 @@ function readWitness(chain: ChainId, script: Uint8Array): ReadScript | null {
   return { kind: 'other', key: keyOf(chain, WITNESS_KIND + version, program) };
 }
 
+/** Begins what Bitcoin Cash writes before the script of an output that holds tokens (CashTokens, May 2023): category, form, contents. */
+const TOKEN_PREFIX = 0xef;
+const TOKEN_CATEGORY_BYTES = 32;
+const HAS_COMMITMENT = 0x40;
+const HAS_NFT = 0x20;
+const HAS_AMOUNT = 0x10;
+
+/** A number of Bitcoin's compact form at a place, and the place behind it; null where the bytes end before. */
+function compactAt(bytes: Uint8Array, at: number): readonly [value: number, end: number] | null {
+  const first = bytes[at];
+  if (first === undefined) return null;
+  const length = first < 0xfd ? 0 : first === 0xfd ? 2 : first === 0xfe ? 4 : 8;
+  const end = at + 1 + length;
+  if (end > bytes.length) return null;
+  let value = length === 0 ? first : 0;
+  for (let i = end - 1; i > at && length > 0; i--) value = value * 256 + (bytes[i] as number);
+  return [value, end];
+}
+
+/** The script behind tokens that an output holds; the bytes as they are where they begin with none. */
+function behindTokens(script: Uint8Array): Uint8Array {
+  const form = script[1 + TOKEN_CATEGORY_BYTES];
+  if (script[0] !== TOKEN_PREFIX || form === undefined || (form & (HAS_NFT | HAS_AMOUNT)) === 0)
+    return script;
+  let at = 2 + TOKEN_CATEGORY_BYTES;
+  if ((form & HAS_COMMITMENT) !== 0) {
+    const length = compactAt(script, at);
+    if (length === null) return script;
+    at = length[1] + length[0];
+  }
+  if ((form & HAS_AMOUNT) !== 0) {
+    const amount = compactAt(script, at);
+    if (amount === null) return script;
+    at = amount[1];
+  }
+  return at <= script.length ? script.subarray(at) : script;
+}
+
 /**
  * Reads an output script. A bare public key pays the p2pkh address of that key: whoever holds the key owns both, and explorers
- * and label publishers write it so. Addresses are those of the main network, whatever network the script was found on.
+ * and label publishers write it so. Bytes of tokens before a script of Bitcoin Cash are passed over. Addresses are those of the main network, whatever network the script was found on.
  */
-export function readScript(chain: ChainId, script: Uint8Array): ReadScript {
+export function readScript(chain: ChainId, bytes: Uint8Array): ReadScript {
+  const script = chain === 'BCH' ? behindTokens(bytes) : bytes;
   const length = script.length;
   if (
     length === 25 &&

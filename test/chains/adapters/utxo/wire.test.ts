@@ -122,6 +122,25 @@ describe('transactions in the JSON of nodes', () => {
     ]);
   });
 
+  it.each([
+    ['an amount', '10fd2027'],
+    ['a unique token', '20'],
+    ['a unique token with contents and an amount', '7203abcdef09'],
+    ['an amount of eight bytes', '10ffffffffffffffff7f'],
+  ])('of Bitcoin Cash pay the address behind the tokens that an output holds: %s', (_, tokens) => {
+    const plain = read('BCH', transaction({ vin: input(), vout: output('1', 0, P2PKH) }));
+    const holding = `ef${'11'.repeat(32)}${tokens}${P2PKH}`;
+    const vout = output('1', 0, holding);
+    expect(read('BCH', transaction({ vin: input(), vout })).outputs).toEqual(plain.outputs);
+    expect(read('BTC', transaction({ vin: input(), vout })).outputs[0]).toMatchObject({ address: null });
+    // Bytes that are cut off, or say that they hold nothing, are a script like any other.
+    for (const odd of [holding.slice(0, 60), holding.slice(0, 68), `ef${'11'.repeat(32)}00${P2PKH}`, 'ef'])
+      expect(read('BCH', transaction({ vin: input(), vout: output('1', 0, odd) })).outputs[0]).toMatchObject({
+        address: null,
+        script: 'other',
+      });
+  });
+
   it('that pay more than they take are refused', () => {
     const prevout = `,"prevout":{"value":1,"scriptPubKey":{"hex":"${P2PKH}"}}`;
     const body = read('BTC', transaction({ vin: input(prevout), vout: output('1.00000001', 0) }));
