@@ -21,6 +21,7 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
+import { isRunning } from '../base/file-lease.ts';
 import { openEnvironment } from '../base/lmdb.ts';
 import { snapshotsFolderOf } from '../labels/build-index.ts';
 import { leaseCurrent } from '../labels/index/folder.ts';
@@ -59,6 +60,8 @@ export interface BackupOptions {
 
 const FORMAT = 1;
 const MANIFEST = 'BACKUP.json';
+/** Begins the name of the folder in which files are named before they are copied; the number of its process ends it. */
+const STAGING = '.backup-';
 /** Publications are minutes apart. */
 const ROUNDS_MAX = 20;
 
@@ -80,9 +83,10 @@ export async function backUp(
 ): Promise<BackupReport> {
   const { dataDir, folder, signal, onProgress } = options;
   requireEmpty(folder, dataDir);
+  removeLeftStagings(dataDir);
   const takenAt = isoTime(clock.now());
   const live = walk(dataDir).filter((path) => !IMMUTABLE.test(path) && isEnvironment(join(dataDir, path)));
-  const staging = join(dataDir, `.backup-${process.pid}`);
+  const staging = join(dataDir, `${STAGING}${process.pid}`);
   const files: BackupFile[] = [];
   const finish = async (path: string, kind: BackupFile['kind'], total: number): Promise<void> => {
     const to = join(folder, path);
@@ -124,6 +128,15 @@ function requireEmpty(folder: string, dataDir: string): void {
     throw new AssayError('INVALID_REQUEST', `${folder} lies inside the folder of state: name another.`);
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new AssayError('INVALID_REQUEST', `${folder} is not empty: every backup has a folder of its own.`);
+}
+
+/** Second names that a backup left which was killed: they would hold the bytes of what is removed since. */
+function removeLeftStagings(dataDir: string): void {
+  for (const name of readdirSync(dataDir)) {
+    const pid = name.startsWith(STAGING) ? Number(name.slice(STAGING.length)) : 0;
+    if (Number.isSafeInteger(pid) && pid > 0 && !isRunning(pid))
+      rmSync(join(dataDir, name), { recursive: true, force: true });
+  }
 }
 
 /** Every file below the folder of state that counts, by its path; the snapshot in force is named by `nameAll`. */

@@ -22,7 +22,8 @@ function processStart(pid: number): string | null {
   }
 }
 
-function isRunning(pid: number): boolean {
+/** Whether there is a process of that number now. */
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,5 +1,6 @@
 /** Backups of a server that is asked and written to while they are taken, and what comes of them elsewhere. */
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, newWorld, type RunningServer, type World } from '../e2e/program.ts';
@@ -53,7 +54,9 @@ describe('a backup', () => {
     expect(files.map(({ path }) => path)).toContain('snapshots/CURRENT');
     expect(files.some(({ path }) => /LOCK|-lock$|leases|building/.test(path))).toBe(false);
     // The state has nothing of it left behind.
-    expect(existsSync(join(world.folder, 'store', `.backup-${process.pid}`))).toBe(false);
+    expect(readdirSync(join(world.folder, 'store')).filter((name) => name.startsWith('.backup-'))).toEqual(
+      [],
+    );
 
     const verified = await world.run(['backup', backup, '--verify']);
     expect(verified.code, verified.err).toBe(0);
@@ -100,6 +103,21 @@ describe('a backup', () => {
     }
     rmSync(manifest);
     expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('no finished backup');
+  });
+
+  it('removes what one left that was killed, and leaves alone what another one works with', async () => {
+    const store = join(world.folder, 'store');
+    const { pid: dead } = spawnSync(process.execPath, ['--version']);
+    for (const pid of [dead, process.pid]) {
+      mkdirSync(join(store, `.backup-${pid}`, 'labels'), { recursive: true });
+      writeFileSync(join(store, `.backup-${pid}`, 'labels', 'named'), 'x');
+    }
+    const { code, err } = await world.run(['backup', join(world.folder, 'next')]);
+    expect(code, err).toBe(0);
+    expect(readdirSync(store).filter((name) => name.startsWith('.backup-'))).toEqual([
+      `.backup-${process.pid}`,
+    ]);
+    rmSync(join(store, `.backup-${process.pid}`), { recursive: true });
   });
 
   it('is not taken into a folder that holds something, nor into the state itself', async () => {
