@@ -3,6 +3,7 @@
  * docs.cometbft.com), which tells a block with fewer questions. Transfers are the bank module's events; fees are none.
  */
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../../base/clock.ts';
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
 import {
@@ -42,6 +43,12 @@ const FEE_COLLECTORS: ReadonlySet<string | null> = new Set([
   'cosmos17xpfvakm2amg962yls6f84z3kell8c5lserqta',
   'cosmos13pxn9n3qw79e03844rdadagmg0nshmwf7qvuye',
 ]);
+/** Block with which cosmoshub-4 began, in February 2021: a node that has it keeps all that there is. */
+const FIRST_BLOCK = 5_200_791;
+const CUT =
+  'The node does not keep all blocks since the beginning, and lists the transactions alone that it has.';
+/** Another node of the same name may keep less. */
+const FORGET_KEPT_MS = 600_000;
 const BLOCK_TRANSACTIONS_MAX = 10_000;
 const EVENTS_MAX = 100_000;
 const COINS_MAX = 1_000;
@@ -163,7 +170,7 @@ function readHeader(fields: JsonObject): Header {
   };
 }
 
-function createReader(pool: EndpointPool) {
+function createReader(pool: EndpointPool, clock: Clock) {
   /** CometBFT wraps its answers as JSON-RPC; errors come with the status 500. */
   const comet = <T>(
     path: string,
@@ -208,7 +215,15 @@ function createReader(pool: EndpointPool) {
         (result) => check(readHeader(result)),
         call,
       );
-    return rest<Header | null>(
+    return lcdHeaderAt(height, check, call);
+  }
+
+  const lcdHeaderAt = (
+    height: number | null,
+    check: (header: Header) => Header,
+    call: Call,
+  ): Promise<Told<Header | null>> =>
+    rest<Header | null>(
       pool,
       {
         path: `cosmos/base/tendermint/v1beta1/blocks/${height ?? 'latest'}`,
@@ -226,6 +241,24 @@ function createReader(pool: EndpointPool) {
       },
       call,
     );
+
+  /** When a node was last found to keep everything; null where none was. */
+  let keptAllAtMs: number | null = null;
+
+  /** Whether the lists of transactions reach back to the beginning: most nodes drop what is older than weeks. */
+  async function keepsAll(call: Call): Promise<boolean> {
+    if (keptAllAtMs !== null && clock.monotonic() - keptAllAtMs < FORGET_KEPT_MS) return true;
+    try {
+      const part: Call = { signal: call.signal, budgetMs: call.budgetMs / 2 };
+      const { value } = await lcdHeaderAt(FIRST_BLOCK, (header) => header, part);
+      if (value?.height !== FIRST_BLOCK) return false;
+      keptAllAtMs = clock.monotonic();
+      return true;
+    } catch (error) {
+      // The history itself is known: that it cannot be told to be whole costs it no more than that word.
+      if (error instanceof AssayError && !call.signal.aborted) return false;
+      throw error;
+    }
   }
 
   const transactionsPage = (query: string, order: 'ASC' | 'DESC', page: number, size: number, call: Call) =>
@@ -344,7 +377,8 @@ function createReader(pool: EndpointPool) {
       });
       // Whoever pays himself stands in both lists.
       const rows = [...new Map(page.rows.map(({ txHash, row }) => [txHash, row])).values()];
-      return { value: { rows, next: page.next }, source, height: null };
+      const isCut = page.next === null && from === null && !(await keepsAll(call));
+      return { value: { rows, next: page.next }, source, height: null, ...(isCut ? { note: CUT } : {}) };
     },
     async head(call: Call) {
       const told = await headerAt(null, call);
@@ -370,7 +404,7 @@ export const openAdapter: OpenAdapter = (options, deps) =>
       layouts: { balance: LCD, count: LCD, history: LCD, block: ANY },
       verify,
       pollPublicMs: 6_000,
-      reader: createReader,
+      reader: (pool) => createReader(pool, deps.clock),
     },
     options,
     deps,

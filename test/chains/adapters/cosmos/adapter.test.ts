@@ -33,7 +33,11 @@ const contents: readonly (readonly Tx[])[] = [
 
 async function makeWorld(
   layout: 'lcd' | 'tendermint',
-  options: { readonly contents?: typeof contents; readonly inBase64?: boolean } = {},
+  options: {
+    readonly contents?: typeof contents;
+    readonly inBase64?: boolean;
+    readonly keepsAll?: boolean;
+  } = {},
 ) {
   const chain = makeChain<Tx>({
     first: 20_000_000,
@@ -109,6 +113,8 @@ async function makeWorld(
     }
     if (path.startsWith('/cosmos/base/tendermint/v1beta1/blocks/')) {
       const name = path.split('/').at(-1)!;
+      if (options.keepsAll === true && name === '5200791')
+        return answer(blockOf({ ...chain.head(), height: 5_200_791 }, 'part_set_header', b64));
       const block = name === 'latest' ? chain.head() : chain.at(Number(name));
       if (block === undefined)
         return answer(
@@ -233,5 +239,22 @@ describe('what the Cosmos Hub moves', () => {
     expect(block?.block?.transfers.length).toBe(3);
     expect(same?.block).toEqual(block?.block);
     await Promise.all([...adapters.map((each) => each.close()), plain.dispose(), old.dispose()]);
+  });
+
+  it('is all of an address only from a node that keeps everything', async () => {
+    for (const keepsAll of [true, false]) {
+      const world = await makeWorld('lcd', { keepsAll });
+      const adapter = openFor(family, 'ATOM', { rpc: [world.rpc] });
+      const query = { cursor: null, limit: 50, from: null, to: null };
+      const page = await adapter.history(alice, query, within(5_000));
+      expect(page).toMatchObject(
+        keepsAll
+          ? { completeness: 'COMPLETE', note: null }
+          : { completeness: 'PARTIAL', note: expect.stringContaining('does not keep all') },
+      );
+      const recent = { ...query, from: 20_000_001 };
+      expect((await adapter.history(alice, recent, within(5_000))).completeness).toBe('COMPLETE');
+      await Promise.all([adapter.close(), world.dispose()]);
+    }
   });
 });
