@@ -44,7 +44,8 @@ export interface Charging {
   refund(call: Call): void;
 }
 
-const REPLAYED = '\r\nIdempotency-Replayed: true';
+/** Header line of an answer that an earlier request got. */
+export const REPLAYED = '\r\nIdempotency-Replayed: true';
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 

@@ -157,7 +157,7 @@ function responsesOf(route: Route): JsonObject {
 
 /** The row's own parameters, and what follows from its other columns. */
 const parametersOf = (route: Route): readonly Parameter[] =>
-  route.credits > 0 ? [...route.parameters, IDEMPOTENCY_KEY] : route.parameters;
+  route.credits > 0 || route.takes !== undefined ? [...route.parameters, IDEMPOTENCY_KEY] : route.parameters;
 
 function keyWords(route: Route): string {
   const { permission, visitor } = route;

@@ -55,15 +55,23 @@ export interface JobRequest {
   readonly kind: JobKind;
   readonly format: JobFormat;
   readonly chain: ChainId | null;
+  /**
+   * Name of the request, of the account's own: what is sent again under it within 24 hours is the same job. Default: each is one of
+   * its own.
+   */
+  readonly once?: string | null;
 }
 
 /** The body of a job while it comes in. */
 export interface JobUpload {
+  /** Whether `end` resolved with what an earlier request under the same name was answered. */
+  readonly isRepeated: boolean;
   /** Bytes may be reused once it returned or resolved. Throws BODY_TOO_LARGE, INVALID_REQUEST (a line too long, too many lines). */
   write(bytes: Uint8Array): Awaitable<void>;
   /**
-   * All was sent: takes quota or credits and queues the job. Rejects with INVALID_REQUEST (nothing in it), QUOTA_EXHAUSTED,
-   * CREDITS_EXHAUSTED, OVERLOADED (the account keeps too many bytes); then nothing is left of it.
+   * All was sent: takes quota or credits and queues the job. Rejects with INVALID_REQUEST (nothing in it, or another body under the
+   * name), QUOTA_EXHAUSTED, CREDITS_EXHAUSTED, OVERLOADED (the account keeps too many bytes), NOT_READY (the first under the name is
+   * still being taken on); then nothing is left of it.
    */
   end(): Promise<JobView>;
   /** The client went away, or the upload failed: nothing is left of it. */

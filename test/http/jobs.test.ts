@@ -116,6 +116,32 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     expect((await from.ask(`/jobs/${id}/result`)).status).toBe(404);
   });
 
+  it('answers a request that is sent again under its Idempotency-Key with the job that it began', async () => {
+    const from = await caller();
+    const again = (name: string): Promise<Response> =>
+      from.ask('/jobs?kind=kyt&chain=eth', {
+        method: 'POST',
+        body: bodyOf(3),
+        headers: { 'content-type': NDJSON, 'idempotency-key': name },
+      });
+    const answers = [await again('one'), await again('one'), await again('another')];
+    expect(answers.map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([null, 'true', null]);
+    const ids = await Promise.all(
+      answers.map(async (each) => ((await each.json()) as { data: { job: { id: string } } }).data.job.id),
+    );
+    expect(ids[1]).toBe(ids[0]);
+    expect(ids[2]).not.toBe(ids[0]);
+    const other = await caller();
+    const foreign = await other.ask('/jobs?kind=kyt&chain=eth', {
+      method: 'POST',
+      body: bodyOf(3),
+      headers: { 'content-type': NDJSON, 'idempotency-key': 'one' },
+    });
+    expect([foreign.status, foreign.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    const wrong = await again('no spaces');
+    expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('Idempotency-Key')]);
+  });
+
   it('takes the format from the query or the Content-Type', async () => {
     const from = await caller();
     for (const [query, type, format] of [

@@ -112,7 +112,9 @@ export function folderJobs(folder: string): FolderJobs {
         uploads--;
         rmSync(join(folder, id), { recursive: true });
       };
+      const first = jobs.find((job) => request.once != null && job.request.once === request.once);
       return {
+        isRepeated: first !== undefined,
         async write(bytes) {
           await all.onWrite(bytes);
           received += bytes.length;
@@ -124,6 +126,10 @@ export function folderJobs(folder: string): FolderJobs {
         },
         async end() {
           const lines = linesOf(id);
+          if (first !== undefined) {
+            clear();
+            return view(first);
+          }
           if (lines.length === 0) {
             clear();
             throw new AssayError('INVALID_REQUEST', 'body: holds no line.', { field: 'body' });

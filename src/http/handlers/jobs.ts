@@ -2,6 +2,7 @@
  * The operations of bulk jobs. Every id is looked up together with the account of the key, and what a job asks of its lines a key
  * must be allowed to ask of one.
  */
+import { answerSlot } from '../../accounts/idempotency.ts';
 import type { KeyRecord } from '../../accounts/keys.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -15,6 +16,7 @@ import {
   type JobView,
 } from '../../jobs/bulk-jobs.ts';
 import { type Call, callerOf } from '../call.ts';
+import { REPLAYED } from '../charging.ts';
 import { openFileParts } from '../file-parts.ts';
 import { jsonBytes } from '../json-body.ts';
 import type { Work } from '../pipeline.ts';
@@ -74,11 +76,14 @@ function requestOf(call: Call): JobRequest {
   if (encoding !== '' && encoding.toLowerCase() !== 'identity')
     throw refuse('Content-Encoding', 'the lines must be sent as they are, not compressed.');
   checkPermission(caller, kind);
+  const name = call.exchange.header('idempotency-key');
+  const { method, path } = call.exchange;
   return {
     accountId: caller.accountId,
     kind,
     format: formatOf(queryValue(query, 'format'), call.exchange.header('content-type')),
     chain: chain === undefined ? null : parseChainId(chain),
+    once: name === '' ? null : Buffer.from(answerSlot(caller.accountId, method, path, name)).toString('hex'),
   };
 }
 
@@ -102,7 +107,11 @@ export function sendJobWork({ useCases }: Deps): Work {
       const upload = await useCases.jobs().receive(requestOf(call));
       return {
         write: (bytes) => upload.write(bytes),
-        end: async () => jsonBytes({ job: await upload.end() }),
+        end: async () => {
+          const job = await upload.end();
+          if (upload.isRepeated) call.lines += REPLAYED;
+          return jsonBytes({ job });
+        },
         abort: () => upload.abort(),
       };
     },

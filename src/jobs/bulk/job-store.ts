@@ -5,7 +5,7 @@
 import { LIMITS } from '../../base/limits.ts';
 import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../../base/live-store.ts';
 import type { ChainId } from '../../chains/registry.ts';
-import type { JobFormat, JobKind, JobState } from '../bulk-jobs.ts';
+import type { JobFormat, JobKind, JobState, JobView } from '../bulk-jobs.ts';
 import type { ChunkDone } from '../chunks.ts';
 
 export const FORMAT_VERSION = 1;
@@ -48,6 +48,18 @@ export interface JobRecord {
   readonly reserved: number;
   readonly spent: number | null;
   readonly filesRemoved: boolean;
+  /** Name of the request that sent it, where it had one. */
+  readonly once?: string;
+}
+
+/** What became of the first request under a name. */
+export interface Claim {
+  readonly jobId: string;
+  /** SHA-256 of what was asked, hexadecimal. */
+  readonly bodyHash: string;
+  readonly at: number;
+  /** What it was answered; null while the job is being taken on. */
+  readonly answer: JobView | null;
 }
 
 /** Bytes that the files of a job take, or will at about: its body for as long as it is worked, and its answers. */
@@ -63,6 +75,9 @@ export interface ChunkRecord extends ChunkDone {
 }
 
 type ChunkKey = [jobId: string, chunk: number];
+
+/** Names that are forgotten in one transaction. */
+const CLAIMS_REMOVED_MAX = 1_000;
 
 /** Behind every id: they are ASCII. */
 const PAST_IDS = '~';
@@ -106,7 +121,12 @@ export interface JobWriter {
   putChunk(id: string, chunk: number, record: ChunkRecord): void;
   /** Forgets the answered chunks of a job. */
   removeChunks(id: string): void;
+  /** Removes a job, and the name of its request where that was not answered. */
   remove(job: JobRecord): void;
+  claim(name: string): Claim | null;
+  putClaim(name: string, claim: Claim): void;
+  /** Forgets some of the names that were given before `at`; how many. */
+  removeClaims(before: number): number;
 }
 
 /** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
@@ -124,6 +144,7 @@ export function openJobStore(
   /** Jobs that have not ended, with their accounts. */
   const open: LiveDatabase<string, string> = root.openDB({ name: 'open', encoding: 'json' });
   const chunks: LiveDatabase<ChunkRecord, ChunkKey> = root.openDB({ name: 'chunks', encoding: 'json' });
+  const claims: LiveDatabase<Claim, string> = root.openDB({ name: 'claims', encoding: 'json' });
 
   const job = (id: string): JobRecord | null => jobs.get(id) ?? null;
   const chunk = (id: string, at: number): ChunkRecord | null => chunks.get([id, at]) ?? null;
@@ -169,6 +190,20 @@ export function openJobStore(
       jobs.removeSync(record.id);
       byAccount.removeSync([record.accountId, record.id]);
       open.removeSync(record.id);
+      if (record.once === undefined) return;
+      const claim = claims.get(record.once);
+      if (claim?.jobId === record.id && claim.answer === null) claims.removeSync(record.once);
+    },
+    claim: (name) => claims.get(name) ?? null,
+    putClaim: (name, claim) => void claims.putSync(name, claim),
+    removeClaims(before) {
+      const old: string[] = [];
+      for (const { key, value } of claims.getRange({})) {
+        if (value.at < before) old.push(key);
+        if (old.length >= CLAIMS_REMOVED_MAX) break;
+      }
+      for (const name of old) claims.removeSync(name);
+      return old.length;
     },
   };
 

@@ -2,6 +2,7 @@
  * Bulk jobs of one installation behind their port: receiving, telling, cancelling, forgetting; what is worked, and when, is the
  * scheduler's. Nothing is kept in memory that is not on the disk, but for the uploads that come in now.
  */
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +23,14 @@ import {
   type JobView,
 } from '../bulk-jobs.ts';
 import type { ChunkRunner } from '../chunks.ts';
-import { bytesOnDisk, type JobRecord, type JobStore, type JobWriter, openJobStore } from './job-store.ts';
+import {
+  bytesOnDisk,
+  type Claim,
+  type JobRecord,
+  type JobStore,
+  type JobWriter,
+  openJobStore,
+} from './job-store.ts';
 import { type JobPlaces, jobPlaces, syncFolder } from './places.ts';
 import type { JobPurse } from './purse.ts';
 import { type InputFile, openInput } from './receiving.ts';
@@ -73,6 +81,8 @@ const CANCEL_LOOK_MS = 50;
 const ID_SHAPE = /^[0-9a-f]{28}$/;
 const ID_TIME_DIGITS = 12;
 const ID_RANDOM_BYTES = 8;
+/** What takes longer from the last byte of a body to its answer has lost the name of its request to the next: Redis is asked for seconds. */
+const TAKING_ON_MS = 30_000;
 /** Jobs whose answered chunks are remembered for reading their results: some 100 KB each. */
 const RESULTS_KEPT = 16;
 
@@ -91,6 +101,12 @@ const rateOf = ({ rateFrom, answered, changedAt }: JobRecord): number | null => 
   if (rateFrom === null || answered <= rateFrom.answered || changedAt <= rateFrom.at) return null;
   return ((answered - rateFrom.answered) / (changedAt - rateFrom.at)) * 1_000;
 };
+
+/** Whether the first request under a name has it still. One that is not answered in time has failed, or its node has. */
+function isHeld({ jobId, at, answer }: Claim, now: number, writer: JobWriter): boolean {
+  if (answer !== null) return now - at < LIMITS.idempotencyMs;
+  return now - at < TAKING_ON_MS && writer.job(jobId) !== null;
+}
 
 const timeOf = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
 
@@ -291,7 +307,8 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     }
   }
 
-  async function begin(id: string, { accountId, kind, format, chain }: JobRequest): Promise<JobUpload> {
+  async function begin(id: string, request: JobRequest): Promise<JobUpload> {
+    const { accountId, kind, format, chain, once = null } = request;
     await mkdir(options.folder, { recursive: true });
     await checkRoom();
     const { unit, perLine } = purse.priceOf(kind);
@@ -322,6 +339,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       reserved: 0,
       spent: null,
       filesRemoved: false,
+      ...(once === null ? {} : { once }),
     };
     // Before there is a file, so that a start finds all of them.
     await add(record);
@@ -339,7 +357,9 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   }
 
   function createUpload(record: JobRecord, input: InputFile): JobUpload {
-    const { id } = record;
+    const { id, once, kind, format, chain } = record;
+    const hash = once === undefined ? null : createHash('sha256').update(`${kind}\n${format}\n${chain}\n`);
+    let isRepeated = false;
     /** The job as it was last written. */
     let written = record;
     let over: Promise<void> | null = null;
@@ -358,20 +378,58 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       });
     }
 
-    /** Writes the job down, unless somebody removed it meanwhile or its account keeps too much. */
+    /**
+     * Writes the job down, and with one that is taken on what its request is answered; unless somebody removed it meanwhile, or has the
+     * name of its request, or its account keeps too much.
+     */
     async function keep(job: JobRecord): Promise<void> {
       const before = written;
       written = job;
       const room = await store.transaction((writer) => {
-        if (writer.job(id) === null) return null;
+        const claim = once === undefined ? null : writer.claim(once);
+        if (writer.job(id) === null || (claim !== null && claim.jobId !== id)) return null;
         const found = roomFor(job, writer);
-        if (found.isThere) writer.put(job);
+        if (!found.isThere) return found;
+        writer.put(job);
+        if (once !== undefined && claim !== null && job.state === 'QUEUED')
+          writer.putClaim(once, { ...claim, answer: viewOf(job) });
         return found;
       });
       if (room === null) throw gone();
       if (room.isThere) return;
       written = before;
       throw noRoom(room);
+    }
+
+    /**
+     * The first under a name has it, and its job goes on; others are told what that one was answered. Null for the first. Throws
+     * INVALID_REQUEST for another body, NOT_READY where the first is not answered yet.
+     */
+    async function firstAnswer(): Promise<JobView | null> {
+      if (once === undefined || hash === null) return null;
+      const bodyHash = hash.digest('hex');
+      const at = clock.now();
+      const first = await store.transaction((writer) => {
+        const claim = writer.claim(once);
+        if (claim !== null && isHeld(claim, at, writer)) return claim;
+        writer.putClaim(once, { jobId: id, bodyHash, at, answer: null });
+        return null;
+      });
+      // A transaction that ran twice finds its own.
+      if (first === null || first.jobId === id) return null;
+      if (first.bodyHash !== bodyHash)
+        throw new AssayError(
+          'INVALID_REQUEST',
+          'Idempotency-Key: was used with another body, kind, format or chain within the last 24 hours.',
+          { field: 'Idempotency-Key' },
+        );
+      if (first.answer === null)
+        throw new AssayError(
+          'NOT_READY',
+          'The first request with this Idempotency-Key is still being taken on. Try again.',
+          { retryAfterSeconds: 1 },
+        );
+      return first.answer;
     }
 
     /** Ends the upload with nothing left of it, once. */
@@ -386,6 +444,11 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
 
     async function finish(): Promise<JobView> {
       const { plan, bytes, items, columns, headBytes } = await input.finish();
+      const first = await firstAnswer();
+      if (first !== null) {
+        isRepeated = true;
+        return first;
+      }
       const planFile = await open(places.plan(id), 'wx');
       try {
         await planFile.writeFile(plan.fileBytes);
@@ -408,6 +471,10 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     async function takeOn(): Promise<JobView> {
       try {
         const view = await finish();
+        if (isRepeated) {
+          await undo();
+          return view;
+        }
         over = input.close();
         await over;
         leave(id);
@@ -422,8 +489,12 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     }
 
     return {
+      get isRepeated() {
+        return isRepeated;
+      },
       write(bytes) {
         if (over !== null) throw gone();
+        hash?.update(bytes);
         return input.write(bytes)?.then(touch);
       },
       async end() {
@@ -535,6 +606,8 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     try {
       await sweep();
       await tidy();
+      const before = clock.now() - LIMITS.idempotencyMs;
+      while ((await store.transaction((writer) => writer.removeClaims(before))) > 0);
     } catch (error) {
       log.warn(`bulk jobs: old files were not removed: ${messageOf(error)}`);
     }

@@ -191,6 +191,109 @@ overLiveStates((makeState) => {
     });
   });
 
+  describe('a name of a request', () => {
+    const body = wallets(40);
+    const once = 'f'.repeat(64);
+
+    it('makes what is sent again the same job, paid once, also after a start and once it was deleted', async () => {
+      const first = await send(jobs, body, { once });
+      const second = await send(jobs, body, { once });
+      expect(second).toEqual(first);
+      await ended(jobs, first.id);
+      await reopen();
+      jobs.start();
+      expect(await send(jobs, body, { once })).toEqual(first);
+      expect([...purse.taken]).toEqual([[first.id, 40]]);
+      expect((await jobs.list('a', { limit: 10, offset: 0 })).total).toBe(1);
+      expect(folders()).toEqual([first.id]);
+      await jobs.cancel('a', first.id);
+      expect(await send(jobs, body, { once })).toEqual(first);
+      expect([...purse.taken]).toEqual([[first.id, 40]]);
+    });
+
+    it('is refused to another body, kind or chain, and free again after a day', async () => {
+      const first = await send(jobs, body, { once });
+      for (const [text, more] of [
+        [wallets(41), {}],
+        [body, { kind: 'sanctions' }],
+        [body, { chain: 'BSC' }],
+      ] as const)
+        await expect(send(jobs, text, { once, ...more })).rejects.toThrow(/^Idempotency-Key: was used/);
+      expect((await send(jobs, body, { once: 'e'.repeat(64) })).id).not.toBe(first.id);
+      expect((await send(jobs, body)).id).not.toBe(first.id);
+      world.clock.at += LIMITS.idempotencyMs;
+      expect((await send(jobs, wallets(41), { once })).id).not.toBe(first.id);
+    });
+
+    it('is free again where its job was refused, or never taken on', async () => {
+      purse.left = 39;
+      await expect(send(jobs, body, { once })).rejects.toThrow(/Only 39/);
+      purse.left = 1_000;
+      purse.before = () => {
+        throw new AssayError('NOT_READY', 'Nobody knows.');
+      };
+      await expect(send(jobs, body, { once })).rejects.toThrow(/Nobody knows/);
+      purse.before = () => {};
+      // Nobody could be asked either whether anything was taken: until somebody is, it may be.
+      await expect(send(jobs, body, { once })).rejects.toThrow(/still being taken on/);
+      world.clock.at += 30_000;
+      const queued = await send(jobs, wallets(41), { once });
+      await ended(jobs, queued.id);
+      await reopen();
+      jobs.start();
+      await until(folders, (left) => left.length === 1);
+      expect(folders()).toEqual([queued.id]);
+      expect([...purse.taken].filter(([, units]) => units > 0)).toEqual([[queued.id, 41]]);
+    });
+
+    it('that another took over takes nothing on', async () => {
+      let pay = (): void => {};
+      const slow = await jobs.receive({
+        accountId: 'a',
+        kind: 'labels',
+        format: 'ndjson',
+        chain: 'ETH',
+        once,
+      });
+      await slow.write(Buffer.from(body));
+      const settle = purse.settle;
+      const held = new Promise<void>((resolve) => {
+        pay = resolve;
+      });
+      let isPaying = false;
+      purse.settle = async (job, units) => {
+        const isFirst = !isPaying;
+        isPaying = true;
+        if (isFirst) await held;
+        await settle(job, units);
+      };
+      const late = slow.end().then(
+        () => 'taken on',
+        (error: unknown) => (error as Error).message,
+      );
+      await until(
+        () => isPaying,
+        (is) => is,
+      );
+      world.clock.at += 30_000;
+      const second = await send(jobs, body, { once });
+      pay();
+      expect(await late).toMatch(/while it was received/);
+      await ended(jobs, second.id);
+      expect([...purse.taken].filter(([, units]) => units > 0)).toEqual([[second.id, 40]]);
+      expect((await send(jobs, body, { once })).id).toBe(second.id);
+    });
+
+    it('of two that come at once takes on one', async () => {
+      const sent = await Promise.allSettled([1, 2, 3, 4].map(() => send(jobs, body, { once })));
+      const ids = new Set(sent.flatMap((each) => (each.status === 'fulfilled' ? [each.value.id] : [])));
+      expect(ids.size).toBe(1);
+      for (const each of sent) if (each.status === 'rejected') expect(code(each.reason)).toBe('NOT_READY');
+      expect([...purse.taken.values()].reduce((sum, units) => sum + units, 0)).toBe(40);
+      expect(await send(jobs, body, { once })).toMatchObject({ id: [...ids][0] });
+    });
+  });
+
   describe('what is refused leaves nothing behind', () => {
     const refused = async (upload: Promise<unknown>): Promise<string> => {
       const error = await upload.then(
