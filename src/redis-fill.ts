@@ -210,7 +210,10 @@ export async function fillRedis(
     await begunBefore(deps.redis, source);
     const lease = await createRedisLeases({ nodeId }, deps).take(SLOT, 'writer');
     if (lease === null)
-      throw new AssayError('STORE_BUSY', 'Redis is being filled by another process; let it end.');
+      throw new AssayError(
+        'STORE_BUSY',
+        'Redis is being filled by another process, or one that ended within the last seconds: let it end.',
+      );
     try {
       const mark: Mark = {
         id: `${nodeId}-1`,
