@@ -64,7 +64,10 @@ async function until(isSo: () => boolean | Promise<boolean>, what: string): Prom
   throw new Error(`${what} did not happen within two minutes.`);
 }
 
-/** Starts a server that keeps what it is told (append-only file, every write flushed each second). `settings`: `['--save', '']`. */
+/**
+ * Starts a server that keeps what it is told: in its append-only file, written before each reply. That outlives the process, which is all
+ * that dies here. Flushing it each second would hold replies up on a slow disk, and writes back behind them. `settings`: `['--save', '']`.
+ */
 export async function startRedis(
   settings: readonly string[] = ['--appendonly', 'yes'],
 ): Promise<RedisServer> {
@@ -84,7 +87,10 @@ export async function startRedis(
   async function start(): Promise<void> {
     child = spawn(
       server?.path as string,
-      ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...settings],
+      [
+        ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
+        ...['--appendfsync', 'no', ...settings],
+      ],
       { stdio: 'ignore', env: { ...process.env, ...server?.env } },
     );
     await until(() => listens(port), `The start of redis-server on port ${port}`);
