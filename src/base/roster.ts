@@ -14,7 +14,7 @@ export interface RosterNode<Facts> {
 /** As of the last beat. Both are sorted by id. */
 export interface Roster<Facts> {
   live(): readonly RosterNode<Facts>[];
-  /** Nodes that were there within the last day and are not now. */
+  /** Of the nodes that were there within the last day and are not now, the last of each facts that no node has which is there. */
   gone(): readonly RosterNode<Facts>[];
   /** Tells the others that this node is there, and learns who else is. Rejects with NOT_READY. */
   beat(): Promise<void>;
@@ -41,7 +41,9 @@ const KEPT_MS = 24 * 3_600_000;
 const KEPT_MAX = 1_000;
 
 /**
- * KEYS times, facts; ARGV id, facts, ms kept, nodes kept. Replies, node by node, with its id, the ms since its last beat, and its facts.
+ * KEYS times, facts; ARGV id, facts, ms kept, nodes kept, ms after which a node is gone. Replies, node by node, with its id, the ms since
+ * its last beat, and its facts. A node that is gone is forgotten where another one of the same facts was there since: every start of a
+ * program is a node, and all would be told of all of them, each second.
  */
 const BEAT = `
 local time = redis.call('TIME')
@@ -55,12 +57,20 @@ for _, id in ipairs(old) do
   redis.call('ZREM', KEYS[1], id)
   redis.call('HDEL', KEYS[2], id)
 end
-local reply = {}
-local heard = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+local reply, known = {}, {}
+local heard = redis.call('ZREVRANGE', KEYS[1], 0, -1, 'WITHSCORES')
 for i = 1, #heard, 2 do
-  reply[#reply + 1] = heard[i]
-  reply[#reply + 1] = now - tonumber(heard[i + 1])
-  reply[#reply + 1] = redis.call('HGET', KEYS[2], heard[i])
+  local id, silent = heard[i], now - tonumber(heard[i + 1])
+  local facts = redis.call('HGET', KEYS[2], id)
+  if not facts or (silent >= tonumber(ARGV[5]) and known[facts]) then
+    redis.call('ZREM', KEYS[1], id)
+    redis.call('HDEL', KEYS[2], id)
+  else
+    known[facts] = true
+    reply[#reply + 1] = id
+    reply[#reply + 1] = silent
+    reply[#reply + 1] = facts
+  end
 end
 return reply`;
 
@@ -84,7 +94,7 @@ export async function joinRoster<Facts>(
   let gone: readonly RosterNode<Facts>[] = [];
 
   async function beat(): Promise<void> {
-    const reply = (await tell([times, texts], [nodeId, text, KEPT_MS, KEPT_MAX])) as readonly (
+    const reply = (await tell([times, texts], [nodeId, text, KEPT_MS, KEPT_MAX, silentMsMax])) as readonly (
       | string
       | number
     )[];

@@ -40,6 +40,32 @@ describe.skipIf(!hasRedis)('the roster', () => {
     await Promise.all([one.leave(), silent.leave()]);
   });
 
+  it('remembers of many that were alike the last alone, and none that another one replaced', async () => {
+    const facts = { n: 'worker' };
+    const watcher = await join('watcher');
+    for (let start = 0; start < 20; start++) {
+      const node = await joinRoster({ nodeId: `start-${start}`, facts, beatMs: 100 }, { redis, log });
+      await node.leave();
+    }
+    await watcher.beat();
+    expect(watcher.gone().filter((node) => node.facts.n === 'worker')).toMatchObject([{ id: 'start-19', facts }]);
+    expect(
+      server
+        .run('hkeys', 'assay:{roster}:facts')
+        .split('\n')
+        .filter((id) => id.startsWith('start-')),
+    ).toEqual(['start-19']);
+    // It stands for them again, and is itself forgotten once it has left and another one stands for it.
+    const back = await joinRoster({ nodeId: 'start-19', facts, beatMs: 100 }, { redis, log });
+    await watcher.beat();
+    expect(watcher.live().map(({ id }) => id)).toContain('start-19');
+    const next = await joinRoster({ nodeId: 'start-20', facts, beatMs: 100 }, { redis, log });
+    await back.leave();
+    await watcher.beat();
+    expect(watcher.gone().filter((node) => node.facts.n === 'worker')).toEqual([]);
+    await Promise.all([next.leave(), watcher.leave()]);
+  });
+
   it('is not misled by the end of a node that Redis has forgotten', async () => {
     const [one, other] = [await join('one'), await join('other', 3_600_000)];
     server.run('flushall');
