@@ -3,6 +3,7 @@
  * transaction each; immutable files as they stand together. `BACKUP.json` is written last and names every file with its SHA-256.
  */
 import {
+  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -20,6 +21,7 @@ import { copyFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { isRunning } from '../base/file-lease.ts';
 import { openEnvironment } from '../base/lmdb.ts';
@@ -95,18 +97,18 @@ export async function backUp(
     onProgress?.({ path, files: files.length, totalFiles: total });
   };
   try {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, PRIVATE_FOLDER);
     // Environments first: what they say is done has its files already, and those are named afterwards.
     for (const path of live) {
       signal?.throwIfAborted();
-      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      mkdirSync(dirname(join(folder, path)), PRIVATE_FOLDER);
       await copyEnvironment(join(dataDir, path), join(folder, path));
       await finish(path, 'lmdb', live.length);
     }
     const named = nameAll(dataDir, staging, new Set(live));
     for (const path of named) {
       signal?.throwIfAborted();
-      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      mkdirSync(dirname(join(folder, path)), PRIVATE_FOLDER);
       await copyFile(join(staging, path), join(folder, path), constants.COPYFILE_FICLONE);
       await finish(path, 'file', live.length + named.length);
     }
@@ -188,6 +190,8 @@ async function copyEnvironment(from: string, to: string): Promise<void> {
     await environment.close();
   }
   rmSync(`${to}-lock`, { force: true });
+  // LMDB's own copy is everybody's to read.
+  chmodSync(to, PRIVATE_FILE);
 }
 
 /**
@@ -196,12 +200,12 @@ async function copyEnvironment(from: string, to: string): Promise<void> {
  */
 function nameAll(dataDir: string, staging: string, live: ReadonlySet<string>): readonly string[] {
   const name = (path: string): void => {
-    mkdirSync(dirname(join(staging, path)), { recursive: true });
+    mkdirSync(dirname(join(staging, path)), PRIVATE_FOLDER);
     linkOrCopy(join(dataDir, path), join(staging, path));
   };
   for (let round = 0; round < ROUNDS_MAX; round++) {
     rmSync(staging, { recursive: true, force: true });
-    mkdirSync(staging, { recursive: true });
+    mkdirSync(staging, PRIVATE_FOLDER);
     const mark = stateMark(dataDir);
     try {
       const paths = walk(dataDir).filter((path) => !live.has(path));

@@ -1,15 +1,16 @@
 /** Files that are whole or not there: written beside their place, flushed, renamed into it. */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
 
 let writes = 0;
 
 /** Replaces the file at `path` by the JSON of `value`. A crash at any point leaves the old file or the new one. */
 export function writeJsonAtomically(path: string, value: unknown): void {
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), PRIVATE_FOLDER);
   const partial = `${path}.${process.pid}-${writes++}.tmp`;
   try {
-    const handle = openSync(partial, 'wx');
+    const handle = openSync(partial, 'wx', PRIVATE_FILE);
     try {
       const bytes = Buffer.from(`${JSON.stringify(value)}\n`);
       for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);

@@ -3,12 +3,17 @@ import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AssayError, messageOf } from './errors.ts';
 
-/** Makes a folder and those above it, one at a time: Node's recursive form never returns below some folders of /proc. */
+/** How folders of state are made: nobody else of the machine looks inside. One that is there already is left as it is. */
+export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const;
+/** The same of files, whose folder somebody else may have made. */
+export const PRIVATE_FILE = 0o600;
+
+/** Makes a folder, for nobody else, and those above it, one at a time: Node's recursive form never returns below some folders of /proc. */
 function makeFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })) return;
   const parent = dirname(path);
   if (parent !== path) makeFolder(parent);
-  mkdirSync(path);
+  mkdirSync(path, { mode: PRIVATE_FOLDER.mode });
 }
 
 /** Makes the folder where it is missing. Throws INVALID_CONFIG naming `variable` where it cannot be made, read or written. */

@@ -3,16 +3,20 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database, Key, RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
 import * as lmdb from 'lmdb';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
 
 export type { Database, Key, RootDatabase };
+
+/** Of the files that an open makes. The library takes it, and its types lack it. */
+const OWN_ALONE: object = { permissionsMode: PRIVATE_FILE };
 
 /** Opens (and makes, unless read-only) an environment at `path`, a file. */
 export function openEnvironment(
   path: string,
   options: Omit<RootDatabaseOptionsWithPath, 'path'>,
 ): RootDatabase {
-  if (!options.readOnly) mkdirSync(dirname(path), { recursive: true });
-  return lmdb.open({ ...options, path });
+  if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
+  return lmdb.open({ ...options, ...OWN_ALONE, path });
 }
 
 /** lmdb exports these two, and does not declare them. */

@@ -14,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { PRIVATE_FOLDER } from './data-folder.ts';
 import { AssayError, messageOf } from './errors.ts';
 import type { Random } from './random.ts';
 
@@ -97,7 +98,7 @@ export function openSeal(options: SealPlace, deps: { readonly random: Random }):
 }
 
 function makeKey(path: string, fresh: Uint8Array, read: () => Buffer | null): Buffer {
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), PRIVATE_FOLDER);
   const key = Buffer.from(fresh);
   const draft = `${path}.${process.pid}`;
   const file = openSync(draft, 'wx', 0o600);

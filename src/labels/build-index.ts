@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import { packagesFiles } from '../sources/packages/read.ts';
 import { seedFiles } from '../sources/seed/read.ts';
@@ -61,7 +62,7 @@ export async function buildLabelIndex(
     }
     const staging = join(store.folder, 'building');
     rmSync(staging, { recursive: true, force: true });
-    mkdirSync(staging, { recursive: true });
+    mkdirSync(staging, PRIVATE_FOLDER);
     try {
       const segments = [...datasetSegments(store), ...(await listSegments(staging, deps))];
       const meta = await buildSnapshot(

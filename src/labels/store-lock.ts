@@ -5,6 +5,7 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 
 interface Holder {
@@ -25,7 +26,7 @@ let attempts = 0;
 
 /** Does `work` while holding the lock at `path`. Throws STORE_BUSY where another writer holds it for longer than `waitMs`. */
 export async function withLock<T>(path: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), PRIVATE_FOLDER);
   for (let waited = 0; ; waited += POLL_MS) {
     options.signal?.throwIfAborted();
     const holder = tryLock(path);

@@ -12,6 +12,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import type { SanctionsList } from '../sources/records.ts';
 import { type ListChecks, writeListChecks } from './freshness.ts';
@@ -176,7 +177,7 @@ export function openLabelStore(options: StoreOptions): LabelStore {
           return await work({
             stage() {
               const path = join(folder, 'staged', String(staged++));
-              mkdirSync(path, { recursive: true });
+              mkdirSync(path, PRIVATE_FOLDER);
               return path;
             },
             commit,
@@ -250,7 +251,7 @@ function writeListState(folder: string, state: ListState, at: string): ListRow {
 
 /** Moves a staged folder under a name of its own: the one that the catalogue names now must stay until the commit. */
 function moveInto(from: string, folder: string, wanted: string): string {
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, PRIVATE_FOLDER);
   let name = wanted;
   for (let copy = 2; existsSync(join(folder, name)); copy++) name = `${wanted}-${copy}`;
   renameSync(from, join(folder, name));

@@ -16,6 +16,7 @@ import {
 import { join } from 'node:path';
 import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { FORMAT_VERSION } from './index/format.ts';
@@ -88,7 +89,7 @@ export async function buildNames(
   if (options.force !== true && before?.format === FORMAT_VERSION && before.revision === revision) {
     return { built: false, meta: null };
   }
-  mkdirSync(root, { recursive: true });
+  mkdirSync(root, PRIVATE_FOLDER);
   for (const name of readdirSync(root)) {
     if (name.startsWith(BUILDING)) rmSync(join(root, name), { recursive: true, force: true });
   }

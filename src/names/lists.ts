@@ -9,6 +9,7 @@ import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import { openLines } from '../sources/open.ts';
 import type { NameEntity, NameListType } from './name.ts';
@@ -128,7 +129,7 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
   }
 
   async function write(list: string): Promise<ListWriter> {
-    mkdirSync(listsFolder, { recursive: true });
+    mkdirSync(listsFolder, PRIVATE_FOLDER);
     const name = list.replace(/[^\w.-]/g, '_');
     const partial = join(listsFolder, name + PARTIAL);
     const out = createWriteStream(partial);

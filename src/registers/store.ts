@@ -19,6 +19,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import { emptyRegister, type Firm, type RegisterFile, type RegisterState, sha256 } from './history.ts';
 
@@ -139,7 +140,7 @@ export function adoptCatalogue(dataDir: string, file: string): void {
 
 /** A file that holds the id of the only writer. One of a process that died is taken over. */
 function takeLock(folder: string): () => void {
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, PRIVATE_FOLDER);
   const path = join(folder, 'LOCK');
   for (let attempt = 0; ; attempt++) {
     try {

@@ -19,6 +19,7 @@ import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { type Dispatcher, request } from 'undici';
 import { type Clock, isoTime } from '../base/clock.ts';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
@@ -138,7 +139,7 @@ export async function downloadSource(
   const bounds = { ...DOWNLOAD_BOUNDS, ...options.bounds };
   const mirror = options.from === undefined ? null : parseMirror(options.from);
   const policy: OutboundPolicy = mirror ? { trustedHosts: new Set([mirror.hostname]) } : PUBLIC_HTTPS;
-  await mkdir(options.folder, { recursive: true });
+  await mkdir(options.folder, PRIVATE_FOLDER);
   await removeStalePartials(options.folder, bounds, deps.clock);
   const agent = createOutboundAgent({ policy, timeouts: bounds });
   try {

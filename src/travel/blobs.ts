@@ -15,6 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 
 const BLOB = /^[0-9a-f]{64}$/;
 /** As much as one look at the event loop costs: about a millisecond of hashing. */
@@ -31,7 +32,7 @@ export interface Blobs {
 }
 
 export function openBlobs(folder: string): Blobs {
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, PRIVATE_FOLDER);
   const path = (sha256: string): string => join(folder, sha256);
   const names = (): string[] => readdirSync(folder).filter((name) => BLOB.test(name));
 

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeJsonAtomically } from '../base/atomic-file.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { labelsFolderOf, REFRESH_LOCK } from '../labels/store.ts';
@@ -57,7 +58,7 @@ export const travelFolderOf = (dataDir: string): string => join(dataDir, 'travel
 /** Opens what was published before; reads and writes nothing else until it is asked to capture. */
 export function openPublisher({ dataDir, keys }: PublisherOptions, deps: PublisherDeps): Publisher {
   const folder = join(travelFolderOf(dataDir), 'published');
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, PRIVATE_FOLDER);
   const blobs = openBlobs(join(folder, 'files'));
   const keptPath = join(folder, 'releases.json');
   let mark: string | null = null;

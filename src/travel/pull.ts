@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { isoTime } from '../base/clock.ts';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { withLock } from '../labels/store-lock.ts';
 import { openBlobs } from './blobs.ts';
@@ -77,7 +78,7 @@ export function openPuller(options: PullOptions, deps: PutDeps): Puller {
   const folder = join(travelFolderOf(dataDir), 'pulled');
   const partials = join(folder, 'partial');
   const installedPath = join(folder, 'installed.json');
-  mkdirSync(partials, { recursive: true });
+  mkdirSync(partials, PRIVATE_FOLDER);
   const blobs = openBlobs(join(folder, 'files'));
   let installed = readInstalled(installedPath, dataDir);
 

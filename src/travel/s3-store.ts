@@ -12,6 +12,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
@@ -245,7 +246,7 @@ export function openReleaseStore(
 
   return {
     async put({ release, envelope }, blobs, signal) {
-      mkdirSync(folder, { recursive: true });
+      mkdirSync(folder, PRIVATE_FOLDER);
       const before = await history(signal);
       const there = new Set(before[0]?.files);
       const missing: ReleaseFile[] = [];

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { basename, dirname, join } from 'node:path';
 import { syncFolder } from '../base/atomic-file.ts';
 import type { Clock } from '../base/clock.ts';
+import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { snapshotsFolderOf } from '../labels/build-index.ts';
@@ -63,7 +64,7 @@ const ROUNDS_MAX = 20;
 export function captureState(dataDir: string, folder: string): CapturedState | null {
   for (let round = 0; round < ROUNDS_MAX; round++) {
     rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, PRIVATE_FOLDER);
     const mark = stateMark(dataDir);
     let captured: Omit<CapturedState, 'mark'> | null;
     try {
@@ -166,7 +167,7 @@ export function putInForce({ dataDir, release, before, blob }: PutInForce, deps:
   if (index.length > 0 && (isNew(NAMES_INDEX) || currentNames(indexes) === null)) {
     const folder = join(indexes, `building-${process.pid}`);
     rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, PRIVATE_FOLDER);
     for (const { path, sha256 } of index) linkOrCopy(blob(sha256), join(folder, basename(path)));
     syncFolder(folder);
     putNamesInForce({ root: indexes, folder, mark: release.id.slice(0, 12) }, deps.clock);
@@ -175,7 +176,7 @@ export function putInForce({ dataDir, release, before, blob }: PutInForce, deps:
   const registers = one(REGISTERS_CATALOGUE);
   if (registers !== undefined && isNew('registers/')) {
     const states = join(registersFolderOf(dataDir), 'states');
-    mkdirSync(states, { recursive: true });
+    mkdirSync(states, PRIVATE_FOLDER);
     for (const { path, sha256 } of inside(REGISTERS_STATES)) {
       const to = join(states, basename(path));
       if (!existsSync(to)) linkOrCopy(blob(sha256), to);
@@ -203,7 +204,7 @@ const textOf = (release: Release | null, prefix: string): string =>
 /** Another name of the blob beside `path`, to be renamed over it. */
 function linked(blob: string, path: string): string {
   const beside = `${path}.${process.pid}-pulled`;
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), PRIVATE_FOLDER);
   rmSync(beside, { force: true });
   linkOrCopy(blob, beside);
   return beside;

@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { syncFolder } from '../../base/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { shippedData } from '../../base/paths.ts';
@@ -254,7 +255,7 @@ export function importPrices(options: { readonly folder: string; readonly file: 
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, '-');
   const rows = readOwnFile(file);
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, PRIVATE_FOLDER);
   const partial = join(folder, `${table}.csv.partial`);
   try {
     const handle = openSync(partial, 'w');

@@ -9,6 +9,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { join } from 'node:path';
 import { writeJsonAtomically } from '../../base/atomic-file.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
+import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type Database, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
@@ -191,7 +192,7 @@ export async function buildClusters(
     onProgress?.(transactions);
   }
 
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, PRIVATE_FOLDER);
   const before = readPointerOrNone(folder);
   const builtAt = isoTime(deps.clock.now());
   const build = freeName(folder, builtAt.replace(/[^0-9]/g, ''));

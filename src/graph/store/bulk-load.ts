@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 
 import { AssayError } from '../../base/errors.ts';
 import type { Database } from '../../base/lmdb.ts';
@@ -134,7 +135,7 @@ export class BulkLoad {
       if (left === null || !isWhole) rmSync(this.#folder, { recursive: true, force: true });
       this.#state = left && isWhole ? left : this.#fresh(source);
     }
-    mkdirSync(this.#folder, { recursive: true });
+    mkdirSync(this.#folder, PRIVATE_FOLDER);
   }
 
   /** Where to read on; null where the file was read to its end, and only `finish` is left. */

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../base/clock.ts';
+import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../base/leases.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -309,7 +310,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
 
   async function begin(id: string, request: JobRequest): Promise<JobUpload> {
     const { accountId, kind, format, chain, once = null } = request;
-    await mkdir(options.folder, { recursive: true });
+    await mkdir(options.folder, PRIVATE_FOLDER);
     await checkRoom();
     const { unit, perLine } = purse.priceOf(kind);
     const createdAt = clock.now();
@@ -345,7 +346,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     await add(record);
     let input: InputFile;
     try {
-      await mkdir(places.answers(id), { recursive: true });
+      await mkdir(places.answers(id), PRIVATE_FOLDER);
       input = await openInput({ path: places.input(id), kind, format }, { checkRoom });
     } catch (error) {
       await forget(record);

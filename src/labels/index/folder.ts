@@ -18,6 +18,7 @@ import {
 import { basename, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { isoTime } from '../../base/clock.ts';
+import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { type FileLease, isLeaseLive, leaseText, sweepLeases, takeLease } from '../../base/file-lease.ts';
 import type { Logger } from '../../base/log.ts';
@@ -123,13 +124,13 @@ export interface Building {
 
 /** Claims the folder for one build, removing what earlier builds left when they died. Throws STORE_BUSY. */
 export function beginBuild(root: string, deps: BuildDeps): Building {
-  mkdirSync(root, { recursive: true });
+  mkdirSync(root, PRIVATE_FOLDER);
   const lock = claimBuild(root);
   for (const name of readdirSync(root)) {
     if (name.startsWith(BUILDING)) rmSync(join(root, name), { recursive: true, force: true });
   }
   const folder = join(root, `${BUILDING}${process.pid}`);
-  mkdirSync(join(folder, LEASES), { recursive: true });
+  mkdirSync(join(folder, LEASES), PRIVATE_FOLDER);
   return {
     folder,
     publish(dataVersion) {

@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
+import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { LabelTemplate } from '../label.ts';
@@ -68,7 +69,7 @@ export const segmentFiles = (path: string): { records: string; templates: string
 export function createSegmentWriter(path: string): SegmentWriter {
   const files = segmentFiles(path);
   const partial = { records: `${files.records}.partial`, templates: `${files.templates}.partial` };
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), PRIVATE_FOLDER);
   const file = openSync(partial.records, 'w');
   const digest = createHash('sha256');
   const chunk = new Int32Array(CHUNK_RECORDS * SEGMENT_RECORD_WORDS);

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../../src/base/errors.ts';
@@ -108,6 +108,9 @@ overLiveStates((makeState) => {
       expect(runner.tasks.length).toBeGreaterThan(3);
       // What was sent is no longer needed; what answers it is.
       expect(readdirSync(filesOf(done.id))).toEqual(['answers']);
+      // And nobody else of the machine reads it.
+      for (const path of [filesOf(done.id), join(filesOf(done.id), '..')])
+        expect(statSync(path).mode & 0o077).toBe(0);
     });
 
     it('gives any stretch of its result, over the ends of its chunks', async () => {
