@@ -102,7 +102,8 @@ export async function requireFilled(
   const format = await formatOf(redis, 'keys');
   if (format === FILLING) throw new AssayError('NOT_READY', BEING_FILLED);
   const path = join(dataDir, 'accounts', 'keys.mdb');
-  if (!existsSync(path)) return;
+  // Of a node it was told before; and where Redis has nothing, it was lost, which the replica says.
+  if (!existsSync(path) || (await wasOfNode(dataDir))) return;
   const keys = openLiveFile({ path, formatVersion: KEYS_FORMAT });
   let source: string | null;
   try {
@@ -114,8 +115,6 @@ export async function requireFilled(
   const mark = readMark(await redis.guard(redis.connection.get(markKey(redis))));
   if (format === null) {
     if (mark?.state === 'filling') throw new AssayError('NOT_READY', BEING_FILLED);
-    // Redis was lost, then, and its replica here says so.
-    if (await wasOfNode(dataDir)) return;
     throw new AssayError(
       'INVALID_CONFIG',
       `ASSAY_REDIS_URL names a Redis without accounts, and ${path} has those of a machine that was alone: take them over with \`assay redis fill\`, or begin without them by moving that file elsewhere.`,
@@ -125,7 +124,7 @@ export async function requireFilled(
   if (mark?.source !== source)
     log.warn(
       { file: path },
-      'This folder has accounts of a machine that was alone, which are not those of the Redis: nobody reads them.',
+      'This folder has accounts of a machine that was alone, which are not those of the Redis: no node reads them.',
     );
 }
 

@@ -133,5 +133,10 @@ describe.runIf(hasRedis && hasAnvil)('a machine that was alone, and then a Redis
     await expect
       .poll(() => ask(node, key, `/api/v1/monitoring/wallets/${wallet}/transactions`).then(textOf), SLOWLY)
       .toContain(paid);
+    // Beside its replica the files of before are of no interest.
+    expect(await node.stop()).toBe(0);
+    const back = await world.serve(shared());
+    expect((await look(back, key)).usage).toEqual((await look(second, key)).usage);
+    expect(back.output().err).not.toContain('no node reads them');
   });
 });
