@@ -613,7 +613,7 @@ export function openParts(config: Config, version: string): Parts {
       createNameScreening({ names: () => namesSet().current, clock, listMaxAgeDays: config.listMaxAgeDays }),
     importNames: (request) => store.locked(() => importNameFiles(request, nameDeps)),
     keys: () => auditKeys(access().keys, () => access().audit(), OPERATOR),
-    ledger: () => auditBookings(access().ledger(), () => access().audit(), OPERATOR),
+    ledger: () => auditBookings(access().ledger(), () => access().audit(), OPERATOR, { log }),
     people: () => access().people(),
     audit: () => access().audit(),
     snapshots,

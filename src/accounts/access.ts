@@ -140,7 +140,8 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
         {
           ...deps,
           packages,
-          ledger: () => auditBookings(access.ledger(), audit, { who: 'stripe', from: 'webhook' }),
+          ledger: () =>
+            auditBookings(access.ledger(), audit, { who: 'stripe', from: 'webhook' }, { log: deps.log }),
           accountExists: (accountId) => keys.planOf(accountId) !== null,
         },
       );

@@ -5,9 +5,10 @@
  */
 import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
-import { AssayError } from '../base/errors.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
+import type { Logger } from '../base/log.ts';
 import type { KeyStore } from './keys.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -193,8 +194,38 @@ export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): Ke
   };
 }
 
-/** The ledger with every booking that is no charge in the log; a repeated booking is no change. */
-export function auditBookings(ledger: Ledger, log: () => AuditLog, actor: Actor): Ledger {
+/** Pauses before the further attempts to log what is booked already. */
+const BOOKED_PAUSES_MS = [250, 1_000] as const;
+/** Entries among which one is looked for that was perhaps written after all. */
+const LOOKED_THROUGH = 100;
+
+/**
+ * The ledger with every booking that is no charge in the log; a repeated booking is no change. A booking cannot be undone for want of
+ * its line: where that is not to be written, the program's own log has it, and the error says that the booking stands.
+ */
+export function auditBookings(
+  ledger: Ledger,
+  log: () => AuditLog,
+  actor: Actor,
+  deps: { readonly log: Logger; readonly pausesMs?: readonly number[] },
+): Ledger {
+  const { pausesMs = BOOKED_PAUSES_MS } = deps;
+
+  async function write(event: AuditEvent): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const isThere = ({ action, subject }: AuditEntry): boolean =>
+          action === event.action && subject === event.subject;
+        if (attempt === 0 || !log().newest(LOOKED_THROUGH).some(isThere)) await log().write(event);
+        return;
+      } catch (error) {
+        const pauseMs = pausesMs[attempt];
+        if (pauseMs === undefined) throw error;
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    }
+  }
+
   return {
     ...ledger,
     async book(booking) {
@@ -202,7 +233,18 @@ export function auditBookings(ledger: Ledger, log: () => AuditLog, actor: Actor)
       if (booked.repeated) return booked;
       const { accountId, type, amount, reference } = booking;
       const detail = `${type} ${amount}${reference === null ? '' : ` ${reference}`}`;
-      await log().write({ ...actor, action: 'credits.book', accountId, subject: booked.entry.id, detail });
+      const { id } = booked.entry;
+      const event: AuditEvent = { ...actor, action: 'credits.book', accountId, subject: id, detail };
+      try {
+        await write(event);
+      } catch (cause) {
+        deps.log.error({ ...event, err: cause }, 'A booking stands that the audit log does not have.');
+        throw new AssayError(
+          'LEDGER_UNAVAILABLE',
+          `The credits are booked (entry ${id}), but the audit log could not be written: ${messageOf(cause).replace(/\.$/, '')}. Do not book them again.`,
+          { cause },
+        );
+      }
       return booked;
     },
   };

@@ -1,10 +1,17 @@
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type AuditEntry, type AuditLog, auditKeys, openAuditLog } from '../../src/accounts/audit.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type AuditEntry,
+  type AuditLog,
+  auditBookings,
+  auditKeys,
+  openAuditLog,
+} from '../../src/accounts/audit.ts';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
+import type { Booking, Ledger } from '../../src/accounts/ledger.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { LiveDatabase } from '../../src/base/live-store.ts';
-import { silentLogger } from '../../src/base/log.ts';
+import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 import { type TempFolder, tempFolder } from './temp-folder.ts';
@@ -53,6 +60,63 @@ overLiveStates((makeState) => {
     const report = await log.verify();
     expect(report).toMatchObject({ entries: 50, faults: [] });
     expect(log.newest(1)[0]).toMatchObject({ sequence: 50, hash: report.head });
+  });
+
+  describe('of bookings', () => {
+    let booked: number;
+    const ledger = {
+      book: async (booking: Booking) => ({
+        entry: { ...booking, id: `entry-${++booked}` },
+        repeated: false,
+      }),
+    } as unknown as Ledger;
+    const grant: Booking = {
+      accountId: 'acme',
+      type: 'PURCHASE',
+      amount: 5,
+      reference: 'a gift',
+    };
+    const actor = { who: 'operator', from: 'command line' };
+    beforeEach(() => {
+      booked = 0;
+    });
+    /** The log, which fails as often as it is told to, before it writes or behind it. */
+    const failing = (times: number, when: 'before' | 'behind'): AuditLog => ({
+      ...log,
+      async write(event) {
+        const fails = times-- > 0;
+        if (fails && when === 'before') throw new Error('the disk is full');
+        const entry = await log.write(event);
+        if (fails) throw new Error('nobody knows');
+        return entry;
+      },
+    });
+
+    it.each(['before', 'behind'] as const)(
+      'has one line of each, though writing it fails at first (%s)',
+      async (when) => {
+        const flaky = failing(2, when);
+        const audited = auditBookings(ledger, () => flaky, actor, { log: silentLogger, pausesMs: [1, 1] });
+        await audited.book(grant);
+        expect(log.newest(10)).toMatchObject([
+          { action: 'credits.book', subject: 'entry-1', accountId: 'acme' },
+        ]);
+      },
+    );
+
+    it('says that a booking stands of which it has no line', async () => {
+      const said: unknown[] = [];
+      const flaky = failing(9, 'before');
+      const audited = auditBookings(ledger, () => flaky, actor, {
+        log: { ...silentLogger, error: (...args: unknown[]) => void said.push(args[0]) } as unknown as Logger,
+        pausesMs: [1, 1],
+      });
+      await expect(audited.book(grant)).rejects.toThrow(
+        /are booked \(entry entry-1\).*the disk is full.*Do not book/,
+      );
+      expect(said).toMatchObject([{ who: 'operator', subject: 'entry-1', detail: 'PURCHASE 5 a gift' }]);
+      expect(booked).toBe(1);
+    });
   });
 
   it.each([
