@@ -132,9 +132,12 @@ describe('swapping snapshots under readers', () => {
     expect(mapsOfSnapshots()).toBe(2);
     expect(checkReader(held[0] as LabelReader)).toBeNull();
     held.length = 0;
-    await collect();
-    expect(snapshotsOnDisk()).toHaveLength(1);
-    expect(mapsOfSnapshots()).toBe(1);
+    await expect
+      .poll(async () => {
+        await collect();
+        return [snapshotsOnDisk().length, mapsOfSnapshots()];
+      })
+      .toEqual([1, 1]);
     expect(checkReader(set.current)).toBeNull();
     set.close();
   });
