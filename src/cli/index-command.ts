@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { buildLabelIndex } from '../labels/build-index.ts';
+import { buildLabelIndex, ensureShipped } from '../labels/build-index.ts';
 import { importSegment } from '../labels/import-segment.ts';
 import { currentSnapshot } from '../labels/index/folder.ts';
 import type { SnapshotMeta } from '../labels/index/reader.ts';
@@ -61,6 +61,9 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
       const progress = createProgress(terminal);
       try {
         const opened = parts();
+        // A store without anything begins with what ships, as a server's does: a first command need not be `serve`.
+        const { datasets, lists } = opened.store.catalogue();
+        if (datasets.length === 0 && lists.length === 0) await ensureShipped(opened);
         const report = await buildLabelIndex(
           {
             snapshotsFolder: opened.snapshotsFolder,

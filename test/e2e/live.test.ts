@@ -128,6 +128,20 @@ describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
     expect(JSON.parse(again.out)).toMatchObject({ totalTransactions: 1 });
   });
 
+  it('screen needs no server before it: building the index of an empty store begins with what ships', async () => {
+    const fresh = newWorld();
+    const refused = await fresh.run(['screen', 'ETH', CUSTOMER], { environment });
+    expect(refused.err).toContain("Run 'assay index build'");
+    expect((await fresh.run(['index', 'build'])).out).toContain('real: ');
+    const screened = await fresh.run(['screen', 'ETH', CUSTOMER, '--json'], { environment });
+    expect(JSON.parse(screened.out)).toMatchObject({
+      balance: 3,
+      coverage: { history: { status: 'COMPLETE' } },
+      exposureReceiving: expect.anything(),
+    });
+    await fresh.end();
+  });
+
   it('a chain without a node, and a chain that is none, are told in one line', async () => {
     const none = await world.run(['watch', 'BTC']);
     expect(none).toMatchObject({ code: 1, err: expect.stringContaining('ASSAY_RPC_BTC') });
