@@ -388,6 +388,7 @@ export function openParts(config: Config, version: string): Parts {
       throw new AssayError('INVALID_CONFIG', 'ASSAY_REDIS_URL names no Redis that could be filled.', {
         field: 'ASSAY_REDIS_URL',
       });
+    await redis().checkThere('ASSAY_REDIS_URL');
     if (!redisSettings.mayLose) await redis().checkKeeps();
     const fill = await import('./redis-fill.ts');
     return fill.fillRedis({ ...request, dataDir }, { redis: redis(), clock, random: systemRandom, log });
@@ -463,6 +464,7 @@ export function openParts(config: Config, version: string): Parts {
 
   /** Puts a server together; what of it has begun is in `begun` at every moment. */
   async function begin(roles: readonly Role[], begun: Begun): Promise<Served> {
+    await redis?.().checkThere('ASSAY_REDIS_URL');
     if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkKeeps();
     // Before the others are told of this node.
     await requireFilled();

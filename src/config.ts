@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { AssayError } from './base/errors.ts';
+import { AssayError, messageOf } from './base/errors.ts';
 import type { LogLevel } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
 import { parseRedisUrl, type RedisPlace } from './base/redis.ts';
@@ -195,7 +195,17 @@ const optionalKey = (text: string, variable: string): string | null => {
   return text;
 };
 
-const optionalRedis = (text: string): RedisPlace | null => (text === '' ? null : parseRedisUrl(text));
+/** Throws INVALID_CONFIG, which names the setting. */
+function redisPlace(text: string, variable: string): RedisPlace {
+  try {
+    return parseRedisUrl(text);
+  } catch (error) {
+    throw new AssayError('INVALID_CONFIG', `${variable}: ${messageOf(error)}`, { field: variable });
+  }
+}
+
+const optionalRedis = (text: string, variable: string): RedisPlace | null =>
+  text === '' ? null : redisPlace(text, variable);
 
 const optionalToken = (text: string, variable: string): string | null => {
   if (text === '') return null;
@@ -544,6 +554,16 @@ function readSnapshots(value: <T>(row: Setting<T>) => T): Config['snapshots'] {
   };
 }
 
+/** By chain, URLs that were looked at. Throws INVALID_CONFIG. */
+function readGraphStores(
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const stores = byChain(environment, CHAIN_PREFIXES.graphStore);
+  for (const [chain, url] of Object.entries(stores))
+    if (url !== '') redisPlace(url, `${CHAIN_PREFIXES.graphStore}${chain}`);
+  return stores;
+}
+
 /** Reads and checks every setting. Throws INVALID_CONFIG with a sentence that names the variable. */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const known = new Set<string>(Object.values(SETTINGS).map((row) => row.variable));
@@ -598,7 +618,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
         rpc: byChain(environment, CHAIN_PREFIXES.rpc),
         history: byChain(environment, CHAIN_PREFIXES.history),
       },
-      graphStores: byChain(environment, CHAIN_PREFIXES.graphStore),
+      graphStores: readGraphStores(environment),
       publicEndpoints: value(SETTINGS.publicEndpoints),
       budgetMs: value(SETTINGS.chainBudgetMs),
       maxAgeMinutes: value(SETTINGS.chainMaxAgeMinutes),

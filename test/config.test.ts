@@ -30,6 +30,8 @@ describe('config', () => {
     ['ASSAY_ROLES', 'api,cook'],
     ['ASSAY_ROLES', ''],
     ['ASSAY_GRAPH_CHAINS', 'ETH,,BTC'],
+    ['ASSAY_REDIS_URL', 'http://127.0.0.1'],
+    ['ASSAY_GRAPH_STORE_ETH', 'http://127.0.0.1'],
     ['ASSAY_TLS_KEY', '/nowhere/key.pem'],
   ])('%s=%s stops the start with a sentence that names it', (variable, text) => {
     expect(() => loadConfig({ [variable]: text })).toThrow(

@@ -466,6 +466,8 @@ export const LIMITS = {
   redisConnectMs: 2_000,
   /** An atomic step takes under a millisecond; a fail-over of a cluster 1 to 5 s, and an API client is told before that. */
   redisCommandMs: 3_000,
+  /** A start waits for a Redis that starts beside it, or fails over; then it ends with a sentence. */
+  redisStartMs: 10_000,
   /** A question to the remote store of a graph: a fail-over of a cluster within it goes unnoticed, and a worker waits no longer. */
   remoteReadMs: 5_000,
   /** All that one request reads of a remote graph; pushes leave readers twice as long before they overwrite what those may read. */

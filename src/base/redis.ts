@@ -130,6 +130,11 @@ export interface RedisStore {
   readonly replicas: number;
   /** The slots that hold a key of this name, on all servers; while slots move, one may come twice. */
   slotsWith(name: string): AsyncIterable<string>;
+  /**
+   * Rejects, with a sentence that begins with the name of the setting, with NOT_READY where no server answers at the start, and with
+   * INVALID_CONFIG where one answers that it has no such database.
+   */
+  checkThere(setting: string): Promise<void>;
   /** Throws INVALID_CONFIG where the servers may drop what they are told to keep; warns where too few replicas follow. */
   checkKeeps(): Promise<void>;
   close(): Promise<void>;
@@ -175,6 +180,12 @@ const isAnswer = (error: unknown): boolean =>
   error instanceof Error &&
   error.name === 'ReplyError' &&
   !/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|MISCONF)/.test(error.message);
+
+/** A cluster says of itself only that it was not found, and beside it what the last of its nodes said. */
+function faultOf(error: unknown): string {
+  const { lastNodeError } = error as { lastNodeError?: unknown };
+  return messageOf(lastNodeError instanceof Error ? lastNodeError : error);
+}
 
 /** What a server refuses comes with the command and all that it was to write: no log is to show that. */
 function withoutCommand(error: unknown): unknown {
@@ -260,12 +271,16 @@ export function openRedis(
   const further = new Set<RedisConnection>();
   let roundTrips = 0;
   let wasLost = false;
+  /** Why the servers were not reached at last. */
+  let fault: string | null = null;
   const listen = (client: RedisConnection): void => {
     client.on('error', (error: unknown) => {
-      if (!wasLost) log.warn({ error: messageOf(error) }, 'The connection to Redis is lost.');
+      fault = faultOf(error);
+      if (!wasLost) log.warn({ error: fault }, 'The connection to Redis is lost.');
       wasLost = true;
     });
     client.on('ready', () => {
+      fault = null;
       if (wasLost) log.info('Redis is there again.');
       wasLost = false;
     });
@@ -381,6 +396,27 @@ export function openRedis(
           cursor = next;
           for (const key of keys) yield key.slice(place.prefix.length + 2, -(name.length + 2));
         } while (cursor !== '0');
+      }
+    },
+    async checkThere(setting) {
+      const where = place.nodes.map(({ host, port }) => `${host}:${port}`).join(', ');
+      let timer: NodeJS.Timeout | undefined;
+      const tooLate = new Promise<never>((_resolve, reject) => {
+        timer = setTimeout(reject, LIMITS.redisStartMs, new Error('nothing was answered'));
+      });
+      try {
+        // Whom a cluster is made of it asks for ever, and a database that is not there ioredis takes for the first one.
+        const answer = place.database === 0 ? connection.ping() : connection.call('select', place.database);
+        await Promise.race([answer, tooLate]);
+      } catch (error) {
+        const reason = isAnswer(error) ? messageOf(error) : (fault ?? messageOf(error));
+        throw new AssayError(
+          /^ERR .*DB index/.test(reason) ? 'INVALID_CONFIG' : 'NOT_READY',
+          `${setting}: no Redis can be used at ${where}: ${reason.replace(/\.$/, '')}.`,
+          { field: setting, cause: error },
+        );
+      } finally {
+        clearTimeout(timer);
       }
     },
     async checkKeeps() {

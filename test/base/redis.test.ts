@@ -127,6 +127,37 @@ describe.skipIf(!hasRedis)('one server', () => {
       expect(inspect(reason, { showHidden: true, depth: 9 })).not.toContain('secret');
     }
   });
+  it('says at the start what is wrong with its place, and which setting names it', async () => {
+    const said = async (url: string): Promise<string> => {
+      const store = openRedis(parseRedisUrl(url), { log });
+      try {
+        return await store.checkThere('ASSAY_REDIS_URL').then(
+          () => 'nothing',
+          (error: unknown) => `${(error as { code: string }).code} ${messageOf(error)}`,
+        );
+      } finally {
+        await store.close();
+      }
+    };
+    const where = `127.0.0.1:${server.port}`;
+    expect(await said(server.url)).toBe('nothing');
+    expect(await said(`${server.url}/3`)).toBe('nothing');
+    expect(await said(`${server.url}/99`)).toBe(
+      `INVALID_CONFIG ASSAY_REDIS_URL: no Redis can be used at ${where}: ERR DB index is out of range.`,
+    );
+    const away = await freePort();
+    expect(await said(`redis://127.0.0.1:${away}`)).toMatch(
+      new RegExp(`^NOT_READY ASSAY_REDIS_URL: no Redis can be used at 127.0.0.1:${away}: .*ECONNREFUSED`),
+    );
+    expect(await said(`redis+cluster://${where}`)).toMatch(/^NOT_READY ASSAY_REDIS_URL: .*cluster support/);
+    server.run('config', 'set', 'requirepass', 'pw');
+    try {
+      expect(await said(server.url)).toMatch(/^NOT_READY ASSAY_REDIS_URL: .*NOAUTH/);
+      expect(await said(`redis://:nope@${where}`)).toMatch(/^NOT_READY ASSAY_REDIS_URL: .*WRONGPASS/);
+    } finally {
+      server.run('-a', 'pw', 'config', 'set', 'requirepass', '');
+    }
+  }, 60_000);
   it('accepts a server that keeps what it is told', async () => {
     await expect(redis.checkKeeps()).resolves.toBeUndefined();
   });
