@@ -35,7 +35,39 @@ const PASSPHRASE = 'Public Global Stellar Network ; September 2015';
 const PAGE_MAX = 200;
 /** A ledger holds at most 1,000 operations (2026), each with at most a few payments of contracts. */
 const LEDGER_PAGES_MAX = 50;
-const NOT_READ = 'Claimable balances and shares of liquidity pools are not read.';
+const NOT_READ =
+  'Claimable balances, shares of liquidity pools and tokens that contracts alone know are not read.';
+const CUT = 'The server keeps a part of the past alone.';
+/** Ledgers before this hold no operation. */
+const FIRST_LEDGERS = 3;
+/**
+ * Kinds of operations that the list of payments tells all of, and those that move nothing to anybody. All others may move what is not
+ * read: a contract that is called tells of assets of the ledger, and not of tokens that live in contracts.
+ */
+const KNOWN_KINDS: ReadonlySet<Json | undefined> = new Set([
+  'create_account',
+  'payment',
+  'path_payment',
+  'path_payment_strict_receive',
+  'path_payment_strict_send',
+  'account_merge',
+  'manage_offer',
+  'manage_buy_offer',
+  'manage_sell_offer',
+  'create_passive_offer',
+  'create_passive_sell_offer',
+  'set_options',
+  'change_trust',
+  'allow_trust',
+  'set_trust_line_flags',
+  'manage_data',
+  'bump_sequence',
+  'begin_sponsoring_future_reserves',
+  'end_sponsoring_future_reserves',
+  'revoke_sponsorship',
+  'extend_footprint_ttl',
+  'restore_footprint',
+]);
 
 const verify = restRequest<void>({
   path: '',
@@ -68,6 +100,8 @@ function readOperationId(value: Json | undefined): {
   const number = BigInt(id);
   return { id, ledger: Number(number >> 32n), index: Number(number & 0xfffn) };
 }
+
+const idOf = (value: Json | undefined): bigint => BigInt(asPattern(value, /^\d{1,19}$/, 'id'));
 
 function assetOf(row: JsonObject): { readonly asset?: string; readonly decimals?: number } {
   if (row.asset_type === 'native') return {};
@@ -177,6 +211,47 @@ function createReader(pool: EndpointPool) {
   const paymentsPage = (path: string, query: Readonly<Record<string, string>>, call: Call) =>
     rest<readonly JsonObject[]>(pool, { path, query, layouts: LAYOUTS, missing: [], read: recordsOf }, call);
 
+  /**
+   * Whether a page of payments is all that moved: where one page of all operations reaches as far down, and holds no kind that may move
+   * what is not read. Costs the page nothing where it cannot be told.
+   */
+  async function isAll(
+    address: string,
+    page: { readonly start: string | null; readonly end: string | null; readonly isOldest: boolean },
+    call: Call,
+  ): Promise<'ALL' | 'KINDS' | 'CUT'> {
+    const { start, end, isOldest } = page;
+    const part: Call = { signal: call.signal, budgetMs: call.budgetMs / 2 };
+    try {
+      const [operations, elder] = await Promise.all([
+        paymentsPage(
+          `accounts/${address}/operations`,
+          { order: 'desc', limit: String(PAGE_MAX), ...(start === null ? {} : { cursor: start }) },
+          part,
+        ),
+        isOldest
+          ? rest(
+              pool,
+              {
+                path: '',
+                layouts: LAYOUTS,
+                read: (json) =>
+                  asCount(asObject(json, 'answer').history_elder_ledger, 'history_elder_ledger'),
+              },
+              part,
+            )
+          : null,
+      ]);
+      const inside = operations.value.filter(({ id }) => end === null || idOf(id) >= BigInt(end));
+      const reachesDown = operations.value.length < PAGE_MAX || inside.length < operations.value.length;
+      if (!reachesDown || inside.some(({ type }) => !KNOWN_KINDS.has(type))) return 'KINDS';
+      return elder !== null && elder.value > FIRST_LEDGERS ? 'CUT' : 'ALL';
+    } catch (error) {
+      if (error instanceof AssayError && !call.signal.aborted) return 'KINDS';
+      throw error;
+    }
+  }
+
   return {
     async balance(address: string, call: Call) {
       return rest<bigint>(
@@ -207,18 +282,23 @@ function createReader(pool: EndpointPool) {
         { order: 'desc', limit: String(size), ...(start === null ? {} : { cursor: start }) },
         call,
       );
-      const rows: HistoryRow[] = [];
-      for (const row of told.value) {
-        if (from !== null && readOperationId(row.id).ledger < from)
-          return { ...told, note: NOT_READ, value: { rows, next: null } };
-        rows.push(await rowOf(row, call));
-      }
+      const wanted = told.value.filter(({ id }) => from === null || readOperationId(id).ledger >= from);
       const last = told.value.at(-1);
+      const isPast = wanted.length < told.value.length;
       const next =
-        last === undefined || told.value.length < size
+        last === undefined || told.value.length < size || isPast
           ? null
           : asPattern(last.paging_token, /^\d{1,19}$/, 'paging_token');
-      return { ...told, note: NOT_READ, value: { rows, next } };
+      const floor = from === null ? null : String(BigInt(from) << 32n);
+      const end = next ?? floor;
+      const reach = isAll(address, { start, end, isOldest: next === null && from === null }, call);
+      // Waited for at the end: until then nobody hears of its failure.
+      reach.catch(() => {});
+      const rows: HistoryRow[] = [];
+      for (const row of wanted) rows.push(await rowOf(row, call));
+      const reached = await reach;
+      const note = reached === 'ALL' ? {} : { note: reached === 'CUT' ? CUT : NOT_READ };
+      return { ...told, ...note, value: { rows, next } };
     },
     async head(call: Call) {
       const told = await rest(
