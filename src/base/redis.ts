@@ -99,6 +99,9 @@ export interface ScriptOptions {
   readonly safe?: true;
 }
 
+/** What a connection is for. */
+export type Purpose = 'asking' | 'blocking' | 'bullmq' | 'following';
+
 export interface RedisStore {
   readonly place: RedisPlace;
   /**
@@ -121,9 +124,10 @@ export interface RedisStore {
   guard<T>(command: Promise<T>): Promise<T>;
   /**
    * A further connection, for commands that wait (XREAD BLOCK) or subscribe; closed with the store. `bullmq`: with the settings BullMQ
-   * asks for (it waits for ever); `asking`: with those of `connection`.
+   * asks for (it waits for ever); `asking`: with those of `connection`; `following`: one that is tried once and ends with its server, for
+   * who opens another one when it is time.
    */
-  another(purpose: 'asking' | 'blocking' | 'bullmq'): RedisConnection;
+  another(purpose: Purpose): RedisConnection;
   /** Scripts and guarded commands that were sent, for those who count round trips. */
   readonly roundTrips: number;
   /** How many replicas have what a `safe` script wrote before it resolves. */
@@ -193,14 +197,20 @@ function withoutCommand(error: unknown): unknown {
   return error;
 }
 
-function serverOptions(place: RedisPlace, use: 'asking' | 'blocking' | 'bullmq'): RedisOptions {
+/** When a connection that broke is tried again, in milliseconds; null where it ends. */
+const retryOf =
+  (use: Purpose) =>
+  (attempt: number): number | null =>
+    use === 'following' ? null : Math.min(attempt * 50, RECONNECT_MS_MAX);
+
+function serverOptions(place: RedisPlace, use: Purpose): RedisOptions {
   return {
     ...(place.username === null ? {} : { username: place.username }),
     ...(place.password === null ? {} : { password: place.password }),
     ...(place.tls ? { tls: {} } : {}),
     db: place.database,
     connectTimeout: LIMITS.redisConnectMs,
-    retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MS_MAX),
+    retryStrategy: retryOf(use),
     // A command that fails over is given the time of an API request; BullMQ and whoever blocks waits for ever.
     ...(use === 'asking'
       ? { commandTimeout: LIMITS.redisCommandMs, maxRetriesPerRequest: 3 }
@@ -211,13 +221,13 @@ function serverOptions(place: RedisPlace, use: 'asking' | 'blocking' | 'bullmq')
 /** Read when a connection is opened: a program without Redis does not pay for it. */
 const ioredis = (): typeof import('ioredis') => createRequire(import.meta.url)('ioredis');
 
-function connect(place: RedisPlace, use: 'asking' | 'blocking' | 'bullmq'): RedisConnection {
+function connect(place: RedisPlace, use: Purpose): RedisConnection {
   const options = serverOptions(place, use);
   const { Cluster, Redis } = ioredis();
   if (place.kind === 'cluster')
     return new Cluster([...place.nodes], {
       ...CLUSTER_RETRIES,
-      clusterRetryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MS_MAX),
+      clusterRetryStrategy: retryOf(use),
       redisOptions: options,
     });
   if (place.kind === 'sentinel')

@@ -84,6 +84,8 @@ const LEAST_KEY = Buffer.from([0]);
 const PLACE_DATABASE = '~replica';
 const WRITER_BYTES = 9;
 const RETRY_MS = 50;
+/** The longest pause of who follows and hears nothing: Redis is heard of again within a second of its return. */
+const FOLLOW_RETRY_MS_MAX = 800;
 const READ_COUNT = 64;
 /** What a blocked read may take beyond its wait before its connection is given up. */
 const READ_GRACE_MS = 400;
@@ -668,16 +670,33 @@ export function openReplicatedStore(
     if (entries.length < READ_COUNT) heard(askedMs + (read === null ? LIMITS.replicaListenMs : 0));
   }
 
-  let client = redis.another('blocking');
+  let client = redis.another('following');
+
+  /** Ends the pause of who follows. */
+  let wake = (): void => {};
+  /** Twice as long as the one before, and drawn, so that the stores of all nodes do not ask in step. */
+  function pauseOf(failures: number): Promise<void> {
+    const ms = Math.min(FOLLOW_RETRY_MS_MAX, RETRY_MS * 2 ** Math.min(failures, 8));
+    const drawn = (deps.random.bytes(1)[0] ?? 0) / 256;
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms * (0.5 + drawn / 2));
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
 
   async function follow(): Promise<void> {
     let isAway = false;
+    let failures = 0;
     while (!isClosed) {
       try {
         if (heardMs === Number.NEGATIVE_INFINITY) await catchUp();
         await listen();
         if (isAway) log.info({ store: name }, 'A store is followed again.');
         isAway = false;
+        failures = 0;
       } catch (error) {
         if (isClosed) break;
         if (!isAway)
@@ -685,8 +704,8 @@ export function openReplicatedStore(
         isAway = true;
         // What it waits for may never come, and nothing else comes before it.
         client.disconnect();
-        await sleep(RETRY_MS);
-        if (!isClosed) client = redis.another('blocking');
+        await pauseOf(failures++);
+        if (!isClosed) client = redis.another('following');
       }
     }
   }
@@ -701,6 +720,7 @@ export function openReplicatedStore(
       isClosing = true;
       await draining;
       isClosed = true;
+      wake();
       client.disconnect();
       await following;
       await catching?.catch(() => undefined);

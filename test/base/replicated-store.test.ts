@@ -257,6 +257,41 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     },
   );
 
+  it('knocks at a Redis that is away less and less often, and hears of it soon when it is back', async () => {
+    const near = node();
+    const proxy = await startProxy(server.port);
+    proxies.push(proxy);
+    // The network of those who follow alone.
+    const following = openRedis(parseRedisUrl(`redis://127.0.0.1:${proxy.port}`), { log: silentLogger });
+    const store = openReplicatedStore(
+      join(newFolder(), 's.mdb'),
+      1,
+      { name: `test${worlds}` },
+      {
+        redis: { ...near.redis, another: following.another },
+        clock: systemClock,
+        random: systemRandom,
+        log: silentLogger,
+      },
+    );
+    await store.ready();
+    following.connection.disconnect();
+    const ofItsOwn = proxy.connections;
+    proxy.cut();
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    const knocked = proxy.connections - ofItsOwn;
+    expect(knocked).toBeGreaterThan(2);
+    expect(knocked).toBeLessThan(14);
+    proxy.heal();
+    await near.add('n');
+    await expect.poll(() => [store.isCurrent(), store.version()]).toEqual([true, 1]);
+    proxy.cut();
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    // It waits for nothing that it can do without.
+    await store.root.close();
+    await following.close();
+  });
+
   it('copies everything into a fresh folder, whether the stream reaches back or not', async () => {
     const a = node();
     for (const key of ['x', 'y', 'z']) await a.add(key);

@@ -3,6 +3,8 @@ import { createConnection, createServer, type Socket } from 'node:net';
 
 export interface TcpProxy {
   readonly port: number;
+  /** That came so far. */
+  readonly connections: number;
   /** Ends all connections, and those that come until `heal`. */
   cut(): void;
   /** Takes what comes and gives nothing back, without a word: what is asked is done. */
@@ -18,7 +20,9 @@ export interface TcpProxy {
 export async function startProxy(port: number): Promise<TcpProxy> {
   let mode: 'pass' | 'cut' | 'mute' | 'hold' = 'pass';
   const sockets = new Set<Socket>();
+  let connections = 0;
   const server = createServer((client) => {
+    connections++;
     if (mode === 'cut') return void client.destroy();
     const behind = createConnection({ port, host: '127.0.0.1' });
     for (const socket of [client, behind]) {
@@ -41,6 +45,9 @@ export async function startProxy(port: number): Promise<TcpProxy> {
   };
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
+    get connections() {
+      return connections;
+    },
     cut() {
       mode = 'cut';
       end();
