@@ -7,10 +7,10 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Cuts one complete answer off the front of a text (latin1); null where it is not complete yet. */
-function cutAnswer(text: string, isHead = false): { answer: RawAnswer; rest: string } | null {
+/** Cuts one complete answer off the front of a text (latin1); where it is not complete yet, how long the text has to be at least. */
+function cutAnswer(text: string, isHead = false): { answer: RawAnswer; rest: string } | number {
   const end = text.indexOf('\r\n\r\n');
-  if (end < 0) return null;
+  if (end < 0) return text.length + 1;
   const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n');
   const headers = new Map(
     lines.map((line) => {
@@ -22,7 +22,7 @@ function cutAnswer(text: string, isHead = false): { answer: RawAnswer; rest: str
   const bodyless = isHead || status === 304 || status === 100;
   const length = bodyless ? 0 : Number(headers.get('content-length') ?? 0);
   const start = end + 4;
-  if (text.length < start + length) return null;
+  if (text.length < start + length) return start + length;
   const body = Buffer.from(text.slice(start, start + length), 'latin1').toString('utf8');
   return { answer: { status, headers, body }, rest: text.slice(start + length) };
 }
@@ -61,11 +61,16 @@ export class RawClient {
   /** The next answer; null where the server closed without one, or within `timeoutMs` said nothing. */
   async next(options: { timeoutMs?: number; isHead?: boolean } = {}): Promise<RawAnswer | null> {
     const deadline = performance.now() + (options.timeoutMs ?? 60_000);
+    let needed = 0;
     for (;;) {
-      const cut = cutAnswer(this.#received, options.isHead);
-      if (cut) {
-        this.#received = cut.rest;
-        return cut.answer;
+      // A large answer is looked at when it is there, not at each piece of it.
+      if (this.#received.length >= needed) {
+        const cut = cutAnswer(this.#received, options.isHead);
+        if (typeof cut !== 'number') {
+          this.#received = cut.rest;
+          return cut.answer;
+        }
+        needed = cut;
       }
       const left = deadline - performance.now();
       if (this.#closed || left <= 0) return null;
