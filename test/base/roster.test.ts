@@ -48,7 +48,9 @@ describe.skipIf(!hasRedis)('the roster', () => {
       await node.leave();
     }
     await watcher.beat();
-    expect(watcher.gone().filter((node) => node.facts.n === 'worker')).toMatchObject([{ id: 'start-19', facts }]);
+    expect(watcher.gone().filter((node) => node.facts.n === 'worker')).toMatchObject([
+      { id: 'start-19', facts },
+    ]);
     expect(
       server
         .run('hkeys', 'assay:{roster}:facts')
