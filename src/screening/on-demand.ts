@@ -14,6 +14,7 @@ import type { PriceSource } from '../chains/prices/price.ts';
 import { priced } from '../chains/prices/priced.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
+import type { UtxoTransaction } from '../chains/utxo-transaction.ts';
 import { knownTransfers } from '../graph/utxo/project.ts';
 import type { CoverageEntry } from './answers.ts';
 import type { BalanceReport, BalanceSource, HeldBalance } from './balances.ts';
@@ -196,7 +197,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
     const transactions = page.transactions ?? [];
     const transfers = [...page.transfers, ...knownTransfers(transactions)];
     const isOwn = page.transfers.every(({ from, to }) => from === reading.address || to === reading.address);
-    if (!isOwn)
+    if (!isOwn || !transactions.every((transaction) => mayName(transaction, reading.address)))
       throw new AssayError('CHAIN_BAD_ANSWER', `${page.source} answered transfers of another address.`);
     const worth: Transfer[] = [];
     for await (const transfer of priced(transfers, prices, call.signal)) worth.push(transfer);
@@ -352,6 +353,11 @@ function subjectOrNull(chain: string, address: string): Subject | null {
     throw error;
   }
 }
+
+/** Whether an address is a party of a transaction, as far as its inputs are known. */
+const mayName = ({ inputs, outputs }: UtxoTransaction, address: string): boolean =>
+  outputs.some((output) => output.address === address) ||
+  inputs.some((input) => input.address === address || input.value === null);
 
 /** How far one reading of a history has come. */
 class HistoryReading {
