@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifyBackup } from '../../src/backup/backup.ts';
 import { ask, newWorld, type RunningServer, type World } from '../e2e/program.ts';
 
 const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
@@ -99,7 +100,7 @@ describe('a backup', () => {
     for (const path of ['../secret', '/etc/passwd', 'a/../../b', '']) {
       const files = [{ ...written.files[0], path }];
       writeFileSync(manifest, JSON.stringify({ ...written, files }));
-      expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('no file of a backup');
+      await expect(verifyBackup(spoilt)).rejects.toThrow('no file of a backup');
     }
     rmSync(manifest);
     expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('no finished backup');
