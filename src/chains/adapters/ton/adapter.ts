@@ -174,7 +174,9 @@ function readJetton(value: Json): Jetton {
 
 function jettonTransfers(row: Jetton, height: number, timestampMs = row.timestampMs): readonly Transfer[] {
   const { fields, hash } = row;
-  if (fields.transaction_aborted === true) return [];
+  const asset = addressOrNull('TON', fields.jetton_master);
+  // A contract that only speaks like a wallet of jettons belongs to no master that knows it: what it moves is nothing.
+  if (fields.transaction_aborted === true || asset === null) return [];
   const trace = fields.trace_id;
   const { list, add } = transfersOf('TON', {
     txHash: trace === undefined || trace === null ? hash : asHash(trace, 'trace_id'),
@@ -186,7 +188,7 @@ function jettonTransfers(row: Jetton, height: number, timestampMs = row.timestam
     from: party(fields.source),
     to: party(fields.destination),
     amount: asAmount(fields.amount, 'amount'),
-    asset: asAddressOf('TON', fields.jetton_master, 'jetton_master'),
+    asset,
   });
   return list;
 }

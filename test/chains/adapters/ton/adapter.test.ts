@@ -19,6 +19,8 @@ interface Move {
   readonly to: string;
   readonly amount: string;
   readonly jetton?: boolean;
+  /** Of no master that knows the wallet. */
+  readonly unknown?: boolean;
   /** Its receiver sends it back: the next block brings the value to the sender again. */
   readonly refused?: boolean;
   /** Brings back what the first message of the block so many below carried. */
@@ -98,7 +100,7 @@ async function makeWorld(blocks = contents) {
             source: raw(move.from!),
             destination: raw(move.to),
             amount: move.amount,
-            jetton_master: raw(master),
+            jetton_master: move.unknown ? null : raw(master),
             transaction_hash: b64(`${name} in`),
             transaction_now: block.timeS,
             trace_id: b64(`${name} trace`),
@@ -209,6 +211,7 @@ describe('what TON moves', () => {
       [
         { from: alice, to: bob, amount: '1000', refused: true },
         { from: alice, to: bob, amount: '5000' },
+        { from: bob, to: alice, amount: '1', jetton: true, unknown: true },
       ],
       [{ from: bob, to: alice, amount: '6' }],
       [{ from: bob, to: alice, amount: '990', back: 2 }],
