@@ -32,6 +32,7 @@ import { ROUTES } from './http/routes.ts';
 import { createLocalChunks, type LocalChunks } from './jobs/bulk/local-chunks.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from './jobs/bulk/open.ts';
 import type { JobPurse } from './jobs/bulk/purse.ts';
+import { requireJobsFolder } from './jobs/jobs-folder.ts';
 import type { GraphUseCases } from './jobs/placement.ts';
 import { createPool, type WorkerPool } from './jobs/pool.ts';
 import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from './labels/build-index.ts';
@@ -466,9 +467,11 @@ export function openParts(config: Config, version: string): Parts {
   async function begin(roles: readonly Role[], begun: Begun): Promise<Served> {
     await redis?.().checkThere('ASSAY_REDIS_URL');
     if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkKeeps();
+    const answers = roles.includes('api');
+    if (config.jobsDir !== null && (answers || roles.includes('worker')))
+      await requireJobsFolder(config.jobsDir, 'ASSAY_JOBS_DIR');
     // Before the others are told of this node.
     await requireFilled();
-    const answers = roles.includes('api');
     const chunks = createLocalChunks(workerFolders, { log });
     begun.chunks = chunks;
     const node = await joinNodes(config, shared(), {
@@ -480,6 +483,7 @@ export function openParts(config: Config, version: string): Parts {
       follows: CHAINS.map(({ id }) => id).filter((id) => chainAdapters.isConfigured(id, 'rpc')),
       threads: config.workers,
       slots: chunks.slots,
+      jobsFolder: jobPlaces.folder,
     });
     begun.node = node;
     await ready('accounts');

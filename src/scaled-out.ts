@@ -18,6 +18,7 @@ import { joinRoster } from './base/roster.ts';
 import { type ChainId, parseChainId } from './chains/registry.ts';
 import type { Config } from './config.ts';
 import type { ChunkRunner } from './jobs/chunks.ts';
+import { fromOthers, towardsOthers } from './jobs/jobs-folder.ts';
 import {
   type GraphUseCases,
   type HeldChains,
@@ -114,6 +115,8 @@ export interface JoinDeps extends NodeDeps {
   readonly threads: number;
   /** Chunks that this node works at once. */
   readonly slots: number;
+  /** Where this node has the folder of jobs. */
+  readonly jobsFolder: string;
 }
 
 /** Chunks given out for each that is worked: another waits for it there. */
@@ -136,7 +139,7 @@ function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
 
 /** Tells the other nodes of this one, where there are any. Rejects with INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY. */
 export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDeps): Promise<Joined> {
-  const { redis, roles, follows, threads, slots, log } = deps;
+  const { redis, roles, follows, threads, slots, jobsFolder, log } = deps;
   if (redis === null) {
     requireWhole(roles, config);
     return ALONE;
@@ -172,15 +175,16 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
       );
     },
     chunks(local) {
-      if (works) queues.workChunks(local, placement);
+      if (works) queues.workChunks(fromOthers(local, jobsFolder, { log }), placement);
       const nodes = () => ({ live: roster.live(), gone: roster.gone() });
-      return queues.chunkRunner({
+      const runner = queues.chunkRunner({
         slots() {
           const workers = roster.live().filter((node) => node.facts.roles.includes('worker'));
           return Math.max(1, CHUNKS_A_SLOT * workers.reduce((sum, node) => sum + node.facts.slots, 0));
         },
         placementOf: (task) => placementOfChunk(task, nodes()),
       });
+      return towardsOthers(runner, jobsFolder);
     },
     announcements: openAnnouncements({ nodeId }, { redis, log }),
     async leave() {

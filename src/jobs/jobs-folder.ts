@@ -1,0 +1,80 @@
+/** The folder of jobs that nodes share: each may have it under a path of its own, so messages name what stands below it. */
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rmdir } from 'node:fs/promises';
+import { isAbsolute, join, normalize, relative, sep } from 'node:path';
+import { AssayError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { ChunkRunner, ChunkTask } from './chunks.ts';
+
+/** Rejects with INVALID_CONFIG, naming the setting, where the folder cannot be made or written to. */
+export async function requireJobsFolder(folder: string, setting: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+    await rmdir(await mkdtemp(join(folder, '.check-')));
+  } catch (cause) {
+    throw new AssayError(
+      'INVALID_CONFIG',
+      `${setting}: jobs cannot be kept in ${folder}: ${messageOf(cause)}`,
+      {
+        field: setting,
+        cause,
+      },
+    );
+  }
+}
+
+const withPaths = (task: ChunkTask, change: (path: string) => string): ChunkTask => ({
+  ...task,
+  input: { ...task.input, path: change(task.input.path) },
+  output: change(task.output),
+});
+
+/** Gives chunks to nodes that may have the folder elsewhere. */
+export const towardsOthers = (runner: ChunkRunner, folder: string): ChunkRunner => ({
+  get slots() {
+    return runner.slots;
+  },
+  run: (task, signal) =>
+    runner.run(
+      withPaths(task, (path) => relative(folder, path)),
+      signal,
+    ),
+  close: () => runner.close(),
+});
+
+/**
+ * Works chunks of others in the folder as this node has it. Rejects with NOT_READY where the job is not there, so that another may have
+ * the chunk; with INVALID_REQUEST where a path leads out of the folder.
+ */
+export function fromOthers(
+  runner: ChunkRunner,
+  folder: string,
+  { log }: { readonly log: Logger },
+): ChunkRunner {
+  /** The job whose files were missed last: it is told of once, not with every chunk. */
+  let missed = '';
+  const here = (path: string): string => {
+    const plain = normalize(path);
+    if (isAbsolute(plain) || plain === '..' || plain.startsWith(`..${sep}`))
+      throw new AssayError('INVALID_REQUEST', 'A chunk names a file outside of the folder of jobs.');
+    return join(folder, plain);
+  };
+  function refuse(jobId: string): never {
+    const sentence =
+      'A worker does not see the files of the job: its ASSAY_JOBS_DIR is not the folder of the others.';
+    if (missed !== jobId) log.error({ job: jobId, folder }, sentence);
+    missed = jobId;
+    throw new AssayError('NOT_READY', sentence, { retryAfterSeconds: 1 });
+  }
+  return {
+    get slots() {
+      return runner.slots;
+    },
+    async run(task, signal) {
+      const own = withPaths(task, here);
+      if (!existsSync(own.input.path)) refuse(task.jobId);
+      return runner.run(own, signal);
+    },
+    close: () => runner.close(),
+  };
+}

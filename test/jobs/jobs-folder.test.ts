@@ -1,0 +1,73 @@
+/** The folder of jobs, where each node may have it under a path of its own. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLogger as log } from '../../src/base/log.ts';
+import type { ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
+import { fromOthers, requireJobsFolder, towardsOthers } from '../../src/jobs/jobs-folder.ts';
+
+describe('the folder of jobs', () => {
+  let root: string;
+  beforeAll(() => {
+    root = mkdtempSync(join(tmpdir(), 'assay-jobs-folder-'));
+    mkdirSync(join(root, 'mine', 'job1'), { recursive: true });
+    writeFileSync(join(root, 'mine', 'job1', 'input'), 'x');
+    writeFileSync(join(root, 'file'), 'x');
+  });
+  afterAll(() => rmSync(root, { recursive: true }));
+
+  const task = (folder: string, input = 'job1/input'): ChunkTask => ({
+    jobId: 'job1',
+    chunk: 0,
+    kind: 'labels',
+    chain: 'ETH',
+    format: 'csv',
+    columns: null,
+    input: { path: `${folder}/${input}`, start: 0, end: 1 },
+    firstLine: 1,
+    output: `${folder}/job1/answers/0.a`,
+  });
+  const seen: ChunkTask[] = [];
+  const last: ChunkRunner = {
+    slots: 3,
+    run: async (of) => {
+      seen.push(of);
+      return { items: 1, failed: 0, bytes: 1 };
+    },
+    close: async () => {},
+  };
+  const never = new AbortController().signal;
+  /** From a node that has it at `/jobs`, to one that has it at `folder`. */
+  const over = (folder: string): ChunkRunner => towardsOthers(fromOthers(last, folder, { log }), '/jobs');
+
+  it('is found by a node that has it elsewhere', async () => {
+    const runner = over(join(root, 'mine'));
+    expect(runner.slots).toBe(3);
+    await runner.run(task('/jobs'), never);
+    expect(seen).toEqual([task(join(root, 'mine'))]);
+  });
+
+  it('that lacks the job leaves its chunks to others', async () => {
+    await expect(over(join(root, 'another')).run(task('/jobs'), never)).rejects.toMatchObject({
+      code: 'NOT_READY',
+      message: expect.stringContaining('ASSAY_JOBS_DIR'),
+    });
+  });
+
+  it.each(['../file', '../../etc/passwd', '../jobs/../file'])('is not left for %s', async (path) => {
+    await expect(over(join(root, 'mine')).run(task('/jobs', path), never)).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  it('is looked at before a start: made where it is not there, and refused by its setting where it cannot be', async () => {
+    await requireJobsFolder(join(root, 'new', 'jobs'), 'ASSAY_JOBS_DIR');
+    expect(readdirSync(join(root, 'new', 'jobs'))).toEqual([]);
+    await expect(requireJobsFolder(join(root, 'file'), 'ASSAY_JOBS_DIR')).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      message: expect.stringContaining('ASSAY_JOBS_DIR'),
+    });
+  });
+});
