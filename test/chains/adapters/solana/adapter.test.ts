@@ -73,6 +73,16 @@ const contents: readonly (readonly Tx[])[] = [
 ];
 const SKIPPED = 2;
 
+interface Asked {
+  readonly transactionDetails: string;
+  readonly maxSupportedTransactionVersion?: number;
+}
+/** As nodes of the main network do, of whose blocks most have a transaction of version 1. */
+function refuseBelow(version = -1): void {
+  if (version < 1)
+    throw new RpcFault(-32015, 'Transaction version (1) is not supported by the requesting client.');
+}
+
 async function makeWorld(blocks = contents) {
   const first = 300_000_000;
   const chain = makeChain<Tx>({
@@ -123,7 +133,8 @@ async function makeWorld(blocks = contents) {
         filled()
           .map(({ height }) => height)
           .filter((slot) => slot >= from && slot <= to),
-      getBlock: ([slot, { transactionDetails }]: [number, { transactionDetails: string }]) => {
+      getBlock: ([slot, { transactionDetails, maxSupportedTransactionVersion }]: [number, Asked]) => {
+        refuseBelow(maxSupportedTransactionVersion);
         const block = chain.at(slot);
         if (block === undefined) throw new RpcFault(-32004, `Block not available for slot ${slot}`);
         if (isSkipped(slot))
@@ -159,7 +170,8 @@ async function makeWorld(blocks = contents) {
         const start = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1;
         return all.slice(start, start + limit);
       },
-      getTransaction: ([signature]: [string]) => {
+      getTransaction: ([signature, { maxSupportedTransactionVersion }]: [string, Asked]) => {
+        refuseBelow(maxSupportedTransactionVersion);
         for (const block of filled())
           for (const [index, item] of block.items.entries())
             if (sign(block, index) === signature)
