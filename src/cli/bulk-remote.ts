@@ -10,6 +10,7 @@ import type { Agent, Dispatcher } from 'undici';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
+import { systemRandom } from '../base/random.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { JobFormat, JobKind, JobView } from '../jobs/bulk-jobs.ts';
 import type { Terminal } from './context.ts';
@@ -42,19 +43,17 @@ const ATTEMPTS_MAX = 12;
 
 /** A rate limit counts a minute. A server that wants longer is a matter for whoever runs the command. */
 const RETRY_AFTER_MS_MAX = 60_000;
+const ONCE_BYTES = 16;
 /** What a server answers of one job, or against it, has 1 KB. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** What was asked may be asked again: the connection failed, or the server is not able to answer now. */
 class Passing extends Error {
   readonly waitMs: number | null;
-  /** The server has done nothing of what was asked. */
-  readonly isRefused: boolean;
 
-  constructor(message: string, waitMs: number | null, cause?: unknown, isRefused = false) {
+  constructor(message: string, waitMs: number | null, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.waitMs = waitMs;
-    this.isRefused = isRefused;
   }
 }
 
@@ -122,7 +121,7 @@ function connect(agent: Agent, base: URL, key: string, signal: AbortSignal): Ser
       signal.throwIfAborted();
       const seconds = Number(response.headers['retry-after']);
       const waitMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : null;
-      throw new Passing(said, waitMs, undefined, response.statusCode === 429);
+      throw new Passing(said, waitMs);
     },
   };
 }
@@ -166,12 +165,13 @@ async function persist<T>(
 }
 
 /**
- * Sends the input, once: a pipe cannot be read again, and a job must not be begun twice. Rejects with Passing where a file was refused
- * for now, of which nothing was begun.
+ * Sends the input. A pipe cannot be read again; of a file this rejects with Passing, and it may be sent again: `once` names the job, so
+ * that it is not begun twice.
  */
 async function send(
   server: Server,
   { input, standardInput, kind, format, chain }: RemoteBulkOptions,
+  once: string,
   progress: Progress,
 ): Promise<JobView> {
   const total = input === null ? null : (await stat(input)).size;
@@ -187,6 +187,7 @@ async function send(
   const query = new URLSearchParams({ kind, format, ...(chain === null ? {} : { chain }) });
   const headers = {
     'content-type': TYPES[format],
+    'idempotency-key': once,
     ...(total === null ? {} : { 'content-length': String(total) }),
   };
   try {
@@ -194,7 +195,7 @@ async function send(
       await server.ask('POST', `/jobs?${query}`, headers, Readable.from(counted(), { objectMode: false })),
     );
   } catch (error) {
-    if (!(error instanceof Passing) || (error.isRefused && input !== null)) throw error;
+    if (!(error instanceof Passing) || input !== null) throw error;
     throw new AssayError(
       'SOURCE_UNAVAILABLE',
       `${error.message} (after ${sent} bytes were sent; nothing was begun, unless GET /jobs lists it).`,
@@ -357,7 +358,8 @@ export async function runRemoteBulk(
     if (id === null) {
       // A key that is refused should be so before a gigabyte was sent.
       await (await persist(terminal, () => server.ask('GET', '/jobs?limit=1'))).body.dump();
-      job = await persist(terminal, () => send(server, options, progress));
+      const once = Buffer.from(systemRandom.bytes(ONCE_BYTES)).toString('hex');
+      job = await persist(terminal, () => send(server, options, once, progress));
       id = job.id;
       say(`Job ${id}: ${job.items} lines, ${job.cost.reserved} ${job.cost.unit} reserved.`);
     } else {

@@ -390,18 +390,54 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     server.close();
   });
 
-  it('says that nothing was begun where the connection breaks while it sends', async () => {
+  it('sends a file again whose connection breaks, as the same job, and a pipe not', async () => {
+    const names: (string | string[] | undefined)[] = [];
     const server = createServer((request, response) => {
-      if (request.method === 'GET') response.end('{}');
-      else request.on('data', () => request.socket.resetAndDestroy());
+      if (request.method === 'GET') {
+        response.end('{}');
+        return;
+      }
+      const attempt = names.push(request.headers['idempotency-key']);
+      request.on('data', () => {
+        if (attempt === 1 || attempt === 4) request.socket.resetAndDestroy();
+      });
+      request.on('end', () => {
+        // The second is taken whole, and nobody hears of it.
+        if (attempt === 2) request.socket.resetAndDestroy();
+        else response.writeHead(400).end(JSON.stringify({ error: 'Enough.' }));
+      });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const said = await run(['--remote', `http://127.0.0.1:${port}`, '--input', file('a.ndjson', 200_000)]);
+    const remote = ['--remote', `http://127.0.0.1:${port}`];
+    const said = await run([...remote, '--input', file('a.ndjson', 200_000)]);
     expect([said.code, said.out]).toEqual([1, '']);
-    expect(said.err).toMatch(
-      /cannot be reached: .* bytes were sent; nothing was begun, unless GET \/jobs lists it/,
+    expect(said.err).toContain('answered 400: Enough.');
+    expect(names).toHaveLength(3);
+    expect(names[0]).toMatch(/^[0-9a-f]{32}$/);
+    expect(new Set(names).size).toBe(1);
+    const { terminal } = terminalOf();
+    async function* pipe(): AsyncGenerator<Uint8Array> {
+      for (;;) yield Buffer.alloc(64 * 1024, '0x0\n');
+    }
+    const piped = runRemoteBulk(
+      {
+        url: `http://127.0.0.1:${port}`,
+        key,
+        input: null,
+        output: null,
+        kind: 'labels',
+        format: 'csv',
+        chain: 'ETH',
+        job: null,
+        standardInput: pipe(),
+      },
+      terminal,
+      createProgress(terminal),
     );
+    await expect(piped).rejects.toThrow(/ bytes were sent; nothing was begun, unless GET \/jobs lists it/);
+    expect(names).toHaveLength(4);
+    server.closeAllConnections();
     server.close();
   });
 
