@@ -75,6 +75,9 @@ const ROWS_AT_ONCE = 8;
 const NOT_LISTED =
   'Tokens that came into token accounts of the address by transactions that do not name it are not listed by the node.';
 
+const NOT_PARSED =
+  'Some instructions of the token programs are missing: the node cannot tell what they moved.';
+
 const SLOTS: Subscription = { subscribe: 'slotSubscribe', unsubscribe: 'slotUnsubscribe', params: [] };
 
 /** The logs of transactions that name an address, failed ones too: those paid a fee. */
@@ -225,6 +228,15 @@ function readInstructions(message: JsonObject, meta: JsonObject): readonly Instr
   ]);
 }
 
+/** Kinds of the token programs that move lamports and do not always say how many. */
+const WITHDRAWING: ReadonlySet<string> = new Set(['unwrapLamports', 'withdrawExcessLamports']);
+
+/** Whether an instruction is one of the token programs that the node could not parse: it may hold several transfers in one. */
+function hidesTokens(value: Json): boolean {
+  const { programId, parsed } = asObject(value, 'instruction');
+  return typeof programId === 'string' && TOKEN_PROGRAMS.has(programId) && typeof parsed !== 'object';
+}
+
 /** Who gives and who takes in instructions that move lamports, by the names that the node's parser gives them. */
 const LAMPORT_MOVES: Readonly<Record<string, readonly [from: string, to: string]>> = {
   [`${SYSTEM} transfer`]: ['source', 'destination'],
@@ -237,14 +249,14 @@ const LAMPORT_MOVES: Readonly<Record<string, readonly [from: string, to: string]
   [`${VOTE} withdraw`]: ['voteAccount', 'destination'],
 };
 
-/** What a parsed transaction moved; null for one whose messages the answer does not hold. */
+/** What a parsed transaction moved, and whether that is all of what the token programs did. */
 function readTransaction(
   value: JsonObject,
   shared: { readonly blockNumber: number; readonly timestampMs: number },
-): HistoryRow {
+): HistoryRow & { readonly isWhole: boolean } {
   const height = shared.blockNumber;
   const meta = value.meta === null ? {} : asObject(value.meta, 'meta');
-  if (meta.err !== undefined && meta.err !== null) return { height, transfers: [] };
+  if (meta.err !== undefined && meta.err !== null) return { height, transfers: [], isWhole: true };
   const transaction = asObject(value.transaction, 'transaction');
   const [signature] = asArray(transaction.signatures, 'signatures', 64);
   const message = asObject(transaction.message, 'message');
@@ -253,6 +265,12 @@ function readTransaction(
   );
   const instructions = readInstructions(message, meta);
   const accounts = tokenAccounts(keys, meta, instructions);
+  const inner = asArray(meta.innerInstructions ?? [], 'innerInstructions', INSTRUCTIONS_MAX).flatMap(
+    (group) => asArray(asObject(group, 'innerInstructions').instructions, 'instructions', INSTRUCTIONS_MAX),
+  );
+  let isWhole = ![...asArray(message.instructions, 'instructions', INSTRUCTIONS_MAX), ...inner].some(
+    hidesTokens,
+  );
   const { list, add } = transfersOf('SOL', { txHash: asSignature(signature), ...shared });
   const account = (info: JsonObject, name: string): string => asAddressOf('SOL', info[name], name);
   const lamports = new Lamports(keys, meta);
@@ -285,6 +303,17 @@ function readTransaction(
       const amount = lamports.of(closed);
       lamports.move(closed, to, amount);
       if (amount > 0n) pay(position, closed, to, amount);
+      continue;
+    }
+    if (WITHDRAWING.has(type)) {
+      if (info.amount === undefined || info.amount === null) {
+        isWhole = false;
+        continue;
+      }
+      const [from, to] = [account(info, 'source'), account(info, 'destination')];
+      const amount = asAmount(info.amount, 'amount');
+      lamports.move(from, to, amount);
+      pay(position, from, to, amount);
       continue;
     }
     // The checked forms hold the amount beside its decimals.
@@ -324,7 +353,7 @@ function readTransaction(
     else if (type === 'mintTo' || type === 'mintToChecked') move(null, account(info, 'account'));
     else if (type === 'burn' || type === 'burnChecked') move(account(info, 'account'), null);
   }
-  return { height, transfers: list };
+  return { height, transfers: list, isWhole };
 }
 
 interface WireBlock {
@@ -430,13 +459,14 @@ function createReader(pool: EndpointPool) {
       };
     }
     const { hash, parentHash, timestampMs, transactions } = told.value;
-    const transfers = transactions.flatMap(
-      (value) =>
-        readTransaction(asObject(value, 'transaction'), { blockNumber: height, timestampMs }).transfers,
+    const rows = transactions.map((value) =>
+      readTransaction(asObject(value, 'transaction'), { blockNumber: height, timestampMs }),
     );
+    const transfers = rows.flatMap((row) => row.transfers);
     return {
       source,
       height,
+      ...(rows.every(({ isWhole }) => isWhole) ? {} : { note: NOT_PARSED }),
       value: {
         chain: 'SOL',
         height,

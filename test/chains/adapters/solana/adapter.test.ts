@@ -279,6 +279,28 @@ describe('what Solana moves', () => {
       ]);
     });
 
+    it('tells SOL that is unwrapped without closing the account, and says where that is not told', async () => {
+      const unwrap = { source: aliceTokens, destination: bob, authority: alice };
+      const told = parsed(TOKEN, 'unwrapLamports', { ...unwrap, amount: '12' });
+      expect(await movesOf({ instructions: [told], meta: wrapped })).toEqual([[alice, bob, 12n, 'SOL']]);
+      const hidden = [
+        parsed(TOKEN, 'unwrapLamports', unwrap),
+        // Several instructions in one, which nodes do not parse.
+        { programId: TOKEN, accounts: [aliceTokens, bobTokens, alice], data: '2UzHM' },
+      ];
+      for (const instruction of hidden) {
+        const world = await makeWorld([[{ instructions: [instruction], meta: wrapped }]]);
+        const adapter = openFor(family, 'SOL', { rpc: [world.rpc] });
+        expect(await adapter.block(300_000_000, within(5_000))).toMatchObject({
+          completeness: 'PARTIAL',
+          note: expect.stringContaining('token programs'),
+          block: { transfers: [] },
+        });
+        await adapter.close();
+        await world.dispose();
+      }
+    });
+
     it('counts wrapped SOL that came in the same transaction', async () => {
       const instructions = [
         parsed(TOKEN, 'transfer', {
