@@ -18,7 +18,7 @@ import { joinRoster } from './base/roster.ts';
 import { type ChainId, parseChainId } from './chains/registry.ts';
 import type { Config } from './config.ts';
 import type { ChunkRunner } from './jobs/chunks.ts';
-import { fromOthers, towardsOthers } from './jobs/jobs-folder.ts';
+import { fromOthers, nameOfFolder, towardsOthers } from './jobs/jobs-folder.ts';
 import {
   type GraphUseCases,
   type HeldChains,
@@ -139,7 +139,7 @@ function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
 
 /** Tells the other nodes of this one, where there are any. Rejects with INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY. */
 export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDeps): Promise<Joined> {
-  const { redis, roles, follows, threads, slots, jobsFolder, log } = deps;
+  const { redis, roles, follows, threads, slots, jobsFolder, random, log } = deps;
   if (redis === null) {
     requireWhole(roles, config);
     return ALONE;
@@ -147,8 +147,28 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
   const { graphChains } = config;
   const holds: HeldChains =
     graphChains === 'all' ? 'all' : graphChains.map((chain) => parseChainId(chain, 'ASSAY_GRAPH_CHAINS'));
-  const facts: NodeFacts = { roles, holds, follows, slots };
+  const hasJobs = roles.includes('api') || roles.includes('worker');
+  const folderName = hasJobs ? await nameOfFolder(jobsFolder, random) : null;
+  const facts: NodeFacts = {
+    roles,
+    holds,
+    follows,
+    slots,
+    ...(folderName === null ? {} : { jobsFolder: folderName }),
+  };
   const roster = await joinRoster<NodeFacts>({ nodeId, facts }, { redis, log });
+  const strangers = roster
+    .live()
+    .filter(({ facts: { jobsFolder: name = folderName } }) => name !== folderName);
+  if (folderName !== null && strangers.length > 0) {
+    const sentence = `ASSAY_JOBS_DIR: ${jobsFolder} is not the folder of jobs of ${strangers.map(({ id }) => id).join(', ')}: all nodes with the roles api and worker share one.`;
+    if (config.jobsDir !== null) {
+      await roster.leave();
+      throw new AssayError('INVALID_CONFIG', sentence, { field: 'ASSAY_JOBS_DIR' });
+    }
+    // Nobody named one: who sends no jobs needs none.
+    log.error(sentence);
+  }
   // Not before there is somebody to queue for: it is large.
   const queues = await import('./jobs/queue-bullmq.ts')
     .then(({ openQueues }) => openQueues({ ...deps, redis }))

@@ -1,9 +1,10 @@
 /** The folder of jobs that nodes share: each may have it under a path of its own, so messages name what stands below it. */
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rmdir } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
 import type { ChunkRunner, ChunkTask } from './chunks.ts';
 
 /** Rejects with INVALID_CONFIG, naming the setting, where the folder cannot be made or written to. */
@@ -21,6 +22,27 @@ export async function requireJobsFolder(folder: string, setting: string): Promis
       },
     );
   }
+}
+
+/** Holds the name of a folder, by which nodes know whether theirs is the same one. */
+const NAME_FILE = '.folder';
+const NAME_BYTES = 12;
+
+/** The name of a folder, which is given by the first who asks. Rejects with what the file system says. */
+export async function nameOfFolder(folder: string, random: Random): Promise<string> {
+  const path = join(folder, NAME_FILE);
+  if (!existsSync(path)) {
+    await mkdir(folder, { recursive: true });
+    const name = Buffer.from(random.bytes(NAME_BYTES)).toString('hex');
+    const draft = `${path}.${name}`;
+    await writeFile(draft, name);
+    // Unlike a rename, a link fails where another node was first.
+    await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    await rm(draft);
+  }
+  return readFile(path, 'utf8');
 }
 
 const withPaths = (task: ChunkTask, change: (path: string) => string): ChunkTask => ({

@@ -23,6 +23,8 @@ export interface NodeFacts {
   readonly follows: readonly ChainId[];
   /** Chunks of bulk jobs that it works at once. */
   readonly slots: number;
+  /** Name of its folder of jobs; left out where it has none. */
+  readonly jobsFolder?: string;
 }
 
 export type PlacedNode = RosterNode<NodeFacts>;

@@ -143,6 +143,21 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     expect(wrong.err).toMatch(/--role is 'cook'/);
   });
 
+  it('a node whose folder of jobs is not that of the others is refused', async () => {
+    const stranger = newWorld();
+    try {
+      const refused = await stranger.run(['serve', '--role', 'worker'], {
+        environment: { ...shared, ASSAY_JOBS_DIR: join(stranger.folder, 'jobs'), ASSAY_SYNC: 'off' },
+      });
+      expect([refused.code, refused.err]).toEqual([
+        1,
+        expect.stringMatching(/ASSAY_JOBS_DIR: .* is not the folder of jobs of /),
+      ]);
+    } finally {
+      await stranger.end();
+    }
+  });
+
   it('a key that is revoked on one node is refused by the others', async () => {
     const made = await done(
       worlds[0] as World,

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger as log } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import type { ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
-import { fromOthers, requireJobsFolder, towardsOthers } from '../../src/jobs/jobs-folder.ts';
+import { fromOthers, nameOfFolder, requireJobsFolder, towardsOthers } from '../../src/jobs/jobs-folder.ts';
 
 describe('the folder of jobs', () => {
   let root: string;
@@ -60,6 +61,15 @@ describe('the folder of jobs', () => {
       code: 'INVALID_REQUEST',
     });
     expect(seen).toHaveLength(1);
+  });
+
+  it('has one name, also where several ask first at once', async () => {
+    const names = await Promise.all([1, 2, 3, 4].map(() => nameOfFolder(join(root, 'named'), systemRandom)));
+    expect(names[0]).toMatch(/^[0-9a-f]{24}$/);
+    expect(new Set(names).size).toBe(1);
+    expect(await nameOfFolder(join(root, 'named'), systemRandom)).toBe(names[0]);
+    expect(await nameOfFolder(join(root, 'other'), systemRandom)).not.toBe(names[0]);
+    expect(readdirSync(join(root, 'named'))).toEqual(['.folder']);
   });
 
   it('is looked at before a start: made where it is not there, and refused by its setting where it cannot be', async () => {
