@@ -266,19 +266,19 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     return { kept, wanted, firstEndedAt, isThere: kept + Math.max(1, wanted) <= LIMITS.jobBytesPerAccount };
   }
 
-  /** Adds a job within its account's share. */
-  async function add(record: JobRecord): Promise<void> {
+  /** Adds a job within its account's share. One that was perhaps sent before needs no room where it was: that shows at its end. */
+  async function add(record: JobRecord, mayBeKnown: boolean): Promise<void> {
     const { accountId } = record;
     const { open, kept, room } = await store.transaction((writer) => {
       const counts = {
         open: writer.openOf(accountId),
         kept: writer.countOf(accountId),
-        room: roomFor(record, writer),
+        room: mayBeKnown ? null : roomFor(record, writer),
       };
       if (
         counts.open < LIMITS.jobsOpenPerAccount &&
         counts.kept < LIMITS.jobsPerAccount &&
-        counts.room.isThere
+        counts.room?.isThere !== false
       )
         writer.add(record);
       return counts;
@@ -295,7 +295,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
         `${kept} jobs of the account are kept, and no more can be. Delete some that have ended.`,
         { retryAfterSeconds: 60 },
       );
-    if (!room.isThere) throw noRoom(room);
+    if (room?.isThere === false) throw noRoom(room);
   }
 
   async function receive(request: JobRequest): Promise<JobUpload> {
@@ -343,7 +343,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       ...(once === null ? {} : { once }),
     };
     // Before there is a file, so that a start finds all of them.
-    await add(record);
+    await add(record, once !== null);
     let input: InputFile;
     try {
       await mkdir(places.answers(id), PRIVATE_FOLDER);

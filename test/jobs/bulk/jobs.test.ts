@@ -434,11 +434,14 @@ overLiveStates((makeState) => {
       expect((refusal as AssayError).message).toContain(`the next one expires at ${expiresAt}`);
       expect([purse.left, folders()]).toEqual([taken, [first.id]]);
       await send(jobs, wallets(20), { accountId: 'b' });
-      await ended(jobs, (await send(jobs, wallets(1))).id);
+      const second = await send(jobs, wallets(1), { once: 'second' });
+      await ended(jobs, second.id);
       // Nothing is received of one that finds no room at all.
       await expect(
         jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' }),
       ).rejects.toThrow(/keeps \d+ bytes/);
+      // What was sent before is told all the same.
+      expect((await send(jobs, wallets(1), { once: 'second' })).id).toBe(second.id);
       await jobs.cancel('a', first.id);
       for (const { id } of (await jobs.list('a', { limit: 9, offset: 0 })).jobs) await jobs.cancel('a', id);
       answered.bytes = 100;
