@@ -3,6 +3,7 @@
 export interface OpenedOnce {
   /** Who opens a part at its first call, gives the same one at every other, and remembers to close it. */
   once<T>(open: () => T, close: (part: T) => Promise<void> | void): () => T;
+  /** Closes each though another one fails; rejects with what the first of them threw. */
   closeAll(): Promise<void>;
 }
 
@@ -21,7 +22,15 @@ export function createOpenedOnce(): OpenedOnce {
       };
     },
     async closeAll() {
-      for (const close of closers.reverse()) await close();
+      const failures: unknown[] = [];
+      for (const close of closers.splice(0).reverse()) {
+        try {
+          await close();
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+      if (failures.length > 0) throw failures[0];
     },
   };
 }
