@@ -51,7 +51,8 @@ const CUT =
 const FORGET_KEPT_MS = 600_000;
 const BLOCK_TRANSACTIONS_MAX = 10_000;
 const EVENTS_MAX = 100_000;
-const COINS_MAX = 1_000;
+/** Anybody may send as many kinds of coins at once as a block has gas for: some thousands. */
+const COINS_MAX = 100_000;
 const PAGE_MAX = 100;
 const BLOCK_PAGES_MAX = 100;
 const NOT_YET =

@@ -257,4 +257,12 @@ describe('what the Cosmos Hub moves', () => {
       await Promise.all([adapter.close(), world.dispose()]);
     }
   });
+
+  it('is each of thousands of coins that somebody sends at once', async () => {
+    const coins = Array.from({ length: 3_000 }, (_, n) => `1ibc/${String(n).padStart(64, '0')}`).join(',');
+    const world = await makeWorld('lcd', { contents: [[{ moves: [[bob, alice, coins]] }]] });
+    const adapter = openFor(family, 'ATOM', { rpc: [world.rpc] });
+    expect((await adapter.block(20_000_000, within(5_000))).block?.transfers.length).toBe(3_000);
+    await Promise.all([adapter.close(), world.dispose()]);
+  });
 });
