@@ -348,11 +348,34 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
   let pending = 0;
   let openSockets = 0;
   let closing = false;
+  /** Answers that are owed, by their connection. */
+  const owed = new WeakMap<Socket, Set<ServerResponse>>();
+
+  /**
+   * Where a connection closes, node:http says so to the one answer that it is out for, and to none of those that wait behind it: they
+   * are told here.
+   */
+  function owedOn(socket: Socket): Set<ServerResponse> {
+    const known = owed.get(socket);
+    if (known !== undefined) return known;
+    const own = new Set<ServerResponse>();
+    owed.set(socket, own);
+    socket.once('close', () => {
+      for (const response of own) {
+        if (response.socket !== null) continue;
+        response.destroy();
+        response.emit('close');
+      }
+    });
+    return own;
+  }
 
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     pending++;
     request.socket.setTimeout(0);
+    const waiting = owedOn(request.socket).add(response);
     response.once('close', () => {
+      waiting.delete(response);
       pending--;
       if (closing && pending === 0) server.closeAllConnections();
     });

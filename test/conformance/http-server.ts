@@ -30,7 +30,7 @@ const LONG = process.env.ASSAY_TEST_LONG === '1';
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 async function until(isSo: () => boolean): Promise<void> {
   for (let turns = 0; !isSo(); turns++) {
-    if (turns > 4_000) throw new Error(`still not: ${isSo}`);
+    if (turns > 12_000) throw new Error(`still not: ${isSo}`);
     await pause(5);
   }
 }
@@ -310,6 +310,22 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       held.reply(200, TYPE, 'nobody');
       expect(server.pending()).toBe(0);
       while (server.openSockets() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    });
+
+    it('tells so all requests that wait behind one another on a connection, and forgets them', async () => {
+      const made: Exchange[] = [];
+      const { server, port } = await serve({ 'GET /slow': (exchange) => void made.push(exchange) });
+      const socket = client(port);
+      socket.send(get('/slow').repeat(3));
+      await until(() => made.length > 0);
+      // One server hands over the others meanwhile; the other when the first is answered.
+      await pause(50);
+      socket.destroy();
+      await until(() => server.pending() === 0);
+      expect(made.map(({ isGone }) => isGone)).toEqual(made.map(() => true));
+      for (const exchange of made) exchange.reply(200, TYPE, 'nobody');
+      await until(() => server.openSockets() === 0);
+      expect(server.pending()).toBe(0);
     });
 
     it('is answered exactly once', async () => {
