@@ -757,7 +757,7 @@ export function openReplicatedStore(
           fail(
             new AssayError(
               'NOT_READY',
-              `The store '${name}' could not be brought up to date: ${messageOf(error)}.`,
+              `The store '${name}' could not be brought up to date: ${messageOf(error).replace(/\.$/, '')}.`,
             ),
           ),
       );
