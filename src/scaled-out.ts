@@ -163,7 +163,8 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
   if (folderName !== null && strangers.length > 0) {
     const sentence = `ASSAY_JOBS_DIR: ${jobsFolder} is not the folder of jobs of ${strangers.map(({ id }) => id).join(', ')}: all nodes with the roles api and worker share one.`;
     if (config.jobsDir !== null) {
-      await roster.leave();
+      // Or chains that it alone would have held were missed for a day.
+      await roster.forget();
       throw new AssayError('INVALID_CONFIG', sentence, { field: 'ASSAY_JOBS_DIR' });
     }
     // Nobody named one: who sends no jobs needs none.

@@ -20,6 +20,8 @@ export interface Roster<Facts> {
   beat(): Promise<void>;
   /** Tells them that it leaves. Never rejects. */
   leave(): Promise<void>;
+  /** Leaves as one that never was there, since it did nothing for anybody. Never rejects. */
+  forget(): Promise<void>;
 }
 
 export interface RosterOptions<Facts> {
@@ -79,6 +81,11 @@ const LEAVE = `
 local time = redis.call('TIME')
 return redis.call('ZADD', KEYS[1], 'XX', time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[2], ARGV[1])`;
 
+/** KEYS times, facts; ARGV id. */
+const FORGET = `
+redis.call('ZREM', KEYS[1], ARGV[1])
+return redis.call('HDEL', KEYS[2], ARGV[1])`;
+
 /** Facts are kept as JSON. Announces this node, and goes on to until it leaves. Rejects with NOT_READY where Redis is away. */
 export async function joinRoster<Facts>(
   options: RosterOptions<Facts>,
@@ -88,6 +95,7 @@ export async function joinRoster<Facts>(
   const [times, texts] = [redis.key('roster', 'times'), redis.key('roster', 'facts')];
   const tell = redis.script('roster_beat', BEAT);
   const retire = redis.script('roster_leave', LEAVE);
+  const erase = redis.script('roster_forget', FORGET);
   const text = JSON.stringify(facts);
   const silentMsMax = beatMs * BEATS_MISSED;
   let live: readonly RosterNode<Facts>[] = [];
@@ -109,6 +117,8 @@ export async function joinRoster<Facts>(
     live = nodes.filter(({ silentMs }) => silentMs < silentMsMax);
     gone = nodes.filter(({ silentMs }) => silentMs >= silentMsMax);
   }
+  const unheard = (error: unknown): void =>
+    log.debug({ error: messageOf(error) }, 'The other nodes find out by themselves that this one has left.');
   await beat();
   const beats = setInterval(() => {
     beat().catch((error: unknown) =>
@@ -123,12 +133,11 @@ export async function joinRoster<Facts>(
     beat,
     async leave() {
       clearInterval(beats);
-      await retire([times], [nodeId, silentMsMax]).catch((error: unknown) =>
-        log.debug(
-          { error: messageOf(error) },
-          'The other nodes find out by themselves that this one has left.',
-        ),
-      );
+      await retire([times], [nodeId, silentMsMax]).catch(unheard);
+    },
+    async forget() {
+      clearInterval(beats);
+      await erase([times, texts], [nodeId]).catch(unheard);
     },
   };
 }

@@ -68,6 +68,15 @@ describe.skipIf(!hasRedis)('the roster', () => {
     await Promise.all([next.leave(), watcher.leave()]);
   });
 
+  it('does not miss a node that never did anything', async () => {
+    const [one, refused] = [await join('one'), await join('refused', 3_600_000)];
+    await refused.forget();
+    await one.beat();
+    expect(one.live()).toMatchObject([{ id: 'one' }]);
+    expect(one.gone().map(({ id }) => id)).not.toContain('refused');
+    await one.leave();
+  });
+
   it('is not misled by the end of a node that Redis has forgotten', async () => {
     const [one, other] = [await join('one'), await join('other', 3_600_000)];
     server.run('flushall');
