@@ -30,7 +30,7 @@ describe('a start that fails', () => {
     const world = fresh();
     spoilt(world, 'jobs.mdb');
     const { code, out, err } = await world.run(['serve']);
-    expect([code, out]).toEqual([1, '']);
+    expect([code, out], err).toEqual([1, '']);
     expect(err).toMatch(/^assay: .*jobs\.mdb/m);
   });
 
@@ -62,7 +62,7 @@ describe('a start that fails', () => {
       if (cause === 'file') spoilt(world, 'replicas/jobs-1.mdb');
       const { code, out, err } = await world.run(['serve'], { environment });
       taken.close();
-      expect([code, out]).toEqual([1, '']);
+      expect([code, out], err).toEqual([1, '']);
       expect(err).toMatch(sentence);
       // One that ends without a word is taken for alive for four seconds; nobody waits for that here.
       expect(silences()).toHaveLength(1);
