@@ -27,6 +27,13 @@ export interface PoolDeps {
  */
 const TASKS_PER_THREAD = 4;
 
+/**
+ * Threads load their module by `import`, not by Piscina's first try, `require`: a thread that is ended while Node requires an ES module
+ * takes the whole process with it (V8's "IsGraphAsync must be used on an instantiated module"). Versions without the option import anyway.
+ */
+const WITHOUT_REQUIRE = '--no-experimental-require-module';
+const THREAD_ARGV = process.allowedNodeEnvironmentFlags.has(WITHOUT_REQUIRE) ? [WITHOUT_REQUIRE] : [];
+
 export interface WorkerPool {
   /**
    * Runs a task. Bytes are copied to the thread; the `json` of a result comes back on loan (lending.ts). Rejects with the AssayError that the task threw; OVERLOADED with
@@ -68,6 +75,7 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
     // The bound is ours: refused before anything is copied.
     maxQueue: Number.POSITIVE_INFINITY,
     workerData: settings,
+    execArgv: THREAD_ARGV,
     recordTiming: false,
   });
   piscina.on('error', (error: unknown) => deps.log.error(`worker pool: ${messageOf(error)}`));

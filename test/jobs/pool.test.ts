@@ -41,16 +41,24 @@ interface Results {
   readonly results: readonly { readonly labels: readonly { readonly name: string }[] }[];
 }
 
-/** A worker that waits for the time it is told, fails, or dies. */
+/** A worker that waits for the time it is told, fails, dies, or says whether it can require itself, an ES module. */
 function oddWorker(): URL {
   const path = join(world.path, 'odd.mjs');
   writeFileSync(
     path,
-    `const waits = new Int32Array(new SharedArrayBuffer(4));
+    `import { createRequire } from 'node:module';
+    const waits = new Int32Array(new SharedArrayBuffer(4));
     export default ({ message }) => {
       if (message === 'die') process.exit(3);
       if (message === 'throw') throw new TypeError('secret detail');
       if (message === 'refuse') return { ok: false, code: 'INVALID_ADDRESS', message: 'address: no.', field: 'address' };
+      if (message === 'require') {
+        try {
+          createRequire(import.meta.url)(import.meta.filename);
+        } catch (error) {
+          return { ok: true, result: error.code };
+        }
+      }
       Atomics.wait(waits, 0, 0, Number(message));
       return { ok: true, result: message };
     };`,
@@ -128,6 +136,11 @@ describe('the worker pool', () => {
     await expect(run('throw')).rejects.toMatchObject({ code: 'INTERNAL', message: 'Internal server error.' });
     await expect(run('die')).rejects.toMatchObject({ code: 'INTERNAL' });
     await expect(run('1')).resolves.toBe('1');
+  });
+
+  it('requires no ES module, which would end the process where a thread is ended meanwhile', async () => {
+    const running = start({ worker: oddWorker() });
+    expect(await running.run('screening', 'require' as never)).toBe('ERR_REQUIRE_ESM');
   });
 
   it('finishes what it took when it is closed, and takes no more', async () => {
