@@ -216,7 +216,8 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       socket.send(get('/later'));
       const answer = await socket.next();
       expect(answer?.body.length).toBe(large.length);
-      expect(server.pending()).toBe(0);
+      // A client may have all of it before its server is told so.
+      await until(() => server.pending() === 0);
     });
 
     it('holds a large answer back from a client that does not read it, and ends it when it does', async () => {
@@ -359,7 +360,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const socket = client(port);
       socket.send(get('/a'));
       expect((await socket.next())?.body).toBe('a');
-      expect(server.pending()).toBe(0);
+      await until(() => server.pending() === 0);
     });
 
     it('sends no body with 304', async () => {
