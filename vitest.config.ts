@@ -8,6 +8,9 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
+    // Many start servers and wait for what these do, on machines whose neighbours are noisy. What needs a second try is named at the end.
+    retry: 1,
+    reporters: ['default', './test/setup/second-tries.ts'],
     pool: 'forks',
     maxWorkers: 2,
   },
