@@ -2,7 +2,7 @@
  * Work that leaves this machine: chunks of bulk jobs, and questions to the graphs of other nodes, over BullMQ's queues. The only
  * importer of bullmq. A message is small: a chunk is a reference, and an answer's bytes lie beside the queue until they are fetched.
  */
-import { setMaxListeners } from 'node:events';
+import { EventEmitter, setMaxListeners } from 'node:events';
 import { type ConnectionOptions, Job, Queue, QueueEvents, Worker } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
 import { AssayError, type ErrorData, errorFromData, errorToData, messageOf } from '../base/errors.ts';
@@ -81,6 +81,20 @@ return bytes`;
 const lost = (): AssayError =>
   new AssayError('NOT_READY', 'The node that worked on this went away. Try again.', { retryAfterSeconds: 1 });
 
+/**
+ * Hears what a part of BullMQ says. BullMQ takes all listeners from a connection that it closes, and one that was still beginning then tells
+ * its failure to nobody, which would end the process: these are heard for good.
+ */
+function hear(part: Queue | QueueEvents | Worker, heard: (error: unknown) => void): void {
+  (part as EventEmitter).on('error', heard);
+  for (const name of ['connection', 'blockingConnection']) {
+    const connection: unknown = Reflect.get(part, name);
+    if (!(connection instanceof EventEmitter)) continue;
+    const removeAll = connection.removeAllListeners.bind(connection);
+    connection.removeAllListeners = (event) => removeAll(event).on('error', heard);
+  }
+}
+
 /** One queue as the side that asks sees it. */
 interface Asking<Message, Value> {
   /** Rejects with what the worker threw; NOT_READY where the worker died or the signal was aborted first. */
@@ -118,8 +132,8 @@ export function openQueues(deps: QueuesDeps): Queues {
       defaultJobOptions: { attempts: 1, removeOnComplete: KEPT, removeOnFail: KEPT },
     });
     const events = new QueueEvents(name, optionsOf(name));
-    queue.on('error', heard(name));
-    events.on('error', heard(name));
+    hear(queue, heard(name));
+    hear(events, heard(name));
     const waiters = new Map<string, Waiter<Value>>();
     const settle = (id: string, outcome: Outcome<Value>): void => waiters.get(id)?.settle(outcome);
     const settleLost = (id: string, reason: string): void => {
@@ -219,7 +233,7 @@ export function openQueues(deps: QueuesDeps): Queues {
         removeOnFail: KEPT,
       },
     );
-    worker.on('error', heard(name));
+    hear(worker, heard(name));
     opened.push({ close: (isForced) => worker.close(isForced) });
     return { close: () => worker.close() };
   }
