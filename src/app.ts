@@ -13,7 +13,7 @@ import { AssayError } from './base/errors.ts';
 import { LIMITS } from './base/limits.ts';
 import { createLogger } from './base/log.ts';
 import { createMailer } from './base/mail.ts';
-import { createOpenedOnce } from './base/opened-once.ts';
+import { createOpenedOnce, endEach } from './base/opened-once.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemJitter, systemRandom } from './base/random.ts';
 import { openRedis, type RedisStore } from './base/redis.ts';
@@ -441,9 +441,9 @@ export function openParts(config: Config, version: string): Parts {
   }
 
   /** Ends what a server was made of, each part though another one fails. Throws what the first of them threw. */
-  async function end({ look, refreshing, travel, app, node, chunks, pool }: Begun): Promise<void> {
+  function end({ look, refreshing, travel, app, node, chunks, pool }: Begun): Promise<void> {
     clearInterval(look);
-    const steps: readonly (() => unknown)[] = [
+    return endEach([
       () => watching?.service.streams.close('The server is stopping.'),
       () => Promise.all([refreshing?.stop(), travel?.close(), app?.close()]),
       () => watching?.close(),
@@ -451,16 +451,7 @@ export function openParts(config: Config, version: string): Parts {
       () => node?.leave(),
       () => chunks?.close(),
       () => pool?.close(),
-    ];
-    const failures: unknown[] = [];
-    for (const step of steps) {
-      try {
-        await step();
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-    if (failures.length > 0) throw failures[0];
+    ]);
   }
 
   /** Puts a server together; what of it has begun is in `begun` at every moment. */

@@ -7,6 +7,19 @@ export interface OpenedOnce {
   closeAll(): Promise<void>;
 }
 
+/** Takes the steps in their order, each though another one fails; then rejects with what the first of them threw. */
+export async function endEach(steps: readonly (() => unknown)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
 export function createOpenedOnce(): OpenedOnce {
   const closers: (() => Promise<void> | void)[] = [];
   return {
@@ -21,16 +34,6 @@ export function createOpenedOnce(): OpenedOnce {
         return part.value;
       };
     },
-    async closeAll() {
-      const failures: unknown[] = [];
-      for (const close of closers.splice(0).reverse()) {
-        try {
-          await close();
-        } catch (error) {
-          failures.push(error);
-        }
-      }
-      if (failures.length > 0) throw failures[0];
-    },
+    closeAll: () => endEach(closers.splice(0).reverse()),
   };
 }
