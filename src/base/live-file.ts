@@ -3,8 +3,7 @@
  * another process does.
  */
 import { existsSync } from 'node:fs';
-import { AssayError, messageOf } from './errors.ts';
-import { type LiveDatabaseOptions, refuseForeignFile } from './live-store.ts';
+import { type LiveDatabaseOptions, otherFormat, refuseForeignFile, unopened } from './live-store.ts';
 import { type Database, type Key, openAsBytes, openEnvironment, type RootDatabase } from './lmdb.ts';
 
 /** What a file is opened with; the databases are what its store made of them. */
@@ -51,9 +50,7 @@ export function openLiveFile({ path, formatVersion }: LiveFileOptions): LiveFile
     root = openEnvironment(path, { readOnly: true, noSubdir: true, maxDbs: DATABASES_MAX });
     databases = [...root.getKeys({ limit: DATABASES_MAX })].map(String).sort();
   } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${path} cannot be opened as a store: ${messageOf(cause)}.`, {
-      cause,
-    });
+    throw unopened(path, cause);
   }
   const opened = new Map<string, Database<Buffer, Buffer>>();
   const open: LiveFile['open'] = <V, K extends Key>(options: FileDatabaseOptions) =>
@@ -68,10 +65,7 @@ export function openLiveFile({ path, formatVersion }: LiveFileOptions): LiveFile
   const found = open<number, string>({ name: 'meta', encoding: 'json' })?.get('formatVersion');
   if (databases.length > 0 && found !== formatVersion) {
     void root.close();
-    throw new AssayError(
-      'STORE_VERSION',
-      `${path} has format version ${found ?? 'unknown'}, and this version of Assay reads version ${formatVersion} only. It was left as it is.`,
-    );
+    throw otherFormat(path, found, formatVersion);
   }
 
   return {

@@ -131,9 +131,7 @@ export function openLiveStore(
     });
     rejectWithCause(root);
   } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${path} cannot be opened as a store: ${messageOf(cause)}.`, {
-      cause,
-    });
+    throw unopened(path, cause);
   }
   const names = [...root.getKeys({ limit: 100 })];
   const isKnown = names.length === 0 || names.includes('meta');
@@ -141,10 +139,7 @@ export function openLiveStore(
   const found = names.length === 0 ? formatVersion : meta?.get('formatVersion');
   // The environment stays open: lmdb-js closes it in its own time, and whoever is refused here stops.
   if (meta === null || found !== formatVersion) {
-    throw new AssayError(
-      'STORE_VERSION',
-      `${path} has format version ${found ?? 'unknown'}, and this version of Assay reads version ${formatVersion} only. It was left as it is.`,
-    );
+    throw otherFormat(path, found, formatVersion);
   }
   if (names.length === 0) meta.putSync('formatVersion', formatVersion);
   return {
@@ -175,6 +170,17 @@ function rejectWithCause(root: RootDatabase): void {
       throw error;
     });
 }
+
+/** The refusal of a file that LMDB cannot open. */
+export const unopened = (path: string, cause: unknown): AssayError =>
+  new AssayError('STORE_CORRUPT', `${path} cannot be opened as a store: ${messageOf(cause)}.`, { cause });
+
+/** The refusal of a store that another version wrote. */
+export const otherFormat = (path: string, found: number | undefined, formatVersion: number): AssayError =>
+  new AssayError(
+    'STORE_VERSION',
+    `${path} has format version ${found ?? 'unknown'}, and this version of Assay reads version ${formatVersion} only. It was left as it is.`,
+  );
 
 /** LMDB's magic number, 0xBEEFC0DE, behind the 24 bytes of the first page's header. */
 const MAGIC = Buffer.from([0xde, 0xc0, 0xef, 0xbe]);
