@@ -7,6 +7,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from './clock.ts';
 import { AssayError, messageOf } from './errors.ts';
+import { pause } from './leases.ts';
 import { LIMITS } from './limits.ts';
 import { openLiveFile } from './live-file.ts';
 import {
@@ -673,18 +674,12 @@ export function openReplicatedStore(
   let client = redis.another('following');
 
   /** Ends the pause of who follows. */
-  let wake = (): void => {};
+  const ended = new AbortController();
   /** Twice as long as the one before, and drawn, so that the stores of all nodes do not ask in step. */
   function pauseOf(failures: number): Promise<void> {
     const ms = Math.min(FOLLOW_RETRY_MS_MAX, RETRY_MS * 2 ** Math.min(failures, 8));
     const drawn = (deps.random.bytes(1)[0] ?? 0) / 256;
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms * (0.5 + drawn / 2));
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    return pause(ms * (0.5 + drawn / 2), ended.signal);
   }
 
   async function follow(): Promise<void> {
@@ -720,7 +715,7 @@ export function openReplicatedStore(
       isClosing = true;
       await draining;
       isClosed = true;
-      wake();
+      ended.abort();
       client.disconnect();
       await following;
       await catching?.catch(() => undefined);
