@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { AssayError, messageOf } from './base/errors.ts';
+import { AssayError } from './base/errors.ts';
 import type { LogLevel } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
-import { parseRedisUrl, type RedisPlace } from './base/redis.ts';
+import { type RedisPlace, readRedisUrl } from './base/redis.ts';
 import { ROLES, type Role, readRoles } from './base/roles.ts';
 import {
   type Bucket,
@@ -195,17 +195,8 @@ const optionalKey = (text: string, variable: string): string | null => {
   return text;
 };
 
-/** Throws INVALID_CONFIG, which names the setting. */
-function redisPlace(text: string, variable: string): RedisPlace {
-  try {
-    return parseRedisUrl(text);
-  } catch (error) {
-    throw new AssayError('INVALID_CONFIG', `${variable}: ${messageOf(error)}`, { field: variable });
-  }
-}
-
 const optionalRedis = (text: string, variable: string): RedisPlace | null =>
-  text === '' ? null : redisPlace(text, variable);
+  text === '' ? null : readRedisUrl(text, variable);
 
 const optionalToken = (text: string, variable: string): string | null => {
   if (text === '') return null;
@@ -560,7 +551,7 @@ function readGraphStores(
 ): Readonly<Record<string, string>> {
   const stores = byChain(environment, CHAIN_PREFIXES.graphStore);
   for (const [chain, url] of Object.entries(stores))
-    if (url !== '') redisPlace(url, `${CHAIN_PREFIXES.graphStore}${chain}`);
+    if (url !== '') readRedisUrl(url, `${CHAIN_PREFIXES.graphStore}${chain}`);
   return stores;
 }
 

@@ -8,6 +8,7 @@ import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { AssayError, messageOf } from './errors.ts';
 import { LIMITS } from './limits.ts';
 import type { Logger } from './log.ts';
+import { within } from './within.ts';
 
 /** Where Redis is, as `ASSAY_REDIS_URL` says it. */
 export interface RedisPlace {
@@ -83,6 +84,15 @@ export function parseRedisUrl(text: string): RedisPlace {
     tls,
     prefix,
   };
+}
+
+/** As `parseRedisUrl`, of a setting: what it throws names that, and never its password. */
+export function readRedisUrl(text: string, setting: string): RedisPlace {
+  try {
+    return parseRedisUrl(text);
+  } catch (error) {
+    throw new AssayError('INVALID_CONFIG', `${setting}: ${messageOf(error)}`, { field: setting });
+  }
 }
 
 /** ioredis's own client, for the few commands that are no script, and for BullMQ. */
@@ -410,14 +420,10 @@ export function openRedis(
     },
     async checkThere(setting) {
       const where = place.nodes.map(({ host, port }) => `${host}:${port}`).join(', ');
-      let timer: NodeJS.Timeout | undefined;
-      const tooLate = new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(reject, LIMITS.redisStartMs, new Error('nothing was answered'));
-      });
       try {
         // Whom a cluster is made of it asks for ever, and a database that is not there ioredis takes for the first one.
         const answer = place.database === 0 ? connection.ping() : connection.call('select', place.database);
-        await Promise.race([answer, tooLate]);
+        await within(LIMITS.redisStartMs, answer, 'Redis');
       } catch (error) {
         const reason = isAnswer(error) ? messageOf(error) : (fault ?? messageOf(error));
         throw new AssayError(
@@ -425,8 +431,6 @@ export function openRedis(
           `${setting}: no Redis can be used at ${where}: ${reason.replace(/\.$/, '')}.`,
           { field: setting, cause: error },
         );
-      } finally {
-        clearTimeout(timer);
       }
     },
     async checkKeeps() {

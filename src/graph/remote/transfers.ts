@@ -1,8 +1,8 @@
 /** The reader's port over chains of which some are kept in a remote store: whoever asks sees no difference. */
 import type { Clock } from '../../base/clock.ts';
-import { AssayError, messageOf } from '../../base/errors.ts';
+import { AssayError } from '../../base/errors.ts';
 import type { Logger, LogLevel } from '../../base/log.ts';
-import { parseRedisUrl } from '../../base/redis.ts';
+import { readRedisUrl } from '../../base/redis.ts';
 import { CHAINS, type ChainId } from '../../chains/registry.ts';
 import { type ChainReader, createChainReader } from '../store/reader.ts';
 import type { TransferReader } from '../transfers.ts';
@@ -28,11 +28,7 @@ export function readGraphStores(texts: Readonly<Record<string, string>>): GraphS
       );
     // As of other settings: nothing is none.
     if (text === '') continue;
-    try {
-      parseRedisUrl(text);
-    } catch (error) {
-      throw new AssayError('INVALID_CONFIG', `${field}: ${messageOf(error)}`, { field });
-    }
+    readRedisUrl(text, field);
     stores[chain.id] = text;
   }
   return stores;
