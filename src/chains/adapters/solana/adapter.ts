@@ -182,17 +182,20 @@ function gainsOf(
         return [keys[asCount(row.accountIndex, 'accountIndex')] ?? '', amount] as const;
       }),
     );
+  // Most transactions never ask.
+  let balances: readonly [before: ReadonlyMap<string, bigint>, after: ReadonlyMap<string, bigint>] | null =
+    null;
   return (account) => {
+    balances ??= [held('preTokenBalances'), held('postTokenBalances')];
+    const [before, after] = balances;
     const touching = instructions.filter(
       ({ program, info }) =>
         TOKEN_PROGRAMS.has(program) &&
         (info.amount !== undefined || info.tokenAmount !== undefined) &&
         [info.source, info.destination, info.account].includes(account),
     );
-    const after = held('postTokenBalances').get(account);
-    return touching.length === 1 && after !== undefined
-      ? after - (held('preTokenBalances').get(account) ?? 0n)
-      : null;
+    const gained = after.get(account);
+    return touching.length === 1 && gained !== undefined ? gained - (before.get(account) ?? 0n) : null;
   };
 }
 
@@ -284,6 +287,7 @@ function readTransaction(
     return held?.owner != null && WRAPPED.has(held.mint) ? held.owner : address;
   };
   const pay = (position: string, source: string, destination: string, amount: bigint): void => {
+    lamports.move(source, destination, amount);
     const [from, to] = [holderOf(source), holderOf(destination)];
     if (from !== to || source === destination) add({ position, from, to, amount });
   };
@@ -292,16 +296,13 @@ function readTransaction(
     const parties = LAMPORT_MOVES[`${program} ${type}`];
     if (parties !== undefined) {
       const [from, to] = [account(info, parties[0]), account(info, parties[1])];
-      const amount = asAmount(info.lamports, 'lamports');
-      lamports.move(from, to, amount);
-      pay(position, from, to, amount);
+      pay(position, from, to, asAmount(info.lamports, 'lamports'));
       continue;
     }
     if (!TOKEN_PROGRAMS.has(program)) continue;
     if (type === 'closeAccount') {
       const [closed, to] = [account(info, 'account'), account(info, 'destination')];
       const amount = lamports.of(closed);
-      lamports.move(closed, to, amount);
       if (amount > 0n) pay(position, closed, to, amount);
       continue;
     }
@@ -311,9 +312,7 @@ function readTransaction(
         continue;
       }
       const [from, to] = [account(info, 'source'), account(info, 'destination')];
-      const amount = asAmount(info.amount, 'amount');
-      lamports.move(from, to, amount);
-      pay(position, from, to, amount);
+      pay(position, from, to, asAmount(info.amount, 'amount'));
       continue;
     }
     // The checked forms hold the amount beside its decimals.
