@@ -48,7 +48,7 @@ export interface FillRequest {
   readonly onProgress: (stage: string, done: number, total: number, unit: string) => void;
 }
 
-/** What a Redis holds that was filled; each of it was read back and compared with the files. */
+/** What a Redis holds that was filled, read back and compared with the files but for what ends by itself: kept answers, units of jobs. */
 export interface FillReport {
   /** Whether an earlier filling was taken up. */
   readonly resumed: boolean;

@@ -18,7 +18,7 @@ function linesOf({ resumed, stores, ledger }: FillReport): readonly string[] {
           `${answersLeft} answers for an Idempotency-Key were kept by an older version that does not say whose they are: they stay behind.`,
         ]
       : []),
-    'All was read back and compared. The files stay as they are. Files of bulk jobs stay in ASSAY_JOBS_DIR, which all nodes have to see; copy installation.key to the others.',
+    'All but the kept answers and the units of jobs, which end by themselves, was read back and compared. The files stay as they are. Files of bulk jobs stay in ASSAY_JOBS_DIR, which all nodes have to see; copy installation.key to the others.',
   ];
 }
 
