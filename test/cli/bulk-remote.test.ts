@@ -75,6 +75,19 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     return path;
   };
 
+  /** Sends what a pipe brings; where that ends is the test's. */
+  const runPiped = (
+    url: string,
+    standardInput: AsyncIterable<Uint8Array>,
+    terminal: Terminal,
+    lines: Pick<Parameters<typeof runRemoteBulk>[0], 'format' | 'chain'> = { format: 'csv', chain: 'ETH' },
+  ): Promise<void> =>
+    runRemoteBulk(
+      { url, key, input: null, output: null, kind: 'labels', ...lines, job: null, standardInput },
+      terminal,
+      createProgress(terminal),
+    );
+
   async function run(
     args: readonly string[],
     apiKey: string | null = key,
@@ -119,21 +132,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
     }
-    await runRemoteBulk(
-      {
-        url: world.url,
-        key,
-        input: null,
-        output: null,
-        kind: 'labels',
-        format: 'ndjson',
-        chain: null,
-        job: null,
-        standardInput: pipe(),
-      },
-      terminal,
-      createProgress(terminal),
-    );
+    await runPiped(world.url, pipe(), terminal, { format: 'ndjson', chain: null });
     expect(texts.out).toBe(resultOf(50));
   });
 
@@ -420,21 +419,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     async function* pipe(): AsyncGenerator<Uint8Array> {
       for (;;) yield Buffer.alloc(64 * 1024, '0x0\n');
     }
-    const piped = runRemoteBulk(
-      {
-        url: `http://127.0.0.1:${port}`,
-        key,
-        input: null,
-        output: null,
-        kind: 'labels',
-        format: 'csv',
-        chain: 'ETH',
-        job: null,
-        standardInput: pipe(),
-      },
-      terminal,
-      createProgress(terminal),
-    );
+    const piped = runPiped(`http://127.0.0.1:${port}`, pipe(), terminal);
     await expect(piped).rejects.toThrow(/ bytes were sent; nothing was begun, unless GET \/jobs lists it/);
     expect(names).toHaveLength(4);
     server.closeAllConnections();
@@ -451,21 +436,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
         await new Promise((resolve) => setTimeout(resolve, 2));
       }
     }
-    const running = runRemoteBulk(
-      {
-        url: world.url,
-        key,
-        input: null,
-        output: null,
-        kind: 'labels',
-        format: 'csv',
-        chain: 'ETH',
-        job: null,
-        standardInput: endless(),
-      },
-      terminal,
-      createProgress(terminal),
-    );
+    const running = runPiped(world.url, endless(), terminal);
     const outcome = expect(running).rejects.toThrow(/^Interrupted before all was sent; nothing was begun/);
     await expect.poll(() => jobs.uploads()).toBe(1);
     stopping.abort();

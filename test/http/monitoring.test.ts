@@ -3,15 +3,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { systemClock } from '../../src/base/clock.ts';
 import { LIMITS } from '../../src/base/limits.ts';
-import { silentLogger } from '../../src/base/log.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { loadTaxonomy } from '../../src/labels/categories.ts';
-import { type Monitoring, openMonitoring } from '../../src/monitoring/open.ts';
+import type { Monitoring } from '../../src/monitoring/open.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
-import { loadPolicy } from '../../src/risk/policy.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { openedMonitoring } from '../monitoring/opened.ts';
 import { EXCHANGE, openWorld, UNKNOWN, type World } from './world.ts';
 
 const FRONT_ENDS = [
@@ -42,25 +38,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
     });
     await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
     hookUrl = `http://127.0.0.1:${(hook.address() as AddressInfo).port}`;
-    monitoring = openMonitoring(
-      { dataDir: folder.path, receivers: { trustedHosts: new Set(['127.0.0.1']) } },
-      {
-        clock: systemClock,
-        random: systemRandom,
-        log: silentLogger,
-        mailer: null,
-        riskPolicy: loadPolicy(loadTaxonomy().rows),
-        labels: () => null,
-        transfers: null,
-        adapter: async () => null,
-        ingest: null,
-        price: async function* (transfers) {
-          yield* transfers;
-        },
-        screen: async () => Buffer.from(JSON.stringify({ riskScore: 42, riskLevel: 'MEDIUM' })),
-        walletsMax: () => 5_000,
-      },
-    );
+    monitoring = openedMonitoring(folder.path);
     monitoring.start();
     world = await openWorld({ backend, isGateLate, useCases: { monitoring: () => monitoring.service } });
   });

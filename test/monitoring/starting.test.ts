@@ -1,17 +1,13 @@
 /** How monitoring begins and ends: over a store that cannot be read yet, and with a chain that is just being left. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { type OpenStore, openLiveStore } from '../../src/base/live-store.ts';
-import { silentLogger } from '../../src/base/log.ts';
-import { systemRandom } from '../../src/base/random.ts';
 import type { ChainAdapter } from '../../src/chains/adapters/port.ts';
-import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { Duty } from '../../src/monitoring/listener.ts';
-import { type Monitoring, type MonitoringDeps, openMonitoring } from '../../src/monitoring/open.ts';
+import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
 import type { MonitoringChain } from '../../src/monitoring/records.ts';
-import { loadPolicy } from '../../src/risk/policy.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { openedMonitoring } from './opened.ts';
 
 let folder: TempFolder;
 beforeEach(() => {
@@ -19,27 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-const opened = (deps: Partial<MonitoringDeps>): Monitoring =>
-  openMonitoring(
-    { dataDir: folder.path, receivers: { trustedHosts: new Set(['127.0.0.1']) } },
-    {
-      clock: systemClock,
-      random: systemRandom,
-      log: silentLogger,
-      mailer: null,
-      riskPolicy: loadPolicy(loadTaxonomy().rows),
-      labels: () => null,
-      transfers: null,
-      adapter: async () => null,
-      ingest: null,
-      price: async function* (transfers) {
-        yield* transfers;
-      },
-      screen: async () => Buffer.from(JSON.stringify({ riskScore: 42, riskLevel: 'MEDIUM' })),
-      walletsMax: () => 5_000,
-      ...deps,
-    },
-  );
+const opened = (deps: Partial<MonitoringDeps>): Monitoring => openedMonitoring(folder.path, deps);
 
 /** A store of this machine that can be read when `ready` says so. */
 const readyBy =

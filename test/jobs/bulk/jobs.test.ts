@@ -68,6 +68,27 @@ overLiveStates((makeState) => {
     await state.close();
   });
 
+  /** A job all of which was sent, and whose payment waits for `take`. */
+  async function sendUnpaid() {
+    let take = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      take = resolve;
+    });
+    const settle = purse.settle.bind(purse);
+    purse.settle = async (job, units) => {
+      if (units > 0) await gate;
+      await settle(job, units);
+    };
+    runner.slots = 0;
+    const sent = send(jobs, wallets(10));
+    const [id] = await until(folders, (names) => names.length === 1);
+    await until(
+      () => (jobs.get('a', id as string) as JobView).items,
+      (items) => items === 10,
+    );
+    return { sent, id, take };
+  }
+
   describe('a job', () => {
     it('answers every line in its place, and costs what it answered', async () => {
       const count = 100_000;
@@ -366,22 +387,7 @@ overLiveStates((makeState) => {
     });
 
     it('an upload that is cancelled while it pays, once it has paid', async () => {
-      let take = (): void => {};
-      const gate = new Promise<void>((resolve) => {
-        take = resolve;
-      });
-      const settle = purse.settle.bind(purse);
-      purse.settle = async (job, units) => {
-        if (units > 0) await gate;
-        await settle(job, units);
-      };
-      runner.slots = 0;
-      const sent = send(jobs, wallets(10));
-      const [id] = await until(folders, (names) => names.length === 1);
-      await until(
-        () => (jobs.get('a', id as string) as JobView).items,
-        (items) => items === 10,
-      );
+      const { sent, id, take } = await sendUnpaid();
       const cancelled = jobs.cancel('a', id as string);
       take();
       expect(await sent).toMatchObject({ state: 'QUEUED' });
@@ -508,22 +514,7 @@ overLiveStates((makeState) => {
     });
 
     it('knows a job that was being paid for when the last process stopped', async () => {
-      let take = (): void => {};
-      const gate = new Promise<void>((resolve) => {
-        take = resolve;
-      });
-      const settle = purse.settle.bind(purse);
-      purse.settle = async (job, units) => {
-        if (units > 0) await gate;
-        await settle(job, units);
-      };
-      runner.slots = 0;
-      const sent = send(jobs, wallets(10));
-      const [id] = await until(folders, (names) => names.length === 1);
-      await until(
-        () => (jobs.get('a', id as string) as JobView).items,
-        (items) => items === 10,
-      );
+      const { sent, id, take } = await sendUnpaid();
       const closed = jobs.close();
       take();
       expect(await sent).toMatchObject({ state: 'QUEUED' });
