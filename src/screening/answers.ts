@@ -25,7 +25,29 @@ export interface Coverage {
   readonly sanctions: CoverageEntry;
 }
 
-export type ReasonCode = 'SANCTIONED' | 'DELISTED' | 'LABEL' | 'EXPOSURE' | 'STALE_OR_MISSING_DATA';
+export const REASON_CODES = [
+  'SANCTIONED',
+  /** A designated party owns the address, as a list or a published label attributes it. */
+  'SANCTIONED_OWNER',
+  'DELISTED',
+  'LABEL',
+  'EXPOSURE',
+  /** Transfers of tokens that no curated list knows: anybody can forge them, so they never score. */
+  'SPOOFABLE_TRANSFER',
+  /** Transfers without value from an address that looks like a counterparty. */
+  'ADDRESS_POISONING',
+  /** All dealings with a designated party ended before its designation. */
+  'BEFORE_DESIGNATION',
+  /** A walk ended at an address with too many counterparties that no label names. */
+  'HUB_NOT_FOLLOWED',
+  /** The exposure of the address is not computed, or too old. */
+  'GRAPH_NOT_READ',
+  /** No label, list entry or transfer of the address is known. */
+  'NOT_ASSESSED',
+  'STALE_OR_MISSING_DATA',
+] as const;
+
+export type ReasonCode = (typeof REASON_CODES)[number];
 
 /** Why a verdict is what it is. */
 export interface Reason {

@@ -3,6 +3,7 @@ import { type TSchema, Type } from 'typebox';
 import { LIMITS } from '../../base/limits.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import { CATEGORIES, THREAT_LEVELS } from '../../labels/taxonomy.ts';
+import { REASON_CODES } from '../../screening/answers.ts';
 
 export const oneOf = (values: readonly string[], description?: string): TSchema =>
   Type.Enum([...values], description === undefined ? {} : { description });
@@ -93,7 +94,7 @@ export const Coverage = Type.Object(
 
 export const Reason = Type.Object(
   {
-    code: oneOf(['SANCTIONED', 'DELISTED', 'LABEL', 'EXPOSURE', 'STALE_OR_MISSING_DATA']),
+    code: oneOf(REASON_CODES),
     severity: SeveritySchema,
     category: ExposureCategorySchema,
     message: text(),

@@ -1,0 +1,26 @@
+/** Facts about assets that decide whether a transfer is evidence and how reliable its USD value is. */
+import type { ChainId } from './registry.ts';
+
+/**
+ * How the USD value of an asset at a moment is known.
+ *
+ * - `EXACT`: a price of that day, or a value given with the transfer.
+ * - `PEG`: the contract is redeemed for a currency or is a wrapped coin.
+ * - `LAST_KNOWN`: the newest earlier price within its maximum age.
+ * - `NONE`: no price; the value is unknown, never zero.
+ */
+export const PRICE_STATUSES = ['EXACT', 'PEG', 'LAST_KNOWN', 'NONE'] as const;
+
+export type PriceStatus = (typeof PRICE_STATUSES)[number];
+
+export interface AssetFacts {
+  /**
+   * Returns true if transfers of the asset are evidence: the chain's native coin, or a token whose (chain, contract) is in a
+   * curated list. Anybody can deploy a contract that emits transfer events in the name of others.
+   *
+   * @param asset - the native symbol, or the canonical address of a token contract, as in a Transfer
+   */
+  isKnown(chain: ChainId, asset: string): boolean;
+  /** Returns how the price of the asset at a moment is known, from tables in memory. */
+  priceStatusAt(chain: ChainId, asset: string, timestampMs: number): PriceStatus;
+}
