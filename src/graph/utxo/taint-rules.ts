@@ -167,12 +167,11 @@ const stretchRule = (spend: TaintRule<readonly Stretch[]>['spend']): TaintRule<r
 const fifo = stretchRule((inputs, sinks) => takeInOrder(queueOf(inputs), sinks).map(trimmed));
 
 /**
- * The last satoshi in are the first out: the first output takes from the end of the last input. What an output takes keeps its
- * order, the last on top again. The mirror of FIFO.
+ * Last in, first out: the first output takes from the end of the last input. As in BlockSci (Kalodner et al., USENIX Security 2020),
+ * the order in which parts are taken becomes the order inside the output: the part that is taken first comes first. The next
+ * transaction that spends the output takes from its end again, so a stretch that was at the end of an input is deepest afterwards.
  */
-const lifo = stretchRule((inputs, sinks) =>
-  takeInOrder(queueOf(inputs).reverse(), sinks).map((taken) => trimmed(taken.reverse())),
-);
+const lifo = stretchRule((inputs, sinks) => takeInOrder(queueOf(inputs).reverse(), sinks).map(trimmed));
 
 export interface TaintRules {
   readonly poison: TaintRule<bigint>;

@@ -45,9 +45,20 @@ describe('taint through one transaction', () => {
       { name: 'split', block: 4, inputs: ['mix:0'], outputs: [31n, 4n] },
       { name: 'other', block: 4, inputs: ['mix:1'], outputs: [10n, 50n] },
     ]);
-    // FIFO: mix:0 is 30 tainted, then 5 clean. LIFO: mix:1 took 25 tainted below 35 clean, and gives from the top.
+    // FIFO: mix:0 is 30 tainted, then 5 clean. LIFO: mix:1 took 35 clean, then 25 tainted, and is spent from its end.
     expect(amounts(follow(chain, ['bad:0'], 'fifo'))).toEqual({ 'split:0': 30n });
-    expect(amounts(follow(chain, ['bad:0'], 'lifo'))).toEqual({ 'other:1': 25n });
+    expect(amounts(follow(chain, ['bad:0'], 'lifo'))).toEqual({ 'other:0': 10n, 'other:1': 15n });
+  });
+
+  it('lifo keeps the order in which parts were taken', () => {
+    const chain = memoryChain([
+      { name: 'clean', block: 1, inputs: [], outputs: [10n] },
+      { name: 'bad', block: 1, inputs: [], outputs: [10n] },
+      { name: 'one', block: 2, inputs: ['clean:0', 'bad:0'], outputs: [20n] },
+      { name: 'two', block: 3, inputs: ['one:0'], outputs: [5n, 15n] },
+    ]);
+    // one:0 is 10 tainted, then 10 clean: the tainted input was last and is taken first. two:0 takes 5 clean from the end.
+    expect(amounts(follow(chain, ['bad:0'], 'lifo'))).toEqual({ 'two:1': 10n });
   });
 
   it('takes the inputs in the order of the transaction, not of their age', () => {
