@@ -20,6 +20,8 @@ export type CoinJoinKind =
   | 'WASABI_1_1'
   | 'WASABI_2_0'
   | 'WHIRLPOOL'
+  /** Prepares a Whirlpool round: one wallet splits its coins into outputs that the next round spends. */
+  | 'WHIRLPOOL_TX0'
   | 'JOINMARKET'
   | 'GENERAL';
 
@@ -50,6 +52,8 @@ const WHIRLPOOL_POOLS: ReadonlySet<bigint> = new Set([
 ]);
 /** What a first-time input may bring beyond the pool's denomination for the miners (Stütz et al.: 0.0011 BTC). */
 const WHIRLPOOL_PREMIX_EXTRA = 110_000n;
+/** Outputs of a Tx0 besides the premix and the data output: the coordinator's fee, and change of one or two depositors. */
+const TX0_OTHERS_MAX = 3;
 
 /** Wasabi 1: 0.1 BTC, moved with the rounds within 0.02 BTC. */
 const WASABI_BASE = 10_000_000n;
@@ -164,6 +168,25 @@ function whirlpool(shape: Shape): CoinJoin | null {
 }
 
 /**
+ * The Tx0 of Whirlpool: one data output for the coordinator, at least two equal premix outputs that bring a pool's denomination and
+ * a little for the miners, the coordinator's fee and the change; P2WPKH only. Its inputs have one owner, but the structure is also
+ * that of two wallets that deposit together, so that nothing is joined here either.
+ */
+function whirlpoolTx0(shape: Shape): CoinJoin | null {
+  const { tx, outputs, denomination, equal } = shape;
+  if (tx.blockNumber < FIRST_BLOCK.whirlpool || tx.inputs.length === 0 || equal < 2) return null;
+  if (tx.outputs.filter(({ script }) => script === 'op_return').length !== 1) return null;
+  const others = outputs.length - equal;
+  if (others < 1 || others > TX0_OTHERS_MAX || !shape.distinctReceivers) return null;
+  if (!isNativeSegwit(shape, false)) return null;
+  for (const pool of WHIRLPOOL_POOLS) {
+    if (denomination > pool && denomination <= pool + WHIRLPOOL_PREMIX_EXTRA)
+      return { kind: 'WHIRLPOOL_TX0', confidence: 0.9 };
+  }
+  return null;
+}
+
+/**
  * Wasabi 2.0 (WabiSabi): fifty inputs and more (later coordinators: fifteen), inputs and outputs each sorted by falling value,
  * segwit or taproot, and more than four fifths of the outputs standard denominations.
  */
@@ -181,9 +204,18 @@ function wasabi2(shape: Shape): CoinJoin | null {
   return shared >= 10 ? { kind: 'WASABI_2_0', confidence: 0.85 } : null;
 }
 
+/** The most frequent output value near Wasabi's base denomination, with how often it occurs; null if there is none. */
+function wasabi1Base(counts: Shape['counts']): { readonly value: bigint; readonly count: number } | null {
+  let best: { value: bigint; count: number } | null = null;
+  for (const [value, count] of counts)
+    if (isNearBase(value) && count > (best?.count ?? 1)) best = { value, count };
+  return best;
+}
+
 /**
  * Wasabi 1.0 (ZeroLink): ten and more equal outputs near 0.1 BTC, at least as many inputs, a change and the coordinator's fee
- * beside them. 1.1 adds levels: further groups of equal outputs at the doubled denomination, and doubled again.
+ * beside them. 1.1 adds levels: further groups of equal outputs at the doubled denomination, and doubled again. A level can be as
+ * frequent as the base, so the base is the most frequent value near 0.1 BTC and not the most frequent of all.
  */
 function wasabi1(shape: Shape): CoinJoin | null {
   const { tx, outputs, counts } = shape;
@@ -191,16 +223,18 @@ function wasabi1(shape: Shape): CoinJoin | null {
   const paysCoordinator =
     tx.blockNumber < WASABI_COORDINATORS_UNTIL &&
     outputs.some(({ address }) => address !== null && WASABI_COORDINATORS.has(address));
-  if (!paysCoordinator && (shape.equal < WASABI_EQUAL_MIN || !isNativeSegwit(shape, false))) return null;
-  if (shape.equal < 3 || tx.inputs.length < shape.equal) return null;
-  // The base is the most frequent value; where a level has more, it is the smaller one near 0.1 BTC.
-  const base = isNearBase(shape.denomination) ? shape.denomination : null;
-  if (base === null && !paysCoordinator) return null;
+  const base = wasabi1Base(counts);
+  if (!paysCoordinator && (base === null || base.count < WASABI_EQUAL_MIN || !isNativeSegwit(shape, false)))
+    return null;
+  // The first rounds had other base denominations and are known by their coordinator.
+  const mostFrequent = { value: shape.denomination, count: shape.equal };
+  const { value: denomination, count: equal } = base !== null && base.count >= 3 ? base : mostFrequent;
+  if (equal < 3 || tx.inputs.length < equal) return null;
   let unique = 0;
   let levels = 0;
   for (const [value, count] of counts) {
     if (count === 1) unique++;
-    else if (value > shape.denomination && isLevelOf(value, shape.denomination)) levels++;
+    else if (value > denomination && isLevelOf(value, denomination)) levels++;
   }
   if (unique < 2 && !paysCoordinator) return null;
   const confidence = paysCoordinator ? 0.99 : 0.95;
@@ -308,14 +342,16 @@ function canBeDealtOut({ tx, outputs, equal, denomination }: Shape): boolean {
 }
 
 /** Bitcoin's own protocols first, the most exact first; then the rule that fits any chain. */
-const BITCOIN_RULES = [whirlpool, wasabi2, wasabi1] as const;
+const BITCOIN_RULES = [whirlpool, whirlpoolTx0, wasabi2, wasabi1] as const;
 
 /**
- * Says which protocol a transaction has the structure of; null for one that looks like a single payer's. A structure is not a
- * proof: the confidence says how often such a one was meant. Inputs whose value is not known make most rules silent.
+ * Recognises transactions with the structure of a CoinJoin. A structure is not a proof: the confidence says how often it was meant.
+ * If the value of an input is unknown, most rules do not apply.
+ *
+ * @returns the protocol, or null if the transaction looks like the payment of a single owner
  */
 export function detectCoinJoin(tx: UtxoTransaction): CoinJoin | null {
-  if (tx.isCoinbase || tx.inputs.length < 2 || tx.outputs.length < 3) return null;
+  if (tx.isCoinbase || tx.outputs.length < 3) return null;
   const shape = shapeOf(tx);
   if (shape.equal < 2) return null;
   if (tx.chain === 'BTC') {
@@ -324,5 +360,5 @@ export function detectCoinJoin(tx: UtxoTransaction): CoinJoin | null {
       if (found) return found;
     }
   }
-  return equalOutputs(shape);
+  return tx.inputs.length < 2 ? null : equalOutputs(shape);
 }

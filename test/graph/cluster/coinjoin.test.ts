@@ -102,6 +102,52 @@ describe('CoinJoins of each protocol', () => {
     expect(found?.kind).toBe('WASABI_1_1');
   });
 
+  it.each([10, 12, 15])('recognises Wasabi 1.1 if the second level has %i outputs like the base', (count) => {
+    const base = 10_023_000;
+    const { inputs, outputs, blockNumber } = wasabi1(count, base);
+    const level = range(count).map((at) => pays(wpkh(5_000 + at), base * 2));
+    const whales = range(count).map((at) => pays(wpkh(6_000 + at), base * 2 + 500_000 + at * 31));
+    const round = { inputs: [...inputs, ...whales], outputs: [...outputs, ...level], blockNumber };
+    expect(detectCoinJoin(transaction(round))).toEqual({ kind: 'WASABI_1_1', confidence: 0.95 });
+  });
+
+  it('recognises the Tx0 that prepares a Whirlpool round', () => {
+    const outputs = [
+      pays(null, 0),
+      pays(wpkh(900), 50_000),
+      ...range(6).map((at) => pays(wpkh(100 + at), 1_000_000 + 30_200)),
+      pays(wpkh(901), 423_456),
+    ];
+    const inputs = [pays(wpkh(1), 6_700_000)];
+    expect(detectCoinJoin(transaction({ inputs, outputs }))).toEqual({
+      kind: 'WHIRLPOOL_TX0',
+      confidence: 0.9,
+    });
+    const early = transaction({ inputs, outputs, blockNumber: 560_000 });
+    expect(detectCoinJoin(early)).toBeNull();
+    const exact = outputs.map((output) =>
+      output.value === 1_030_200n ? pays(output.address, 1_000_000) : output,
+    );
+    expect(detectCoinJoin(transaction({ inputs, outputs: exact }))).toBeNull();
+  });
+
+  it('knows the standard denominations of Wasabi 2.0', () => {
+    // Powers of 2, of 3 and their doubles, and the 1-2-5 series, as WalletWasabi's DenominationBuilder makes them.
+    const standard = [
+      137_438_953_472, 100_000_000_000, 20_000_000_000, 10_460_353_203, 6_973_568_802, 2_147_483_648,
+      500_000_000, 387_420_489, 258_280_326, 134_217_728, 86_093_442, 33_554_432, 14_348_907, 9_565_938,
+      1_048_576, 354_294, 65_536, 50_000, 19_683, 13_122, 8_192, 6_561, 5_000,
+    ];
+    const tx = transaction({
+      inputs: range(60).map((at) => pays(wpkh(at), 9_000_000_000 - at * 12_345)),
+      outputs: standard.flatMap((value, at) => [
+        pays(wpkh(1_000 + at), value),
+        pays(address('p2tr', 2_000 + at), value),
+      ]),
+    });
+    expect(detectCoinJoin(tx)).toEqual({ kind: 'WASABI_2_0', confidence: 0.97 });
+  });
+
   it('Wasabi 2.0, large and small', () => {
     expect(detectCoinJoin(wasabi2(60, 100, 8))).toEqual({ kind: 'WASABI_2_0', confidence: 0.97 });
     expect(detectCoinJoin(wasabi2(20, 40, 4))).toEqual({ kind: 'WASABI_2_0', confidence: 0.85 });

@@ -33,6 +33,24 @@ describe('clusters', () => {
     }
   });
 
+  it('do not join the inputs of a CoinJoin that is recognised only in general', () => {
+    const found = forest();
+    const amount = 23_456_789;
+    const participants = [1, 2, 3];
+    found.add(
+      transaction({
+        inputs: participants.map((at) => pays(a(at), amount + at * 3_000_000 + 1_000)),
+        outputs: [
+          ...participants.map((at) => pays(a(10 + at), amount)),
+          ...participants.map((at) => pays(a(20 + at), at * 3_000_000)),
+        ],
+        blockNumber: 300_000,
+      }),
+    );
+    expect(found.counts.coinJoins).toEqual({ GENERAL: 1 });
+    expect([...found.clusters()]).toEqual([]);
+  });
+
   it('leave CoinJoins out', () => {
     const found = forest();
     const round = transaction({
