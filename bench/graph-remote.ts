@@ -20,7 +20,16 @@ import { RemoteRecords } from '../src/graph/remote/records.ts';
 import { createChainReader } from '../src/graph/store/reader.ts';
 import { openTransferStore } from '../src/graph/store.ts';
 import { startRedis, startRedisCluster } from '../test/setup/redis.ts';
-import { exportEdges, isService, quantile, readSubject, storeIn, TRACE, withGraph } from './graph-subject.ts';
+import {
+  exportEdges,
+  isService,
+  quantile,
+  readSubject,
+  storeIn,
+  TRACE,
+  WEIGHING,
+  withGraph,
+} from './graph-subject.ts';
 import { argument, formatReport, report, row, saveReport } from './harness.ts';
 
 const SEED = 1;
@@ -38,7 +47,7 @@ interface Timed {
 
 /** A trace as an answer makes it: the walk, who was met, and of each edge what moved. */
 function trace(graph: TransferGraph, start: NodeId): Traversal {
-  const walked = traverse({ ...TRACE, start }, { graph, workspace, isService });
+  const walked = traverse({ ...TRACE, start }, { graph, workspace, weighing: WEIGHING, isService });
   const { edges, nodes } = walked;
   graph.prefetch?.({ nodes });
   for (const node of nodes) graph.keyOf(node);

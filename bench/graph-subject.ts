@@ -10,7 +10,7 @@ import { LIMITS } from '../src/base/limits.ts';
 import { seededUint32 } from '../src/base/random.ts';
 import { parseAddress } from '../src/chains/address/parse.ts';
 import { createNeighbourColumns, type NodeId, type TransferGraph } from '../src/graph/graph.ts';
-import { isSuperNode } from '../src/graph/kernels/stops.ts';
+import { RowReader, type Weighing } from '../src/graph/kernels/rows.ts';
 import type { TraverseOptions } from '../src/graph/kernels/traverse.ts';
 import { openTransferStore } from '../src/graph/store.ts';
 
@@ -18,6 +18,9 @@ import { openTransferStore } from '../src/graph/store.ts';
 const STARTS = 1_100;
 const SEED = 20_261;
 const FLUSH_BYTES = 1 << 20;
+
+/** As screening weighs; all assets of the generated graph are evidence. */
+export const WEIGHING: Weighing = { isEvidence: () => true, dustUsd: 1, dustShare: 1e-4 };
 
 /** One address in this many is a service. */
 const SERVICE_EVERY = 200;
@@ -98,7 +101,8 @@ export async function exportEdges(folder: string): Promise<void> {
     }
     writeSync(file, text);
     closeSync(file);
-    const starts = drawn.filter((node) => !isSuperNode(graph, node, TRACE.degreeMax)).slice(0, STARTS);
+    const rows = new RowReader(graph, WEIGHING);
+    const starts = drawn.filter((node) => !rows.isHub(node, TRACE.degreeMax)).slice(0, STARTS);
     const hub = graph.idOf(parseAddress(POWER_LAW_CHAIN, powerLawAddress(POWER_LAW_HUB)).key);
     if (hub === null) throw new Error('The graph has lost its hub.');
     const subject: Subject = {

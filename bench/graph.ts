@@ -27,6 +27,7 @@ import {
   type Subject,
   storeIn,
   TRACE,
+  WEIGHING,
   withGraph,
 } from './graph-subject.ts';
 import { argument, type BenchRow, formatReport, report, row, runChild, saveReport } from './harness.ts';
@@ -84,7 +85,8 @@ function ownMemoryMb(): number {
 /** Child: traces by the kernel on the store. */
 function measureTraces(graph: TransferGraph, { starts, hub }: Subject): TraceResult {
   const workspace = createKernelWorkspace();
-  const trace = (start: NodeId) => traverse({ ...TRACE, start }, { graph, workspace, isService });
+  const trace = (start: NodeId) =>
+    traverse({ ...TRACE, start }, { graph, workspace, weighing: WEIGHING, isService });
   const measured = starts.slice(0, -WARM_UP);
   timed(starts.slice(-WARM_UP), trace);
   const nodes: number[] = [];
@@ -112,7 +114,7 @@ function measureFlows(graph: TransferGraph, { starts }: Subject): FlowResult {
       const { nodesSeen } = exposureOf(
         {
           ...{ start, direction, maxHops: 3, degreeMax: LIMITS.counterpartiesMax },
-          ...{ nodesMax: LIMITS.exposureNodesMax, unpricedUsd: 1_000, dustUsd: 1 },
+          ...{ nodesMax: LIMITS.exposureNodesMax, weighing: WEIGHING },
         },
         { graph, workspace, attribution },
       );
@@ -137,9 +139,9 @@ function measureFlows(graph: TransferGraph, { starts }: Subject): FlowResult {
           degreeMax: LIMITS.counterpartiesMax,
         },
         ...{ nodesMax: LIMITS.pathNodesMax, stepsMax: LIMITS.pathStepsMax },
-        ...{ timeRespecting: false, unpricedUsd: 1_000 },
+        timeRespecting: false,
       },
-      { graph, workspace, isService },
+      { graph, workspace, weighing: WEIGHING, isService },
     );
     if (paths.length > 0) pathsFound++;
   });

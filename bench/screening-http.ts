@@ -17,6 +17,7 @@ import { silentLogger } from '../src/base/log.ts';
 import { seededUint32 } from '../src/base/random.ts';
 import { parseAddress } from '../src/chains/address/parse.ts';
 import { loadBridges } from '../src/chains/bridges.ts';
+import { loadAssetFacts } from '../src/chains/known-assets.ts';
 import { ingestFiles } from '../src/graph/ingest/ingest-files.ts';
 import { openTransferStore } from '../src/graph/store.ts';
 import { loadTaxonomy } from '../src/labels/categories.ts';
@@ -165,6 +166,7 @@ async function drawSubjects(folder: string, options: ScreeningBenchOptions): Pro
     outputs: { graph: () => null, outputsOf: () => [], addressNumber: () => null },
     clusters: { clusterOf: () => null },
     bridges: loadBridges(),
+    assets: loadAssetFacts(),
     jurisdictions: loadJurisdictions(),
     countryLists: loadCountryLists(),
   };

@@ -21,6 +21,7 @@ import type { Role } from './base/roles.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
 import { openChainParts, outputsFolderOf, transfersFolderOf } from './chain-parts.ts';
 import { loadBridges } from './chains/bridges.ts';
+import { loadAssetFacts } from './chains/known-assets.ts';
 import { priced } from './chains/prices/priced.ts';
 import { CHAINS } from './chains/registry.ts';
 import type { FillReport, FillRequest, Parts, Served, SharedState } from './cli/parts.ts';
@@ -199,9 +200,10 @@ export function openParts(config: Config, version: string): Parts {
     () => openSnapshotSet(snapshotsFolder, { log }),
     (part) => part.close(),
   );
-  const facts = once<Pick<ScreeningDeps, 'bridges' | 'jurisdictions' | 'countryLists'>>(
+  const facts = once<Pick<ScreeningDeps, 'assets' | 'bridges' | 'jurisdictions' | 'countryLists'>>(
     () => ({
       bridges: loadBridges(),
+      assets: loadAssetFacts(),
       jurisdictions: loadJurisdictions(),
       countryLists: loadCountryLists(),
     }),
@@ -290,6 +292,7 @@ export function openParts(config: Config, version: string): Parts {
         log,
         mailer: config.mail === null ? null : createMailer(config.mail),
         riskPolicy: policy(),
+        assets: facts().assets,
         labels: () => snapshots().current,
         transfers: transferStores.read(),
         adapter: async (chain) =>

@@ -146,6 +146,11 @@ export const LIMITS = {
   transferPositionTextMax: 64,
   /** Decisions: tracing stops at addresses of more counterparties than this; screening reads no more either. */
   counterpartiesMax: 10_000,
+  /**
+   * Edges of one row that are scanned for those that matter. An attacker pays for every edge; 20,000 of dust must not end a walk, and
+   * 200,000 take 10 ms to read (8 MB). An address with more counterparties counts as a hub without a scan.
+   */
+  rowScanMax: 200_000,
   /** Assets listed of one address: airdropped spam tokens run into the thousands, and nobody reads them. */
   assetsListedMax: 50,
   /** One row of an export: the largest transaction input of mainnet is 128 KB (as hex twice that), a block row 64 KB. */

@@ -5,6 +5,7 @@
  */
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { EdgeSums } from './row-collector.ts';
 import { ByteReader, ByteWriter } from './store/bytes.ts';
 
 /** A transfer behind an edge: its time, and its number in the log. */
@@ -206,6 +207,42 @@ export class ChunkView {
     return { counterparty, assets };
   }
 
+  /** Adds the tail of the edge at `index`, which must be the next one, to sums over the assets of a query. */
+  weigh(index: number, sums: EdgeSums): void {
+    const { tail } = this;
+    const length = tail.varint();
+    const end = tail.at + length;
+    const transfers = tail.varint();
+    const unpriced = tail.varint();
+    const firstSeenMs = tail.time();
+    const lastSeenMs = firstSeenMs + tail.time();
+    const code = tail.varint();
+    const count = code >>> 1;
+    sums.begin(this.ids[index] as number);
+    if (count === 1) {
+      const asset = tail.varint();
+      if (sums.counts(asset)) {
+        const cents = Math.max(this.ranks[index] as number, 0);
+        sums.add(asset, transfers, unpriced, cents, tail.amountNumber(), firstSeenMs, lastSeenMs);
+      }
+    } else {
+      const hasRefs = code % 2 === 1;
+      for (let left = count; left > 0; left--) {
+        const asset = tail.varint();
+        const assetTransfers = tail.varint();
+        const assetUnpriced = tail.varint();
+        const cents = tail.varint();
+        const first = tail.time();
+        const last = first + tail.time();
+        const amount = tail.amountNumber();
+        if (hasRefs) skipRefs(tail, assetTransfers);
+        if (sums.counts(asset)) sums.add(asset, assetTransfers, assetUnpriced, cents, amount, first, last);
+      }
+    }
+    sums.end();
+    tail.at = end;
+  }
+
   #align(given: Buffer): Buffer {
     if (this.#aligned.length < given.length)
       this.#aligned = Buffer.from(new ArrayBuffer(Math.max(64 * 1024, given.length)));
@@ -226,6 +263,14 @@ function readRefs(tail: ByteReader, transfers: number, lastSeenMs: number): Tran
     refs.push({ timestampMs, ordinal });
   }
   return refs;
+}
+
+function skipRefs(tail: ByteReader, transfers: number): void {
+  const count = Math.min(transfers, LIMITS.recentTransfersPerEdge);
+  for (let index = 0; index < count; index++) {
+    if (index > 0) tail.varint();
+    tail.varint();
+  }
 }
 
 function writeRefs(out: ByteWriter, newest: readonly TransferRef[]): void {

@@ -15,6 +15,8 @@ export const NOBODY: NodeId = 0;
 /** Columns a kernel reads neighbours into; reused from call to call. */
 export interface NeighbourColumns {
   readonly ids: Uint32Array;
+  /** What a query for a row orders by; not written by `neighbours`. */
+  readonly weight: Float64Array;
   /** USD of the priced transfers, all assets together; 0 where none is priced. */
   readonly valueUsd: Float64Array;
   readonly transfers: Float64Array;
@@ -27,12 +29,66 @@ export interface NeighbourColumns {
 
 export const createNeighbourColumns = (capacity: number): NeighbourColumns => ({
   ids: new Uint32Array(capacity),
+  weight: new Float64Array(capacity),
   valueUsd: new Float64Array(capacity),
   transfers: new Float64Array(capacity),
   unpriced: new Float64Array(capacity),
   firstSeenMs: new Float64Array(capacity),
   lastSeenMs: new Float64Array(capacity),
 });
+
+/** What moved of one asset in one direction of an address, with or without a counterparty; self-transfers are not included. */
+export interface AssetSums {
+  /** Number of the asset in this graph (`TransferGraph.assetName`). */
+  readonly asset: number;
+  readonly transfers: number;
+  readonly unpriced: number;
+  /** USD of the priced transfers in whole cents. */
+  readonly cents: number;
+  /** Smallest units, as the nearest double. */
+  readonly amount: number;
+}
+
+/** Which edges of a row are read, and how they are weighed. */
+export interface RowQuery {
+  /**
+   * Only transfers of these assets exist for the query; edges without any are left out. A table in memory: reading the graph in the
+   * middle of a row would overwrite the bytes that are being read.
+   */
+  readonly evidence: ReadonlySet<number> | ReadonlyMap<number, unknown>;
+  /**
+   * Weight of the smallest unit, by asset; assets that are not in it weigh nothing, and sums without an amount are left out. Null: an
+   * edge weighs its USD, and if it has none -1 / (1 + amount), so that priced edges come first.
+   */
+  readonly rates: ReadonlyMap<number, number> | null;
+  /** Edges with less weight are counted, not returned. */
+  readonly least: number;
+  /** The most edges returned; must fit the columns. */
+  readonly limit: number;
+  /** Sums first seen later are counted as hidden, not read. Infinity reads all. */
+  readonly seenUntilMs: number;
+  /** The scan may end once more edges than this are at or above `least`. Default: it reads all. */
+  readonly enough?: number;
+}
+
+/** Result of reading a row. */
+export interface RowScan {
+  /** Edges written. */
+  readonly count: number;
+  /** Edges at or above `least`, also beyond `limit`. */
+  readonly heavy: number;
+  /** Edges below `least`. */
+  readonly light: {
+    readonly edges: number;
+    readonly transfers: number;
+    readonly weight: number;
+    readonly valueUsd: number;
+  };
+  /** Weight of what `seenUntilMs` hides. */
+  readonly hiddenWeight: number;
+  /** True if not all edges of the row were read: `enough` were found, or it has more than `LIMITS.rowScanMax`. */
+  readonly isPartial: boolean;
+}
 
 /** One asset of the edge between two addresses, with its times. */
 export interface EdgeDetail extends AssetFlow {
@@ -71,6 +127,16 @@ export interface TransferGraph {
    * transfers, then smallest id. No counterparty twice, never the node itself, never NOBODY. `limit` must fit the columns.
    */
   neighbours(node: NodeId, direction: Direction, limit: number, into: NeighbourColumns): number;
+  /** What moved at a node, by asset. */
+  sums(node: NodeId): Readonly<Record<Direction, readonly AssetSums[]>>;
+  /** The chain's native symbol, or the canonical address of a token contract. */
+  assetName(asset: number): string;
+  /**
+   * Reads the counterparties of one direction by a query: greatest weight first, then smallest id. USD, transfers and times in the
+   * columns are of the assets of the query alone. Of a node with more than `LIMITS.rowScanMax` counterparties only the first `limit`
+   * by stored value are read.
+   */
+  row(node: NodeId, direction: Direction, query: RowQuery, into: NeighbourColumns): RowScan;
   /** What moved from one node to another, by asset, most transfers first; empty where nothing did. */
   edge(from: NodeId, to: NodeId): readonly EdgeDetail[];
   /**

@@ -4,6 +4,7 @@ import { systemClock } from '../base/clock.ts';
 import { createLogger, type Logger, type LogLevel, silentLogger } from '../base/log.ts';
 import { type ScryptRequest, scryptHere } from '../base/scrypt.ts';
 import { loadBridges } from '../chains/bridges.ts';
+import { loadAssetFacts } from '../chains/known-assets.ts';
 import { openClusters } from '../graph/cluster/store.ts';
 import { type GraphStores, withRemoteChains } from '../graph/remote/transfers.ts';
 import { openTransferStore } from '../graph/store.ts';
@@ -137,6 +138,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
       outputs: openOutputsStore({ path: settings.outputsFolder, readOnly: true }),
       clusters,
       bridges: loadBridges(),
+      assets: loadAssetFacts(),
       jurisdictions: loadJurisdictions(),
       countryLists: loadCountryLists(),
     },

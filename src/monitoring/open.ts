@@ -30,7 +30,7 @@ export interface MonitoringOptions {
 }
 
 export interface MonitoringDeps
-  extends Pick<ProcessorDeps, 'riskPolicy' | 'labels' | 'transfers'>,
+  extends Pick<ProcessorDeps, 'riskPolicy' | 'assets' | 'labels' | 'transfers'>,
     Pick<ListenerDeps, 'adapter' | 'ingest' | 'price' | 'dutyOf'>,
     Pick<MonitoringServiceDeps, 'screen' | 'walletsMax'> {
   readonly clock: Clock;

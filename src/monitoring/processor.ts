@@ -5,15 +5,17 @@
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Fence } from '../base/live-store.ts';
 import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
+import type { AssetFacts } from '../chains/assets.ts';
 import type { Block } from '../chains/block.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { createNeighbourColumns } from '../graph/graph.ts';
+import { RowReader } from '../graph/kernels/rows.ts';
 import type { Direction, TransferReader } from '../graph/transfers.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { effectiveUsd } from '../risk/score.ts';
 import { type Attribution, attribute, UNATTRIBUTED } from '../screening/attribution.ts';
 import { nativeUnits } from '../screening/trace-graph.ts';
+import { weighingOf } from '../screening/weighing.ts';
 import type { MonitoringPolicy } from './policy.ts';
 import type { CounterpartyEntity, MonitoredTransaction, MonitoringChain, RuleId } from './records.ts';
 import { type Behind, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';
@@ -25,6 +27,8 @@ export interface ProcessorDeps {
   readonly store: MonitoringStore;
   readonly policy: MonitoringPolicy;
   readonly riskPolicy: RiskPolicy;
+  /** Which assets are evidence. */
+  readonly assets: Pick<AssetFacts, 'isKnown'>;
   /** The newest label snapshot, taken once a block; null before there is one. */
   readonly labels: () => LabelReader | null;
   /** What stands behind a counterparty that nobody knows; null where no transfers are kept. */
@@ -96,7 +100,7 @@ export function matchBlock(chain: MonitoringChain, block: Block, table: WatchTab
 }
 
 export function createProcessor(deps: ProcessorDeps): Processor {
-  const { store, policy, riskPolicy, transfers, clock } = deps;
+  const { store, policy, riskPolicy, assets, transfers, clock } = deps;
   const key = Buffer.alloc(maxKeyBytes);
   const columns = createNeighbourColumns(policy.indirectRead);
 
@@ -115,11 +119,10 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     const graph = transfers?.graph(chain) ?? null;
     const node = graph?.idOf(own) ?? null;
     if (graph === null || node === null) return [];
-    const totals = transfers?.totals(chain, own);
-    const flow = totals?.[direction];
-    const whole = flow === undefined ? 0 : effectiveUsd(flow, riskPolicy);
-    if (!(whole > 0)) return [];
-    const count = graph.neighbours(node, direction, policy.indirectRead, columns);
+    const rows = new RowReader(graph, weighingOf(chain, { assets, policy: riskPolicy }));
+    const basis = rows.basisOf(node, direction);
+    if (!(basis.total > 0)) return [];
+    const { count } = rows.read(node, direction, basis, policy.indirectRead, columns);
     const shares = new Map<string, { attribution: Attribution; share: number }>();
     for (let i = 0; i < count; i++) {
       const attribution = attribute(
@@ -128,10 +131,9 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         null,
       );
       if (ruleFor(attribution, policy) === null) continue;
-      const value =
-        (columns.valueUsd[i] as number) + (columns.unpriced[i] as number) * riskPolicy.unpricedTransferUsd;
+      const value = columns.weight[i] as number;
       const known = shares.get(attribution.key);
-      const share = (known?.share ?? 0) + value / whole;
+      const share = (known?.share ?? 0) + value / basis.total;
       shares.set(attribution.key, { attribution, share });
     }
     return [...shares.values()];

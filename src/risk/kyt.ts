@@ -1,9 +1,9 @@
 /** Know your transaction: flags out of evidence, the score of what links two parties, and the decision. All of it pure. */
+import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
 import {
   type ExposureEvidence,
-  effectiveUsd,
   isRisky,
   labelPoints,
   type OwnershipEvidence,
@@ -160,42 +160,46 @@ function severityOf(
   return strict && SEVERITIES.indexOf(level) < SEVERITIES.indexOf('HIGH') ? 'HIGH' : level;
 }
 
-/** The name that most of the value stands under. */
-function greatestEntity(exposures: readonly ExposureEvidence[], policy: RiskPolicy): string | null {
+const amountIn = ({ asset, valueUsd, share }: ExposureEvidence): number =>
+  asset === null ? (valueUsd ?? 0) : share;
+
+/** The name with the greatest value. */
+function greatestEntity(exposures: readonly ExposureEvidence[]): string | null {
   const values = new Map<string, number>();
   for (const exposure of exposures) {
     if (exposure.entity !== null)
-      values.set(exposure.entity, (values.get(exposure.entity) ?? 0) + effectiveUsd(exposure, policy));
+      values.set(exposure.entity, (values.get(exposure.entity) ?? 0) + amountIn(exposure));
   }
   const [first] = [...values].sort(([a, most], [b, value]) => value - most || (a < b ? -1 : 1));
   return first?.[0] ?? null;
 }
 
-/** One flag a category, direction and nearness. What brings no point (dust, no value) raises none. */
+/** One flag for each category, direction, asset without a price, and nearness. An exposure without points (dust, no value) raises none. */
 function exposureFlags({ party, evidence }: PartyFacts, policy: RiskPolicy): Flag[] {
   const groups = new Map<string, ExposureEvidence[]>();
   for (const exposure of evidence.exposures) {
-    if (!isRisky(exposure.category, policy) || FLAG_STEMS[exposure.category] === undefined) continue;
-    const name = `${exposure.category} ${exposure.direction} ${exposure.hops === 1 ? 'COUNTERPARTY' : 'INDIRECT'}`;
+    const { category, direction, hops, asset, isOwn } = exposure;
+    if (!isRisky(category, policy) || FLAG_STEMS[category] === undefined || isOwn === true) continue;
+    const name = `${category} ${direction} ${hops === 1 ? 'COUNTERPARTY' : 'INDIRECT'} ${asset ?? ''}`;
     groups.set(name, [...(groups.get(name) ?? []), exposure]);
   }
-  const wholeOf = (direction: 'in' | 'out'): number =>
+  const wholeOf = (direction: 'in' | 'out', asset: string | null): number =>
     evidence.exposures
-      .filter((exposure) => exposure.direction === direction)
-      .reduce((sum, exposure) => sum + effectiveUsd(exposure, policy), 0);
-  const whole = { in: wholeOf('in'), out: wholeOf('out') };
-  const neutral = evidence.exposures.filter((exposure) => !isRisky(exposure.category, policy));
+      .filter((exposure) => exposure.direction === direction && exposure.asset === asset)
+      .reduce((sum, exposure) => sum + amountIn(exposure), 0);
+  const neutral = evidence.exposures.filter(
+    (exposure) => !isRisky(exposure.category, policy) || exposure.isOwn === true,
+  );
   return [...groups.values()].flatMap((exposures): Flag[] => {
     const [first] = exposures;
     if (!first || first.category === 'UNKNOWN') return [];
     const severity = severityOf(exposures, neutral, evidence, policy);
     if (severity === null) return [];
-    const { category, direction } = first;
-    const value = exposures.reduce((sum, exposure) => sum + effectiveUsd(exposure, policy), 0);
-    const priced = exposures.flatMap((exposure) => (exposure.valueUsd === null ? [] : [exposure.valueUsd]));
-    const percentage = twoDecimals(Math.min(100, (100 * value) / whole[direction]));
+    const { category, direction, asset } = first;
+    const value = exposures.reduce((sum, exposure) => sum + amountIn(exposure), 0);
+    const percentage = twoDecimals(Math.min(100, (100 * value) / wholeOf(direction, asset)));
     const hops = Math.min(...exposures.map((exposure) => exposure.hops));
-    const name = greatestEntity(exposures, policy);
+    const name = greatestEntity(exposures);
     const unsolicited = exposures.every((exposure) => exposure.unsolicited === true) ? ', unsolicited' : '';
     const way = direction === 'in' ? 'Received from' : 'Sent to';
     const far = hops === 1 ? 'directly' : `over ${hops} hops`;
@@ -209,9 +213,9 @@ function exposureFlags({ party, evidence }: PartyFacts, policy: RiskPolicy): Fla
         direction,
         entity: name === null ? null : { name, category, threatLevel: policy.threats[category] },
         percentage,
-        valueUsd: priced.length === 0 ? null : twoDecimals(priced.reduce((sum, one) => sum + one, 0)),
+        valueUsd: asset === null ? twoDecimals(value) : null,
         hops,
-        message: `${way} ${category}${name === null ? '' : ` (${name})`} ${far}${unsolicited}: ${percentage} % of the value.`,
+        message: `${way} ${category}${name === null ? '' : ` (${name})`} ${far}${unsolicited}: ${percentage} % of ${asset === null ? 'the value' : `its ${asset} (no price)`}.`,
       },
     ];
   });
@@ -237,19 +241,32 @@ export interface LinkEvidence {
   readonly between: readonly ExposureEvidence[];
 }
 
+/**
+ * How the transfer between two parties is measured. It is all that counts, so that its share is whole, and a whole share brings the full
+ * severity whatever the amount: any value above dust gives the same points.
+ */
+export const WHOLE_TRANSFER = { asset: null, valueUsd: Number.MAX_SAFE_INTEGER, share: 1 } as const;
+
 function counterpart(party: PartyEvidence, direction: 'in' | 'out'): ExposureEvidence[] {
-  const exposure = (category: Category, confidence: number, entity: string): ExposureEvidence => ({
+  const exposure = (
+    category: Category,
+    confidence: number,
+    evidenceClass: EvidenceClass,
+    entity: string,
+  ): ExposureEvidence => ({
     category,
     direction,
     hops: 1,
-    valueUsd: null,
-    unpricedTransfers: 1,
+    ...WHOLE_TRANSFER,
     confidence,
+    class: evidenceClass,
     entity,
   });
   const [listing] = party.sanctions;
-  if (listing !== undefined) return [exposure('SANCTIONED_ENTITY', 1, listing)];
-  return party.labels.map(({ category, confidence, entity }) => exposure(category, confidence, entity));
+  if (listing !== undefined) return [exposure('SANCTIONED_ENTITY', 1, 'list', listing)];
+  return party.labels.map(({ category, confidence, class: evidenceClass = 'published', entity }) =>
+    exposure(category, confidence, evidenceClass, entity),
+  );
 }
 
 /**
@@ -268,13 +285,13 @@ export interface DecisionFacts {
   readonly sanctioned: boolean;
   readonly score: number;
   readonly flags: readonly Pick<Flag, 'severity'>[];
-  /** A list is missing or older than its maximum age. */
-  readonly stale: boolean;
+  /** A list is missing or older than its maximum age, or part of the value could not be followed past a hub. */
+  readonly isMissingData: boolean;
 }
 
 /** BLOCK before REVIEW before ALLOW: missing data never reads as clean. */
 export function decide(facts: DecisionFacts, policy: RiskPolicy): Decision {
   if (facts.sanctioned || facts.score >= policy.kytBlockFrom) return 'BLOCK';
   const isGrave = facts.flags.some(({ severity }) => severity === 'HIGH' || severity === 'CRITICAL');
-  return facts.stale || isGrave || facts.score >= policy.kytReviewFrom ? 'REVIEW' : 'ALLOW';
+  return facts.isMissingData || isGrave || facts.score >= policy.kytReviewFrom ? 'REVIEW' : 'ALLOW';
 }

@@ -33,17 +33,26 @@ export interface RiskPolicy {
   readonly valueFullUsd: number;
   /** The most that absolute value alone is worth, 0 to 1. */
   readonly valueCeiling: number;
-  /** What a transfer that nobody could price counts as: unknown is never zero. */
-  readonly unpricedTransferUsd: number;
+  /** The most points that value without a price brings in one direction, whatever its share. */
+  readonly unpricedPointsMax: number;
+  /** The same if neutral value with a price moved in the direction too: the unpriced part may then be next to nothing. */
+  readonly unpricedPointsMaxBesidePriced: number;
+  /** The most that own labels and exposures are worth together if only derived labels (structural, inferred) say so. */
+  readonly derivedScoreMax: number;
   /** Factor on the counterparty points of a service: an exchange trades with everybody. */
   readonly serviceExposureFactor: number;
   /** Risky value of one direction below this, all together, brings no points. */
   readonly dustUsd: number;
-  /** Inbound from one party counts as unsolicited up to this much and this many transfers, where nothing was sent back. */
+  /** The same for an asset without a price, by share of its flow (0 to 1). */
+  readonly dustShare: number;
+  /** Inbound from one party counts as unsolicited up to this much, if nothing was sent back. */
   readonly unsolicitedMaxUsd: number;
-  readonly unsolicitedMaxTransfers: number;
-  /** Where more than this came directly from risky parties, asked for or not, nothing is let off as unsolicited. */
+  /** The same for an asset without a price, by share of its flow (0 to 1). */
+  readonly unsolicitedMaxShare: number;
+  /** If more than this came directly from risky parties, unsolicited or not, nothing is let off as unsolicited. */
   readonly unsolicitedTotalMaxUsd: number;
+  /** The same for an asset without a price, by share of its flow (0 to 1). */
+  readonly unsolicitedTotalMaxShare: number;
   /** What is left of the severity of unsolicited money; at least `hopDecay`. */
   readonly unsolicitedFactor: number;
   /** Scores from which a KYT decision is BLOCK, and from which it is REVIEW. */
@@ -67,12 +76,16 @@ const BOUNDS: Readonly<Record<NumberField, readonly [number, number]>> = {
   valueUnitUsd: [0.01, 1e9],
   valueFullUsd: [1, 1e12],
   valueCeiling: [0, 1],
-  unpricedTransferUsd: [0.01, 1e9],
+  unpricedPointsMax: [0, 100],
+  unpricedPointsMaxBesidePriced: [0, 100],
+  derivedScoreMax: [1, 100],
   serviceExposureFactor: [0, 1],
   dustUsd: [0, 1e6],
+  dustShare: [0, 1],
   unsolicitedMaxUsd: [0, 1e6],
-  unsolicitedMaxTransfers: [0, 1000],
+  unsolicitedMaxShare: [0, 1],
   unsolicitedTotalMaxUsd: [0, 1e7],
+  unsolicitedTotalMaxShare: [0, 1],
   unsolicitedFactor: [0, 1],
   kytBlockFrom: [1, 100],
   kytReviewFrom: [1, 100],
@@ -115,6 +128,9 @@ export function parsePolicy(document: unknown, categories: readonly CategoryDefa
   if (plain.valueFullUsd <= plain.valueUnitUsd) throw wrong('valueFullUsd', 'greater than valueUnitUsd');
   // Else money would weigh more over one hop than unsolicited but direct.
   if (plain.unsolicitedFactor < plain.hopDecay) throw wrong('unsolicitedFactor', 'at least hopDecay');
+  if (plain.unpricedPointsMaxBesidePriced > plain.unpricedPointsMax)
+    throw wrong('unpricedPointsMaxBesidePriced', 'at most unpricedPointsMax');
+  if (plain.derivedScoreMax >= bounds.CRITICAL) throw wrong('derivedScoreMax', 'less than levels.CRITICAL');
   if (plain.kytBlockFrom <= plain.kytReviewFrom) throw wrong('kytBlockFrom', 'greater than kytReviewFrom');
   const defaults = new Map(categories.map((row) => [row.id, row.weight]));
   const weighed = Object.fromEntries(

@@ -1,4 +1,5 @@
 /** From evidence to a score: pure, deterministic, and explained point by point. */
+import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { Category } from '../labels/taxonomy.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
 
@@ -11,26 +12,36 @@ export interface OwnershipEvidence {
   readonly confidence: number;
   readonly entity: string;
   readonly source: string;
+  /** How the label came to be known. Default: published. */
+  readonly class?: EvidenceClass;
 }
 
 /**
- * Value that moved between the scored address and others, risky or not: the neutral part is what shares are measured
- * against. `UNKNOWN` is value whose other side nobody knows. Items are parts: no value stands in two of them.
+ * Value that moved between the scored address and others, risky or not: the neutral part is what shares are measured against.
+ * `UNKNOWN` is value without a known other side. Items are parts: no value is in two of them.
  */
 export interface ExposureEvidence {
   readonly category: Category | 'UNKNOWN';
   readonly direction: 'in' | 'out';
-  /** 1: traded with directly. */
+  /** 1: a direct counterparty. */
   readonly hops: number;
-  /** USD of the priced transfers, of further hops the share that reached here; null where none is priced. */
+  /** Null: the value is in USD. Otherwise the asset without a price that `share` is a share of. */
+  readonly asset: string | null;
+  /** USD, of further hops the part that reached here; null if `asset` is set. */
   readonly valueUsd: number | null;
-  /** Transfers of an amount that nobody could price; of further hops a share of them, which may be a fraction. */
-  readonly unpricedTransfers: number;
+  /** Of all that moved of `asset` in the direction, 0 to 1. Not used for USD. */
+  readonly share: number;
+  /** The direction's flow of `asset` as a part of its greater flow (in or out), 0 to 1: dust is measured against the greater. Default: 1. */
+  readonly flowPart?: number;
   /** That the category is right, 0 to 1. */
   readonly confidence: number;
+  /** How the label of the other side came to be known. */
+  readonly class: EvidenceClass;
   readonly entity: string | null;
-  /** Received from a party the address has no hand in (`isUnsolicited`). Counts only directly and where `direction` is in. */
+  /** Received from a party that the address never dealt with itself (`isUnsolicited`). Counts only for direct inbound. */
   readonly unsolicited?: boolean;
+  /** Dealings within the entity that the address itself belongs to: neutral, because its own label says the same. */
+  readonly isOwn?: boolean;
 }
 
 export interface RiskEvidence {
@@ -48,16 +59,23 @@ export interface ScoreFactor {
     | 'OWN_LABEL'
     | 'DIRECT_EXPOSURE'
     | 'INDIRECT_EXPOSURE'
-    | 'UNSOLICITED_INBOUND';
+    | 'UNSOLICITED_INBOUND'
+    /** Points taken off because only derived labels would make the score CRITICAL. */
+    | 'DERIVED_LABELS_CAP';
   readonly category: Category | 'UNKNOWN';
   readonly riskType: 'OWNERSHIP' | 'COUNTERPARTY' | 'INDIRECT' | 'BEHAVIOUR';
   readonly direction: 'in' | 'out' | 'both';
+  /** The asset without a price that `percentage` is of; null for USD. Such a row has only the points it adds to those of USD. */
+  readonly asset: string | null;
+  /** The weakest class of the evidence: derived if any of it is. */
+  readonly class: EvidenceClass;
   /** Of the value that moved in the direction; 100 for what the address itself is. */
   readonly percentage: number;
   readonly valueUsd: number | null;
   readonly hops: number;
   /** Whole points, negative for a discount. The points of all factors add up to the score before its cap at 100. */
   readonly points: number;
+  /** Of exposures: entities, greatest value first. */
   readonly evidence: readonly string[];
 }
 
@@ -76,11 +94,12 @@ const FLOAT_SLACK = 1e-9;
 const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort();
 
-/** USD that a flow counts as: what is priced, and the policy's figure for each transfer that is not. */
-export const effectiveUsd = (
-  flow: { readonly valueUsd: number | null; readonly unpricedTransfers: number },
-  policy: RiskPolicy,
-): number => (flow.valueUsd ?? 0) + flow.unpricedTransfers * policy.unpricedTransferUsd;
+/**
+ * Confidence as it enters severity: to the nearest tenth, so that sums over many addresses need few columns.
+ *
+ * @param confidence - 0 to 1
+ */
+export const confidenceClass = (confidence: number): number => Math.round(confidence * 10) / 10;
 
 /** Whole points of one label: the weight of its category times its confidence. */
 export const labelPoints = (
@@ -93,12 +112,20 @@ export const labelPoints = (
  * confidence. Labels are not added up: three publishers of one fact are one fact.
  */
 function ownershipFactor(evidence: RiskEvidence, policy: RiskPolicy): ScoreFactor | null {
-  const own = { riskType: 'OWNERSHIP', direction: 'both', percentage: 100, valueUsd: null, hops: 0 } as const;
+  const own = {
+    riskType: 'OWNERSHIP',
+    direction: 'both',
+    asset: null,
+    percentage: 100,
+    valueUsd: null,
+    hops: 0,
+  } as const;
   if (evidence.sanctions.length > 0) {
     return {
       factor: 'SANCTIONS_IN_FORCE',
       category: 'SANCTIONED_ENTITY',
       ...own,
+      class: 'list',
       points: policy.sanctionedPoints,
       evidence: unique(evidence.sanctions).slice(0, EVIDENCE_LISTED_MAX),
     };
@@ -116,6 +143,7 @@ function ownershipFactor(evidence: RiskEvidence, policy: RiskPolicy): ScoreFacto
     factor: 'OWN_LABEL',
     category,
     ...own,
+    class: strongest.class ?? 'published',
     points: pointsOf(strongest),
     evidence: unique(
       evidence.labels
@@ -134,43 +162,41 @@ export const isRisky = (category: Category | 'UNKNOWN', policy: RiskPolicy): cat
   category !== 'UNKNOWN' && policy.weights[category] >= policy.riskyFrom;
 
 /**
- * Whether money came without the address's doing: directly, small in sum and number, from a party it never sent anything to.
- * Anybody can send to anybody ("dusting"; the US Treasury says so of Tornado Cash in its FAQ 1078 of 2022-09-13). What
- * nobody could price counts as the policy's figure, and is therefore not small.
+ * Returns true for money that came without the address's doing: directly, small, from a party to which it never sent anything.
+ * Anybody can send to anybody ("dusting"; the US Treasury says so of Tornado Cash in its FAQ 1078 of 2022-09-13). Small is
+ * measured in USD, or by share of the asset's greater flow if the asset has no price.
  */
 export function isUnsolicited(
-  dealings: {
-    readonly direction: 'in' | 'out';
-    readonly hops: number;
-    readonly valueUsd: number | null;
-    readonly unpricedTransfers: number;
-    readonly transfers: number;
+  dealings: Pick<ExposureEvidence, 'direction' | 'hops' | 'asset' | 'valueUsd' | 'share' | 'flowPart'> & {
     /** The address has sent value to the same party or entity. */
     readonly sentBack: boolean;
   },
   policy: RiskPolicy,
 ): boolean {
   if (dealings.direction !== 'in' || dealings.hops !== 1 || dealings.sentBack) return false;
-  return (
-    dealings.transfers <= policy.unsolicitedMaxTransfers &&
-    effectiveUsd(dealings, policy) <= policy.unsolicitedMaxUsd
-  );
+  if (dealings.asset === null) return (dealings.valueUsd ?? 0) <= policy.unsolicitedMaxUsd;
+  return dealings.share * (dealings.flowPart ?? 1) <= policy.unsolicitedMaxShare;
 }
 
 /** One risky exposure, weighed. */
 interface WeighedExposure {
   readonly evidence: ExposureEvidence;
   readonly category: Category;
+  /** USD, or share of the asset. */
   readonly value: number;
+  /** The same as dust is measured: USD, or share of the greater flow of the asset. */
+  readonly size: number;
   /** Points it would bring if it were all that moved, 0 to 100. */
   readonly severity: number;
   readonly name: string;
 }
 
-/** What one direction of the trade is made of. */
+/** What one direction of the trade in USD, or in one asset without a price, is made of. */
 interface Trade {
   readonly direction: 'in' | 'out';
-  /** Effective USD of all that is not risky, and of everything. */
+  /** Null: USD. */
+  readonly asset: string | null;
+  /** Value of all that is not risky, and of everything. */
   readonly neutral: number;
   readonly whole: number;
   readonly risky: readonly WeighedExposure[];
@@ -179,28 +205,47 @@ interface Trade {
 const byText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-function tradeOf(direction: 'in' | 'out', evidence: RiskEvidence, policy: RiskPolicy): Trade {
+/** The trades of one direction, USD first, then assets by name. */
+function tradesOf(direction: 'in' | 'out', evidence: RiskEvidence, policy: RiskPolicy): Trade[] {
+  const assets = new Set<string | null>([null]);
+  for (const item of evidence.exposures) if (item.direction === direction) assets.add(item.asset);
+  return [...assets]
+    .sort((a, b) => byText(a ?? '', b ?? ''))
+    .map((asset) => tradeOf(direction, asset, evidence, policy));
+}
+
+function tradeOf(
+  direction: 'in' | 'out',
+  asset: string | null,
+  evidence: RiskEvidence,
+  policy: RiskPolicy,
+): Trade {
   const risky: WeighedExposure[] = [];
   const neutral: number[] = [];
   for (const item of evidence.exposures) {
-    if (item.direction !== direction) continue;
-    const value = effectiveUsd(item, policy);
+    if (item.direction !== direction || item.asset !== asset) continue;
+    const value = asset === null ? (item.valueUsd ?? 0) : item.share;
     const { category, hops } = item;
-    if (!isRisky(category, policy)) {
+    if (!isRisky(category, policy) || item.isOwn === true) {
       neutral.push(value);
       continue;
     }
     const service = evidence.isService ? policy.serviceExposureFactor : 1;
-    const severity = policy.weights[category] * item.confidence * decayAt(hops, policy) * service;
+    const confidence = confidenceClass(item.confidence);
+    const severity = policy.weights[category] * confidence * decayAt(hops, policy) * service;
     const name = `${String(hops).padStart(3, '0')} ${category}`;
-    risky.push({ evidence: item, category, value, severity, name });
+    const size = asset === null ? value : value * (item.flowPart ?? 1);
+    risky.push({ evidence: item, category, value, size, severity, name });
   }
   // One order whatever order the evidence came in: sums of floats depend on it.
   neutral.sort((a, b) => a - b);
-  risky.sort((a, b) => byText(a.name, b.name) || a.value - b.value || a.severity - b.severity);
+  risky.sort(
+    (a, b) => byText(a.name, b.name) || a.value - b.value || a.size - b.size || a.severity - b.severity,
+  );
   const neutralValue = sumOf(neutral);
   return {
     direction,
+    asset,
     neutral: neutralValue,
     whole: neutralValue + sumOf(risky.map((item) => item.value)),
     risky,
@@ -210,11 +255,13 @@ function tradeOf(direction: 'in' | 'out', evidence: RiskEvidence, policy: RiskPo
 /**
  * How much of a severity a sum of risky value brings, 0 to 1: share and absolute value as two independent reasons,
  * 1 − (1 − share part)(1 − value part). The share is measured against neutral value alone: measured against all value,
- * one risk would dilute another, and more of it could lower a score. Dust brings nothing.
+ * one risk would dilute another, and more of it could lower a score. Dust brings nothing. An asset without a price has no
+ * absolute value: only its share counts.
  */
-function magnitude(value: number, neutral: number, policy: RiskPolicy): number {
-  if (value <= 0 || value < policy.dustUsd) return 0;
+function magnitude(value: number, size: number, { asset, neutral }: Trade, policy: RiskPolicy): number {
+  if (value <= 0 || size < (asset === null ? policy.dustUsd : policy.dustShare)) return 0;
   const share = (value / (value + neutral)) ** policy.shareExponent;
+  if (asset !== null) return share;
   const scale = Math.log10(1 + policy.valueFullUsd / policy.valueUnitUsd);
   const sum = policy.valueCeiling * Math.min(1, Math.log10(1 + value / policy.valueUnitUsd) / scale);
   return 1 - (1 - share) * (1 - sum);
@@ -227,16 +274,18 @@ function magnitude(value: number, neutral: number, policy: RiskPolicy): number {
  * one risk is not counted twice under two names, and it can only rise when value or severity rises.
  */
 function pointsByGroup(
-  { risky, neutral }: Trade,
+  trade: Trade,
   severityOf: (item: WeighedExposure) => number,
   policy: RiskPolicy,
 ): Map<string, number> {
   const points = new Map<string, number>();
   let value = 0;
+  let size = 0;
   let reached = 0;
-  for (const item of [...risky].sort((a, b) => severityOf(b) - severityOf(a))) {
+  for (const item of [...trade.risky].sort((a, b) => severityOf(b) - severityOf(a))) {
     value += item.value;
-    const next = Math.max(reached, magnitude(value, neutral, policy));
+    size += item.size;
+    const next = Math.max(reached, magnitude(value, size, trade, policy));
     points.set(item.name, (points.get(item.name) ?? 0) + severityOf(item) * (next - reached));
     reached = next;
   }
@@ -255,29 +304,38 @@ function apportion(points: ReadonlyMap<string, number>, total: number): Map<stri
   return new Map(rows.map(({ name, whole, rest }) => [name, whole + (rest > 0 && left-- > 0 ? 1 : 0)]));
 }
 
-/** Priced USD and percentage of some of a direction's value. */
+/** Entities, greatest value first. */
+function entitiesOf(items: readonly WeighedExposure[]): string[] {
+  const values = new Map<string, number>();
+  for (const { evidence, value } of items)
+    if (evidence.entity !== null) values.set(evidence.entity, (values.get(evidence.entity) ?? 0) + value);
+  return [...values]
+    .sort(([a, most], [b, value]) => value - most || byText(a, b))
+    .slice(0, EVIDENCE_LISTED_MAX)
+    .map(([name]) => name);
+}
+
+const CLASSES: readonly EvidenceClass[] = ['inferred', 'structural', 'published', 'list'];
+
+/** Percentage, USD, class and entities of some of a direction's value. */
 function amountsOf(
   items: readonly WeighedExposure[],
-  { whole }: Trade,
-): Pick<ScoreFactor, 'percentage' | 'valueUsd' | 'evidence'> {
-  const priced = items.flatMap(({ evidence }) => (evidence.valueUsd === null ? [] : [evidence.valueUsd]));
+  { whole, asset }: Trade,
+): Pick<ScoreFactor, 'asset' | 'class' | 'percentage' | 'valueUsd' | 'evidence'> {
   const value = sumOf(items.map((item) => item.value));
   return {
+    asset,
+    class: CLASSES.find((one) => items.some((item) => item.evidence.class === one)) ?? 'published',
     percentage: whole > 0 ? twoDecimals(Math.min(100, (100 * value) / whole)) : 0,
-    valueUsd: priced.length === 0 ? null : twoDecimals(sumOf(priced)),
-    evidence: unique(
-      items.flatMap(({ evidence }) => (evidence.entity === null ? [] : [evidence.entity])),
-    ).slice(0, EVIDENCE_LISTED_MAX),
+    valueUsd: asset === null ? twoDecimals(value) : null,
+    evidence: entitiesOf(items),
   };
 }
 
-function exposureFactors(trade: Trade, policy: RiskPolicy): ScoreFactor[] {
-  if (trade.risky.length === 0) return [];
-  const gross = pointsByGroup(trade, (item) => item.severity, policy);
-  const total = wholePoints(gross);
-  const handed = apportion(gross, total);
+/** The factors of a trade that `total` points are handed out to, in proportion to the exact points of its groups. */
+function factorsOf(trade: Trade, exact: ReadonlyMap<string, number>, total: number): ScoreFactor[] {
   const { direction } = trade;
-  const factors = [...handed]
+  return [...apportion(exact, total)]
     .filter(([, points]) => points > 0)
     .sort(([a], [b]) => byText(a, b))
     .flatMap(([name, points]): ScoreFactor[] => {
@@ -297,24 +355,37 @@ function exposureFactors(trade: Trade, policy: RiskPolicy): ScoreFactor[] {
         },
       ];
     });
+}
+
+function pricedFactors(trade: Trade, policy: RiskPolicy): ScoreFactor[] {
+  if (trade.risky.length === 0) return [];
+  const gross = pointsByGroup(trade, (item) => item.severity, policy);
+  const total = wholePoints(gross);
+  const factors = factorsOf(trade, gross, total);
   const discount = unsolicitedDiscount(trade, total, policy);
   return discount ? [...factors, discount] : factors;
 }
 
+const isDiscounted = ({ evidence }: WeighedExposure): boolean =>
+  evidence.direction === 'in' && evidence.hops === 1 && evidence.unsolicited === true;
+
+/**
+ * The severity of each item with unsolicited money let off. All that came directly counts towards the limit, solicited or not: if
+ * only the unsolicited did, asking for some of it would let off the rest.
+ */
+function discountedSeverity({ asset, risky }: Trade, policy: RiskPolicy): (item: WeighedExposure) => number {
+  const direct = sumOf(risky.filter(({ evidence }) => evidence.hops === 1).map(({ size }) => size));
+  const most = asset === null ? policy.unsolicitedTotalMaxUsd : policy.unsolicitedTotalMaxShare;
+  if (direct > most) return (item) => item.severity;
+  return (item) => item.severity * (isDiscounted(item) ? policy.unsolicitedFactor : 1);
+}
+
 /** What unsolicited money is let off: the difference to the points it brings at `unsolicitedFactor` of its severity. */
 function unsolicitedDiscount(trade: Trade, total: number, policy: RiskPolicy): ScoreFactor | null {
-  const isDiscounted = ({ evidence }: WeighedExposure): boolean =>
-    evidence.direction === 'in' && evidence.hops === 1 && evidence.unsolicited === true;
   const items = trade.risky.filter(isDiscounted);
   const [first] = items;
   if (!first) return null;
-  // What came in a thousand small parts is not small. All that came directly counts, asked for or not: were it the unsolicited
-  // alone, asking for some of it would let off the rest.
-  const direct = trade.risky.filter(({ evidence }) => evidence.hops === 1);
-  if (sumOf(direct.map((item) => item.value)) > policy.unsolicitedTotalMaxUsd) return null;
-  const severityOf = (item: WeighedExposure): number =>
-    item.severity * (isDiscounted(item) ? policy.unsolicitedFactor : 1);
-  const points = wholePoints(pointsByGroup(trade, severityOf, policy)) - total;
+  const points = wholePoints(pointsByGroup(trade, discountedSeverity(trade, policy), policy)) - total;
   if (points >= 0) return null;
   return {
     factor: 'UNSOLICITED_INBOUND',
@@ -328,18 +399,86 @@ function unsolicitedDiscount(trade: Trade, total: number, policy: RiskPolicy): S
 }
 
 /**
+ * What assets without a price add to the points of a direction. Each is judged alone, by share, with unsolicited money let off; the
+ * worst decides, up to a bound, and only what it has more than the priced points is added. Neither the number of transfers nor the
+ * number of assets adds anything. The bound is lower if neutral value with a price moved too.
+ */
+function unpricedFactors(
+  priced: Trade,
+  assets: readonly Trade[],
+  pricedPoints: number,
+  policy: RiskPolicy,
+): ScoreFactor[] {
+  const isBesidePriced = priced.neutral > 0 && priced.neutral >= policy.dustUsd;
+  const most = isBesidePriced ? policy.unpricedPointsMaxBesidePriced : policy.unpricedPointsMax;
+  let worst: { readonly trade: Trade; readonly exact: Map<string, number>; readonly points: number } | null =
+    null;
+  for (const trade of assets) {
+    const exact = pointsByGroup(trade, discountedSeverity(trade, policy), policy);
+    const points = Math.min(most, wholePoints(exact));
+    if (points > (worst?.points ?? pricedPoints)) worst = { trade, exact, points };
+  }
+  if (worst === null) return [];
+  const { trade, exact } = worst;
+  const added = worst.points - pricedPoints;
+  const factor = added / sumOf([...exact.values()]);
+  const scaled = new Map([...exact].map(([name, points]) => [name, points * factor]));
+  return factorsOf(trade, scaled, added);
+}
+
+const pointsIn = (factors: readonly ScoreFactor[]): number => sumOf(factors.map(({ points }) => points));
+
+function exposureFactors(evidence: RiskEvidence, policy: RiskPolicy): ScoreFactor[] {
+  return (['in', 'out'] as const).flatMap((direction) => {
+    const [priced, ...assets] = tradesOf(direction, evidence, policy) as [Trade, ...Trade[]];
+    const factors = pricedFactors(priced, policy);
+    return [...factors, ...unpricedFactors(priced, assets, pointsIn(factors), policy)];
+  });
+}
+
+/** Points of everything, each factor apart, before the caps. */
+function allFactors(evidence: RiskEvidence, policy: RiskPolicy): ScoreFactor[] {
+  const own = ownershipFactor(evidence, policy);
+  const factors = own ? [own] : [];
+  // Labels alone are judged in microseconds.
+  return evidence.exposures.length === 0 ? factors : [...factors, ...exposureFactors(evidence, policy)];
+}
+
+/** The line that keeps a score below CRITICAL if only derived labels would make it so; null if it is not needed. */
+function derivedCap(points: number, evidence: RiskEvidence, policy: RiskPolicy): ScoreFactor | null {
+  if (points <= policy.derivedScoreMax) return null;
+  const isKept = (one: { readonly class?: EvidenceClass }): boolean => !isDerived(one.class ?? 'published');
+  const exposures = evidence.exposures.filter(
+    (item) => isKept(item) || !isRisky(item.category, policy) || item.isOwn === true,
+  );
+  const labels = evidence.labels.filter(isKept);
+  if (exposures.length === evidence.exposures.length && labels.length === evidence.labels.length) return null;
+  const withoutDerived = pointsIn(allFactors({ ...evidence, exposures, labels }, policy));
+  if (withoutDerived > policy.derivedScoreMax) return null;
+  return {
+    factor: 'DERIVED_LABELS_CAP',
+    category: 'UNKNOWN',
+    riskType: 'COUNTERPARTY',
+    direction: 'both',
+    asset: null,
+    class: 'structural',
+    percentage: 0,
+    valueUsd: null,
+    hops: 0,
+    points: policy.derivedScoreMax - points,
+    evidence: [],
+  };
+}
+
+/**
  * Scores evidence: what the address is, plus what it received, plus what it sent. More of anything risky, nearer, surer or
- * of a graver category never lowers the score; a direct sanction in force makes it 100.
+ * of a graver category never lowers the score; a direct sanction in force makes it 100. Derived labels alone never make it CRITICAL.
  */
 export function score(evidence: RiskEvidence, policy: RiskPolicy): RiskScore {
-  const own = ownershipFactor(evidence, policy);
-  const scoreBreakdown = own ? [own] : [];
-  // The oracle asks by labels alone, in microseconds.
-  if (evidence.exposures.length > 0) {
-    for (const direction of ['in', 'out'] as const)
-      scoreBreakdown.push(...exposureFactors(tradeOf(direction, evidence, policy), policy));
-  }
-  const riskScore = Math.min(100, sumOf(scoreBreakdown.map((factor) => factor.points)));
+  const factors = allFactors(evidence, policy);
+  const cap = derivedCap(pointsIn(factors), evidence, policy);
+  const scoreBreakdown = cap === null ? factors : [...factors, cap];
+  const riskScore = Math.min(100, pointsIn(scoreBreakdown));
   return {
     riskScore,
     riskLevel: riskLevelOf(riskScore, policy),

@@ -1,6 +1,8 @@
 /** The shapes that the use cases answer with: `data` of the API, field for field. */
+import type { PriceStatus } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { TaintMethod } from '../graph/utxo/taint-rules.ts';
+import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { SanctionsEntry } from '../labels/label.ts';
 import type { LabelJson } from '../labels/label-json.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
@@ -147,9 +149,15 @@ export interface Exposure {
   readonly entity: EntitySummary | null;
   readonly direction: 'in' | 'out';
   readonly type: 'DIRECT' | 'INDIRECT';
-  /** Of the value received (in) or sent (out). */
+  /** Of what was received (in) or sent (out): of all priced value, or of `asset`. */
   readonly percentage: number;
-  /** USD of the priced transfers; null where none is priced. */
+  /** The asset that `percentage` is a share of, if it has no price; null for USD, and if nothing can be weighed. */
+  readonly asset: string | null;
+  /** How the value is priced: the weakest of the direction's priced assets. */
+  readonly priceStatus: PriceStatus;
+  /** How the label of the other side came to be known; null for UNKNOWN. */
+  readonly class: EvidenceClass | null;
+  /** The part of the direction's USD; null if `asset` has no price. */
   readonly valueUsd: number | null;
   readonly hops: number;
   readonly txCount: number;
@@ -160,7 +168,8 @@ export interface Exposure {
 /** Where money was not followed to its end, and how much of the direction's value that is. */
 export interface StoppedFlow {
   readonly address: string;
-  readonly reason: 'MAX_DEGREE' | 'BUDGET';
+  /** UNPRICED: several assets without a price moved there, so nothing says which part went where. */
+  readonly reason: 'MAX_DEGREE' | 'BUDGET' | 'UNPRICED';
   readonly direction: 'in' | 'out';
   readonly percentage: number;
 }
@@ -197,6 +206,9 @@ export interface FlaggedTransaction {
 
 export interface AssetTotal {
   readonly asset: string;
+  /** False for tokens that no curated list knows: anybody can forge their transfers, and they count nowhere. */
+  readonly isEvidence: boolean;
+  readonly priceStatus: PriceStatus;
   /** Smallest unit, decimal string. */
   readonly amount: string;
   readonly decimals: number | null;

@@ -4,13 +4,16 @@
  */
 import { LIMITS } from '../base/limits.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import type { Weighing } from '../graph/kernels/rows.ts';
 import { createKernelWorkspace, type KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { AddressTotals, Direction, TransferCoverage } from '../graph/transfers.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
-import { type RiskEvidence, type RiskScore, type ScoreFactor, score } from '../risk/score.ts';
+import type { RiskPolicy } from '../risk/policy.ts';
+import { exposureReasons, hubReasons } from '../risk/reasons.ts';
+import { type RiskEvidence, type RiskScore, score } from '../risk/score.ts';
 import type { Coverage, Reason, SanctionsDetail } from './answers.ts';
-import { type Attributions, createAttributions } from './attribution.ts';
+import { type Attributions, createAttributions, UNATTRIBUTED } from './attribution.ts';
 import { createLabelContext, NOT_READ } from './context.ts';
 import { createSideReader, directEvidence, emptySide, flowIn, type Side } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
@@ -19,6 +22,7 @@ import { labelEvidence, labelReasons } from './judge.ts';
 import { createRememberedDegrees } from './remembered-degrees.ts';
 import { isHistory, sanctionsDetail } from './sanctions-detail.ts';
 import type { Subject } from './subject.ts';
+import { weighingOf } from './weighing.ts';
 
 export interface AssessOptions {
   readonly subject: Subject;
@@ -34,6 +38,7 @@ export interface Place {
   readonly graph: TransferGraph;
   readonly node: NodeId;
   readonly attributions: Attributions;
+  readonly weighing: Weighing;
 }
 
 /** An address and what stands ready to answer about it. */
@@ -73,25 +78,18 @@ export interface Assessor {
   assess(options: AssessOptions): Assessment;
 }
 
-/** Exposures that brought points, in words. */
-function exposureReasons(
-  factors: readonly ScoreFactor[],
-  levelOf: (points: number) => Reason['severity'],
-): Reason[] {
-  return factors
-    .filter(({ riskType, points }) => riskType !== 'OWNERSHIP' && riskType !== 'BEHAVIOUR' && points > 0)
-    .map((factor) => ({
-      code: 'EXPOSURE',
-      severity: levelOf(factor.points),
-      category: factor.category,
-      message:
-        `${factor.direction === 'in' ? 'Received' : 'Sent'} ${factor.percentage} % of its value ` +
-        `${factor.direction === 'in' ? 'from' : 'to'} ${factor.category}` +
-        `${factor.hops > 1 ? ` over ${factor.hops} hops` : ''}` +
-        `${factor.evidence.length > 0 ? ` (${factor.evidence.join(', ')})` : ''}: ${factor.points} points.`,
-      source: null,
-      verified: true,
-    }));
+/** Exposures that brought points, and hubs that ended walks, as reasons. */
+function walkReasons(judged: RiskScore, followed: readonly FollowedSide[], policy: RiskPolicy): Reason[] {
+  const own = { source: null, verified: true } as const;
+  const unfollowed = followed.map(({ direction, hubShare }) => ({ direction, share: hubShare }));
+  return [
+    ...exposureReasons(judged.scoreBreakdown, policy)
+      .slice(0, LIMITS.screeningListMax)
+      .map((reason) => ({ code: 'EXPOSURE', ...reason, ...own }) as const),
+    ...hubReasons(unfollowed, LIMITS.counterpartiesMax, policy).map(
+      (reason) => ({ code: 'HUB_NOT_FOLLOWED', ...reason, ...own }) as const,
+    ),
+  ];
 }
 
 const primaryOf = (labels: readonly Label[], asOf: string | null): Label | null =>
@@ -103,10 +101,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
   const attributions = createAttributions(deps);
   const remembered = createRememberedDegrees();
   const workspace = createKernelWorkspace();
-  const readSide = createSideReader(policy, workspace);
-  const levelOf = (points: number): Reason['severity'] =>
-    points >= policy.levels.HIGH ? 'HIGH' : points >= policy.levels.MEDIUM ? 'MEDIUM' : 'LOW';
-
+  const readSide = createSideReader(workspace);
   function placeOf(
     { chain, key }: Subject,
     reader: LabelReader,
@@ -117,7 +112,12 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
     const node = stored?.idOf(key) ?? null;
     if (stored === null || node === null) return null;
     const graph = remembered(stored, known);
-    return { graph, node, attributions: attributions(graph, reader, asOf) };
+    return {
+      graph,
+      node,
+      attributions: attributions(graph, reader, asOf),
+      weighing: weighingOf(chain, deps),
+    };
   }
 
   function read(subject: Subject, asOf: string | null): Reading {
@@ -152,13 +152,20 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
     const followed = directions.map((direction) => {
       const flow = flowIn(totals, direction);
       if (place === null) return nothingFollowed(direction, flow);
-      return follow({ ...place, direction, flow, maxHops }, { policy, workspace });
+      return follow({ ...place, direction, flow, maxHops }, { workspace });
     });
-    const sentTo = (other: NodeId): boolean =>
-      place !== null && place.graph.edge(place.node, other).length > 0;
+    const sentTo = (other: NodeId): boolean => {
+      if (place === null) return false;
+      const edges = place.graph.edge(place.node, other);
+      return edges.some(({ asset, amount }) => amount > 0n && place.weighing.isEvidence(asset));
+    };
+    const own = place?.attributions.of(place.node) ?? UNATTRIBUTED;
     const evidence: RiskEvidence = {
       ...labelEvidence(labels, policy, asOf),
-      exposures: [...directEvidence(sides, policy, sentTo), ...followed.flatMap(indirectEvidence)],
+      exposures: [
+        ...directEvidence(sides, { policy, own, sentTo }),
+        ...followed.flatMap((side) => indirectEvidence(side, own)),
+      ],
     };
     const judged = score(evidence, policy);
     return {
@@ -171,7 +178,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       assessed: labels.length > 0 || totals !== null,
       reasons: [
         ...labelReasons(labels, policy, asOf),
-        ...exposureReasons(judged.scoreBreakdown, levelOf).slice(0, LIMITS.screeningListMax),
+        ...walkReasons(judged, followed, policy),
         ...(staleReason ? [staleReason] : []),
       ],
     };

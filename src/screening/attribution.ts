@@ -6,6 +6,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { BridgeHit, Bridges } from '../chains/bridges.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
@@ -32,6 +33,12 @@ export interface Attribution {
   readonly isService: boolean;
   /** Of at least the policy's `riskyFrom`, or sanctioned. */
   readonly isRisky: boolean;
+  /** How the label came to be known. */
+  readonly class: EvidenceClass;
+  /**
+   * The attribution applies to edges whose last transfer is not before `fromMs`; others have `before`. Default: it applies to all.
+   */
+  readonly until?: { readonly fromMs: number; readonly before: Attribution | null } | undefined;
   /** What owning the address is worth, 0 to 100, and its level. */
   readonly points: number;
   readonly riskLevel: RiskLevel;
@@ -47,6 +54,7 @@ export const UNATTRIBUTED: Attribution = {
   sanctioned: false,
   isService: false,
   isRisky: false,
+  class: 'published',
   points: 0,
   riskLevel: 'LOW',
 };
@@ -54,12 +62,25 @@ export const UNATTRIBUTED: Attribution = {
 export const summaryOf = (label: Label | null): EntitySummary | null =>
   label && { name: label.entity.name, category: label.category, threatLevel: label.threatLevel };
 
+/** The attribution that applies to an edge, by the time of its last transfer. */
+export const attributionAt = (attribution: Attribution, lastSeenMs: number): Attribution =>
+  attribution.until !== undefined && lastSeenMs < attribution.until.fromMs
+    ? (attribution.until.before ?? UNATTRIBUTED)
+    : attribution;
+
+/** Labels made from clusters of addresses that spend together. */
+const CLUSTER_SOURCE = 'cluster';
+
+export const evidenceClassOf = ({ source }: Pick<Label, 'source'>): EvidenceClass =>
+  source === CLUSTER_SOURCE ? 'structural' : 'published';
+
 /** Folds labels: a direct listing in force decides, else the first label that is not mere history. */
 export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: string | null): Attribution {
   const listed = labels.find((label) => label.sanctions.some((entry) => isDirectHit(entry, asOf)));
   const label = listed ?? labels.find((candidate) => !isHistory(candidate, asOf)) ?? null;
   if (label === null) return UNATTRIBUTED;
   const category = listed ? 'SANCTIONED_ENTITY' : label.category;
+  const evidenceClass = listed ? 'list' : evidenceClassOf(label);
   const points = score({ ...labelEvidence(labels, policy, asOf), exposures: [] }, policy).riskScore;
   return {
     key: `${category} ${label.entity.id}`,
@@ -69,7 +90,9 @@ export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: st
     category,
     confidence: listed ? 1 : label.confidence,
     sanctioned: listed !== undefined,
-    isService: policy.services.has(label.category),
+    // A derived label may be wrong about one of many addresses: it never ends a walk as a service does.
+    isService: policy.services.has(label.category) && !isDerived(evidenceClass),
+    class: evidenceClass,
     isRisky: listed !== undefined || policy.weights[category] >= policy.riskyFrom,
     points,
     riskLevel: riskLevelOf(points, policy),
@@ -90,6 +113,7 @@ function bridgeAttribution({ id, name }: BridgeHit, policy: RiskPolicy): Attribu
     sanctioned: false,
     isService: policy.services.has(category),
     isRisky: points >= policy.riskyFrom,
+    class: 'published',
     points,
     riskLevel: riskLevelOf(points, policy),
   };
@@ -121,7 +145,7 @@ class Interned {
   numberOf(found: Attribution): number {
     if (found === UNATTRIBUTED) return 0;
     const { key, confidence, points, jurisdiction, entity } = found;
-    const name = `${key}\n${confidence}\n${points}\n${jurisdiction}\n${entity?.threatLevel}`;
+    const name = `${key}\n${confidence}\n${points}\n${jurisdiction}\n${entity?.threatLevel}\n${found.class}\n${JSON.stringify(found.until ?? null)}`;
     const shared = this.#numbers.get(name);
     if (shared !== undefined) return shared;
     const number = this.#known.push(found) - 1;

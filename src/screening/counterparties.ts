@@ -3,13 +3,16 @@ import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { AddressTotals, Direction, Flow, TransferReader } from '../graph/transfers.ts';
+import { isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { type ExposureEvidence, effectiveUsd, isUnsolicited } from '../risk/score.ts';
+import { type ExposureEvidence, isUnsolicited } from '../risk/score.ts';
 import type { FlaggedTransaction, ScreeningAnswer, TopCounterparty } from './answers.ts';
-import { type Attribution, type Attributions, UNATTRIBUTED } from './attribution.ts';
+import { type Attribution, type Attributions, attributionAt, UNATTRIBUTED } from './attribution.ts';
 import { shownAsset, shownNode } from './subject.ts';
+import { type DirectionBasis, directionBasis, NOTHING_MOVED, type UnpricedAsset } from './weighing.ts';
 
 /** A counterparty with what its labels make of it. */
 export interface Party {
@@ -18,25 +21,36 @@ export interface Party {
   readonly attribution: Attribution;
   readonly transfers: number;
   readonly unpricedTransfers: number;
-  /** USD of the priced transfers; null where none is priced. */
+  /** USD of the priced transfers of evidence; null if none is priced. */
   readonly valueUsd: number | null;
-  /** Effective USD: unpriced transfers count as the policy says. */
+  /** Weight in the basis of the direction: USD by amount, or smallest units of its only asset. */
   readonly value: number;
-  /** Of all value that moved in its direction, 0 to 100. */
+  /** Of all that moved in its direction, 0 to 100. */
   readonly percentage: number;
   readonly firstSeenMs: number;
   readonly lastSeenMs: number;
 }
 
-/** One direction of an address's trade. */
+/** What a labelled counterparty moved of an asset without a price. */
+export interface UnpricedDealing {
+  readonly party: Party;
+  readonly asset: UnpricedAsset;
+  /** Of all that moved of the asset in the direction, 0 to 1. */
+  readonly share: number;
+  readonly transfers: number;
+}
+
+/** One direction of an address's trade, as far as it is evidence. */
 export interface Side {
   readonly direction: Direction;
   readonly flow: Flow;
-  /** Effective USD of the whole direction. */
-  readonly value: number;
-  /** Those that labels know, greatest known USD first. */
+  /** What values and shares are measured in. */
+  readonly basis: DirectionBasis;
+  /** Those that labels know, greatest value first. */
   readonly attributed: readonly Party[];
-  /** The greatest of all by effective value, at most `screeningListMax`. */
+  /** Direct dealings in assets without a price beside others; empty if the direction is weighed by its only asset. */
+  readonly unpriced: readonly UnpricedDealing[];
+  /** The greatest of all by value, at most `screeningListMax`. */
   readonly top: readonly Party[];
   /** Counterparties that were read, and those that there are. */
   readonly read: number;
@@ -49,6 +63,9 @@ export const percent = (part: number, whole: number): number => (whole > 0 ? (10
 export const addUsd = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : twoDecimals((a ?? 0) + (b ?? 0));
 
+/** Below this a share is the rounding of sums. */
+const REST_MIN = 1e-9;
+
 const NOTHING: Flow = { transfers: 0, unpricedTransfers: 0, valueUsd: null, byAsset: [] };
 export const flowIn = (totals: AddressTotals | null, direction: Direction): Flow =>
   totals?.[direction] ?? NOTHING;
@@ -56,71 +73,80 @@ export const flowIn = (totals: AddressTotals | null, direction: Direction): Flow
 const byWeight = (a: Party, b: Party): number =>
   b.value - a.value || b.transfers - a.transfers || a.node - b.node;
 
-/** The greatest `limit` of `values[0, count)`, as positions, greatest first. */
-function greatest(values: Float64Array, count: number, limit: number): number[] {
-  const order = (a: number, b: number): number => (values[b] as number) - (values[a] as number) || a - b;
-  let best: number[] = [];
-  let least = Number.NEGATIVE_INFINITY;
-  for (let at = 0; at < count; at++) {
-    if ((values[at] as number) <= least) continue;
-    best.push(at);
-    if (best.length < limit * 2) continue;
-    best = best.sort(order).slice(0, limit);
-    least = values[best[limit - 1] as number] as number;
-  }
-  return best.sort(order).slice(0, limit);
-}
-
 export interface SideOptions {
   readonly graph: TransferGraph;
   readonly node: NodeId;
   readonly direction: Direction;
   readonly flow: Flow;
   readonly attributions: Attributions;
+  readonly weighing: Weighing;
 }
 
-/** Returns what reads one direction: at most `counterpartiesMax` parties, greatest known USD first. */
-export function createSideReader(
-  policy: RiskPolicy,
-  workspace: KernelWorkspace,
-): (options: SideOptions) => Side {
-  const values = new Float64Array(LIMITS.counterpartiesMax);
-  return ({ graph, node, direction, flow, attributions }) => {
+/** The assets whose direct dealings are judged one by one: without a price, and not what the whole direction is weighed by. */
+export const assetsApart = ({ basis, unpriced }: DirectionBasis): readonly UnpricedAsset[] =>
+  basis === 'ASSET' ? [] : unpriced;
+
+/** Dealings of labelled parties in assets without a price. */
+function unpricedDealings(
+  { graph, node, direction }: SideOptions,
+  assets: readonly UnpricedAsset[],
+  parties: readonly Party[],
+): UnpricedDealing[] {
+  if (assets.length === 0) return [];
+  const byName = new Map(assets.map((asset) => [asset.asset, asset]));
+  return parties.flatMap((party) => {
+    const edges = direction === 'in' ? graph.edge(party.node, node) : graph.edge(node, party.node);
+    return edges.flatMap((edge): UnpricedDealing[] => {
+      const asset = byName.get(edge.asset);
+      if (asset === undefined || edge.amount === 0n) return [];
+      return [{ party, asset, share: Number(edge.amount) / asset.amount, transfers: edge.transfers }];
+    });
+  });
+}
+
+/** Returns what reads one direction: at most `counterpartiesMax` parties, greatest value first. */
+export function createSideReader(workspace: KernelWorkspace): (options: SideOptions) => Side {
+  return (options) => {
+    const { graph, node, direction, flow, attributions, weighing } = options;
     const columns = workspace.neighbours(direction, LIMITS.counterpartiesMax);
-    const read = graph.neighbours(node, direction, LIMITS.counterpartiesMax, columns);
-    const { ids, valueUsd, transfers, unpriced, firstSeenMs, lastSeenMs } = columns;
+    const basis = directionBasis(graph, node, direction, weighing);
+    const rows = new RowReader(graph, weighing);
+    const all = { ...basis, dust: 0 };
+    const { count: read } = rows.read(node, direction, all, LIMITS.counterpartiesMax, columns);
+    const { ids, weight, valueUsd, transfers, unpriced, firstSeenMs, lastSeenMs } = columns;
     graph.prefetch?.({ nodes: ids.subarray(0, read) });
-    const whole = effectiveUsd(flow, policy);
-    const partyAt = (at: number, attribution: Attribution): Party => {
+    const partyAt = (at: number): Party => {
       const usd = valueUsd[at] as number;
       const unpricedTransfers = unpriced[at] as number;
-      const value = values[at] as number;
+      const value = weight[at] as number;
       return {
         node: ids[at] as number,
         direction,
-        attribution,
+        attribution: attributionAt(attributions.of(ids[at] as number), lastSeenMs[at] as number),
         transfers: transfers[at] as number,
         unpricedTransfers,
         valueUsd: usd === 0 && unpricedTransfers > 0 ? null : twoDecimals(usd),
         value,
-        percentage: percent(value, whole),
+        percentage: percent(value, basis.total),
         firstSeenMs: firstSeenMs[at] as number,
         lastSeenMs: lastSeenMs[at] as number,
       };
     };
     const attributed: Party[] = [];
     for (let at = 0; at < read; at++) {
-      values[at] = (valueUsd[at] as number) + (unpriced[at] as number) * policy.unpricedTransferUsd;
-      const attribution = attributions.of(ids[at] as number);
-      if (attribution !== UNATTRIBUTED) attributed.push(partyAt(at, attribution));
+      if (attributions.of(ids[at] as number) === UNATTRIBUTED) continue;
+      const party = partyAt(at);
+      if (party.attribution !== UNATTRIBUTED) attributed.push(party);
     }
-    const top = greatest(values, read, LIMITS.screeningListMax);
+    // In the order of the row, which is that of value.
+    const top = Array.from({ length: Math.min(read, LIMITS.screeningListMax) }, (_, at) => partyAt(at));
     return {
       direction,
       flow,
-      value: whole,
+      basis,
       attributed,
-      top: top.map((at) => partyAt(at, attributions.of(ids[at] as number))),
+      unpriced: unpricedDealings(options, assetsApart(basis), attributed),
+      top,
       read,
       counterparties: graph.degree(node, direction),
     };
@@ -131,21 +157,58 @@ export function createSideReader(
 export const emptySide = (direction: Direction, flow: Flow): Side => ({
   direction,
   flow,
-  value: 0,
+  basis: NOTHING_MOVED,
   attributed: [],
+  unpriced: [],
   top: [],
   read: 0,
   counterparties: 0,
 });
 
 /**
- * The labelled counterparties as evidence, those of one attribution together; unsolicited money apart. `sentTo` says whether the
- * address has sent anything to a node.
+ * Returns the factor that makes values of sides comparable. USD compares with USD alone, amounts of one asset among themselves; if
+ * nothing else does, the sides count alike.
  */
+export function scaleOf(bases: readonly DirectionBasis[]): (basis: DirectionBasis) => number {
+  const moved = bases.filter(({ total }) => total > 0);
+  if (moved.some(({ basis }) => basis === 'USD')) return ({ basis }) => (basis === 'USD' ? 1 : 0);
+  if (new Set(moved.map(({ asset }) => asset)).size <= 1) return () => 1;
+  return ({ total }) => (total > 0 ? 1 / total : 0);
+}
+
+/**
+ * Dealings within the entity that the address belongs to are neutral: its own label says the same. Derived labels do not count as own,
+ * and a less certain own label does not hide a more certain one.
+ */
+export const isOwnDealing = (attribution: Attribution, own: Attribution): boolean =>
+  own !== UNATTRIBUTED &&
+  attribution.key === own.key &&
+  !isDerived(own.class) &&
+  own.confidence >= attribution.confidence;
+
+export interface EvidenceContext {
+  readonly policy: RiskPolicy;
+  /** Of the address itself. */
+  readonly own: Attribution;
+  /** Whether the address has sent value to a node. */
+  readonly sentTo: (node: NodeId) => boolean;
+}
+
+/** How a direct dealing is measured: in USD, or by share of an asset without a price. */
+type Measure = Pick<ExposureEvidence, 'asset' | 'valueUsd' | 'share' | 'flowPart'>;
+
+/** A share of a direction as evidence measures it. Priced value that rounds to nothing is no USD. */
+export function measureOf({ basis, total, unpriced }: DirectionBasis, share: number): Measure {
+  const [asset] = unpriced;
+  if (basis === 'ASSET' && asset !== undefined)
+    return { asset: asset.asset, valueUsd: null, share, flowPart: asset.flowPart };
+  return { asset: null, valueUsd: basis === 'USD' ? total * share : 0, share };
+}
+
+/** The labelled counterparties as evidence, those of one attribution together; unsolicited money apart. */
 export function directEvidence(
   sides: readonly Side[],
-  policy: RiskPolicy,
-  sentTo: (node: NodeId) => boolean,
+  { policy, own, sentTo }: EvidenceContext,
 ): ExposureEvidence[] {
   const paid = new Set(
     sides.flatMap((side) =>
@@ -153,34 +216,61 @@ export function directEvidence(
     ),
   );
   const groups = new Map<string, ExposureEvidence>();
-  for (const party of sides.flatMap((side) => side.attributed)) {
-    const { attribution, direction, valueUsd, unpricedTransfers, transfers, node } = party;
+  const add = ({ attribution, direction, node }: Party, measure: Measure): void => {
     const { key, category, confidence, entity, isRisky } = attribution;
-    const dealings = { direction, hops: 1, valueUsd, unpricedTransfers, transfers };
-    const unsolicited =
-      isRisky && isUnsolicited({ ...dealings, sentBack: false }, policy) && !paid.has(key) && !sentTo(node);
-    const name = `${direction} ${unsolicited} ${confidence} ${key}`;
+    const sentBack = paid.has(key) || (isRisky && sentTo(node));
+    const isOwn = isOwnDealing(attribution, own);
+    const unsolicited = isRisky && isUnsolicited({ direction, hops: 1, ...measure, sentBack }, policy);
+    const name = `${direction} ${unsolicited} ${confidence} ${attribution.class} ${measure.asset} ${key}`;
     const known = groups.get(name);
     groups.set(name, {
       category,
       direction,
       hops: 1,
-      valueUsd: addUsd(known?.valueUsd ?? null, valueUsd),
-      unpricedTransfers: (known?.unpricedTransfers ?? 0) + unpricedTransfers,
+      ...measure,
+      valueUsd: measure.valueUsd === null ? null : (known?.valueUsd ?? 0) + measure.valueUsd,
+      share: (known?.share ?? 0) + measure.share,
       confidence,
+      class: attribution.class,
       entity: entity?.name ?? null,
       unsolicited,
+      isOwn,
     });
+  };
+  for (const { basis, attributed, unpriced } of sides) {
+    for (const party of attributed)
+      if (party.value > 0) add(party, measureOf(basis, party.value / basis.total));
+    for (const { party, asset, share } of unpriced)
+      add(party, { asset: asset.asset, valueUsd: null, share, flowPart: asset.flowPart });
   }
-  return [...groups.values()];
+  return [...groups.values(), ...sides.flatMap(unlabelledRest)];
+}
+
+/** Of each asset without a price, the part that no labelled counterparty moved. */
+function unlabelledRest({ direction, basis, unpriced }: Side): ExposureEvidence[] {
+  return assetsApart(basis).flatMap(({ asset, flowPart }): ExposureEvidence[] => {
+    const labelled = unpriced.filter((dealing) => dealing.asset.asset === asset);
+    const share = 1 - labelled.reduce((sum, dealing) => sum + dealing.share, 0);
+    if (share <= REST_MIN) return [];
+    const unknown = { category: 'UNKNOWN', confidence: 1, class: 'published', entity: null } as const;
+    return [{ ...unknown, direction, hops: 1, asset, valueUsd: null, share, flowPart }];
+  });
 }
 
 export const attributedOf = (sides: readonly Side[]): readonly Party[] =>
   sides.flatMap((side) => side.attributed);
 
+/** Parties of both sides, with values that compare. */
+function comparable(sides: readonly Side[], partiesOf: (side: Side) => readonly Party[]): Party[] {
+  const scale = scaleOf(sides.map(({ basis }) => basis));
+  return sides.flatMap((side) => {
+    const factor = scale(side.basis);
+    return partiesOf(side).map((party) => ({ ...party, value: party.value * factor }));
+  });
+}
+
 export function topCounterparties(sides: readonly Side[], graph: TransferGraph): TopCounterparty[] {
-  return sides
-    .flatMap((side) => side.top)
+  return comparable(sides, (side) => side.top)
     .sort(byWeight)
     .slice(0, LIMITS.screeningListMax)
     .map((party) => ({
@@ -202,15 +292,16 @@ interface FlaggedSubject {
   readonly chain: ChainId;
   readonly key: Uint8Array;
   readonly graph: TransferGraph;
+  readonly weighing: Weighing;
 }
 
 /** The newest transfers of value with risky parties, newest first. */
 export function flaggedTransactions(
   sides: readonly Side[],
-  { chain, key, graph }: FlaggedSubject,
+  { chain, key, graph, weighing }: FlaggedSubject,
   transfers: Pick<TransferReader, 'newest'>,
 ): FlaggedTransaction[] {
-  const risky = attributedOf(sides)
+  const risky = comparable(sides, (side) => side.attributed)
     .filter((party) => party.attribution.isRisky)
     .sort(byWeight)
     .slice(0, LIMITS.screeningListMax);
@@ -224,7 +315,7 @@ export function flaggedTransactions(
     const counterparty = shownNode(graph, node);
     return transfers
       .newest(chain, from, to, LIMITS.screeningListMax)
-      .filter((transfer) => transfer.amount > 0n)
+      .filter((transfer) => transfer.amount > 0n && weighing.isEvidence(transfer.asset))
       .map((transfer) => ({
         hash: transfer.txHash,
         timestamp: isoTime(transfer.timestampMs),
@@ -275,9 +366,15 @@ const countOf = (parties: readonly Party[]): number =>
 
 /** Countries of the labelled counterparties, greatest value first; percentages are of all value that moved. */
 export function fundFlowJurisdictions(sides: readonly Side[]): ScreeningAnswer['fundFlowJurisdictions'] {
-  const total = valueSum(sides);
+  const scale = scaleOf(sides.map(({ basis }) => basis));
+  const total = sides.reduce((sum, { basis }) => sum + basis.total * scale(basis), 0);
   const nameOf = ({ attribution }: Party): string | null => attribution.jurisdiction;
-  return [...groupParties(attributedOf(sides), nameOf)]
+  return [
+    ...groupParties(
+      comparable(sides, (side) => side.attributed),
+      nameOf,
+    ),
+  ]
     .sort(([nameA, a], [nameB, b]) => valueSum(b) - valueSum(a) || (nameA < nameB ? -1 : 1))
     .map(([jurisdiction, parties]) => ({
       jurisdiction,

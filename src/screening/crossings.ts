@@ -12,6 +12,7 @@ import { twoDecimals } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { shownNode } from './subject.ts';
 import { GraphAnswer, walk } from './trace-graph.ts';
+import { weighingOf } from './weighing.ts';
 
 interface Walked {
   readonly reading: Reading;
@@ -105,7 +106,8 @@ function placeOn(
   const graph = deps.transfers.graph(chain);
   const node = graph?.idOf(place.graph.keyOf(use.holder)) ?? null;
   if (graph === null || node === null) return null;
-  return { graph, node, attributions: assessor.attributions(graph, reading.reader, null) };
+  const attributions = assessor.attributions(graph, reading.reader, null);
+  return { graph, node, attributions, weighing: weighingOf(chain, deps) };
 }
 
 /** Whether the same bridge traded with the holder on the other side, the other way round. */

@@ -1,5 +1,6 @@
 /** What every use case of screening is given. */
 import type { Clock } from '../base/clock.ts';
+import type { AssetFacts } from '../chains/assets.ts';
 import type { Bridges } from '../chains/bridges.ts';
 import type { ClusterReader } from '../graph/cluster/store.ts';
 import type { TransferReader } from '../graph/transfers.ts';
@@ -24,6 +25,8 @@ export interface ScreeningDeps extends LabelDeps {
   readonly outputs: Pick<OutputsReader, 'graph' | 'outputsOf' | 'addressNumber'>;
   readonly clusters: Pick<ClusterReader, 'clusterOf'>;
   readonly bridges: Pick<Bridges, 'of' | 'ofEntity'>;
+  /** Which assets are evidence, and how their prices are known. */
+  readonly assets: AssetFacts;
   readonly jurisdictions: Jurisdictions;
   readonly countryLists: CountryLists;
 }

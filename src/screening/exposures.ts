@@ -1,24 +1,38 @@
 /** Whose money an address holds and whom it pays: the shares that the exposure kernel finds, as sections of an answer and evidence. */
 import { LIMITS } from '../base/limits.ts';
+import type { PriceStatus } from '../chains/assets.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { type ExposureResult, type ExposureRow, exposureOf } from '../graph/kernels/exposure.ts';
+import type { Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { Direction, Flow } from '../graph/transfers.ts';
-import type { RiskPolicy } from '../risk/policy.ts';
-import { type ExposureEvidence, effectiveUsd } from '../risk/score.ts';
+import type { ExposureEvidence } from '../risk/score.ts';
 import type { Exposure, ExposureCategory, ScreeningAnswer, StoppedFlow } from './answers.ts';
 import { type Attribution, type Attributions, UNATTRIBUTED } from './attribution.ts';
-import { percent, twoDecimals } from './counterparties.ts';
+import {
+  assetsApart,
+  isOwnDealing,
+  measureOf,
+  percent,
+  type Side,
+  scaleOf,
+  twoDecimals,
+} from './counterparties.ts';
 import { shownNode } from './subject.ts';
+import { type DirectionBasis, directionBasis, NOTHING_MOVED, withDust } from './weighing.ts';
 
 /** One direction of an address, as far as money was followed. */
 export interface FollowedSide {
   readonly direction: Direction;
   readonly flow: Flow;
-  /** Effective USD of the direction without dust: what shares are of. */
+  /** What shares are measured in. */
+  readonly basis: DirectionBasis;
+  /** Weight of the direction without dust: what shares are of. */
   readonly value: number;
   readonly rows: readonly ExposureRow<Attribution>[];
   readonly unknownShare: number;
+  /** Of the direction, 0 to 1: what passed hubs without a label. */
+  readonly hubShare: number;
   readonly stops: ExposureResult<Attribution>['stops'];
   readonly isComplete: boolean;
 }
@@ -30,19 +44,15 @@ export interface FollowOptions {
   readonly flow: Flow;
   readonly maxHops: number;
   readonly attributions: Attributions;
+  readonly weighing: Weighing;
 }
 
-/** Follows money in one direction through addresses that nobody knows, until one that somebody does. */
+/** Follows money in one direction through addresses without a label, until one that has one. */
 export function follow(
-  { graph, node, direction, flow, maxHops, attributions }: FollowOptions,
-  { policy, workspace }: { readonly policy: RiskPolicy; readonly workspace: KernelWorkspace },
+  { graph, node, direction, flow, maxHops, attributions, weighing }: FollowOptions,
+  { workspace }: { readonly workspace: KernelWorkspace },
 ): FollowedSide {
-  const startTotal = {
-    valueUsd: flow.valueUsd ?? 0,
-    transfers: flow.transfers,
-    unpriced: flow.unpricedTransfers,
-  };
-  const through = (dustUsd: number): ExposureResult<Attribution> =>
+  const through = (by: Weighing): ExposureResult<Attribution> =>
     exposureOf(
       {
         start: node,
@@ -50,9 +60,7 @@ export function follow(
         maxHops,
         degreeMax: LIMITS.counterpartiesMax,
         nodesMax: LIMITS.exposureNodesMax,
-        unpricedUsd: policy.unpricedTransferUsd,
-        dustUsd,
-        startTotal,
+        weighing: by,
       },
       {
         graph,
@@ -63,15 +71,22 @@ export function follow(
         },
       },
     );
-  const withoutDust = through(policy.dustUsd);
-  // Where dust is all there is, it is still told whose it was.
-  const result = withoutDust.totalUsd > 0 || effectiveUsd(flow, policy) === 0 ? withoutDust : through(0);
+  const basis = directionBasis(graph, node, direction, weighing);
+  const withoutDust = through(weighing);
+  // If dust is all there is, the answer still says whose it was.
+  const result = withoutDust.total > 0 || basis.total === 0 ? withoutDust : through(withDust(weighing));
+  const isStartKnown = attributions.of(node) !== UNATTRIBUTED;
+  const hubs = result.stops.filter(
+    (stop) => stop.reason === 'MAX_DEGREE' && !(isStartKnown && stop.node === node),
+  );
   return {
     direction,
     flow,
-    value: result.totalUsd,
+    basis,
+    value: result.total,
     rows: result.rows,
     unknownShare: result.unknown.share,
+    hubShare: hubs.reduce((sum, { share }) => sum + share, 0),
     stops: result.stops,
     isComplete: result.isComplete,
   };
@@ -81,9 +96,11 @@ export function follow(
 export const nothingFollowed = (direction: Direction, flow: Flow): FollowedSide => ({
   direction,
   flow,
+  basis: NOTHING_MOVED,
   value: 0,
   rows: [],
   unknownShare: 0,
+  hubShare: 0,
   stops: [],
   isComplete: true,
 });
@@ -120,8 +137,44 @@ export function categoryShares({
   return roundedShares(shares);
 }
 
-/** Exposures by category and entity, greatest first, the unattributed rest among them. */
-export function exposuresOf({ direction, flow, rows, unknownShare }: FollowedSide): Exposure[] {
+/** How rows of answers name what their shares are of. */
+interface Shown {
+  readonly asset: string | null;
+  readonly priceStatus: PriceStatus;
+}
+
+/** How the rows of a direction are shown. */
+export interface ExposureNames {
+  /** As answers write an asset. */
+  readonly shown: (asset: string) => string;
+  /** How the priced assets of the direction are priced: the weakest of them. */
+  readonly priceStatus: PriceStatus;
+}
+
+/**
+ * Exposures by category and entity, greatest first, the unattributed rest among them. Assets without a price beside others have rows
+ * of their own, of direct counterparties alone, each with its share of that asset.
+ */
+export function exposuresOf(
+  side: FollowedSide,
+  unpriced: Side['unpriced'],
+  names: ExposureNames,
+): Exposure[] {
+  return [...weighedExposures(side, names), ...unpricedExposures(side, unpriced, names)].slice(
+    0,
+    LIMITS.exposuresListed,
+  );
+}
+
+function weighedExposures(
+  { direction, flow, basis, value, rows, unknownShare }: FollowedSide,
+  names: ExposureNames,
+): Exposure[] {
+  const { shown, priceStatus } = names;
+  const of: Shown =
+    basis.basis === 'USD'
+      ? { asset: null, priceStatus }
+      : { asset: basis.asset === null ? null : shown(basis.asset), priceStatus: 'NONE' };
   const known = rows.map(
     ({ attribution, type, share, valueUsd, hops, transfers, unpricedTransfers }): Exposure => ({
       category: attribution.category,
@@ -129,51 +182,116 @@ export function exposuresOf({ direction, flow, rows, unknownShare }: FollowedSid
       direction,
       type,
       percentage: twoDecimals(100 * share),
+      ...of,
+      class: attribution.class,
       valueUsd: valueUsd === null ? null : twoDecimals(valueUsd),
       hops,
       txCount: transfers,
       unpricedTxCount: unpricedTransfers,
     }),
   );
-  if (unknownShare <= SHARE_MIN) return known.slice(0, LIMITS.exposuresListed);
+  if (unknownShare <= SHARE_MIN) return known;
   const direct = rows.filter(({ type }) => type === 'DIRECT');
-  const rest = (all: number, of: (row: ExposureRow<Attribution>) => number): number =>
-    Math.max(0, all - direct.reduce((sum, row) => sum + of(row), 0));
+  const rest = (all: number, ofRow: (row: ExposureRow<Attribution>) => number): number =>
+    Math.max(0, all - direct.reduce((sum, row) => sum + ofRow(row), 0));
   const unknown: Exposure = {
     category: 'UNKNOWN',
     entity: null,
     direction,
     type: 'DIRECT',
     percentage: twoDecimals(100 * unknownShare),
-    valueUsd: flow.valueUsd === null ? null : twoDecimals(flow.valueUsd * unknownShare),
+    ...of,
+    class: null,
+    valueUsd: basis.basis === 'USD' ? twoDecimals(value * unknownShare) : null,
     hops: 1,
-    // Of transfers only those count that the address itself made with parties nobody knows.
+    // Only transfers that the address itself made with parties without a label.
     txCount: rest(flow.transfers, (row) => row.transfers),
     unpricedTxCount: rest(flow.unpricedTransfers, (row) => row.unpricedTransfers),
   };
-  return [...known, unknown]
-    .sort((a, b) => b.percentage - a.percentage || b.txCount - a.txCount)
-    .slice(0, LIMITS.exposuresListed);
+  return [...known, unknown].sort((a, b) => b.percentage - a.percentage || b.txCount - a.txCount);
 }
 
-/** What stands behind further hops, and what nobody knows, as evidence: shares of the address's own value. */
-export function indirectEvidence({ direction, flow, rows, unknownShare }: FollowedSide): ExposureEvidence[] {
-  const part = (share: number): Pick<ExposureEvidence, 'valueUsd' | 'unpricedTransfers'> => ({
-    valueUsd: flow.valueUsd === null ? null : flow.valueUsd * share,
-    unpricedTransfers: flow.unpricedTransfers * share,
+/** The rows of each asset without a price: its labelled direct counterparties by attribution, and the rest. */
+function unpricedExposures(
+  { direction, basis }: FollowedSide,
+  unpriced: Side['unpriced'],
+  { shown }: ExposureNames,
+): Exposure[] {
+  return assetsApart(basis).flatMap((asset) => {
+    const common = {
+      direction,
+      type: 'DIRECT',
+      asset: shown(asset.asset),
+      priceStatus: 'NONE',
+      valueUsd: null,
+      hops: 1,
+    } as const;
+    const groups = new Map<string, { attribution: Attribution; share: number; transfers: number }>();
+    for (const { party, share, transfers } of unpriced.filter((one) => one.asset.asset === asset.asset)) {
+      const { attribution } = party;
+      const known = groups.get(attribution.key) ?? { attribution, share: 0, transfers: 0 };
+      known.share += share;
+      known.transfers += transfers;
+      groups.set(attribution.key, known);
+    }
+    const rows = [...groups.values()];
+    const rest = 1 - rows.reduce((sum, { share }) => sum + share, 0);
+    const known = rows.map(
+      ({ attribution, share, transfers }): Exposure => ({
+        ...common,
+        category: attribution.category,
+        entity: attribution.entity,
+        percentage: twoDecimals(100 * share),
+        class: attribution.class,
+        txCount: transfers,
+        unpricedTxCount: transfers,
+      }),
+    );
+    const unknown = Math.max(0, asset.transfers - rows.reduce((sum, { transfers }) => sum + transfers, 0));
+    const others: Exposure = {
+      ...common,
+      category: 'UNKNOWN',
+      entity: null,
+      percentage: twoDecimals(100 * rest),
+      class: null,
+      txCount: unknown,
+      unpricedTxCount: unknown,
+    };
+    return [...known, ...(rest > SHARE_MIN ? [others] : [])].sort((a, b) => b.percentage - a.percentage);
   });
+}
+
+/** What is behind further hops, and what has no label, as evidence: shares of the address's own value. */
+export function indirectEvidence(
+  { direction, basis, value, rows, unknownShare }: FollowedSide,
+  own: Attribution,
+): ExposureEvidence[] {
+  // Without a basis there is nothing to share out; assets without a price are judged one by one.
+  if (value === 0) return [];
+  const measured = { ...basis, total: value };
   const evidence = rows.flatMap(({ attribution, type, shareByHop }): ExposureEvidence[] => {
     if (type === 'DIRECT') return [];
     const { category, confidence, entity } = attribution;
-    return shareByHop.flatMap((share, at) =>
+    return shareByHop.flatMap((share, at): ExposureEvidence[] =>
       share > 0
-        ? [{ category, direction, hops: at + 1, ...part(share), confidence, entity: entity?.name ?? null }]
+        ? [
+            {
+              category,
+              direction,
+              hops: at + 1,
+              ...measureOf(measured, share),
+              confidence,
+              class: attribution.class,
+              entity: entity?.name ?? null,
+              isOwn: isOwnDealing(attribution, own),
+            },
+          ]
         : [],
     );
   });
   if (unknownShare <= SHARE_MIN) return evidence;
-  const unknown = { category: 'UNKNOWN', direction, hops: 1, confidence: 1, entity: null } as const;
-  return [...evidence, { ...unknown, ...part(unknownShare) }];
+  const unknown = { category: 'UNKNOWN', confidence: 1, class: 'published', entity: null } as const;
+  return [...evidence, { ...unknown, direction, hops: 1, ...measureOf(measured, unknownShare) }];
 }
 
 /** Where the money could not be followed to the end. */
@@ -189,11 +307,12 @@ export const stoppedFlows = (sides: readonly FollowedSide[], graph: TransferGrap
 
 /** Dealings with darknet markets, direct and through others. */
 export function darknetExposure(sides: readonly FollowedSide[]): ScreeningAnswer['darknetExposure'] {
-  const total = sides.reduce((sum, { value }) => sum + value, 0);
-  const markets = sides.flatMap(({ rows, value }) =>
+  const scale = scaleOf(sides.map(({ basis }) => basis));
+  const total = sides.reduce((sum, { basis, value }) => sum + value * scale(basis), 0);
+  const markets = sides.flatMap(({ rows, basis, value }) =>
     rows
       .filter(({ attribution }) => attribution.category === 'DARKNET_MARKET')
-      .map((row) => ({ row, value })),
+      .map((row) => ({ row, value: value * scale(basis) })),
   );
   const usdOf = (type: 'DIRECT' | 'INDIRECT'): number | null => {
     const found = markets.filter(({ row }) => row.type === type);

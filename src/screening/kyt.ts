@@ -5,7 +5,7 @@ import { LIMITS } from '../base/limits.ts';
 import { findPaths } from '../graph/kernels/path.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { Direction } from '../graph/transfers.ts';
-import { decide, type Flag, type FlagParty, flagsOf, linkScore } from '../risk/kyt.ts';
+import { decide, type Flag, type FlagParty, flagsOf, linkScore, WHOLE_TRANSFER } from '../risk/kyt.ts';
 import { riskLevelOf } from '../risk/policy.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
 import type { CoverageEntry, FlowTotal, KytAnswer, KytFlag, KytParty, Reason } from './answers.ts';
@@ -84,7 +84,7 @@ function flagsOfParty(party: FlagParty, assessment: Assessment, deps: ScreeningD
 }
 
 /** What is known to have moved from one party to the other; null where nothing is. */
-function flowBetween(from: Assessment, to: Assessment): FlowTotal | null {
+function flowBetween(from: Assessment, to: Assessment, { assets }: ScreeningDeps): FlowTotal | null {
   if (from.place === null || to.place === null) return null;
   const edges = from.place.graph.edge(from.place.node, to.place.node);
   if (edges.length === 0) return null;
@@ -98,19 +98,14 @@ function flowBetween(from: Assessment, to: Assessment): FlowTotal | null {
       valueUsd: priced.length === 0 ? null : Math.round(100 * sum((edge) => edge.valueUsd ?? 0)) / 100,
       byAsset: edges.slice(0, LIMITS.assetsListedMax),
     },
-    from.subject.chain,
+    { chain: from.subject.chain, assets, atMs: Math.max(...edges.map((edge) => edge.lastSeenMs)) },
   );
 }
 
 /** Risky parties on the shortest known ways from the sender to the receiver, as the receiver is exposed to them. */
-function riskyBetween(
-  from: Assessment,
-  to: Assessment,
-  { policy }: ScreeningDeps,
-  workspace: KernelWorkspace,
-): ExposureEvidence[] {
+function riskyBetween(from: Assessment, to: Assessment, workspace: KernelWorkspace): ExposureEvidence[] {
   if (from.place === null || to.place === null || from.place.node === to.place.node) return [];
-  const { graph, node, attributions } = from.place;
+  const { graph, node, attributions, weighing } = from.place;
   const { paths } = findPaths(
     {
       start: node,
@@ -122,23 +117,22 @@ function riskyBetween(
       nodesMax: LIMITS.traceNodesMax,
       stepsMax: LIMITS.pathStepsMax,
       timeRespecting: true,
-      unpricedUsd: policy.unpricedTransferUsd,
     },
     // A risky service between the two is what is looked for: none ends the search.
-    { graph, workspace, isService: () => false },
+    { graph, workspace, weighing, isService: () => false },
   );
   const found = new Map<number, ExposureEvidence>();
-  for (const { nodes, bottleneckUsd } of paths) {
+  for (const { nodes } of paths) {
     for (const [at, between] of nodes.slice(1, -1).entries()) {
-      const { isRisky, category, confidence, entity } = attributions.of(between);
+      const { isRisky, category, confidence, entity, class: evidenceClass } = attributions.of(between);
       if (!isRisky || found.has(between)) continue;
       found.set(between, {
         category,
         direction: 'in',
         hops: nodes.length - 2 - at,
-        valueUsd: bottleneckUsd,
-        unpricedTransfers: bottleneckUsd === null ? 1 : 0,
+        ...WHOLE_TRANSFER,
         confidence,
+        class: evidenceClass,
         entity: entity?.name ?? null,
       });
     }
@@ -181,12 +175,14 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
   ): KytAnswer {
     const [first] = assessments;
     const sanctioned = assessments.some((one) => one.sanctionsCheck.isSanctioned);
-    const stale = first.staleReason !== null;
+    const isMissingData =
+      first.staleReason !== null ||
+      assessments.some(({ reasons }) => reasons.some(({ code }) => code === 'HUB_NOT_FOLLOWED'));
     return {
       chain: first.subject.chain,
       riskScore: points,
       riskLevel: riskLevelOf(points, policy),
-      decision: decide({ sanctioned, score: points, flags, stale }, policy),
+      decision: decide({ sanctioned, score: points, flags, isMissingData }, policy),
       ...rest,
       flags: flags.slice(0, LIMITS.screeningListMax),
       reasons: reasonsOf(assessments),
@@ -210,7 +206,7 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
     const from = assessed(request.chain, parties.from, 'from', BOTH);
     const to = assessed(request.chain, parties.to, 'to', BOTH);
     const link = linkScore(
-      { from: from.evidence, to: to.evidence, between: riskyBetween(from, to, deps, workspace) },
+      { from: from.evidence, to: to.evidence, between: riskyBetween(from, to, workspace) },
       policy,
     );
     const points = Math.max(from.judged.riskScore, to.judged.riskScore, link.riskScore);
@@ -218,7 +214,11 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
     return answer([from, to], points, flags, request, {
       from: partyOf(from),
       to: partyOf(to),
-      link: { riskScore: link.riskScore, sent: flowBetween(from, to), returned: flowBetween(to, from) },
+      link: {
+        riskScore: link.riskScore,
+        sent: flowBetween(from, to, deps),
+        returned: flowBetween(to, from, deps),
+      },
     });
   };
 }

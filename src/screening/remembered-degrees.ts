@@ -47,6 +47,9 @@ export function createRememberedDegrees(): (
       keyOf: (node) => graph.keyOf(node),
       addressOf: (node) => graph.addressOf(node),
       neighbours: (node, direction, limit, into) => graph.neighbours(node, direction, limit, into),
+      sums: (node) => graph.sums(node),
+      assetName: (asset) => graph.assetName(asset),
+      row: (node, direction, query, into) => graph.row(node, direction, query, into),
       edge: (from, to) => graph.edge(from, to),
       ...(graph.prefetch && { prefetch: (next) => graph.prefetch?.(next) }),
       degree(node: NodeId, direction: Direction): number {

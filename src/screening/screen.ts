@@ -24,10 +24,10 @@ import {
   type FollowedSide,
   stoppedFlows,
 } from './exposures.ts';
-import { flowTotal, netTotal } from './flow-totals.ts';
+import { flowTotal, netTotal, weakestPrice } from './flow-totals.ts';
 import { interpretLaw } from './legal.ts';
 import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
-import { hasChecksum, parseSubject } from './subject.ts';
+import { hasChecksum, parseSubject, shownAsset } from './subject.ts';
 import { TAINT_CHOICES, taintMethods, taintSection } from './taint.ts';
 
 export interface ScreeningRequest {
@@ -82,7 +82,7 @@ const sharesOf = (
 /** The sections that are read from transfers. */
 function transferSections(
   { subject, place, totals, sides, followed }: Assessment,
-  { transfers }: Pick<ScreeningDeps, 'transfers'>,
+  { transfers, assets }: Pick<ScreeningDeps, 'transfers' | 'assets'>,
 ): Pick<
   ScreeningAnswer,
   | 'flaggedTransactions'
@@ -99,19 +99,26 @@ function transferSections(
   const { chain, key } = subject;
   const inflow = flowIn(totals, 'in');
   const outflow = flowIn(totals, 'out');
+  const names = { chain, assets, atMs: totals?.lastSeenMs ?? 0 };
+  const exposures = followed.flatMap((side, at) =>
+    exposuresOf(side, sides[at]?.unpriced ?? [], {
+      shown: (asset) => shownAsset(chain, asset),
+      priceStatus: weakestPrice(side.flow, names),
+    }),
+  );
   const daily = transfers.daily(chain, key, LIMITS.dailyFlowsListed);
   return {
     flaggedTransactions:
-      place === null ? [] : flaggedTransactions(sides, { chain, key, graph: place.graph }, transfers),
+      place === null ? [] : flaggedTransactions(sides, { chain, key, ...place }, transfers),
     topCounterparties: place === null ? [] : topCounterparties(sides, place.graph),
     exposureSending: sharesOf(followed, 'out'),
     exposureReceiving: sharesOf(followed, 'in'),
-    exposures: followed.flatMap(exposuresOf),
+    exposures,
     stoppedAt: place === null ? [] : stoppedFlows(followed, place.graph),
     transactionFlow: {
-      inflow: flowTotal(inflow, chain),
-      outflow: flowTotal(outflow, chain),
-      net: netTotal(inflow, outflow, chain),
+      inflow: flowTotal(inflow, names),
+      outflow: flowTotal(outflow, names),
+      net: netTotal(inflow, outflow, names),
       daily: daily.days.map(({ day, inUsd, outUsd, inTransfers, outTransfers }) => ({
         date: day,
         inUsd,

@@ -6,6 +6,7 @@ import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { NodeId } from '../graph/graph.ts';
+import { RowReader } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { AddressProvenance, TaintReader } from '../graph/utxo/taint-reader.ts';
 import { TAINT_METHODS, type TaintMethod } from '../graph/utxo/taint-rules.ts';
@@ -59,28 +60,18 @@ const accountHaircut = (received: FollowedSide): TaintShares => ({
  * Poison on accounts: whoever received anything of a category, through however little and whomever within the hops, passes on nothing
  * else. A share is the value of the direct counterparties that the category reaches; shares overlap, and do not add up.
  */
-function accountPoison(
-  place: Place,
-  maxHops: number,
-  workspace: KernelWorkspace,
-  policy: RiskPolicy,
-): TaintShares {
-  const { graph, attributions } = place;
+function accountPoison(place: Place, maxHops: number, workspace: KernelWorkspace): TaintShares {
+  const { graph, attributions, weighing } = place;
+  const rows = new RowReader(graph, weighing);
   const reached = new Map<string, ReadonlySet<ExposureCategory>>();
   let isTruncated = false;
   let left = LIMITS.exposureNodesMax;
 
   const senders = (node: NodeId): { readonly ids: Uint32Array; readonly values: Float64Array } => {
     const columns = workspace.neighbours('in', LIMITS.counterpartiesMax);
-    const count = graph.neighbours(node, 'in', LIMITS.counterpartiesMax, columns);
-    const { valueUsd, unpriced } = columns;
-    return {
-      ids: columns.ids.slice(0, count),
-      values: Float64Array.from(
-        { length: count },
-        (_, at) => (valueUsd[at] as number) + (unpriced[at] as number) * policy.unpricedTransferUsd,
-      ),
-    };
+    const basis = rows.basisOf(node, 'in');
+    const { count } = rows.read(node, 'in', basis, LIMITS.counterpartiesMax, columns);
+    return { ids: columns.ids.slice(0, count), values: columns.weight.slice(0, count) };
   };
 
   /** Categories that reach a node over at most so many further hops. */
@@ -94,7 +85,7 @@ function accountPoison(
     // A circle comes back to what is being read, and brings nothing new.
     reached.set(name, found);
     if (hops === 0) return found;
-    if (graph.degree(node, 'in') > LIMITS.counterpartiesMax || left-- <= 0) {
+    if (rows.isHubIn(node, 'in', LIMITS.counterpartiesMax) || left-- <= 0) {
       isTruncated = true;
       return found;
     }
@@ -193,9 +184,7 @@ export function taintSection(
   return {
     basis: 'ACCOUNTS',
     methods: options.methods.map((method) =>
-      method === 'haircut'
-        ? accountHaircut(received)
-        : accountPoison(place, options.maxHops, deps.workspace, deps.policy),
+      method === 'haircut' ? accountHaircut(received) : accountPoison(place, options.maxHops, deps.workspace),
     ),
   };
 }

@@ -2,6 +2,7 @@
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { EdgeDetail, NodeId, TransferGraph } from '../graph/graph.ts';
+import type { Weighing } from '../graph/kernels/rows.ts';
 import type { WalkDirection } from '../graph/kernels/stops.ts';
 import { type Traversal, traverse } from '../graph/kernels/traverse.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
@@ -12,6 +13,7 @@ import { shownAsset, shownNode } from './subject.ts';
 export interface WalkOptions {
   readonly graph: TransferGraph;
   readonly attributions: Attributions;
+  readonly weighing: Weighing;
   readonly start: NodeId;
   readonly direction: WalkDirection;
   readonly hops: number;
@@ -21,12 +23,12 @@ export interface WalkOptions {
 
 /** Walks by the decided stops: services, addresses of too many counterparties, and the budget. */
 export const walk = (
-  { graph, attributions, ...options }: WalkOptions,
+  { graph, attributions, weighing, ...options }: WalkOptions,
   workspace: KernelWorkspace,
 ): Traversal =>
   traverse(
     { ...options, degreeMax: LIMITS.counterpartiesMax },
-    { graph, workspace, isService: (node) => attributions.of(node).isService },
+    { graph, workspace, weighing, isService: (node) => attributions.of(node).isService },
   );
 
 /** An amount of the smallest unit in native units, without trailing zeros. */

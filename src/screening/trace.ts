@@ -68,7 +68,7 @@ function shownPath({ nodes, edges, bottleneckUsd }: FoundPath, graph: GraphAnswe
  * transfers give the same bytes but for `tracedAt`. Throws UNKNOWN_CHAIN, INVALID_ADDRESS, or INVALID_REQUEST naming the field.
  */
 export function createTrace(deps: ScreeningDeps, assessor: Assessor): TraceQuery {
-  const { clock, policy } = deps;
+  const { clock } = deps;
   const { workspace } = assessor;
 
   function pathsTo(
@@ -92,9 +92,13 @@ export function createTrace(deps: ScreeningDeps, assessor: Assessor): TraceQuery
         degreeMax: LIMITS.counterpartiesMax,
         nodesMax: LIMITS.pathNodesMax,
         stepsMax: LIMITS.pathStepsMax,
-        unpricedUsd: policy.unpricedTransferUsd,
       },
-      { graph: place.graph, workspace, isService: (node) => place.attributions.of(node).isService },
+      {
+        graph: place.graph,
+        workspace,
+        weighing: place.weighing,
+        isService: (node) => place.attributions.of(node).isService,
+      },
     );
     const found = search.paths.flatMap(({ edges }) => edges);
     place.graph.prefetch?.({ nodes: found.map(({ from }) => from), to: found.map(({ to }) => to) });

@@ -14,7 +14,7 @@ import { createKernelWorkspace } from '../../src/graph/kernels/workspace.ts';
 import type { TransferStore } from '../../src/graph/store.ts';
 import type { TransferReader } from '../../src/graph/transfers.ts';
 import { randomGraph } from '../graph/kernels/random-graphs.ts';
-import { type MemoryEdge, memoryGraph } from '../graph/memory-graph.ts';
+import { amountOf, type MemoryEdge, memoryGraph } from '../graph/memory-graph.ts';
 
 /** An empty chain: where it is written, and a reader of what has been written so far. */
 export interface KeptChain {
@@ -58,10 +58,12 @@ function transfersOf(edges: readonly MemoryEdge[], nodeCount: number): Transfer[
     ...own,
     ...edges.flatMap((edge) => {
       const { from, to, valueUsd = 0, transfers = 1, unpriced = 0, firstSeenMs = 0, lastSeenMs = 0 } = edge;
+      const priced = amountOf(edge) - unpriced * 10_000;
       return Array.from({ length: transfers }, (_, at) =>
         add({
           from: address(from),
           to: address(to),
+          amount: at < unpriced ? 10_000n : at === unpriced ? BigInt(priced) : 0n,
           valueUsd: at < unpriced ? null : at === unpriced ? valueUsd : 0,
           timestampMs: at === 0 ? firstSeenMs : lastSeenMs,
         }),
@@ -96,12 +98,13 @@ export function transferGraphConforms(name: string, place: () => Promise<Keeping
           const direction = (['in', 'out', 'both'] as const)[round % 3]!;
           const start = 1 + pick(nodeCount);
           const degreeMax = round === 5 ? 5 : 10_000;
+          const weighing = { isEvidence: () => true, dustUsd: 1, dustShare: 0.01 };
           const isService = (node: number): boolean => attributed.has(node);
           const hops = 1 + pick(3);
           const [there, here] = [kept, known].map((graph) =>
             traverse(
               { start, direction, hops, degreeMax, nodesMax: round < 4 ? 5_000 : 9, edgesMax: 200 },
-              { graph, workspace, isService },
+              { graph, workspace, weighing, isService },
             ),
           );
           expect(there).toEqual(here);
@@ -110,16 +113,16 @@ export function transferGraphConforms(name: string, place: () => Promise<Keeping
             findPaths(
               {
                 ...{ start, target, direction, maxDepth: 4, pathsMax: 10, degreeMax, nodesMax: 5_000 },
-                ...{ stepsMax: 20_000, timeRespecting: round % 2 === 0, unpricedUsd: 100 },
+                ...{ stepsMax: 20_000, timeRespecting: round % 2 === 0 },
               },
-              { graph, workspace, isService },
+              { graph, workspace, weighing, isService },
             ),
           );
           expect(pathsThere).toEqual(pathsHere);
           if (direction === 'both') continue;
           const [shareThere, shareHere] = [kept, known].map((graph) =>
             exposureOf(
-              { start, direction, maxHops: 4, degreeMax, nodesMax: 12, unpricedUsd: 100, dustUsd: 1 },
+              { start, direction, maxHops: 4, degreeMax, nodesMax: 12, weighing },
               {
                 graph,
                 workspace,

@@ -2,17 +2,35 @@
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { ChainId } from '../../src/chains/registry.ts';
 import type { Direction } from '../../src/graph/flow.ts';
-import type { NodeId, TransferGraph } from '../../src/graph/graph.ts';
+import type { AssetSums, NodeId, RowQuery, RowScan, TransferGraph } from '../../src/graph/graph.ts';
 
-/** All that went from one node to another. */
+/** All that went of one asset from one node to another. */
 export interface MemoryEdge {
   readonly from: NodeId;
   readonly to: NodeId;
   readonly valueUsd?: number;
   readonly transfers?: number;
   readonly unpriced?: number;
+  /** Default: ETH. */
+  readonly asset?: string;
+  /** Smallest units. Default: a unit for each cent, and 10,000 for each transfer without a price; 1 if neither is given. */
+  readonly amount?: number;
   readonly firstSeenMs?: number;
   readonly lastSeenMs?: number;
+}
+
+/** The same edges with an amount at least: then every counterparty counts towards the limit, if no value is dust. */
+export const withAmounts = (edges: readonly MemoryEdge[]): MemoryEdge[] =>
+  edges.map((edge) => ({ ...edge, amount: Math.max(1, amountOf(edge)) }));
+
+interface Row {
+  readonly id: NodeId;
+  readonly weight: number;
+  readonly valueUsd: number;
+  readonly transfers: number;
+  readonly unpriced: number;
+  readonly firstSeenMs: number;
+  readonly lastSeenMs: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -20,6 +38,12 @@ const FIRST_DAY_MS = Date.UTC(2024, 0, 1);
 
 /** The n-th day of the test calendar, in milliseconds. */
 export const day = (number: number): number => FIRST_DAY_MS + number * DAY_MS;
+
+export const amountOf = ({ amount, valueUsd, unpriced }: MemoryEdge): number =>
+  amount ??
+  (valueUsd === undefined && unpriced === undefined
+    ? 1
+    : Math.round((valueUsd ?? 0) * 100) + (unpriced ?? 0) * 10_000);
 
 const filled = (edge: MemoryEdge): Required<MemoryEdge> => {
   const firstSeenMs = edge.firstSeenMs ?? day(0);
@@ -29,14 +53,16 @@ const filled = (edge: MemoryEdge): Required<MemoryEdge> => {
     valueUsd: edge.valueUsd ?? 0,
     transfers: edge.transfers ?? 1,
     unpriced: edge.unpriced ?? 0,
+    asset: edge.asset ?? 'ETH',
+    amount: amountOf(edge),
     firstSeenMs,
     lastSeenMs: edge.lastSeenMs ?? firstSeenMs,
   };
 };
 
 /**
- * Edges of a pair that is named twice are two edges: name each once. Self-transfers may be named, and are left out. Nodes have the
- * EVM address of their number.
+ * A pair may be named once for each asset, greatest value first. Self-transfers may be named, and are left out. Nodes have the EVM
+ * address of their number.
  */
 export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'): TransferGraph {
   const nodeCount = edges.reduce((most, { from, to }) => Math.max(most, from, to), 0);
@@ -64,6 +90,71 @@ export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'
       );
 
   const addressOf = (node: NodeId): string => `0x${node.toString(16).padStart(40, '0')}`;
+  const assets = [...new Set(edges.map((edge) => edge.asset ?? 'ETH'))];
+  const numberOf = (asset: string): number => 1 + assets.indexOf(asset);
+  const others = (node: NodeId, direction: Direction): NodeId[] => [
+    ...new Set((lists[direction].get(node) ?? []).map((edge) => otherOf(edge, direction))),
+  ];
+  const sumsOf = (node: NodeId, direction: Direction): AssetSums[] =>
+    assets.flatMap((asset) => {
+      const list = (lists[direction].get(node) ?? []).filter((edge) => edge.asset === asset);
+      const sum = (of: (edge: Required<MemoryEdge>) => number): number =>
+        list.reduce((total, edge) => total + of(edge), 0);
+      if (list.length === 0) return [];
+      return [
+        {
+          asset: numberOf(asset),
+          transfers: sum((edge) => edge.transfers),
+          unpriced: sum((edge) => edge.unpriced),
+          cents: sum((edge) => Math.round(edge.valueUsd * 100)),
+          amount: sum((edge) => edge.amount),
+        },
+      ];
+    });
+
+  /** One row, straight from the definition. */
+  function row(node: NodeId, direction: Direction, query: RowQuery): { scan: RowScan; rows: Row[] } {
+    const light = { edges: 0, transfers: 0, weight: 0, valueUsd: 0 };
+    let hiddenWeight = 0;
+    const rows: Row[] = [];
+    for (const other of others(node, direction)) {
+      const known = (lists[direction].get(node) ?? []).filter(
+        (edge) =>
+          otherOf(edge, direction) === other &&
+          query.evidence.has(numberOf(edge.asset)) &&
+          (query.rates === null || edge.amount > 0),
+      );
+      const weightOf = (edge: Required<MemoryEdge>): number =>
+        (query.rates?.get(numberOf(edge.asset)) ?? 0) * edge.amount;
+      const shown = known.filter((edge) => edge.firstSeenMs <= query.seenUntilMs);
+      for (const edge of known) if (!shown.includes(edge)) hiddenWeight += weightOf(edge);
+      if (shown.length === 0) continue;
+      const sum = (of: (edge: Required<MemoryEdge>) => number): number =>
+        shown.reduce((total, edge) => total + of(edge), 0);
+      const valueUsd = sum((edge) => Math.round(edge.valueUsd * 100)) / 100;
+      const ranked = valueUsd > 0 ? valueUsd : -1 / (1 + sum((edge) => edge.amount));
+      const found: Row = {
+        id: other,
+        weight: query.rates === null ? ranked : sum(weightOf),
+        valueUsd,
+        transfers: sum((edge) => edge.transfers),
+        unpriced: sum((edge) => edge.unpriced),
+        firstSeenMs: Math.min(...shown.map((edge) => edge.firstSeenMs)),
+        lastSeenMs: Math.max(...shown.map((edge) => edge.lastSeenMs)),
+      };
+      if (found.weight >= query.least) rows.push(found);
+      else {
+        light.edges++;
+        light.transfers += found.transfers;
+        light.weight += found.weight;
+        light.valueUsd = Math.round(100 * (light.valueUsd + found.valueUsd)) / 100;
+      }
+    }
+    rows.sort((a, b) => b.weight - a.weight || a.id - b.id);
+    const count = Math.min(query.limit, rows.length);
+    return { scan: { count, heavy: rows.length, light, hiddenWeight, isPartial: false }, rows };
+  }
+
   return {
     chain,
     nodeCount,
@@ -73,7 +164,18 @@ export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'
     },
     keyOf: (node) => parseAddress(chain, addressOf(node)).key,
     addressOf,
-    degree: (node, direction) => lists[direction].get(node)?.length ?? 0,
+    degree: (node, direction) => others(node, direction).length,
+    sums: (node) => ({ in: sumsOf(node, 'in'), out: sumsOf(node, 'out') }),
+    assetName: (asset) => assets[asset - 1] as string,
+    row(node, direction, query, into) {
+      const { scan, rows } = row(node, direction, query);
+      for (const [at, found] of rows.slice(0, scan.count).entries()) {
+        const { id, ...columns } = found;
+        into.ids[at] = id;
+        for (const [name, value] of Object.entries(columns)) into[name as keyof typeof columns][at] = value;
+      }
+      return scan;
+    },
     neighbours(node, direction, limit, into) {
       const list = (lists[direction].get(node) ?? []).slice(0, limit);
       for (const [at, edge] of list.entries()) {
@@ -86,22 +188,18 @@ export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'
       }
       return list.length;
     },
-    edge(from, to) {
-      const found = lists.out.get(from)?.find((edge) => edge.to === to);
-      if (!found) return [];
-      const { transfers, valueUsd, unpriced, firstSeenMs, lastSeenMs } = found;
-      return [
-        {
-          asset: chain,
+    edge: (from, to) =>
+      (lists.out.get(from) ?? [])
+        .filter((edge) => edge.to === to)
+        .map(({ asset, amount, transfers, valueUsd, unpriced, firstSeenMs, lastSeenMs }) => ({
+          asset,
           decimals: 18,
           transfers,
-          amount: BigInt(transfers),
+          amount: BigInt(amount),
           valueUsd: valueUsd === 0 && unpriced > 0 ? null : valueUsd,
           unpricedTransfers: unpriced,
           firstSeenMs,
           lastSeenMs,
-        },
-      ];
-    },
+        })),
   };
 }

@@ -5,6 +5,7 @@ import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import { createSeal } from '../../src/base/seal.ts';
+import { loadAssetFacts } from '../../src/chains/known-assets.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
@@ -165,6 +166,7 @@ describe('counterparties', () => {
       store,
       policy,
       riskPolicy,
+      assets: loadAssetFacts(),
       transfers: null,
       clock,
       labels: () =>
@@ -322,6 +324,7 @@ describe('prices of a block', () => {
       store,
       policy: loadMonitoringPolicy(),
       riskPolicy: loadPolicy(loadTaxonomy().rows),
+      assets: loadAssetFacts(),
       transfers: null,
       clock,
       labels: () => null,

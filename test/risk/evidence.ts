@@ -9,9 +9,11 @@ export const exposure = (fields: Partial<ExposureEvidence>): ExposureEvidence =>
   category: 'UNKNOWN',
   direction: 'in',
   hops: 1,
+  asset: null,
   valueUsd: 1000,
-  unpricedTransfers: 0,
+  share: 0,
   confidence: 1,
+  class: 'published',
   entity: null,
   ...fields,
 });

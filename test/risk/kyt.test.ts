@@ -149,7 +149,7 @@ describe('the link between two parties', () => {
 });
 
 describe('the decision', () => {
-  const nothing = { sanctioned: false, score: 0, flags: [], stale: false };
+  const nothing = { sanctioned: false, score: 0, flags: [], isMissingData: false };
 
   it.each([
     [{}, 'ALLOW'],
@@ -158,8 +158,8 @@ describe('the decision', () => {
     [{ score: 79 }, 'REVIEW'],
     [{ score: 80 }, 'BLOCK'],
     [{ sanctioned: true }, 'BLOCK'],
-    [{ sanctioned: true, stale: true }, 'BLOCK'],
-    [{ stale: true }, 'REVIEW'],
+    [{ sanctioned: true, isMissingData: true }, 'BLOCK'],
+    [{ isMissingData: true }, 'REVIEW'],
     [{ flags: [{ severity: 'MEDIUM' }] }, 'ALLOW'],
     [{ flags: [{ severity: 'LOW' }, { severity: 'HIGH' }] }, 'REVIEW'],
     [{ flags: [{ severity: 'CRITICAL' }] }, 'REVIEW'],
@@ -178,13 +178,16 @@ describe('the decision', () => {
         fc.record({ severity }),
         fc.boolean(),
         (score, more, flags, flag, stale) => {
-          const before = decide({ sanctioned: false, score, flags: flags as never, stale }, policy);
+          const before = decide(
+            { sanctioned: false, score, flags: flags as never, isMissingData: stale },
+            policy,
+          );
           const after = decide(
             {
               sanctioned: false,
               score: Math.min(100, score + more),
               flags: [...flags, flag] as never,
-              stale: true,
+              isMissingData: true,
             },
             policy,
           );

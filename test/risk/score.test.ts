@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
+import { EVIDENCE_CLASSES } from '../../src/labels/evidence-class.ts';
 import { CATEGORIES } from '../../src/labels/taxonomy.ts';
 import { parsePolicy, riskLevelOf } from '../../src/risk/policy.ts';
 import {
@@ -19,22 +20,26 @@ const anyLabel = fc.record({
   confidence: fc.double({ min: 0, max: 1, noNaN: true }),
   entity: fc.constantFrom('A', 'B', 'C'),
   source: fc.constantFrom('x', 'y'),
+  class: fc.constantFrom(...EVIDENCE_CLASSES),
 });
 
 const anyExposure = fc.record({
   category: fc.constantFrom(...CATEGORIES, 'UNKNOWN' as const),
   direction: fc.constantFrom('in' as const, 'out' as const),
   hops: fc.integer({ min: 1, max: 5 }),
-  valueUsd: fc.option(
-    fc.oneof(
-      fc.double({ min: 0, max: 1e9, noNaN: true }),
-      // Around the limit of dust.
-      fc.double({ min: 0, max: 2, noNaN: true }),
-      fc.constantFrom(0, 0.99, 1, 1.01),
-    ),
-    { nil: null },
+  asset: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, fc.constantFrom('ETH', 'ODD')),
+  valueUsd: fc.oneof(
+    fc.double({ min: 0, max: 1e9, noNaN: true }),
+    // Around the limit of dust.
+    fc.double({ min: 0, max: 2, noNaN: true }),
+    fc.constantFrom(0, 0.99, 1, 1.01),
   ),
-  unpricedTransfers: fc.integer({ min: 0, max: 50 }),
+  share: fc.oneof(
+    fc.double({ min: 0, max: 1, noNaN: true }),
+    fc.constantFrom(0, 0.00009, policy.dustShare, 0.0002, 0.01, 0.05, 1),
+  ),
+  flowPart: fc.constantFrom(0.001, 0.5, 1),
+  class: fc.constantFrom(...EVIDENCE_CLASSES),
   confidence: fc.double({ min: 0, max: 1, noNaN: true }),
   entity: fc.option(fc.constantFrom('A', 'B', 'C'), { nil: null }),
   unsolicited: fc.boolean(),
@@ -77,9 +82,71 @@ describe('score', () => {
     expect(half.riskScore).toBe(Math.round(policy.weights.SCAM / 2));
   });
 
-  it('counts a value that nobody could price', () => {
-    const unpriced = exposure({ category: 'MIXER', valueUsd: null, unpricedTransfers: 1 });
-    expect(score({ ...nothing, exposures: [unpriced] }, policy).riskScore).toBeGreaterThan(0);
+  const unpriced = (fields: Partial<ExposureEvidence>): ExposureEvidence =>
+    exposure({ asset: 'ODD', valueUsd: null, share: 1, ...fields });
+
+  it('bounds what an asset without a price brings, whatever its share', () => {
+    const sent = unpriced({ category: 'SANCTIONED_ENTITY' });
+    expect(score({ ...nothing, exposures: [sent] }, policy).riskScore).toBe(policy.unpricedPointsMax);
+    const beside = score({ ...nothing, exposures: [sent, exposure({ category: 'EXCHANGE' })] }, policy);
+    expect(beside.riskScore).toBe(policy.unpricedPointsMaxBesidePriced);
+    expect(beside.scoreBreakdown).toMatchObject([
+      { asset: 'ODD', category: 'SANCTIONED_ENTITY', points: 20, percentage: 100, valueUsd: null },
+    ]);
+  });
+
+  it('takes the worst of several assets without a price, and adds only what priced value did not bring', () => {
+    const dirty = unpriced({ category: 'MIXER', asset: 'A', share: 0.5 });
+    const alone = score({ ...nothing, exposures: [dirty, unpriced({ asset: 'A', share: 0.5 })] }, policy);
+    const many = ['B', 'C', 'D'].flatMap((asset) => [
+      unpriced({ category: 'MIXER', asset, share: 0.5 }),
+      unpriced({ asset, share: 0.5 }),
+    ]);
+    const all = { ...nothing, exposures: [dirty, unpriced({ asset: 'A', share: 0.5 }), ...many] };
+    expect(score(all, policy).riskScore).toBe(alone.riskScore);
+    const priced = exposure({ category: 'SCAM', valueUsd: 1e6 });
+    const both = score({ ...nothing, exposures: [priced, dirty] }, policy);
+    expect(both).toEqual(score({ ...nothing, exposures: [priced] }, policy));
+  });
+
+  it('gives nothing for dust of an asset, measured against its greater flow', () => {
+    const wei = unpriced({ category: 'SANCTIONED_ENTITY', direction: 'out', flowPart: 1e-20 });
+    expect(score({ ...nothing, exposures: [wei] }, policy).riskScore).toBe(0);
+    const small = unpriced({ category: 'SANCTIONED_ENTITY', share: 0.00009 });
+    const rest = unpriced({ share: 0.99991 });
+    expect(score({ ...nothing, exposures: [small, rest] }, policy).riskScore).toBe(0);
+  });
+
+  it('does not become CRITICAL by derived labels alone', () => {
+    const both = (evidenceClass: ExposureEvidence['class']): RiskEvidence => ({
+      ...nothing,
+      exposures: (['in', 'out'] as const).map((direction) =>
+        exposure({ category: 'SANCTIONED_ENTITY', direction, class: evidenceClass, valueUsd: 1e6 }),
+      ),
+    });
+    for (const derived of ['structural', 'inferred'] as const) {
+      const result = score(both(derived), policy);
+      expect(result.riskScore).toBe(policy.derivedScoreMax);
+      expect(result.scoreBreakdown.at(-1)).toMatchObject({ factor: 'DERIVED_LABELS_CAP' });
+    }
+    expect(score(both('published'), policy).riskScore).toBe(100);
+    const own = label({ category: 'SCAM', class: 'inferred' });
+    const mixed = { ...nothing, labels: [own], exposures: [exposure({ category: 'MIXER', valueUsd: 5 })] };
+    expect(score(mixed, policy).riskScore).toBe(policy.derivedScoreMax);
+    const listed = { ...both('list'), labels: [own] };
+    expect(score(listed, policy).riskScore).toBe(100);
+  });
+
+  it('judges confidence to the nearest tenth', () => {
+    const of = (confidence: number): number =>
+      score({ ...nothing, exposures: [exposure({ category: 'MIXER', confidence })] }, policy).riskScore;
+    expect(of(0.66)).toBe(of(0.7));
+    expect(of(0.64)).toBe(of(0.6));
+  });
+
+  it('takes dealings within the own entity for neutral', () => {
+    const own = exposure({ category: 'MIXER', isOwn: true, valueUsd: 1e6 });
+    expect(score({ ...nothing, exposures: [own] }, policy).riskScore).toBe(0);
   });
 
   it('gives nothing for contacts in which no value moved', () => {
@@ -144,7 +211,9 @@ describe('score', () => {
         expect(result.riskLevel).toBe(riskLevelOf(result.riskScore, policy));
         for (const factor of result.scoreBreakdown) {
           expect(Number.isInteger(factor.points)).toBe(true);
-          expect(factor.points < 0).toBe(factor.factor === 'UNSOLICITED_INBOUND');
+          expect(factor.points < 0).toBe(
+            factor.factor === 'UNSOLICITED_INBOUND' || factor.factor === 'DERIVED_LABELS_CAP',
+          );
           expect(factor.points).not.toBe(0);
           expect(factor.percentage).toBeGreaterThanOrEqual(0);
           expect(factor.percentage).toBeLessThanOrEqual(100);
@@ -185,14 +254,11 @@ describe('score', () => {
       'greater',
       fc
         .oneof(fc.double({ min: 0, max: 2, noNaN: true }), fc.double({ min: 0, max: 1e9, noNaN: true }))
-        .map((usd) => (one) => ({ ...one, valueUsd: (one.valueUsd ?? 0) + usd })),
-    ],
-    [
-      'harder to price',
-      fc.integer({ min: 1, max: 9 }).map((more) => (one) => ({
-        ...one,
-        unpricedTransfers: one.unpricedTransfers + more,
-      })),
+        .map((more) => (one) => ({
+          ...one,
+          valueUsd: (one.valueUsd ?? 0) + more,
+          share: Math.min(1, one.share + more),
+        })),
     ],
     ['nearer', fc.constant((one) => ({ ...one, hops: Math.max(1, one.hops - 1) }))],
     [
@@ -337,9 +403,9 @@ describe('unsolicited money', () => {
   const dealings = {
     direction: 'in',
     hops: 1,
+    asset: null,
     valueUsd: 300,
-    unpricedTransfers: 0,
-    transfers: 1,
+    share: 0,
     sentBack: false,
   } as const;
 
@@ -347,11 +413,12 @@ describe('unsolicited money', () => {
     [{}, true],
     [{ valueUsd: policy.unsolicitedMaxUsd }, true],
     [{ valueUsd: policy.unsolicitedMaxUsd + 0.01 }, false],
-    [{ transfers: policy.unsolicitedMaxTransfers + 1 }, false],
     [{ sentBack: true }, false],
     [{ direction: 'out' }, false],
     [{ hops: 2 }, false],
-    [{ valueUsd: null, unpricedTransfers: 1 }, false],
+    [{ asset: 'ODD', valueUsd: null, share: policy.unsolicitedMaxShare }, true],
+    [{ asset: 'ODD', valueUsd: null, share: 0.02 }, false],
+    [{ asset: 'ODD', valueUsd: null, share: 0.02, flowPart: 0.1 }, true],
   ] as const)('%j: %s', (change, expected) => {
     expect(isUnsolicited({ ...dealings, ...change }, policy)).toBe(expected);
   });
@@ -370,12 +437,16 @@ describe('policy', () => {
     valueUnitUsd: 100,
     valueFullUsd: 1e6,
     valueCeiling: 0.6,
-    unpricedTransferUsd: 1000,
+    unpricedPointsMax: 59,
+    unpricedPointsMaxBesidePriced: 20,
+    derivedScoreMax: 79,
     serviceExposureFactor: 0.3,
     dustUsd: 1,
+    dustShare: 0.0001,
     unsolicitedMaxUsd: 500,
-    unsolicitedMaxTransfers: 3,
+    unsolicitedMaxShare: 0.01,
     unsolicitedTotalMaxUsd: 5000,
+    unsolicitedTotalMaxShare: 0.05,
     unsolicitedFactor: 0.5,
     kytBlockFrom: 80,
     kytReviewFrom: 50,
@@ -402,6 +473,9 @@ describe('policy', () => {
     [{ unsolicitedFactor: 1.1 }, 'unsolicitedFactor'],
     [{ unsolicitedFactor: 0.4 }, 'unsolicitedFactor'],
     [{ kytBlockFrom: 50 }, 'kytBlockFrom'],
+    [{ dustShare: 2 }, 'dustShare'],
+    [{ unpricedPointsMaxBesidePriced: 60 }, 'unpricedPointsMaxBesidePriced'],
+    [{ derivedScoreMax: 80 }, 'derivedScoreMax'],
   ])('refuses %j and names the field', (change, field) => {
     expect(() => parsePolicy({ ...document, ...change }, rows)).toThrow(field);
   });

@@ -6,6 +6,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import { loadBridges } from '../../src/chains/bridges.ts';
+import { loadAssetFacts } from '../../src/chains/known-assets.ts';
 import type { ChainId } from '../../src/chains/registry.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
@@ -203,6 +204,7 @@ export async function createWorld(more: readonly Transfer[] = []): Promise<World
       outputs,
       clusters: { clusterOf: () => null },
       bridges: loadBridges(),
+      assets: loadAssetFacts(),
       jurisdictions: loadJurisdictions(),
       countryLists: loadCountryLists(),
     },

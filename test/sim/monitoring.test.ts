@@ -12,6 +12,7 @@ import { type Random, seededUint32 } from '../../src/base/random.ts';
 import { createSeal } from '../../src/base/seal.ts';
 import type { BlockRef, ChainEvent } from '../../src/chains/adapters/port.ts';
 import type { Block } from '../../src/chains/block.ts';
+import { loadAssetFacts } from '../../src/chains/known-assets.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
@@ -187,6 +188,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
       store,
       policy,
       riskPolicy,
+      assets: loadAssetFacts(),
       labels: () => labelsOf(isLate),
       transfers: null,
       clock,

@@ -8,6 +8,8 @@ export interface EdgeList {
   readonly count: number;
   readonly from: Uint32Array;
   readonly to: Uint32Array;
+  /** What edges are ordered by (`RowQuery.rates` null). */
+  readonly weight: Float64Array;
   /** USD of the priced transfers; 0 where none is priced. */
   readonly valueUsd: Float64Array;
   readonly transfers: Float64Array;
@@ -20,6 +22,7 @@ export interface EdgeList {
 const createColumns = (capacity: number): Omit<EdgeList, 'count'> => ({
   from: new Uint32Array(capacity),
   to: new Uint32Array(capacity),
+  weight: new Float64Array(capacity),
   valueUsd: new Float64Array(capacity),
   transfers: new Float64Array(capacity),
   unpriced: new Float64Array(capacity),
@@ -36,6 +39,9 @@ export class EdgeColumns implements EdgeList {
   }
   get to(): Uint32Array {
     return this.#columns.to;
+  }
+  get weight(): Float64Array {
+    return this.#columns.weight;
   }
   get valueUsd(): Float64Array {
     return this.#columns.valueUsd;
@@ -64,6 +70,7 @@ export class EdgeColumns implements EdgeList {
     const index = this.count++;
     columns.from[index] = from;
     columns.to[index] = to;
+    columns.weight[index] = neighbours.weight[at] as number;
     columns.valueUsd[index] = neighbours.valueUsd[at] as number;
     columns.transfers[index] = neighbours.transfers[at] as number;
     columns.unpriced[index] = neighbours.unpriced[at] as number;
@@ -74,11 +81,12 @@ export class EdgeColumns implements EdgeList {
   /** A copy of what was added. */
   toList(): EdgeList {
     const { count } = this;
-    const { from, to, valueUsd, transfers, unpriced, firstSeenMs, lastSeenMs } = this.#columns;
+    const { from, to, weight, valueUsd, transfers, unpriced, firstSeenMs, lastSeenMs } = this.#columns;
     return {
       count,
       from: from.slice(0, count),
       to: to.slice(0, count),
+      weight: weight.slice(0, count),
       valueUsd: valueUsd.slice(0, count),
       transfers: transfers.slice(0, count),
       unpriced: unpriced.slice(0, count),
@@ -92,6 +100,7 @@ export class EdgeColumns implements EdgeList {
     const grown = createColumns(old.from.length * 2);
     grown.from.set(old.from);
     grown.to.set(old.to);
+    grown.weight.set(old.weight);
     grown.valueUsd.set(old.valueUsd);
     grown.transfers.set(old.transfers);
     grown.unpriced.set(old.unpriced);

@@ -6,12 +6,18 @@ import { LIMITS } from '../../base/limits.ts';
 import type { Direction } from '../flow.ts';
 import type { NeighbourColumns, NodeId } from '../graph.ts';
 import { UNSEEN } from './node-index.ts';
-import { isSuperNode, type StopReason } from './stops.ts';
+import { type Basis, RowReader, type Weighing } from './rows.ts';
+import type { StopReason } from './stops.ts';
 import type { KernelDeps } from './workspace.ts';
 
 /** Whom an address belongs to. Addresses of equal `key` make one row. */
 export interface Attribution {
   readonly key: string;
+  /**
+   * The attribution applies to edges whose last transfer is not before `fromMs`; others have `before` (null: none, the walk goes on).
+   * A party that was designated later is an example.
+   */
+  readonly until?: { readonly fromMs: number; readonly before: Attribution | null } | undefined;
 }
 
 export interface ExposureOptions {
@@ -26,19 +32,14 @@ export interface ExposureOptions {
   readonly nodesMax: number;
   /** Edges kept beyond those of the start: a bound for graphs in which all trade with all. Left out: `exposureEdgesMax`. */
   readonly edgesMax?: number;
-  /** What an unpriced transfer counts as, USD. */
-  readonly unpricedUsd: number;
-  /** Edges without unpriced transfers below this leave the flow; 0 keeps all. */
-  readonly dustUsd: number;
-  /**
-   * All that moved at the start in this direction, also without a counterparty (coinbase, mint) and beyond `degreeMax`. What
-   * it has more than the counterparties read is UNKNOWN. Left out: the counterparties are all.
-   */
-  readonly startTotal?: { readonly valueUsd: number; readonly transfers: number; readonly unpriced: number };
+  /** Which assets are evidence, and what is dust: edges of dust leave the flow. */
+  readonly weighing: Weighing;
+  /** Edges first seen later are hidden. Default: none. */
+  readonly seenUntilMs?: number;
 }
 
 export interface ExposureDeps<A extends Attribution> extends KernelDeps {
-  /** Null where nobody knows. Asked once of each node looked at; never of the start. */
+  /** Null if no label names the node. Called once for each node looked at, the start included. */
   readonly attribution: (node: NodeId) => A | null;
 }
 
@@ -61,8 +62,11 @@ export interface ExposureRow<A extends Attribution> {
   readonly largestNode: NodeId;
 }
 
-/** Why a part is UNKNOWN: ORIGIN is where no counterparty is known of: mined, minted, or the first or last known holder. */
-export type UnknownReason = Exclude<StopReason, 'SERVICE'> | 'ORIGIN';
+/**
+ * Why a part is UNKNOWN. ORIGIN: no counterparty is known: mined, minted, or the first or last known holder. UNPRICED: several assets
+ * moved at the address and none has a price, so nothing says which part went where.
+ */
+export type UnknownReason = Exclude<StopReason, 'SERVICE'> | 'ORIGIN' | 'UNPRICED';
 
 export interface UnknownExposure {
   /** 0 to 1. */
@@ -75,7 +79,7 @@ export interface UnknownExposure {
 
 export interface ExposureStop {
   readonly node: NodeId;
-  readonly reason: 'MAX_DEGREE' | 'BUDGET';
+  readonly reason: 'MAX_DEGREE' | 'BUDGET' | 'UNPRICED';
   /** What of the flow could not be followed there, 0 to 1. */
   readonly share: number;
 }
@@ -84,8 +88,12 @@ export interface ExposureResult<A extends Attribution> {
   /** Greatest share first, then by key, DIRECT before INDIRECT. With `unknown` the shares add up to 1, or to 0 where no value moved. */
   readonly rows: readonly ExposureRow<A>[];
   readonly unknown: UnknownExposure;
-  /** Effective USD of the direction without dust: what the shares are of. */
-  readonly totalUsd: number;
+  /** What the start's own flow was weighed by; further addresses are weighed each by its own. */
+  readonly basis: Basis;
+  /** The asset of basis ASSET; null otherwise. */
+  readonly asset: string | null;
+  /** Weight of the direction without dust, which the shares are of: USD, or smallest units of the asset. */
+  readonly total: number;
   /** The start's own edges that are dust. */
   readonly dust: { readonly counterparties: number; readonly transfers: number; readonly valueUsd: number };
   /** Greatest share first. */
@@ -98,8 +106,11 @@ export interface ExposureResult<A extends Attribution> {
 /** In flight below this, a share is done with: rounding of the sums is about as great. */
 const SHARE_MIN = 1e-13;
 
-/** What the start's total has more than its counterparties by less than this part is rounding of cents. */
+/** A difference of less than this part of a flow is the rounding of sums. */
 const REST_MIN = 1e-9;
+
+/** What is left of a flow without a part of it; 0 if only rounding is. */
+const flowOf = (whole: number, part: number): number => (whole - part > whole * REST_MIN ? whole - part : 0);
 
 /** Hops that the budget is shared out to at once; where more may follow, those nearest have the most. */
 const SHARING_HOPS = 4;
@@ -112,6 +123,13 @@ const UNREAD = 0;
 const READ = 1;
 const NO_ORIGIN = 2;
 const SUPER_NODE = 3;
+const UNPRICED = 4;
+
+const LOSS_BY_STATE: Readonly<Record<number, UnknownReason>> = {
+  [NO_ORIGIN]: 'ORIGIN',
+  [SUPER_NODE]: 'MAX_DEGREE',
+  [UNPRICED]: 'UNPRICED',
+};
 
 type RowType = ExposureRow<Attribution>['type'];
 
@@ -168,14 +186,15 @@ const rowOf = <A extends Attribution>(tally: Tally<A>): ExposureRow<A> => ({
 });
 
 /**
- * Follows value hop by hop as an absorbing Markov chain: an unattributed address passes on what it has in proportion of the value of
- * its edges, an attributed one keeps it, and the start passes on again what comes back to it. What is still on its way after
+ * Follows value hop by hop as an absorbing Markov chain: an unattributed address passes on what it has in proportion to the weights of
+ * its edges (rows.ts), an attributed one keeps it. The start passes on again what comes back to it, unless it is attributed itself. What is still on its way after
  * `maxHops` is UNKNOWN. With `maxHops` without bound that is the chain's absorption probabilities, B = (I - Q)^-1 R of Kemeny and
  * Snell, Finite Markov Chains (1960), theorem 3.3.7, summed as a power series. "Haircut" is that of Möser, Böhme and Breuker,
  * Towards Risk Scoring of Bitcoin Transactions (2014).
  *
- * Where the budget does not reach, the greatest shares are followed first. The order of equal neighbours changes nothing but last
- * digits. What an address on the way mined or minted beside what it received has no edge, and is not seen there.
+ * Shares are of all that moved at an address in the direction, dust excepted: what it mined or minted beside what it received has
+ * no edge, and is UNKNOWN by ORIGIN. If the budget does not reach, the greatest shares are followed first. The order of equal
+ * neighbours changes nothing but last digits.
  */
 export const exposureOf = <A extends Attribution>(
   options: ExposureOptions,
@@ -187,18 +206,26 @@ class ExposureWalk<A extends Attribution> {
   readonly #options: ExposureOptions;
   readonly #deps: ExposureDeps<A>;
   readonly #neighbours: NeighbourColumns;
-  readonly #attributions: (A | null)[] = [null];
+  readonly #attributions: (A | null)[] = [];
+  readonly #rows: RowReader;
   readonly #tallies: Readonly<Record<RowType, Map<string, Tally<A>>>> = {
     DIRECT: new Map(),
     INDIRECT: new Map(),
   };
-  readonly #unknown: Record<UnknownReason, number> = { ORIGIN: 0, DEPTH: 0, MAX_DEGREE: 0, BUDGET: 0 };
+  readonly #unknown: Record<UnknownReason, number> = {
+    ORIGIN: 0,
+    DEPTH: 0,
+    MAX_DEGREE: 0,
+    BUDGET: 0,
+    UNPRICED: 0,
+  };
   readonly #stops = new Map<NodeId, ExposureStop>();
-  readonly #dust = { counterparties: 0, transfers: 0, valueUsd: 0 };
+  #dust: ExposureResult<A>['dust'] = { counterparties: 0, transfers: 0, valueUsd: 0 };
   readonly #state: Uint8Array;
-  /** A node's row among the flows, and the share of its value that is not in it. */
+  /** A node's row among the flows, and the shares of its value that are not in it: without an edge, and beyond the budget. */
   readonly #begin: Uint32Array;
   readonly #end: Uint32Array;
+  readonly #restShare: Float64Array;
   readonly #leftOut: Float64Array;
   /** On its way at a node: the share, and the part of the start's priced USD that travels with it. */
   #share: Float64Array;
@@ -212,19 +239,23 @@ class ExposureWalk<A extends Attribution> {
   #nodesOfHop = 0;
   #edgesLeft: number;
   #unknownKnownUsd = 0;
-  #totalUsd = 0;
+  #basis: Basis = 'NOTHING';
+  #asset: string | null = null;
+  #total = 0;
 
   constructor(options: ExposureOptions, deps: ExposureDeps<A>) {
     const { start, direction, degreeMax, nodesMax } = options;
     this.#options = options;
     this.#deps = deps;
     this.#neighbours = deps.workspace.neighbours(direction, degreeMax);
+    this.#rows = new RowReader(deps.graph, options.weighing, options.seenUntilMs);
     this.#nodesLeft = nodesMax;
     this.#edgesLeft = options.edgesMax ?? LIMITS.exposureEdgesMax;
     const capacity = 1 + Math.min(deps.graph.degree(start, direction), degreeMax) + nodesMax;
     this.#state = new Uint8Array(capacity);
     this.#begin = new Uint32Array(capacity);
     this.#end = new Uint32Array(capacity);
+    this.#restShare = new Float64Array(capacity);
     this.#leftOut = new Float64Array(capacity);
     this.#share = new Float64Array(capacity);
     this.#known = new Float64Array(capacity);
@@ -237,7 +268,7 @@ class ExposureWalk<A extends Attribution> {
     const { seen, flows } = this.#deps.workspace;
     seen.clear();
     flows.clear();
-    seen.add(start);
+    this.#meet(start);
     this.#leave();
     for (let hop = 2; hop <= maxHops && this.#next.length > 0; hop++) this.#follow(hop);
     for (const number of this.#next)
@@ -245,64 +276,61 @@ class ExposureWalk<A extends Attribution> {
     return this.#result();
   }
 
-  /** Effective USD of the neighbour at `at`; 0 where it is no part of the flow. */
-  #weight(at: number): number {
-    const { unpricedUsd, dustUsd } = this.#options;
-    const { valueUsd, unpriced } = this.#neighbours;
-    const known = valueUsd[at] as number;
-    const blind = unpriced[at] as number;
-    return blind === 0 && known < dustUsd ? 0 : known + blind * unpricedUsd;
-  }
-
-  /** The first hop, of which the USD are known edge by edge, and the start's row for what comes back to it. */
+  /** The first hop, and the start's row for what comes back to it. */
   #leave(): void {
-    const { start, direction, degreeMax, unpricedUsd, startTotal } = this.#options;
+    const { start, direction, degreeMax } = this.#options;
     const { graph, workspace } = this.#deps;
     const neighbours = this.#neighbours;
-    const count = graph.neighbours(start, direction, degreeMax, neighbours);
+    const basis = this.#rows.basisOf(start, direction);
+    this.#basis = basis.basis;
+    this.#asset = basis.asset;
+    if (basis.basis === 'UNKNOWN') this.#lose('UNPRICED', START, 1, 0);
+    if (basis.total === 0) return;
+    const scan = this.#rows.read(start, direction, basis, degreeMax, neighbours);
+    const { light, hiddenWeight, count } = scan;
     graph.prefetch?.({ nodes: neighbours.ids.subarray(0, count) });
-    let read = 0;
-    let flow = 0;
-    let knownUsd = 0;
-    for (let at = 0; at < count; at++) {
-      const known = neighbours.valueUsd[at] as number;
-      const weight = this.#weight(at);
-      read += known + (neighbours.unpriced[at] as number) * unpricedUsd;
-      knownUsd += known;
-      flow += weight;
-      if (weight === 0 && this.#options.dustUsd > 0) {
-        this.#dust.counterparties++;
-        this.#dust.transfers += neighbours.transfers[at] as number;
-        this.#dust.valueUsd += known;
-      }
-    }
-    const all = startTotal ? startTotal.valueUsd + startTotal.unpriced * unpricedUsd : read;
-    const rest = all - read > all * REST_MIN ? all - read : 0;
-    const total = flow + rest;
-    this.#totalUsd = total;
-    const isPartial = graph.degree(start, direction) > degreeMax;
+    this.#dust = { counterparties: light.edges, transfers: light.transfers, valueUsd: light.valueUsd };
+    const total = flowOf(basis.total, light.weight + hiddenWeight);
+    const isPartial = scan.isPartial || scan.heavy > degreeMax;
     if (isPartial) this.#stops.set(start, { node: start, reason: 'MAX_DEGREE', share: 0 });
+    this.#total = total;
     if (total === 0) return;
 
+    const isUsd = basis.basis === 'USD';
+    let read = 0;
     this.#begin[START] = workspace.flows.count;
     for (let at = 0; at < count; at++) {
-      const weight = this.#weight(at);
+      const weight = neighbours.weight[at] as number;
       if (weight === 0) continue;
+      read += weight;
       const number = this.#meet(neighbours.ids[at] as NodeId);
-      const attribution = this.#attributions[number];
-      if (attribution) this.#tally(attribution, 'DIRECT').count(neighbours, at);
-      workspace.flows.push(number, weight / total);
-      this.#deliver(number, weight / total, neighbours.valueUsd[at] as number, 1);
+      this.#push(number, weight / total, at, 'DIRECT');
+      const isBefore = workspace.flows.isBefore[workspace.flows.count - 1] === 1;
+      this.#deliver(number, weight / total, isUsd ? weight : 0, 1, isBefore);
     }
     this.#end[START] = workspace.flows.count;
-    this.#leftOut[START] = rest / total;
+    const rest = flowOf(total, read);
+    this.#restShare[START] = rest / total;
     this.#state[START] = READ;
-    const restKnown = Math.max(0, (startTotal?.valueUsd ?? 0) - knownUsd);
-    if (rest > 0) this.#lose(this.#restReason(), START, rest / total, restKnown);
+    if (rest > 0) this.#lose(this.#restReason(START), START, rest / total, isUsd ? rest : 0);
   }
 
-  #restReason(): 'MAX_DEGREE' | 'ORIGIN' {
-    return this.#stops.has(this.#options.start) ? 'MAX_DEGREE' : 'ORIGIN';
+  #restReason(number: number): 'MAX_DEGREE' | 'ORIGIN' {
+    return number === START && this.#stops.has(this.#options.start) ? 'MAX_DEGREE' : 'ORIGIN';
+  }
+
+  /** Adds the edge at `at` to the row that is being read, and counts its transfers. */
+  #push(number: number, share: number, at: number, type: RowType): void {
+    const until = this.#attributions[number]?.until;
+    const isBefore = until !== undefined && (this.#neighbours.lastSeenMs[at] as number) < until.fromMs;
+    this.#deps.workspace.flows.push(number, share, isBefore);
+    const attribution = this.#attributionOf(number, isBefore);
+    if (attribution) this.#tally(attribution, type).count(this.#neighbours, at);
+  }
+
+  #attributionOf(number: number, isBefore: boolean): A | null {
+    const attribution = this.#attributions[number] as A | null;
+    return isBefore ? ((attribution?.until?.before ?? null) as A | null) : attribution;
   }
 
   /** Numbers a node and asks whose it is. */
@@ -322,8 +350,8 @@ class ExposureWalk<A extends Attribution> {
     return tally;
   }
 
-  #deliver(number: number, share: number, knownUsd: number, hop: number): void {
-    const attribution = this.#attributions[number];
+  #deliver(number: number, share: number, knownUsd: number, hop: number, isBefore: boolean): void {
+    const attribution = this.#attributionOf(number, isBefore);
     if (attribution) {
       const node = this.#deps.workspace.seen.nodeAt(number);
       this.#tally(attribution, hop === 1 ? 'DIRECT' : 'INDIRECT').add(hop, share, knownUsd, node);
@@ -338,7 +366,7 @@ class ExposureWalk<A extends Attribution> {
   #lose(reason: UnknownReason, number: number, share: number, knownUsd: number): void {
     this.#unknown[reason] += share;
     this.#unknownKnownUsd += knownUsd;
-    if (reason !== 'MAX_DEGREE' && reason !== 'BUDGET') return;
+    if (reason === 'DEPTH' || reason === 'ORIGIN') return;
     const node = this.#deps.workspace.seen.nodeAt(number);
     const before = this.#stops.get(node)?.share ?? 0;
     this.#stops.set(node, { node, reason, share: before + share });
@@ -388,13 +416,16 @@ class ExposureWalk<A extends Attribution> {
       this.#lose(reason, number, share, knownUsd);
       return;
     }
-    const { to, share: part } = this.#deps.workspace.flows;
+    const { to, share: part, isBefore } = this.#deps.workspace.flows;
     const end = this.#end[number] as number;
-    for (let at = this.#begin[number] as number; at < end; at++)
-      this.#deliver(to[at] as number, share * (part[at] as number), knownUsd * (part[at] as number), hop);
+    for (let at = this.#begin[number] as number; at < end; at++) {
+      const each = part[at] as number;
+      this.#deliver(to[at] as number, share * each, knownUsd * each, hop, isBefore[at] === 1);
+    }
+    const rest = this.#restShare[number] as number;
+    if (rest > 0) this.#lose(this.#restReason(number), number, share * rest, knownUsd * rest);
     const left = this.#leftOut[number] as number;
-    if (left > 0)
-      this.#lose(number === START ? this.#restReason() : 'BUDGET', number, share * left, knownUsd * left);
+    if (left > 0) this.#lose('BUDGET', number, share * left, knownUsd * left);
   }
 
   /** Makes sure that a node's row is among the flows; otherwise says why it passes nothing on. */
@@ -404,27 +435,29 @@ class ExposureWalk<A extends Attribution> {
       if (this.#nodesOfHop === 0 || this.#edgesLeft === 0 || isOver?.()) return 'BUDGET';
       this.#state[number] = this.#readRow(number);
     }
-    if (this.#state[number] === READ) return null;
-    return this.#state[number] === SUPER_NODE ? 'MAX_DEGREE' : 'ORIGIN';
+    return LOSS_BY_STATE[this.#state[number] as number] ?? null;
   }
 
-  #readRow(number: number): typeof READ | typeof SUPER_NODE | typeof NO_ORIGIN {
+  #readRow(number: number): typeof READ | typeof SUPER_NODE | typeof NO_ORIGIN | typeof UNPRICED {
     const { direction, degreeMax } = this.#options;
-    const { graph, workspace } = this.#deps;
-    const { seen, flows } = workspace;
+    const { seen, flows } = this.#deps.workspace;
     const neighbours = this.#neighbours;
     const node = seen.nodeAt(number);
-    if (isSuperNode(graph, node, degreeMax)) return SUPER_NODE;
-    const count = graph.neighbours(node, direction, degreeMax, neighbours);
-    let total = 0;
-    for (let at = 0; at < count; at++) total += this.#weight(at);
+    if (this.#rows.isHub(node, degreeMax)) return SUPER_NODE;
+    const basis = this.#rows.basisOf(node, direction);
+    if (basis.basis === 'UNKNOWN') return UNPRICED;
+    if (basis.total === 0) return NO_ORIGIN;
+    const { count, light, hiddenWeight } = this.#rows.read(node, direction, basis, degreeMax, neighbours);
+    const total = flowOf(basis.total, light.weight + hiddenWeight);
     if (total === 0) return NO_ORIGIN;
 
     this.#begin[number] = flows.count;
     let left = 0;
+    let read = 0;
     for (let at = 0; at < count; at++) {
-      const weight = this.#weight(at);
+      const weight = neighbours.weight[at] as number;
       if (weight === 0) continue;
+      read += weight;
       let other = seen.find(neighbours.ids[at] as NodeId);
       if (this.#edgesLeft === 0 || (other === UNSEEN && this.#nodesOfHop === 0)) {
         left += weight;
@@ -436,11 +469,10 @@ class ExposureWalk<A extends Attribution> {
         this.#nodesLeft--;
       }
       this.#edgesLeft--;
-      flows.push(other, weight / total);
-      const attribution = this.#attributions[other];
-      if (attribution) this.#tally(attribution, 'INDIRECT').count(neighbours, at);
+      this.#push(other, weight / total, at, 'INDIRECT');
     }
     this.#end[number] = flows.count;
+    this.#restShare[number] = flowOf(total, read) / total;
     this.#leftOut[number] = left / total;
     return READ;
   }
@@ -456,7 +488,9 @@ class ExposureWalk<A extends Attribution> {
         byReason: this.#unknown,
         valueUsd: isKnown ? this.#unknownKnownUsd : null,
       },
-      totalUsd: this.#totalUsd,
+      basis: this.#basis,
+      asset: this.#asset,
+      total: this.#total,
       dust: this.#dust,
       stops: [...this.#stops.values()].sort((a, b) => b.share - a.share || a.node - b.node),
       isComplete: this.#stops.size === 0,

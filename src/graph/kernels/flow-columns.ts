@@ -1,19 +1,21 @@
 /** Where value at an address goes on to, as shares: rows of a transition matrix, read once each and kept for the length of a call. */
 const CAPACITY = 2 ** 14;
 
-/** A growing list of (number of a node, share of the row's value). */
+/** A growing list of (number of a node, share of the row's value, whether the edge ended before the node's attribution applies). */
 export class FlowColumns {
   count = 0;
   to = new Uint32Array(CAPACITY);
   share = new Float64Array(CAPACITY);
+  isBefore = new Uint8Array(CAPACITY);
 
   clear(): void {
     this.count = 0;
   }
 
-  push(to: number, share: number): void {
+  push(to: number, share: number, isBefore: boolean): void {
     if (this.count === this.to.length) this.#grow();
     this.to[this.count] = to;
+    this.isBefore[this.count] = isBefore ? 1 : 0;
     this.share[this.count++] = share;
   }
 
@@ -22,6 +24,9 @@ export class FlowColumns {
     const share = new Float64Array(this.to.length * 2);
     to.set(this.to);
     share.set(this.share);
+    const isBefore = new Uint8Array(this.to.length * 2);
+    isBefore.set(this.isBefore);
+    this.isBefore = isBefore;
     this.to = to;
     this.share = share;
   }

@@ -3,7 +3,8 @@ import type { Direction } from '../flow.ts';
 import type { NodeId, Upcoming } from '../graph.ts';
 import { UNSEEN } from './node-index.ts';
 import { type Network, type RankedPath, rankPaths, type Step } from './path-ranking.ts';
-import { DIRECTIONS_OF, isSuperNode, type Stop, type StopReason, type WalkDirection } from './stops.ts';
+import { RowReader } from './rows.ts';
+import { DIRECTIONS_OF, type Stop, type StopReason, type WalkDirection } from './stops.ts';
 import type { WalkDeps } from './workspace.ts';
 
 export interface PathOptions {
@@ -25,8 +26,6 @@ export interface PathOptions {
    * so that along the flow none is earlier than the one before. With `both` this holds for each run of edges of one direction.
    */
   readonly timeRespecting: boolean;
-  /** What an unpriced transfer counts as where bottlenecks are compared, USD. */
-  readonly unpricedUsd: number;
 }
 
 export interface PathEdge {
@@ -49,7 +48,7 @@ export interface FoundPath {
 }
 
 export interface PathSearch {
-  /** Without a loop; fewest edges first, then greatest bottleneck (unpriced transfers counted), then smallest ids. */
+  /** Without a loop; fewest edges first, then greatest bottleneck (edges without a price behind all others, by amount), then smallest ids. */
   readonly paths: readonly FoundPath[];
   /**
    * Addresses that paths might have gone on from: services and super-nodes as they were met, then those that the budget ended at.
@@ -103,6 +102,7 @@ class PathWalk {
   readonly #deps: WalkDeps;
   readonly #sides: readonly [Side, Side];
   readonly #passable: Uint8Array;
+  readonly #rows: RowReader;
   /** Numbers of where each edge's step begins and ends, as walked from start to target. */
   readonly #stepFrom: number[] = [];
   readonly #stepTo: number[] = [];
@@ -116,6 +116,7 @@ class PathWalk {
     this.#options = options;
     this.#deps = deps;
     this.#stepsLeft = stepsMax;
+    this.#rows = new RowReader(deps.graph, deps.weighing);
     this.#passable = new Uint8Array(nodesMax);
     const { seen, edges } = deps.workspace;
     seen.clear();
@@ -148,8 +149,7 @@ class PathWalk {
   }
 
   #isHub(node: NodeId, direction: WalkDirection): boolean {
-    const { graph } = this.#deps;
-    return DIRECTIONS_OF[direction].some((each) => graph.degree(node, each) > this.#options.degreeMax);
+    return DIRECTIONS_OF[direction].some((each) => this.#rows.isHubIn(node, each, this.#options.degreeMax));
   }
 
   #sideOf(end: number, direction: WalkDirection, isClosed: boolean): Side {
@@ -177,11 +177,11 @@ class PathWalk {
   #isPassable(number: number): boolean {
     if (this.#isEnd(number)) return true;
     if (this.#passable[number] === NOT_ASKED) {
-      const { graph, isService, workspace } = this.#deps;
+      const { isService, workspace } = this.#deps;
       const node = workspace.seen.nodeAt(number);
       const reason: StopReason | null = isService(node)
         ? 'SERVICE'
-        : isSuperNode(graph, node, this.#options.degreeMax)
+        : this.#rows.isHub(node, this.#options.degreeMax)
           ? 'MAX_DEGREE'
           : null;
       this.#passable[number] = reason === null ? PASSABLE : IMPASSABLE;
@@ -240,12 +240,12 @@ class PathWalk {
   /** False where the budget ended it. */
   #expandNode(number: number, side: Side, other: Side, isAhead: boolean, next: number[]): boolean {
     const { degreeMax, nodesMax } = this.#options;
-    const { graph, workspace } = this.#deps;
+    const { workspace } = this.#deps;
     const { seen, edges } = workspace;
     const node = seen.nodeAt(number);
     for (const direction of side.reads) {
       const neighbours = workspace.neighbours(direction, degreeMax);
-      const count = graph.neighbours(node, direction, degreeMax, neighbours);
+      const count = this.#rows.readAll(node, direction, degreeMax, neighbours);
       for (let at = 0; at < count; at++) {
         const neighbour = neighbours.ids[at] as NodeId;
         let met = seen.find(neighbour);
@@ -320,7 +320,7 @@ class PathWalk {
       (steps[placeOf(from)] as Step[]).push({
         to: placeOf(to),
         edge,
-        value: this.#valueOf(edge),
+        value: edges.weight[edge] as number,
         isAlong: edges.from[edge] === seen.nodeAt(from),
         firstSeenMs: edges.firstSeenMs[edge] as number,
         lastSeenMs: edges.lastSeenMs[edge] as number,
@@ -329,11 +329,6 @@ class PathWalk {
     if ((steps[start] as Step[]).length === 0) return null;
     // Without regard to time, the lesser of two edges between two addresses makes no better path.
     return { ids, start, target, steps: timeRespecting ? steps : steps.map(greatestOfParallels) };
-  }
-
-  #valueOf(edge: number): number {
-    const { valueUsd, unpriced } = this.#deps.workspace.edges;
-    return (valueUsd[edge] as number) + (unpriced[edge] as number) * this.#options.unpricedUsd;
   }
 
   #pathOf({ nodes, edges: numbers }: RankedPath): FoundPath {

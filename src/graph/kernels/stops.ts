@@ -1,6 +1,6 @@
 /** Where a walk through the graph ends, and why: what all kernels report alike. */
 import type { Direction } from '../flow.ts';
-import type { NodeId, TransferGraph } from '../graph.ts';
+import type { NodeId } from '../graph.ts';
 
 /** `in`: against the flow, to where value came from; `out`: with it. */
 export type WalkDirection = Direction | 'both';
@@ -22,7 +22,3 @@ export const DIRECTIONS_OF: Readonly<Record<WalkDirection, readonly Direction[]>
   out: ['out'],
   both: ['out', 'in'],
 };
-
-/** True for an address that no walk passes, whichever way it goes: so many counterparties are those of a service nobody named. */
-export const isSuperNode = (graph: TransferGraph, node: NodeId, degreeMax: number): boolean =>
-  graph.degree(node, 'out') > degreeMax || graph.degree(node, 'in') > degreeMax;

@@ -2,7 +2,8 @@
 import type { NeighbourColumns, NodeId } from '../graph.ts';
 import type { EdgeList } from './edge-columns.ts';
 import { UNSEEN } from './node-index.ts';
-import { DIRECTIONS_OF, isSuperNode, type Stop, type StopReason, type WalkDirection } from './stops.ts';
+import { RowReader } from './rows.ts';
+import { DIRECTIONS_OF, type Stop, type StopReason, type WalkDirection } from './stops.ts';
 import type { WalkDeps } from './workspace.ts';
 
 export interface TraverseOptions {
@@ -38,23 +39,22 @@ const TO_START = 2;
 
 const NONE: NeighbourColumns | null = null;
 
-/** Whether the neighbour at `a` of one list comes before that at `b` of another: the order of TransferGraph.neighbours. */
+/** Whether the neighbour at `a` of one list comes before that at `b` of another: the order of TransferGraph.row. */
 function comesFirst(one: NeighbourColumns, a: number, other: NeighbourColumns, b: number): boolean {
-  const value = (one.valueUsd[a] as number) - (other.valueUsd[b] as number);
-  if (value !== 0) return value > 0;
-  const unpriced = (one.unpriced[a] as number) - (other.unpriced[b] as number);
-  if (unpriced !== 0) return unpriced > 0;
+  const weight = (one.weight[a] as number) - (other.weight[b] as number);
+  if (weight !== 0) return weight > 0;
   return (one.ids[a] as number) <= (other.ids[b] as number);
 }
 
 /**
- * Walks breadth first; the neighbours of one address in the order of value, both directions together. A spent budget ends the walk
+ * Walks breadth first along edges of evidence; the neighbours of one address in the order of value, both directions together. A spent budget ends the walk
  * at that very edge: the answer is what was met before it. So the same graph and options give the same answer wherever and
  * however fast the walk runs, unless `isOver` ended it.
  */
 export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
   const { start, direction, hops, degreeMax, nodesMax, edgesMax } = options;
-  const { graph, workspace, isService, isOver } = deps;
+  const { graph, workspace, weighing, isService, isOver } = deps;
+  const rows = new RowReader(graph, weighing);
   const { seen, edges } = workspace;
   const out = direction === 'in' ? NONE : workspace.neighbours('out', degreeMax);
   const into = direction === 'out' ? NONE : workspace.neighbours('in', degreeMax);
@@ -99,8 +99,8 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
     const node = seen.nodeAt(number);
     // Who has more neighbours than this spends the budget before the last: at most `expanded` of them bring a known edge.
     const room = Math.min(degreeMax, nodesMax, edgesMax - edges.count + expanded + 1);
-    const outCount = out === null ? 0 : graph.neighbours(node, 'out', room, out);
-    const inCount = into === null ? 0 : graph.neighbours(node, 'in', room, into);
+    const outCount = out === null ? 0 : rows.readAll(node, 'out', room, out);
+    const inCount = into === null ? 0 : rows.readAll(node, 'in', room, into);
     let outAt = 0;
     let inAt = 0;
     while (outAt < outCount || inAt < inCount) {
@@ -116,8 +116,8 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
   };
 
   const isReadInPart = (node: NodeId): boolean =>
-    (out !== null && graph.degree(node, 'out') > degreeMax) ||
-    (into !== null && graph.degree(node, 'in') > degreeMax);
+    (out !== null && rows.isHubIn(node, 'out', degreeMax)) ||
+    (into !== null && rows.isHubIn(node, 'in', degreeMax));
 
   /** Why the node is not expanded, or not to its end; null where it is. */
   const visit = (number: number): StopReason | null => {
@@ -127,7 +127,7 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
     isSpent ||= isOver?.() === true;
     if (isSpent) return 'BUDGET';
     if (number === 0) isStartPartial = isReadInPart(node);
-    else if (isSuperNode(graph, node, degreeMax)) return 'MAX_DEGREE';
+    else if (rows.isHub(node, degreeMax)) return 'MAX_DEGREE';
     isExpanded[number] = 1;
     expanded++;
     isSpent = !expand(number);

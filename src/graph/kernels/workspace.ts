@@ -4,6 +4,7 @@ import { createNeighbourColumns, type NeighbourColumns, type NodeId, type Transf
 import { EdgeColumns } from './edge-columns.ts';
 import { FlowColumns } from './flow-columns.ts';
 import { NodeIndex } from './node-index.ts';
+import type { Weighing } from './rows.ts';
 
 export interface KernelDeps {
   readonly graph: TransferGraph;
@@ -15,6 +16,8 @@ export interface KernelDeps {
 
 /** What kernels that walk from address to address are given besides. */
 export interface WalkDeps extends KernelDeps {
+  /** Only edges of evidence are walked, and only those at or above dust count towards the limit of counterparties. */
+  readonly weighing: Weighing;
   /** Asked once of each node but the start. */
   readonly isService: (node: NodeId) => boolean;
 }

@@ -5,11 +5,12 @@
 import type { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { byValue, ChunkView, type Edge, type EdgeTotals, totalsOf } from '../edges.ts';
-import type { NeighbourColumns } from '../graph.ts';
+import type { AssetSums, NeighbourColumns, RowQuery, RowScan } from '../graph.ts';
+import { type EdgeSums, RowCollector } from '../row-collector.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
 import { type DeltaEntry, readEntries } from './delta.ts';
 import { addToEdge, addToNode } from './merge.ts';
-import { counterpartiesIn, createNode, type NodeRecord, unpackNode } from './node-record.ts';
+import { counterpartiesIn, createNode, flowSums, type NodeRecord, unpackNode } from './node-record.ts';
 
 /** The sums of an address, its delta counted; null where no transfer of it is stored. Counterparties are those merged. */
 export function readNode(records: ChainRecords, node: number): NodeRecord | null {
@@ -20,6 +21,28 @@ export function readNode(records: ChainRecords, node: number): NodeRecord | null
   const joined = record ?? createNode();
   for (const entry of readEntries(delta)) addToNode(joined, node, entry);
   return joined;
+}
+
+/** The flows of an address by direction, its delta counted. */
+export function readSums(records: ChainRecords, node: number): readonly [AssetSums[], AssetSums[]] {
+  if (records.delta(node) === undefined) {
+    const stored = records.node(node);
+    return stored ? flowSums(stored) : [[], []];
+  }
+  const sums: [AssetSums[], AssetSums[]] = [[], []];
+  for (const { asset, direction, transfers, unpriced, cents, amount } of readNode(records, node)?.flows ?? [])
+    sums[direction === 0 ? 0 : 1].push({ asset, transfers, unpriced, cents, amount: Number(amount) });
+  return sums;
+}
+
+function weighEdge({ counterparty, assets }: Edge, sums: EdgeSums): void {
+  sums.begin(counterparty);
+  for (const sum of assets) {
+    if (!sums.counts(sum.asset)) continue;
+    const { asset, transfers, unpriced, cents, amount, firstSeenMs, lastSeenMs } = sum;
+    sums.add(asset, transfers, unpriced, cents, Number(amount), firstSeenMs, lastSeenMs);
+  }
+  sums.end();
 }
 
 /** Above this many neighbours, picking the greatest costs less than ordering all. */
@@ -46,6 +69,7 @@ export class Adjacency {
   /** Of the last address: a kernel asks for both degrees and both lists of one before it goes on to the next. */
   readonly #last: Remembered = { node: 0, entries: null, degrees: null };
   #isForgetting = false;
+  readonly #collector = new RowCollector();
   #ranks = new Float64Array(0);
   #sorted = new Float64Array(0);
   #placed = new Uint32Array(0);
@@ -195,6 +219,27 @@ export class Adjacency {
     }
     best.sort(byValue);
     return best.length > limit ? best.slice(0, limit) : best;
+  }
+
+  /** Reads the row by a query (`TransferGraph.row`). */
+  row(query: RowQuery, into: NeighbourColumns): RowScan {
+    const collector = this.#collector.open(query);
+    if (this.degree() > LIMITS.rowScanMax) {
+      const first = this.best(query.limit);
+      const edges = this.edges(new Set(first.map(({ counterparty }) => counterparty)));
+      for (const edge of edges.values()) weighEdge(edge, collector);
+      return collector.finish(into, true);
+    }
+    const changed = this.#changed;
+    if (changed) for (const edge of changed.values()) weighEdge(edge, collector);
+    for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
+      for (let index = 0; index < view.count; index++) {
+        if (changed?.has(view.ids[index] as number)) view.skipTails(1);
+        else view.weigh(index, collector);
+      }
+      if (collector.hasEnough) return collector.finish(into, true);
+    }
+    return collector.finish(into, false);
   }
 
   /** The edge to one counterparty, whole; null where nothing moved. */

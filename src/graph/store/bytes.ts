@@ -171,6 +171,20 @@ export class ByteReader {
     return (BigInt(high) << 32n) | BigInt(this.bytes.readUInt32BE(start + length - 4));
   }
 
+  /** The amount as the nearest double: what weights and shares are computed with. */
+  amountNumber(): number {
+    const { bytes } = this;
+    const length = this.byte();
+    const start = this.at;
+    this.skip(length);
+    if (length === 0) return 0;
+    if (length <= 6) return bytes.readUIntBE(start, length);
+    // Both parts are exact, so that the sum is rounded once.
+    if (length <= 12)
+      return bytes.readUIntBE(start, length - 6) * 2 ** 48 + bytes.readUIntBE(start + length - 6, 6);
+    return Number(BigInt(`0x${bytes.toString('hex', start, start + length)}`));
+  }
+
   skip(count: number): void {
     if (this.at + count > this.end) throw cut();
     this.at += count;

@@ -1,5 +1,6 @@
 /** The sums of one address that its edges do not hold, packed: counts, flows by asset, and its newest transfers. */
 import type { TransferRef } from '../edges.ts';
+import type { AssetSums } from '../graph.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 
 /** What moved of one asset in one direction, whoever stood on the other side; self-transfers left out. */
@@ -126,6 +127,27 @@ export function unpackNode(bytes: Buffer): NodeRecord {
     flows,
     newest,
   };
+}
+
+/** The flows of a record alone, with amounts as doubles: in, then out. Kernels read them of every address they pass. */
+export function flowSums(bytes: Buffer): readonly [AssetSums[], AssetSums[]] {
+  reader.open(bytes);
+  for (let field = 0; field < 4; field++) reader.varint();
+  reader.time();
+  reader.time();
+  const sums: [AssetSums[], AssetSums[]] = [[], []];
+  for (let left = reader.varint(); left > 0; left--) {
+    const name = reader.varint();
+    const side = name % 2 === 0 ? sums[0] : sums[1];
+    side.push({
+      asset: Math.floor(name / 2),
+      transfers: reader.varint(),
+      unpriced: reader.varint(),
+      cents: reader.varint(),
+      amount: reader.amountNumber(),
+    });
+  }
+  return sums;
 }
 
 /** Counterparties in (0) or out (1), without the rest of the record. */

@@ -16,7 +16,7 @@ import type {
   StoredBlock,
   TransferCoverage,
 } from '../transfers.ts';
-import { Adjacency, cappedCounterparties, readNode } from './adjacency.ts';
+import { Adjacency, cappedCounterparties, readNode, readSums } from './adjacency.ts';
 import type { ChainRecords } from './chain-records.ts';
 import { type Coverage, DIRECTION_CODE, joinCoverage } from './chain-store.ts';
 import { unpackTransaction } from './fingerprint.ts';
@@ -241,6 +241,12 @@ function createGraph(records: ChainRecords, adjacency: Adjacency): TransferGraph
     degree: (node, direction) => adjacency.open(node, DIRECTION_CODE[direction]).degree(),
     neighbours: (node, direction, limit, into) =>
       adjacency.open(node, DIRECTION_CODE[direction]).neighbours(limit, into),
+    sums(node) {
+      const [received, sent] = readSums(records, node);
+      return { in: received, out: sent };
+    },
+    assetName: (asset) => records.assetOf(asset).asset,
+    row: (node, direction, query, into) => adjacency.open(node, DIRECTION_CODE[direction]).row(query, into),
     edge(from, to): readonly EdgeDetail[] {
       const assets = adjacency.open(from, DIRECTION_CODE.out).edge(to)?.assets ?? [];
       return [...assets].sort(byTransfers).map((sum) => ({

@@ -9,7 +9,7 @@ import {
   exposureOf,
 } from '../../../src/graph/kernels/exposure.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
-import { type MemoryEdge, memoryGraph } from '../memory-graph.ts';
+import { amountOf, day, type MemoryEdge, memoryGraph } from '../memory-graph.ts';
 import { type RandomGraph, randomGraph } from './random-graphs.ts';
 
 const workspace = createKernelWorkspace();
@@ -18,9 +18,9 @@ const DEFAULTS: Omit<ExposureOptions, 'start'> = {
   maxHops: 3,
   degreeMax: 10_000,
   nodesMax: 5_000,
-  unpricedUsd: 100,
-  dustUsd: 0,
+  weighing: { isEvidence: (asset) => asset === 'ETH', dustUsd: 0, dustShare: 0 },
 };
+const weighingOf = (dustUsd: number): ExposureOptions['weighing'] => ({ ...DEFAULTS.weighing, dustUsd });
 
 type Owners = Readonly<Record<NodeId, string>>;
 
@@ -59,19 +59,27 @@ interface Chain {
 }
 
 /** The chain as a dense matrix, straight from the definition. */
-function chainOf(graph: RandomGraph, start: NodeId, direction: Direction, dustUsd: number): Chain {
+function chainOf(graph: RandomGraph, direction: Direction, dustUsd: number): Chain {
   const { nodeCount, edges, attributed } = graph;
   const weights = Array.from({ length: nodeCount + 1 }, () => new Array<number>(nodeCount + 1).fill(0));
-  for (const { from, to, valueUsd = 0, unpriced = 0 } of edges) {
-    if (from === to || (unpriced === 0 && valueUsd < dustUsd)) continue;
-    const [row, column] = direction === 'in' ? [to, from] : [from, to];
-    weights[row]![column] = valueUsd + unpriced * DEFAULTS.unpricedUsd;
+  const usd = new Array<number>(nodeCount + 1).fill(0);
+  for (const edge of edges) {
+    const [row, column] = direction === 'in' ? [edge.to, edge.from] : [edge.from, edge.to];
+    if (row === column) continue;
+    weights[row]![column] = amountOf(edge);
+    usd[row]! += edge.valueUsd ?? 0;
+  }
+  // Within one asset shares are by amount, and an edge is dust by its part of the USD.
+  for (const [node, row] of weights.entries()) {
+    const total = row.reduce((sum, weight) => sum + weight, 0);
+    const isDust = (weight: number): boolean => usd[node]! > 0 && (usd[node]! * weight) / total < dustUsd;
+    for (const [other, weight] of row.entries()) if (isDust(weight)) row[other] = 0;
   }
   const step = weights.map((row) => {
     const total = row.reduce((sum, weight) => sum + weight, 0);
     return row.map((weight) => (total > 0 ? weight / total : 0));
   });
-  return { step, isAbsorbing: (node) => node !== start && attributed.has(node) };
+  return { step, isAbsorbing: (node) => attributed.has(node) };
 }
 
 /** What each node has absorbed after `hops` hops, by plain matrix steps. */
@@ -140,14 +148,19 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
     const direction: Direction = seed % 2 === 0 ? 'in' : 'out';
     const dustUsd = seed % 3 === 0 ? 1 : 0;
     const start = 1 + graph.pick(graph.nodeCount);
-    return { graph, direction, dustUsd, start, chain: chainOf(graph, start, direction, dustUsd) };
+    return { graph, direction, dustUsd, start, chain: chainOf(graph, direction, dustUsd) };
   });
 
   it('a limit of hops gives the first terms of the power series', () => {
     for (const { graph, direction, dustUsd, start, chain } of cases) {
       const owners = ownersOf(graph);
       for (const maxHops of [1, 2, 3, 5]) {
-        const result = expose(graph.edges, owners, { start, direction, dustUsd, maxHops });
+        const result = expose(graph.edges, owners, {
+          start,
+          direction,
+          weighing: weighingOf(dustUsd),
+          maxHops,
+        });
         const absorbed = powerSeries(chain, start, maxHops);
         const expected = new Map<string, number>();
         for (const [node, share] of absorbed.entries())
@@ -166,11 +179,18 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
     let exact = 0;
     for (const { graph, direction, dustUsd, start, chain } of cases) {
       const owners = ownersOf(graph);
-      const result = expose(graph.edges, owners, { start, direction, dustUsd, maxHops: 3_000 });
+      const result = expose(graph.edges, owners, {
+        start,
+        direction,
+        weighing: weighingOf(dustUsd),
+        maxHops: 3_000,
+      });
       const expected = new Map<string, number>();
       for (const node of graph.attributed) {
-        if (node === start) continue;
-        const share = exactAbsorption(chain, start, node);
+        const share = chain.step[start]!.reduce(
+          (sum, part, first) => sum + part * (first === node ? 1 : exactAbsorption(chain, first, node)),
+          0,
+        );
         if (share > 0) expected.set(owners[node]!, (expected.get(owners[node]!) ?? 0) + share);
       }
       const found = sharesByKey(result);
@@ -190,7 +210,7 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
 
   it('the order in which edges are named changes nothing', () => {
     for (const { graph, direction, dustUsd, start } of cases.slice(0, 500)) {
-      const options = { start, direction, dustUsd, maxHops: 5 };
+      const options = { start, direction, weighing: weighingOf(dustUsd), maxHops: 5 };
       const one = expose(graph.edges, ownersOf(graph), options);
       const other = expose([...graph.edges].reverse(), ownersOf(graph), options);
       expect(other).toEqual(one);
@@ -199,12 +219,20 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
 
   it('priced USD are shared out whole, and each transfer is counted once', () => {
     for (const { graph, direction, dustUsd, start } of cases.slice(0, 1_000)) {
-      const result = expose(graph.edges, ownersOf(graph), { start, direction, dustUsd, maxHops: 4 });
+      const result = expose(graph.edges, ownersOf(graph), {
+        start,
+        direction,
+        weighing: weighingOf(dustUsd),
+        maxHops: 4,
+      });
       const own = graph.edges.filter(
         (edge) => edge.from !== edge.to && (direction === 'in' ? edge.to : edge.from) === start,
       );
-      const counted = own.filter(({ valueUsd = 0, unpriced = 0 }) => unpriced > 0 || valueUsd >= dustUsd);
-      const known = counted.reduce((sum, { valueUsd = 0 }) => sum + valueUsd, 0);
+      const usd = own.reduce((sum, { valueUsd = 0 }) => sum + valueUsd, 0);
+      const units = own.reduce((sum, edge) => sum + amountOf(edge), 0);
+      const known = own
+        .map((edge) => (units > 0 ? (usd * amountOf(edge)) / units : 0))
+        .reduce((sum, weight) => sum + (weight >= dustUsd ? weight : 0), 0);
       const shared = result.rows.reduce((sum, { valueUsd }) => sum + (valueUsd ?? 0), 0);
       expect(shared + (result.unknown.valueUsd ?? 0)).toBeCloseTo(known, 9);
       const all = graph.edges.reduce((sum, { transfers = 0 }) => sum + transfers, 0);
@@ -214,12 +242,12 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
 
   it('whatever the budget, the shares add up, and no row has more than without one', () => {
     for (const { graph, direction, dustUsd, start } of cases.slice(0, 1_000)) {
-      const options = { start, direction, dustUsd, maxHops: 4 };
+      const options = { start, direction, weighing: weighingOf(dustUsd), maxHops: 4 };
       const whole = sharesByKey(expose(graph.edges, ownersOf(graph), options));
       for (const budget of [{ nodesMax: 0 }, { nodesMax: 2 }, { edgesMax: 3 }, { degreeMax: 3 }]) {
         const result = expose(graph.edges, ownersOf(graph), { ...options, ...budget });
         const startsAsHub = result.stops.some(({ node }) => node === start);
-        expect(sumOf(result)).toBeCloseTo(result.totalUsd > 0 ? 1 : 0, 12);
+        expect(sumOf(result)).toBeCloseTo(result.total > 0 ? 1 : 0, 12);
         expect(result.isComplete).toBe(result.stops.length === 0);
         if (startsAsHub) continue;
         for (const [key, share] of sharesByKey(result))
@@ -264,10 +292,10 @@ describe('by example', () => {
     ]);
     expect(result.unknown).toEqual({
       share: expect.closeTo(0.1, 12),
-      byReason: { ORIGIN: expect.closeTo(0.1, 12), DEPTH: 0, MAX_DEGREE: 0, BUDGET: 0 },
+      byReason: { ORIGIN: expect.closeTo(0.1, 12), DEPTH: 0, MAX_DEGREE: 0, BUDGET: 0, UNPRICED: 0 },
       valueUsd: expect.closeTo(10, 12),
     });
-    expect(result.totalUsd).toBe(100);
+    expect(result.total).toBe(100);
   });
 
   it('an entity met directly and through others has a row of each', () => {
@@ -303,60 +331,188 @@ describe('by example', () => {
     ];
     const { rows, unknown } = expose(edges, {}, { maxHops: 1_000 });
     expect(rows).toEqual([]);
-    expect(unknown.byReason).toEqual({ ORIGIN: 0, DEPTH: 1, MAX_DEGREE: 0, BUDGET: 0 });
+    expect(unknown.byReason).toEqual({ ORIGIN: 0, DEPTH: 1, MAX_DEGREE: 0, BUDGET: 0, UNPRICED: 0 });
   });
 
-  it('an attributed start is looked through like any other', () => {
+  it('absorbs what comes back to an attributed start', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 1 },
       { from: 1, to: 2, valueUsd: 1 },
       { from: 3, to: 2, valueUsd: 1 },
     ];
     const shares = sharesByKey(expose(edges, { 1: 'me', 3: 'mixer' }, { maxHops: 500 }));
-    expect([...shares.keys()]).toEqual(['mixer']);
-    expect(shares.get('mixer')).toBeCloseTo(1, 12);
+    expect(shares).toEqual(
+      new Map([
+        ['me', 0.5],
+        ['mixer', 0.5],
+      ]),
+    );
   });
 
-  it('unpriced transfers weigh what the policy says, and are no known USD', () => {
+  it('shares by amount within one asset, priced in part or not', () => {
     const edges = [
-      { from: 2, to: 1, unpriced: 3 },
-      { from: 3, to: 1, valueUsd: 100 },
+      { from: 2, to: 1, amount: 300, unpriced: 3 },
+      { from: 3, to: 1, amount: 100, valueUsd: 100 },
     ];
     const result = expose(edges, { 2: 'mixer', 3: 'exchange' });
     expect(result.rows.map(({ share, valueUsd }) => [share, valueUsd])).toEqual([
-      [0.75, null],
-      [0.25, 100],
+      [0.75, 75],
+      [0.25, 25],
     ]);
-    expect(result.totalUsd).toBe(400);
+    expect(result).toMatchObject({ basis: 'USD', asset: null, total: 100 });
+    const unpriced = expose(
+      [
+        { from: 2, to: 1, amount: 300, unpriced: 90 },
+        { from: 3, to: 1, amount: 100, unpriced: 1 },
+      ],
+      { 2: 'mixer' },
+    );
+    expect(unpriced.rows.map(({ share, valueUsd }) => [share, valueUsd])).toEqual([[0.75, null]]);
+    expect(unpriced).toMatchObject({ basis: 'ASSET', asset: 'ETH', total: 400 });
   });
 
-  it('dust leaves the flow and is counted; unpriced transfers are no dust', () => {
+  it('adds up only what has a price across assets', () => {
+    const weighing = { ...DEFAULTS.weighing, isEvidence: () => true };
+    const edges = [
+      { from: 2, to: 1, asset: 'USDC', amount: 5, valueUsd: 100 },
+      { from: 3, to: 1, asset: 'ETH', amount: 7, valueUsd: 300 },
+      { from: 4, to: 1, asset: 'ODD', amount: 10 ** 9, unpriced: 1_000 },
+    ];
+    const result = expose(edges, { 2: 'a', 3: 'b', 4: 'c' }, { weighing });
+    expect(sharesByKey(result)).toEqual(
+      new Map([
+        ['b', 0.75],
+        ['a', 0.25],
+      ]),
+    );
+    expect(result.unknown.share).toBe(0);
+  });
+
+  it('cannot weigh several assets without a price, at the start or on the way', () => {
+    const weighing = { ...DEFAULTS.weighing, isEvidence: () => true };
+    const odd = [
+      { from: 3, to: 2, asset: 'ODD', unpriced: 1 },
+      { from: 4, to: 2, asset: 'EVEN', unpriced: 1 },
+    ];
+    const start = expose(odd, { 3: 'mixer' }, { start: 2, weighing });
+    expect(start).toMatchObject({
+      basis: 'UNKNOWN',
+      rows: [],
+      unknown: { share: 1, byReason: { UNPRICED: 1 } },
+    });
+    const way = expose([{ from: 2, to: 1, valueUsd: 5 }, ...odd], { 3: 'mixer' }, { weighing });
+    expect(way.rows).toEqual([]);
+    expect(way.stops).toEqual([{ node: 2, reason: 'UNPRICED', share: 1 }]);
+  });
+
+  it('ignores assets that are no evidence', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 5 },
+      { from: 3, to: 1, asset: 'SPAM', valueUsd: 1_000_000, unpriced: 50 },
+      { from: 4, to: 3, valueUsd: 5 },
+    ];
+    const result = expose(edges, { 2: 'exchange', 3: 'sanctioned' });
+    expect(sharesByKey(result)).toEqual(new Map([['exchange', 1]]));
+    expect(result.total).toBe(5);
+  });
+
+  it('dust leaves the flow and is counted, by USD or by share of the asset', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 0.5, transfers: 9 },
       { from: 3, to: 1, valueUsd: 10 },
-      { from: 4, to: 1, valueUsd: 0.1, unpriced: 1 },
       { from: 5, to: 3, valueUsd: 0.9 },
     ];
-    const result = expose(edges, { 2: 'phisher', 4: 'exchange', 5: 'mixer' }, { dustUsd: 1 });
-    expect([...sharesByKey(result).keys()]).toEqual(['exchange']);
+    const result = expose(edges, { 2: 'phisher', 5: 'mixer' }, { weighing: weighingOf(1) });
+    expect(result.rows).toEqual([]);
     expect(result.dust).toEqual({ counterparties: 1, transfers: 9, valueUsd: 0.5 });
-    expect(result.unknown.byReason.ORIGIN).toBeCloseTo(10 / 110.1, 12);
+    expect(result.unknown.byReason.ORIGIN).toBeCloseTo(1, 12);
+    const weighing = { ...DEFAULTS.weighing, dustShare: 1e-4 };
+    const wei = [
+      { from: 2, to: 1, unpriced: 1, amount: 1 },
+      { from: 3, to: 1, unpriced: 1, amount: 10 ** 20 },
+    ];
+    const owners = { 2: 'sanctioned', 3: 'exchange' };
+    expect(sharesByKey(expose(wei, owners, { weighing }))).toEqual(new Map([['exchange', 1]]));
+    // Of a small outflow the greater inflow decides.
+    const sent = [...wei, { from: 1, to: 2, unpriced: 1, amount: 1 }];
+    expect(expose(sent, owners, { weighing, direction: 'out' }).total).toBe(0);
+  });
+
+  it('is not cut by dust, spam and transfers without value', () => {
+    const crowd = Array.from({ length: 30 }, (_, at) => [
+      { from: 100 + at, to: 2, valueUsd: 0.01 },
+      { from: 200 + at, to: 2, asset: 'SPAM', valueUsd: 1_000 },
+      { from: 2, to: 300 + at, valueUsd: 0 },
+    ]).flat();
+    const edges = [{ from: 2, to: 1, valueUsd: 50 }, { from: 3, to: 2, valueUsd: 50 }, ...crowd];
+    const result = expose(edges, { 3: 'mixer' }, { degreeMax: 10, weighing: weighingOf(1) });
+    expect(sharesByKey(result)).toEqual(new Map([['mixer', 1]]));
+    // If dust is more than half of all that moved, the address is a hub of small customers.
+    const faucet = Array.from({ length: 30 }, (_, at) => ({ from: 100 + at, to: 2, valueUsd: 0.9 }));
+    const small = [{ from: 2, to: 1, valueUsd: 5 }, { from: 3, to: 2, valueUsd: 5 }, ...faucet];
+    const hub = expose(small, { 3: 'mixer' }, { degreeMax: 10, weighing: weighingOf(1) });
+    expect(hub.stops).toEqual([{ node: 2, reason: 'MAX_DEGREE', share: 1 }]);
+  });
+
+  it('hides edges first seen later', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 5, firstSeenMs: day(0) },
+      { from: 3, to: 1, valueUsd: 15, firstSeenMs: day(9) },
+    ];
+    const result = expose(edges, { 2: 'exchange', 3: 'mixer' }, { seenUntilMs: day(5) });
+    expect(sharesByKey(result)).toEqual(new Map([['exchange', 1]]));
+  });
+
+  it('lets an attribution depend on the time of the last transfer', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 1, lastSeenMs: day(1) },
+      { from: 3, to: 1, valueUsd: 3, lastSeenMs: day(9) },
+      { from: 4, to: 1, valueUsd: 4, lastSeenMs: day(1) },
+      { from: 5, to: 4, valueUsd: 4 },
+    ];
+    const until = (before: Attribution | null): Attribution => ({
+      key: 'designated',
+      until: { fromMs: day(5), before },
+    });
+    const owners: Record<number, Attribution> = {
+      2: until({ key: 'exchange' }),
+      3: until({ key: 'exchange' }),
+      4: until(null),
+      5: { key: 'mixer' },
+    };
+    const result = exposureOf(
+      { ...DEFAULTS, start: 1 },
+      { graph: memoryGraph(edges), workspace, attribution: (node) => owners[node] ?? null },
+    );
+    expect(sharesByKey(result)).toEqual(
+      new Map([
+        ['mixer', 0.5],
+        ['designated', 0.375],
+        ['exchange', 0.125],
+      ]),
+    );
   });
 
   it('an address that moved nothing of value has no shares at all', () => {
     const result = expose([{ from: 2, to: 1, valueUsd: 0 }], { 2: 'mixer' });
     expect(result.rows).toEqual([]);
     expect(result.unknown.share).toBe(0);
-    expect(result.totalUsd).toBe(0);
+    expect(result.total).toBe(0);
   });
 
   it('what the start mined is of unknown origin', () => {
-    const startTotal = { valueUsd: 400, transfers: 9, unpriced: 0 };
-    const result = expose([{ from: 2, to: 1, valueUsd: 100 }], { 2: 'exchange' }, { startTotal });
+    const graph = memoryGraph([{ from: 2, to: 1, valueUsd: 100 }]);
+    const mined = { asset: 1, transfers: 9, unpriced: 0, cents: 40_000, amount: 40_000 };
+    const sums = (node: NodeId) => (node === 1 ? { in: [mined], out: [] } : graph.sums(node));
+    const attribution = (node: NodeId) => (node === 2 ? { key: 'exchange' } : null);
+    const result = exposureOf(
+      { ...DEFAULTS, start: 1 },
+      { graph: { ...graph, sums }, workspace, attribution },
+    );
     expect(result.rows[0]?.share).toBe(0.25);
     expect(result.unknown).toEqual({
       share: 0.75,
-      byReason: { ORIGIN: 0.75, DEPTH: 0, MAX_DEGREE: 0, BUDGET: 0 },
+      byReason: { ORIGIN: 0.75, DEPTH: 0, MAX_DEGREE: 0, BUDGET: 0, UNPRICED: 0 },
       valueUsd: 300,
     });
     expect(result.isComplete).toBe(true);
@@ -364,8 +520,7 @@ describe('by example', () => {
 
   it('of a start with too many counterparties the greatest are read, and the rest is unknown', () => {
     const edges = Array.from({ length: 10 }, (_, at) => ({ from: 2 + at, to: 1, valueUsd: 10 - at }));
-    const startTotal = { valueUsd: 55, transfers: 10, unpriced: 0 };
-    const result = expose(edges, { 2: 'exchange', 11: 'mixer' }, { degreeMax: 4, startTotal });
+    const result = expose(edges, { 2: 'exchange', 11: 'mixer' }, { degreeMax: 4 });
     expect(result.rows.map(({ attribution, share }) => [attribution.key, share])).toEqual([
       ['exchange', 10 / 55],
     ]);

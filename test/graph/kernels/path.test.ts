@@ -7,12 +7,14 @@ import {
   type PathOptions,
   type PathSearch,
 } from '../../../src/graph/kernels/path.ts';
+import type { Weighing } from '../../../src/graph/kernels/rows.ts';
 import type { WalkDirection } from '../../../src/graph/kernels/stops.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
-import { day, type MemoryEdge, memoryGraph } from '../memory-graph.ts';
+import { amountOf, day, type MemoryEdge, memoryGraph, withAmounts } from '../memory-graph.ts';
 import { randomGraph } from './random-graphs.ts';
 
 const workspace = createKernelWorkspace();
+const weighing: Weighing = { isEvidence: (asset) => asset === 'ETH', dustUsd: 0, dustShare: 0 };
 const DEFAULTS: Omit<PathOptions, 'start' | 'target'> = {
   direction: 'out',
   maxDepth: 7,
@@ -21,7 +23,6 @@ const DEFAULTS: Omit<PathOptions, 'start' | 'target'> = {
   nodesMax: 5_000,
   stepsMax: 1_000_000,
   timeRespecting: false,
-  unpricedUsd: 100,
 };
 
 type Ends = Pick<PathOptions, 'start' | 'target'>;
@@ -33,7 +34,7 @@ const find = (
 ): PathSearch =>
   findPaths(
     { ...DEFAULTS, ...options },
-    { graph: memoryGraph(edges), workspace, isService: (node) => services.has(node) },
+    { graph: memoryGraph(edges), workspace, weighing, isService: (node) => services.has(node) },
   );
 
 /** A step as walked: against the flow where `from` of the edge is not where it begins. */
@@ -48,8 +49,9 @@ interface Expected {
   readonly bottleneck: number;
 }
 
+/** Edges without a price come behind all others, by amount. */
 const weightOf = ({ valueUsd = 0, unpriced = 0 }: MemoryEdge): number =>
-  valueUsd + unpriced * DEFAULTS.unpricedUsd;
+  valueUsd > 0 ? valueUsd : -1 / (1 + Math.max(1, amountOf({ from: 1, to: 2, valueUsd, unpriced })));
 
 /** Tries every choice of the first or the last time of each edge. */
 function canBeInOrder(steps: readonly Step[]): boolean {
@@ -117,7 +119,8 @@ describe('on random graphs', () => {
     let found = 0;
     for (let seed = 0; seed < CASES; seed++) {
       const direction = DIRECTIONS[seed % 3]!;
-      const { edges, nodeCount, attributed, pick } = randomGraph(seed, direction === 'both' ? 6 : 8);
+      const { edges: random, nodeCount, attributed, pick } = randomGraph(seed, direction === 'both' ? 6 : 8);
+      const edges = withAmounts(random);
       const services = seed % 2 === 0 ? attributed : new Set<NodeId>();
       const degreeMax = seed % 5 === 0 ? 4 : 10_000;
       const graph = memoryGraph(edges);
@@ -150,7 +153,8 @@ describe('on random graphs', () => {
 
   it('whatever the budget, every path found is one, and what was left out is said', () => {
     for (let seed = 0; seed < 600; seed++) {
-      const { edges, nodeCount, pick } = randomGraph(seed, 9);
+      const { edges: random, nodeCount, pick } = randomGraph(seed, 9);
+      const edges = withAmounts(random);
       const start = 1 + pick(nodeCount);
       const target = 1 + pick(nodeCount);
       const direction = DIRECTIONS[seed % 3]!;
@@ -242,13 +246,22 @@ describe('by example', () => {
     expect(truncated).toBe(true);
   });
 
-  it('an unpriced edge has no known bottleneck, and counts as the policy says', () => {
+  it('ranks an edge without a price behind all others, with an unknown bottleneck', () => {
     const edges = [{ from: 1, to: 2, unpriced: 1 }, { from: 2, to: 9, valueUsd: 500 }, ...line(1, 3, 9)];
     const { paths } = find(edges, { start: 1, target: 9 });
     expect(paths.map(({ nodes, bottleneckUsd }) => [nodes, bottleneckUsd])).toEqual([
-      [[1, 2, 9], null],
       [[1, 3, 9], 10],
+      [[1, 2, 9], null],
     ]);
+  });
+
+  it('takes no edge of assets that are no evidence', () => {
+    const edges = [
+      { from: 1, to: 2, asset: 'SPAM', valueUsd: 500 },
+      { from: 2, to: 9, valueUsd: 500 },
+      ...line(1, 3, 9),
+    ];
+    expect(find(edges, { start: 1, target: 9 }).paths.map(({ nodes }) => nodes)).toEqual([[1, 3, 9]]);
   });
 
   it('takes money only where it can already have been', () => {
@@ -309,7 +322,7 @@ describe('by example', () => {
   it('ends at the deadline', () => {
     const { paths, truncated } = findPaths(
       { ...DEFAULTS, start: 1, target: 3 },
-      { graph: memoryGraph(line(1, 2, 3)), workspace, isService: () => false, isOver: () => true },
+      { graph: memoryGraph(line(1, 2, 3)), workspace, weighing, isService: () => false, isOver: () => true },
     );
     expect(paths).toEqual([]);
     expect(truncated).toBe(true);

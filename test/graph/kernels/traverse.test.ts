@@ -1,13 +1,15 @@
 /** Walks against plain breadth-first search on random graphs, and by example. */
 import { describe, expect, it } from 'vitest';
 import type { NodeId } from '../../../src/graph/graph.ts';
+import type { Weighing } from '../../../src/graph/kernels/rows.ts';
 import type { WalkDirection } from '../../../src/graph/kernels/stops.ts';
 import { type Traversal, type TraverseOptions, traverse } from '../../../src/graph/kernels/traverse.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
-import { day, type MemoryEdge, memoryGraph } from '../memory-graph.ts';
+import { day, type MemoryEdge, memoryGraph, withAmounts } from '../memory-graph.ts';
 import { randomGraph } from './random-graphs.ts';
 
 const workspace = createKernelWorkspace();
+const weighing: Weighing = { isEvidence: (asset) => asset === 'ETH', dustUsd: 0, dustShare: 0 };
 const DEFAULTS: Omit<TraverseOptions, 'start'> = {
   direction: 'both',
   hops: 3,
@@ -23,7 +25,7 @@ const walk = (
 ): Traversal =>
   traverse(
     { ...DEFAULTS, start: 1, ...options },
-    { graph: memoryGraph(edges), workspace, isService: (node) => services.has(node) },
+    { graph: memoryGraph(edges), workspace, weighing, isService: (node) => services.has(node) },
   );
 
 const pairsOf = ({ edges }: Traversal): string[] =>
@@ -65,7 +67,7 @@ const DIRECTIONS: readonly WalkDirection[] = ['out', 'in', 'both'];
 const cases = Array.from({ length: CASES }, (_, seed) => {
   const { edges, nodeCount, attributed, pick } = randomGraph(seed, 14);
   return {
-    edges,
+    edges: withAmounts(edges),
     services: attributed,
     options: {
       start: 1 + pick(nodeCount),
@@ -145,6 +147,7 @@ describe('by example', () => {
         count: 3,
         from: Uint32Array.of(3, 1, 1),
         to: Uint32Array.of(1, 2, 4),
+        weight: expect.any(Float64Array),
         valueUsd: Float64Array.of(9, 5, 0),
         transfers: Float64Array.of(3, 2, 1),
         unpriced: Float64Array.of(0, 0, 7),
@@ -179,7 +182,13 @@ describe('by example', () => {
   it('ends at the deadline', () => {
     const { nodes, stops, isComplete } = traverse(
       { ...DEFAULTS, start: 1 },
-      { graph: memoryGraph([{ from: 1, to: 2 }]), workspace, isService: () => false, isOver: () => true },
+      {
+        graph: memoryGraph([{ from: 1, to: 2 }]),
+        workspace,
+        weighing,
+        isService: () => false,
+        isOver: () => true,
+      },
     );
     expect([[...nodes], stops, isComplete]).toEqual([[1], [{ node: 1, reason: 'BUDGET' }], false]);
   });

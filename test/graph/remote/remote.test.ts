@@ -52,7 +52,12 @@ function traced(reader: TransferReader, index: number) {
   if (graph === null || start === null) throw new Error('The start is not known.');
   return traverse(
     { start, direction: 'both', hops: 3, degreeMax: 10_000, nodesMax: 5_000, edgesMax: 10_000 },
-    { graph, workspace, isService: () => false },
+    {
+      graph,
+      workspace,
+      weighing: { isEvidence: () => true, dustUsd: 1, dustShare: 1e-4 },
+      isService: () => false,
+    },
   );
 }
 

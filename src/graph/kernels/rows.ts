@@ -1,0 +1,141 @@
+/** How the edges of an address are weighed: which assets are evidence, what a share is a share of, and which edges are dust. */
+import { LIMITS } from '../../base/limits.ts';
+import type { Direction } from '../flow.ts';
+import type { RowQuery, RowScan, TransferGraph } from '../graph.ts';
+import { type AssetSums, createNeighbourColumns, type NeighbourColumns, type NodeId } from '../graph.ts';
+
+/** What weighs, and what is too little to matter. */
+export interface Weighing {
+  /** Returns true if transfers of the asset are evidence. Others are ignored: anybody can forge them. */
+  readonly isEvidence: (asset: string) => boolean;
+  /** Edges below this are dust, if the direction is weighed in USD; 0 keeps all. */
+  readonly dustUsd: number;
+  /** The same by share of the asset's greater flow (in or out), if the direction is weighed by the amount of one asset. */
+  readonly dustShare: number;
+}
+
+/**
+ * What the weights of a direction are: USD if anything in it has a price, else the amount of its only asset. UNKNOWN: several assets
+ * moved and none has a price. NOTHING: no evidence moved.
+ */
+export type Basis = 'USD' | 'ASSET' | 'UNKNOWN' | 'NOTHING';
+
+export interface RowBasis {
+  readonly basis: Basis;
+  /** The asset of basis ASSET; null otherwise. */
+  readonly asset: string | null;
+  /** Weight of the smallest unit, by number of the asset. */
+  readonly rates: ReadonlyMap<number, number>;
+  /** Weight of all that moved in the direction, also without a counterparty. */
+  readonly total: number;
+  /** Edges below this weight are dust. */
+  readonly dust: number;
+}
+
+const NO_COLUMNS = createNeighbourColumns(0);
+const isPriced = ({ cents, unpriced }: AssetSums): boolean => cents > 0 || unpriced === 0;
+
+/** Reads rows of one graph. Made once per call of a kernel: it remembers which assets are evidence. */
+export class RowReader {
+  readonly #graph: TransferGraph;
+  readonly #weighing: Weighing;
+  readonly #seenUntilMs: number;
+  readonly #known = new Map<number, boolean>();
+  #node: NodeId = 0;
+  #sums: Readonly<Record<Direction, readonly AssetSums[]>> = { in: [], out: [] };
+
+  constructor(graph: TransferGraph, weighing: Weighing, seenUntilMs = Number.POSITIVE_INFINITY) {
+    this.#graph = graph;
+    this.#weighing = weighing;
+    this.#seenUntilMs = seenUntilMs;
+  }
+
+  readonly isEvidence = (asset: number): boolean => {
+    const known = this.#known.get(asset);
+    if (known !== undefined) return known;
+    const found = this.#weighing.isEvidence(this.#graph.assetName(asset));
+    this.#known.set(asset, found);
+    return found;
+  };
+
+  /** The flows of evidence assets in one direction. */
+  evidenceSums(node: NodeId, direction: Direction): AssetSums[] {
+    if (this.#node !== node) {
+      this.#sums = this.#graph.sums(node);
+      this.#node = node;
+    }
+    return this.#sums[direction].filter(({ asset }) => this.isEvidence(asset));
+  }
+
+  /**
+   * How a direction of a node is weighed. A priced asset has the USD of its flow, spread by amount over all its transfers: within one
+   * asset shares are by amount. Without any price, the only asset that moved is weighed by its amount.
+   */
+  basisOf(node: NodeId, direction: Direction): RowBasis {
+    const { dustUsd, dustShare } = this.#weighing;
+    const moved = this.evidenceSums(node, direction).filter(({ amount }) => amount > 0);
+    const cents = moved.reduce((sum, flow) => sum + (isPriced(flow) ? flow.cents : 0), 0);
+    if (cents > 0) {
+      const rates = new Map<number, number>();
+      for (const flow of moved) rates.set(flow.asset, isPriced(flow) ? flow.cents / 100 / flow.amount : 0);
+      return { basis: 'USD', asset: null, rates, total: cents / 100, dust: dustUsd };
+    }
+    const [only] = moved;
+    if (only === undefined) return { basis: 'NOTHING', asset: null, rates: new Map(), total: 0, dust: 0 };
+    const rates = new Map<number, number>();
+    if (moved.length > 1) {
+      for (const flow of moved) rates.set(flow.asset, 0);
+      return { basis: 'UNKNOWN', asset: null, rates, total: 0, dust: 0 };
+    }
+    rates.set(only.asset, 1);
+    const other = this.evidenceSums(node, direction === 'in' ? 'out' : 'in').find(
+      ({ asset }) => asset === only.asset,
+    );
+    const dust = dustShare * Math.max(only.amount, other?.amount ?? 0);
+    return { basis: 'ASSET', asset: this.#graph.assetName(only.asset), rates, total: only.amount, dust };
+  }
+
+  /** Reads the edges of a direction that are at or above dust, greatest first. */
+  read(
+    node: NodeId,
+    direction: Direction,
+    { rates, dust }: RowBasis,
+    limit: number,
+    into: NeighbourColumns,
+  ): RowScan {
+    return this.#graph.row(node, direction, this.#query(rates, rates, dust, limit), into);
+  }
+
+  /** Reads all edges of evidence, also of dust: by USD, those without a price behind, by amount. */
+  readAll(node: NodeId, direction: Direction, limit: number, into: NeighbourColumns): number {
+    const evidence = new Set(this.evidenceSums(node, direction).map(({ asset }) => asset));
+    const query = this.#query(evidence, null, Number.NEGATIVE_INFINITY, limit);
+    return this.#graph.row(node, direction, query, into).count;
+  }
+
+  /** True for an address that no walk passes, whichever way it goes: so many counterparties are those of a service that no label names. */
+  isHub(node: NodeId, degreeMax: number): boolean {
+    return this.isHubIn(node, 'out', degreeMax) || this.isHubIn(node, 'in', degreeMax);
+  }
+
+  /**
+   * True if more than `degreeMax` counterparties of the direction are at or above dust, or if there are so many that dust makes up
+   * more than half of what moved: then it is no attack, but small customers. Edges of dust, of unknown tokens or without value
+   * therefore cut no walk.
+   */
+  isHubIn(node: NodeId, direction: Direction, degreeMax: number): boolean {
+    const degree = this.#graph.degree(node, direction);
+    if (degree <= degreeMax) return false;
+    if (degree > LIMITS.rowScanMax) return true;
+    const { rates, total, dust } = this.basisOf(node, direction);
+    // Weights of several assets without a price are all 0: nothing passes such an address anyway.
+    if (total === 0) return false;
+    const query = { ...this.#query(rates, rates, dust, 0), enough: degreeMax };
+    const { heavy, light } = this.#graph.row(node, direction, query, NO_COLUMNS);
+    return heavy > degreeMax || light.weight > total / 2;
+  }
+
+  #query(evidence: RowQuery['evidence'], rates: RowQuery['rates'], least: number, limit: number): RowQuery {
+    return { evidence, rates, least, limit, seenUntilMs: this.#seenUntilMs };
+  }
+}

@@ -1,0 +1,64 @@
+/** How screening weighs transfers: which assets of a chain are evidence, and what is dust. */
+import type { AssetFacts } from '../chains/assets.ts';
+import type { ChainId } from '../chains/registry.ts';
+import type { Direction } from '../graph/flow.ts';
+import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import { type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import type { RiskPolicy } from '../risk/policy.ts';
+
+export interface WeighingDeps {
+  readonly assets: Pick<AssetFacts, 'isKnown'>;
+  readonly policy: Pick<RiskPolicy, 'dustUsd' | 'dustShare'>;
+}
+
+export const weighingOf = (chain: ChainId, { assets, policy }: WeighingDeps): Weighing => ({
+  isEvidence: (asset) => assets.isKnown(chain, asset),
+  dustUsd: policy.dustUsd,
+  dustShare: policy.dustShare,
+});
+
+/** The same without a limit of dust. */
+export const withDust = (weighing: Weighing): Weighing => ({ ...weighing, dustUsd: 0, dustShare: 0 });
+
+/** An evidence asset that moved in a direction and has no price. */
+export interface UnpricedAsset {
+  readonly asset: string;
+  /** Smallest units that moved in the direction. */
+  readonly amount: number;
+  readonly transfers: number;
+  /** The direction's flow of the asset as a part of its greater flow, 0 to 1. */
+  readonly flowPart: number;
+}
+
+/** What moved in one direction of an address, as shares and scores measure it. */
+export interface DirectionBasis extends RowBasis {
+  readonly unpriced: readonly UnpricedAsset[];
+}
+
+export const NOTHING_MOVED: DirectionBasis = {
+  basis: 'NOTHING',
+  asset: null,
+  rates: new Map(),
+  total: 0,
+  dust: 0,
+  unpriced: [],
+};
+
+export function directionBasis(
+  graph: TransferGraph,
+  node: NodeId,
+  direction: Direction,
+  weighing: Weighing,
+): DirectionBasis {
+  const rows = new RowReader(graph, weighing);
+  const others = rows.evidenceSums(node, direction === 'in' ? 'out' : 'in');
+  const unpriced = rows
+    .evidenceSums(node, direction)
+    .filter((flow) => flow.cents === 0 && flow.unpriced > 0 && flow.amount > 0)
+    .map(({ asset, amount, transfers }): UnpricedAsset => {
+      const other = others.find((flow) => flow.asset === asset)?.amount ?? 0;
+      const flowPart = amount / Math.max(amount, other);
+      return { asset: graph.assetName(asset), amount, transfers, flowPart };
+    });
+  return { ...rows.basisOf(node, direction), unpriced };
+}
