@@ -145,6 +145,7 @@ function compositeKey(node: number, direction: number, counterparty: number): Bu
 /** Child: pages of the adjacency, and the edges in it. */
 async function measureSize(folder: string): Promise<SizeResult> {
   const store = openChainStore(fileOf(folder), POWER_LAW_CHAIN, true);
+  if (store === null) throw new Error('nothing was ingested');
   let edges = 0;
   for (const { value } of store.nodes.getRange())
     edges += counterpartiesIn(value, 0) + counterpartiesIn(value, 1);

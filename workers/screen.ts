@@ -3,19 +3,23 @@ import { workerData } from 'node:worker_threads';
 import { type ErrorData, errorToData, messageOf } from '../src/base/errors.ts';
 import { createLogger } from '../src/base/log.ts';
 import { createLender, lendJson } from '../src/jobs/lending.ts';
+import { createTaskReadings } from '../src/jobs/task-readings.ts';
 import { openTasks, type TaskName, type WorkerSettings } from '../src/jobs/tasks.ts';
 
 const settings = workerData as WorkerSettings;
 const log = createLogger({ level: settings.logLevel });
 const tasks = openTasks(settings);
 const lend = createLender(settings.lendingMemory);
+const asReading = createTaskReadings();
 
 export default function run({ name, message }: { name: TaskName; message: never }): unknown {
-  try {
-    return { ok: true, ...lendJson(tasks[name](message), lend) };
-  } catch (error) {
-    const data: ErrorData = errorToData(error);
-    if (data.code === 'INTERNAL') log.error({ task: name, reason: messageOf(error) }, 'task failed');
-    return data;
-  }
+  return asReading(() => {
+    try {
+      return { ok: true, ...lendJson(tasks[name](message), lend) };
+    } catch (error) {
+      const data: ErrorData = errorToData(error);
+      if (data.code === 'INTERNAL') log.error({ task: name, reason: messageOf(error) }, 'task failed');
+      return data;
+    }
+  });
 }

@@ -1,22 +1,44 @@
 /** The one importer of lmdb: opens environments the way every store of this program needs them. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database, Key, RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
 import * as lmdb from 'lmdb';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
+import { onReadingEnd } from './reading.ts';
 
 export type { Database, Key, RootDatabase };
 
 /** Of the files that an open makes. The library takes it, and its types lack it. */
 const OWN_ALONE: object = { permissionsMode: PRIVATE_FILE };
 
-/** Opens (and makes, unless read-only) an environment at `path`, a file. */
+/**
+ * Opens (and makes, unless read-only) an environment at `path`, a file. Its read transaction ends with each reading of the thread
+ * (reading.ts): the library renews it by a timer, which never fires in a thread whose event loop does not turn.
+ */
 export function openEnvironment(
   path: string,
   options: Omit<RootDatabaseOptionsWithPath, 'path'>,
 ): RootDatabase {
   if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
-  return lmdb.open({ ...options, ...OWN_ALONE, path });
+  const root = lmdb.open({ ...options, ...OWN_ALONE, path });
+  const forget = onReadingEnd(() => root.resetReadTxn());
+  const close = root.close.bind(root);
+  root.close = () => {
+    forget();
+    return close();
+  };
+  return root;
+}
+
+/** Both pages of LMDB's header, which it writes with one call when it makes a file. */
+const HEADER_BYTES = 2 * 4096;
+
+/**
+ * Whether the file at `path` is there and has its header. Another process may have made it a moment ago: opening an empty file for
+ * reading ends the whole process inside the library.
+ */
+export function hasEnvironment(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= HEADER_BYTES;
 }
 
 /** lmdb exports these two, and does not declare them. */

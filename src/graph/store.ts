@@ -2,7 +2,6 @@
  * The store of transfers: one LMDB environment a chain, written in batches that are whole or absent, counted once for each
  * (transaction, position). How it is laid out stands in docs/decisions/transfer-store.md.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -185,8 +184,9 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     const known = open.get(chain);
     if (known) return known;
     const path = join(options.path, `${chain.toLowerCase()}.mdb`);
-    if (options.readOnly && !existsSync(path)) return null;
     const store = openChainStore(path, chain, options.readOnly);
+    // Not remembered: another process may make it at any moment.
+    if (store === null) return null;
     const opened = {
       store,
       reader: createChainReader(recordsOf(store)),

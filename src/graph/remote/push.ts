@@ -21,6 +21,8 @@ const RESTARTS = 5;
  */
 export async function pushChain(options: PushOptions, deps: PushDeps): Promise<PushReport> {
   const store = openChainStore(options.path, options.chain, true);
+  if (store === null)
+    throw new AssayError('NOT_READY', `No transfer of ${options.chain} is stored in ${options.path} yet.`);
   try {
     const session = new PushSession(options, deps);
     await session.checkServers();

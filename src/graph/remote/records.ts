@@ -5,6 +5,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { currentReading } from '../../base/reading.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { ChunkView } from '../edges.ts';
 import type { Upcoming } from '../graph.ts';
@@ -105,6 +106,7 @@ export class RemoteRecords implements ChainRecords {
   #headReadMs = Number.NEGATIVE_INFINITY;
   #isPinned = false;
   #pinnedMs = 0;
+  #pinnedReading = 0;
   #plan: Plan | null = null;
   readonly #chunkView = new ChunkView();
 
@@ -217,11 +219,13 @@ export class RemoteRecords implements ChainRecords {
 
   /** The version that the running code reads; looked up again by what runs after it. */
   #view(): Head {
-    if (this.#isPinned && this.#head) return this.#head;
+    if (this.#isPinned && this.#pinnedReading === currentReading() && this.#head) return this.#head;
+    this.#plan = null;
     const now = this.#clock.monotonic();
     if (this.#head === null || now - this.#headReadMs > LIMITS.remoteHeadMs) this.#readHead(now);
     this.#isPinned = true;
     this.#pinnedMs = now;
+    this.#pinnedReading = currentReading();
     queueMicrotask(() => {
       this.#isPinned = false;
       this.#plan = null;

@@ -4,6 +4,7 @@
  */
 import type { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { currentReading } from '../../base/reading.ts';
 import { byValue, ChunkView, type Edge, type EdgeTotals, totalsOf } from '../edges.ts';
 import type { AssetSums, NeighbourColumns, RowQuery, RowScan } from '../graph.ts';
 import { type EdgeSums, RowCollector } from '../row-collector.ts';
@@ -68,6 +69,8 @@ export class Adjacency {
   #changedMerged = 0;
   /** Of the last address: a kernel asks for both degrees and both lists of one before it goes on to the next. */
   readonly #last: Remembered = { node: 0, entries: null, degrees: null };
+  /** The reading that it was remembered in. */
+  #lastReading = 0;
   #isForgetting = false;
   readonly #collector = new RowCollector();
   #ranks = new Float64Array(0);
@@ -83,15 +86,16 @@ export class Adjacency {
     this.#direction = direction;
     this.#changed = null;
     this.#changedMerged = 0;
-    if (this.#last.node !== node) this.#remember(node);
+    if (this.#last.node !== node || this.#lastReading !== currentReading()) this.#remember(node);
     if (this.#last.entries) this.#openDelta(this.#last.entries);
     return this;
   }
 
-  /** What is remembered holds until the running code ends: whatever is written comes after it. */
+  /** What is remembered holds until the running code ends, or its reading: whatever is written comes after it. */
   #remember(node: number): void {
     const delta = this.#records.delta(node);
     this.#last.node = node;
+    this.#lastReading = currentReading();
     this.#last.entries = delta ? readEntries(delta) : null;
     this.#last.degrees = null;
     if (this.#isForgetting) return;

@@ -3,7 +3,7 @@
  * and why stands in docs/decisions/transfer-store.md.
  */
 import { AssayError } from '../../base/errors.ts';
-import { type Database, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
+import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { Direction } from '../flow.ts';
@@ -101,24 +101,26 @@ export interface ChainStore {
 }
 
 /**
- * Opens the environment of a chain at `path`. Throws STORE_VERSION for a format that this program does not know, and leaves the
- * file as it is.
+ * Opens the environment of a chain at `path`. The databases are made before the format is written, so that a store with a format has
+ * all of them.
+ *
+ * @returns null for a read-only store that its writer is about to make: the file, its databases or its format are not there yet.
+ *   Nothing stays open then, and a later call finds the store.
+ * @throws STORE_VERSION for a format that this program does not know; the file is left as it is.
  */
-export function openChainStore(path: string, chain: ChainId, readOnly: boolean): ChainStore {
+export function openChainStore(path: string, chain: ChainId, readOnly: boolean): ChainStore | null {
+  if (readOnly && !hasEnvironment(path)) return null;
   const root = openEnvironment(path, { maxDbs: 16, readOnly, noSubdir: true });
   const db = <V, K extends number | string | Uint8Array>(
     name: string,
     encoding: 'binary' | 'msgpack',
     keyEncoding: 'binary' | 'ordered-binary' | 'uint32',
   ): Database<V, K> => root.openDB<V, K>({ name, encoding, keyEncoding });
-  const meta = db<unknown, string>('meta', 'msgpack', 'ordered-binary');
-  const format = meta.get('format') as { name?: unknown; version?: unknown } | undefined;
-  if (format === undefined && !readOnly && meta.getCount() === 0)
-    root.transactionSync(() => {
-      meta.putSync('salt', systemRandom.bytes(8));
-      meta.putSync('format', { ...FORMAT, chain });
-    });
-  else if (format?.name !== FORMAT.name || format.version !== FORMAT.version) {
+  // The library returns undefined for a database that a read-only environment does not have.
+  const meta: Database<unknown, string> | undefined = db('meta', 'msgpack', 'ordered-binary');
+  const format = meta?.get('format') as { name?: unknown; version?: unknown } | undefined;
+  const isFresh = format === undefined && (meta === undefined || meta.getCount() === 0);
+  if (!isFresh && (format?.name !== FORMAT.name || format.version !== FORMAT.version)) {
     void root.close();
     throw new AssayError(
       'STORE_VERSION',
@@ -126,21 +128,33 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
         `${FORMAT.name} version ${FORMAT.version}. It is left as it is; move it away and ingest its files again.`,
     );
   }
+  const databases = {
+    meta,
+    ids: db<Buffer, Uint8Array>('ids', 'binary', 'binary'),
+    keys: db<Buffer, number>('keys', 'binary', 'uint32'),
+    assetIds: db<number, string>('asset-ids', 'msgpack', 'ordered-binary'),
+    assets: db<AssetRecord, number>('assets', 'msgpack', 'uint32'),
+    nodes: db<Buffer, number>('nodes', 'binary', 'uint32'),
+    edges: db<Buffer, Uint8Array>('edges', 'binary', 'binary'),
+    deltas: db<Buffer, number>('deltas', 'binary', 'uint32'),
+    transactions: db<Buffer, Uint8Array>('transactions', 'binary', 'binary'),
+    log: db<Buffer, number>('log', 'binary', 'uint32'),
+    blocks: db<BlockRecord, number>('blocks', 'msgpack', 'uint32'),
+  };
+  if (readOnly && (isFresh || Object.values<unknown>(databases).includes(undefined))) {
+    void root.close();
+    return null;
+  }
+  if (isFresh)
+    root.transactionSync(() => {
+      meta.putSync('salt', systemRandom.bytes(8));
+      meta.putSync('format', { ...FORMAT, chain });
+    });
   return {
     chain,
     path,
     root,
-    meta,
-    ids: db('ids', 'binary', 'binary'),
-    keys: db('keys', 'binary', 'uint32'),
-    assetIds: db('asset-ids', 'msgpack', 'ordered-binary'),
-    assets: db('assets', 'msgpack', 'uint32'),
-    nodes: db('nodes', 'binary', 'uint32'),
-    edges: db('edges', 'binary', 'binary'),
-    deltas: db('deltas', 'binary', 'uint32'),
-    transactions: db('transactions', 'binary', 'binary'),
-    log: db('log', 'binary', 'uint32'),
-    blocks: db('blocks', 'msgpack', 'uint32'),
+    ...databases,
     salt: Uint8Array.from(meta.get('salt') as Uint8Array),
   };
 }

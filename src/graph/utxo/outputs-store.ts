@@ -2,12 +2,11 @@
  * The store of outputs: one LMDB environment a UTXO chain, with every transaction, its outputs, and which transaction spends each.
  * Written block by block, whole or absent; a block read again changes nothing, and the newest can be taken back.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { type Database, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
+import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import {
   formatAddressKey,
@@ -180,18 +179,19 @@ function addressOutputKey(address: number, block: number, tx: TxNumber, n: numbe
   return key;
 }
 
-function openChain(path: string, chain: ChainId, readOnly: boolean): ChainOutputs {
+/** Returns null for a read-only store that its writer is about to make; opened again later, it is found (see chain-store.ts). */
+function openChain(path: string, chain: ChainId, readOnly: boolean): ChainOutputs | null {
+  if (readOnly && !hasEnvironment(path)) return null;
   const root = openEnvironment(path, { maxDbs: 8, readOnly, noSubdir: true });
   const db = <V, K extends number | string | Uint8Array>(
     name: string,
     encoding: 'binary' | 'msgpack',
     keyEncoding: 'binary' | 'ordered-binary' | 'uint32',
   ): Database<V, K> => root.openDB<V, K>({ name, encoding, keyEncoding });
-  const meta = db<unknown, string>('meta', 'msgpack', 'ordered-binary');
-  const format = meta.get('format') as { name?: unknown; version?: unknown } | undefined;
-  if (format === undefined && !readOnly && meta.getCount() === 0)
-    meta.putSync('format', { ...FORMAT, chain });
-  else if (format?.name !== FORMAT.name || format.version !== FORMAT.version) {
+  const meta: Database<unknown, string> | undefined = db('meta', 'msgpack', 'ordered-binary');
+  const format = meta?.get('format') as { name?: unknown; version?: unknown } | undefined;
+  const isFresh = format === undefined && (meta === undefined || meta.getCount() === 0);
+  if (!isFresh && (format?.name !== FORMAT.name || format.version !== FORMAT.version)) {
     void root.close();
     throw new AssayError(
       'STORE_VERSION',
@@ -199,19 +199,23 @@ function openChain(path: string, chain: ChainId, readOnly: boolean): ChainOutput
         `${FORMAT.name} version ${FORMAT.version}. It is left as it is.`,
     );
   }
-  return {
-    chain,
-    memory: new AddressMemory(),
-    root,
+  const databases = {
     meta,
-    numbers: db('numbers', 'binary', 'binary'),
-    transactions: db('transactions', 'binary', 'uint32'),
-    addressNumbers: db('address-numbers', 'binary', 'binary'),
-    addresses: db('addresses', 'binary', 'uint32'),
-    addressOutputs: db('address-outputs', 'binary', 'binary'),
-    blocks: db('blocks', 'msgpack', 'uint32'),
-    heights: db('heights', 'msgpack', 'ordered-binary'),
+    numbers: db<Buffer, Uint8Array>('numbers', 'binary', 'binary'),
+    transactions: db<Buffer, number>('transactions', 'binary', 'uint32'),
+    addressNumbers: db<Buffer, Uint8Array>('address-numbers', 'binary', 'binary'),
+    addresses: db<Buffer, number>('addresses', 'binary', 'uint32'),
+    addressOutputs: db<Buffer, Uint8Array>('address-outputs', 'binary', 'binary'),
+    blocks: db<BlockRecord, number>('blocks', 'msgpack', 'uint32'),
+    heights: db<number, string>('heights', 'msgpack', 'ordered-binary'),
   };
+  if (readOnly && (isFresh || Object.values<unknown>(databases).includes(undefined))) {
+    void root.close();
+    return null;
+  }
+  // Behind the databases: a store with a format has all of them.
+  if (isFresh) meta.putSync('format', { ...FORMAT, chain });
+  return { chain, memory: new AddressMemory(), root, ...databases };
 }
 
 const readState = (store: ChainOutputs): State =>
@@ -616,8 +620,9 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
     if (known) return known;
     if (chainOf(chain).family !== 'utxo') return null;
     const path = join(options.path, `${chain.toLowerCase()}-outputs.mdb`);
-    if (options.readOnly && !existsSync(path)) return null;
     const store = openChain(path, chain, options.readOnly);
+    // Not remembered: another process may make it at any moment.
+    if (store === null) return null;
     open.set(chain, store);
     return store;
   };

@@ -5,6 +5,7 @@
 import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import { endReading } from '../../base/reading.ts';
 import type { AnswerWriter } from '../../screening/answer-bytes.ts';
 import { BlockAnswers } from '../../screening/bulk-file-thread.ts';
 import { createLabelContext, type LabelContext } from '../../screening/context.ts';
@@ -193,6 +194,8 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
       at = end + 1;
       const number = task.firstLine + items++;
       let fields: LineFields | null = null;
+      // A chunk takes minutes: each line is answered from what is stored when its turn comes.
+      endReading();
       try {
         fields = fieldsOf(line, task);
         length = write(fields, length);

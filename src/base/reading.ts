@@ -1,0 +1,33 @@
+/**
+ * Readings: what one piece of synchronous code reads from live stores, all of it as of one commit of each. A store that keeps a
+ * state for the length of a reading (a read transaction of LMDB, a version of a remote graph, a memory of the last address) lets it
+ * go when the reading ends.
+ *
+ * A thread whose event loop turns needs none of this: timers and microtasks end its readings. A thread of the pool sleeps in
+ * `Atomics.wait` between two tasks, and its event loop does not turn: there each task ends its reading itself.
+ */
+
+const releases = new Set<() => void>();
+let ended = 0;
+
+/**
+ * Registers what has to be released when a reading of this thread ends.
+ *
+ * @param release must not throw, and must bear to be called when nothing was read.
+ * @returns removes the registration.
+ */
+export function onReadingEnd(release: () => void): () => void {
+  releases.add(release);
+  return () => {
+    releases.delete(release);
+  };
+}
+
+/** Number of the current reading of this thread: what was remembered under another number may be of an older commit. */
+export const currentReading = (): number => ended;
+
+/** Ends the reading of this thread: the next read sees the newest commit of every store. Costs microseconds. */
+export function endReading(): void {
+  ended++;
+  for (const release of releases) release();
+}
