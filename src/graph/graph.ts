@@ -115,6 +115,8 @@ export interface TransferGraph {
   readonly chain: ChainId;
   /** The greatest id given. */
   readonly nodeCount: number;
+  /** Changes with each transfer that is stored: a block in the place of another may have the same coverage. Absent in memory graphs. */
+  readonly version?: string;
   /** Null for an address no transfer is known of. */
   idOf(key: AddressKey): NodeId | null;
   keyOf(node: NodeId): AddressKey;

@@ -11,8 +11,8 @@ const SLOTS = LIMITS.rememberedDegrees;
 const PLACE: Readonly<Record<Direction, number>> = { in: 0, out: 1 };
 
 /**
- * Returns what gives a chain's graph the memory of its degrees. They are forgotten when the chain's coverage changes, which is what
- * `coverage` is for: as long as it stays, no transfer came or went.
+ * Returns what gives a chain's graph the memory of its degrees. They are forgotten when the chain's coverage or the version of
+ * the graph changes: as long as both stay, no transfer came or went.
  */
 export function createRememberedDegrees(): (
   graph: TransferGraph,
@@ -25,8 +25,11 @@ export function createRememberedDegrees(): (
   // An empty slot is of era 0, which no chain is in.
   let newest = 0;
 
-  function eraOf(chain: ChainId, { transfers, lastBlock, asOf }: TransferCoverage): number {
-    const state = `${transfers} ${lastBlock} ${asOf}`;
+  function eraOf(
+    { chain, version }: TransferGraph,
+    { transfers, lastBlock, asOf }: TransferCoverage,
+  ): number {
+    const state = `${transfers} ${lastBlock} ${asOf} ${version ?? ''}`;
     const current = known.get(chain);
     if (current?.state === state) return current.era;
     known.set(chain, { state, era: ++newest });
@@ -39,7 +42,7 @@ export function createRememberedDegrees(): (
       eras = new Uint32Array(SLOTS);
       degrees = new Uint32Array(SLOTS);
     }
-    const era = eraOf(graph.chain, coverage);
+    const era = eraOf(graph, coverage);
     return {
       chain: graph.chain,
       nodeCount: graph.nodeCount,

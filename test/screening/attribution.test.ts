@@ -1,5 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseAddress } from '../../src/chains/address/parse.ts';
+import type { Block } from '../../src/chains/block.ts';
 import type { TransferGraph } from '../../src/graph/graph.ts';
+import { openTransferStore } from '../../src/graph/store.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
 import { createAttributions, UNATTRIBUTED } from '../../src/screening/attribution.ts';
 import { createRememberedDegrees } from '../../src/screening/remembered-degrees.ts';
@@ -88,5 +94,44 @@ describe('remembered degrees', () => {
     expect(asked).toBe(2);
     remembered(counted, { ...coverage, transfers: coverage.transfers + 1 }).degree(node, 'out');
     expect(asked).toBe(3);
+  });
+
+  it('are forgotten when a block takes the place of another of the same height, time and number of transfers', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'assay-degrees-'));
+    const store = openTransferStore({ path: folder, readOnly: false });
+    const address = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
+    const block = (hash: string, receivers: readonly number[]): Block => ({
+      chain: 'ETH',
+      height: 100,
+      hash,
+      parentHash: null,
+      timestampMs: 1_700_000_000_000,
+      transfers: receivers.map((to, index) => ({
+        chain: 'ETH',
+        txHash: `0x${hash}${String(index).padStart(62, '0')}`,
+        position: 'value',
+        blockNumber: 100,
+        timestampMs: 1_700_000_000_000,
+        from: address(1),
+        to: address(to),
+        asset: 'ETH',
+        amount: 1n,
+        decimals: 18,
+        valueUsd: 1,
+      })),
+    });
+    const remembered = createRememberedDegrees();
+    const degree = (): number => {
+      const stored = store.graph('ETH') as TransferGraph;
+      const node = stored.idOf(parseAddress('ETH', address(1)).key) as number;
+      return remembered(stored, store.coverage('ETH')).degree(node, 'out');
+    };
+    await store.appendBlock(block('aa', [2, 2, 2]));
+    expect(degree()).toBe(1);
+    await store.revertBlock('ETH', 100);
+    await store.appendBlock(block('bb', [3, 4, 5]));
+    expect(degree()).toBe(3);
+    await store.close();
+    rmSync(folder, { recursive: true });
   });
 });

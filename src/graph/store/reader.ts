@@ -231,9 +231,11 @@ const byTransfers = (a: AssetSum, b: AssetSum): number => b.transfers - a.transf
 
 /** The chain as kernels read it, as of the commit that is newest when the kernel begins. */
 function createGraph(records: ChainRecords, adjacency: Adjacency): TransferGraph {
+  const { nextAddress, nextOrdinal } = records.state();
   return {
     chain: records.chain,
-    nodeCount: records.state().nextAddress - 1,
+    nodeCount: nextAddress - 1,
+    version: String(nextOrdinal),
     idOf: (key) => records.idOf(key),
     keyOf: (node) => records.keyOf(node),
     ...(records.prefetch && { prefetch: (next) => records.prefetch?.(next) }),
