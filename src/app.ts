@@ -285,6 +285,7 @@ export function openParts(config: Config, version: string): Parts {
         dataDir,
         receivers: { trustedHosts: new Set(config.webhookTrustedHosts) },
         clusterSecret: redis === null ? null : config.snapshots.secret,
+        refreshIntervalMs: config.walletRefreshHours * HOUR_MS,
       },
       {
         clock,

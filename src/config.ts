@@ -59,6 +59,7 @@ export interface Config {
   readonly graphChains: 'all' | readonly string[];
   readonly syncEnabled: boolean;
   readonly syncIntervalHours: number;
+  readonly walletRefreshHours: number;
   /** Base URL that stands in for every publisher's address; null asks the publishers. */
   readonly syncFrom: string | null;
   /** Age in days, counted from the last successful check, past which a sanctions list is stale. */
@@ -320,6 +321,12 @@ export const SETTINGS = {
     '6',
     number(0.01, 24 * 30, false),
     'Hours between two refreshes of the lists (with jitter).',
+  ),
+  walletRefreshHours: setting(
+    'ASSAY_WALLET_REFRESH_HOURS',
+    '24',
+    number(1, 24 * 30, false),
+    'Hours between two screenings of a monitored wallet; each alert of it brings another.',
   ),
   syncFrom: setting(
     'ASSAY_SYNC_FROM',
@@ -599,6 +606,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     graphChains: value(SETTINGS.graphChains),
     syncEnabled: value(SETTINGS.syncEnabled),
     syncIntervalHours: value(SETTINGS.syncIntervalHours),
+    walletRefreshHours: value(SETTINGS.walletRefreshHours),
     syncFrom: value(SETTINGS.syncFrom),
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
     priceServer: priceUrl === null ? null : { url: priceUrl, key: value(SETTINGS.priceKey) },

@@ -453,6 +453,22 @@ export const LIMITS = {
   alertAddressesMax: 50,
   /** Changes of watched wallets that a listener follows one by one; one that slept longer reads all wallets. */
   watchChangesKept: 10_000,
+  /** How often it is looked for wallets to be screened again: twenty range reads, and half of what a new score takes. */
+  walletRefreshLookMs: 500,
+  /** A wallet is screened this long after an alert: alerts of one block are one refresh. */
+  walletRefreshDelayMs: 500,
+  /** Least time between two refreshes of a wallet: one that alerts with each block costs at most 12 screenings a minute. */
+  walletRefreshGapMs: 5_000,
+  /** A screening that failed is tried again after this: a pool that is full, or a node that holds the chain, comes back in seconds. */
+  walletRefreshRetryMs: 30_000,
+  /** Refreshes at a time: of the smallest pool, requests keep the room of two tasks of four. */
+  walletRefreshesAtOnce: 2,
+  /** Scheduled refreshes of a chain a look, 20 a second: a million wallets in 14 hours, for half of one core at 25 ms each. */
+  walletRefreshesScheduled: 10,
+  /** Refreshes behind alerts of a chain a look, before scheduled ones of it or of other chains come to their turn. */
+  walletRefreshesAlerted: 40,
+  /** Wallets of an earlier version that are given their place in the schedule in one transaction. */
+  walletRefreshesPlanned: 1_000,
   /** Wallets of lists that are held in memory: about 1 KB each. */
   listedWalletsHeld: 100_000,
   /** A registration waits this long for a node to name its newest block; then watching begins with what it says first. */

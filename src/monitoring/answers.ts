@@ -19,6 +19,10 @@ export function walletAnswer(wallet: MonitoredWallet) {
     status: wallet.status,
     riskScore: wallet.riskScore,
     riskLevel: wallet.riskLevel,
+    assessed: wallet.assessed ?? false,
+    // Earlier versions screened a wallet when it was added, and never again.
+    screenedAt: isoTime(wallet.screenedAtMs ?? wallet.createdAtMs),
+    coverage: wallet.coverage ?? null,
     enabledRules: wallet.enabledRules,
     customWebhookUrl: wallet.customWebhookUrl,
     alertThreshold: wallet.alertThreshold,

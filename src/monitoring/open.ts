@@ -9,7 +9,7 @@ import type { OpenStore } from '../base/live-store.ts';
 import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../base/outbound.ts';
-import type { Random } from '../base/random.ts';
+import { type Random, systemJitter } from '../base/random.ts';
 import { openSeal } from '../base/seal.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { createCourier } from './delivery/courier.ts';
@@ -17,6 +17,7 @@ import { createSenders } from './delivery/senders.ts';
 import { createListener, type Listener, type ListenerDeps } from './listener.ts';
 import { loadMonitoringPolicy } from './policy.ts';
 import { createProcessor, type Processor, type ProcessorDeps } from './processor.ts';
+import { createRefresher } from './refresher.ts';
 import { createMonitoring, type MonitoringService, type MonitoringServiceDeps } from './service.ts';
 import { openMonitoringStore } from './store.ts';
 
@@ -27,6 +28,8 @@ export interface MonitoringOptions {
   readonly receivers: OutboundPolicy;
   /** What nodes that share the state make the key of its secrets from; null or left out: each has a key of its own. */
   readonly clusterSecret?: string | null;
+  /** Time between two scheduled screenings of a wallet; default a day. */
+  readonly refreshIntervalMs?: number;
 }
 
 export interface MonitoringDeps
@@ -64,6 +67,7 @@ export interface Monitoring {
 
 /** A start that failed is tried again after this: Redis is away for seconds, or until somebody looks after it. */
 const START_RETRY_MS = 1_000;
+const DAY_MS = 86_400_000;
 const TELEGRAM_API = 'https://api.telegram.org';
 
 const storePath = (dataDir: string): string => join(dataDir, 'monitoring', 'monitoring.lmdb');
@@ -75,13 +79,17 @@ export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(
 
 /** Throws STORE_VERSION, STORE_CORRUPT, INVALID_FILE. */
 export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps): Monitoring {
-  const { dataDir, receivers, clusterSecret = null } = options;
+  const { dataDir, receivers, clusterSecret = null, refreshIntervalMs = DAY_MS } = options;
   const { clock, random, log, leases = createEmbeddedLeases() } = deps;
   const seal = openSeal({ path: sealPath(dataDir), clusterSecret }, { random });
-  const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, seal });
+  const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, seal, refreshIntervalMs });
   const policy = loadMonitoringPolicy();
   const processor = createProcessor({ ...deps, store, policy });
   const listener = createListener({ ...deps, leases, store, processor });
+  const refresher = createRefresher(
+    { intervalMs: refreshIntervalMs },
+    { ...deps, leases, store, jitter: systemJitter },
+  );
   const agent = createOutboundAgent({
     policy: receivers,
     timeouts: {
@@ -117,6 +125,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   const service = createMonitoring({ ...deps, store, policy: receivers, head, onWallets: listener.nudge });
   const stopped = new AbortController();
   let rechecking: Promise<void> | null = null;
+  let refreshing: Promise<void> | null = null;
   let isRecheckWanted = false;
   let wake: (() => void) | null = null;
 
@@ -174,6 +183,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     if (sends) courier.start();
     if (!follows) return;
     listener.start();
+    refreshing = refresher.run(stopped.signal);
     const leased = { store: 'monitoring', name: 'recheck', work: recheck };
     rechecking = underLease(leased, stopped.signal, { leases, log });
   }
@@ -192,6 +202,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       stopped.abort();
       await starting;
       await rechecking;
+      await refreshing;
       await listener.stop();
       await courier.stop();
       await agent.destroy();

@@ -2,6 +2,7 @@
 import type { ChainId } from '../chains/registry.ts';
 import type { Category } from '../labels/taxonomy.ts';
 import type { RiskLevel } from '../risk/policy.ts';
+import type { Coverage } from '../screening/answers.ts';
 
 /** The chains a wallet can be watched on. */
 export const MONITORING_CHAINS = [
@@ -48,9 +49,13 @@ export interface MonitoredWallet {
   readonly walletAddress: string;
   readonly label: string | null;
   readonly status: 'ACTIVE' | 'PAUSED' | 'DELETED';
-  /** Of the initial screening. */
+  /** Of the last screening of the address, as the four fields behind it. */
   readonly riskScore: number | null;
   readonly riskLevel: RiskLevel | null;
+  /** Absent, like the next two, until a wallet that an earlier version stored is screened again. */
+  readonly assessed?: boolean;
+  readonly coverage?: Coverage;
+  readonly screenedAtMs?: number;
   readonly enabledRules: readonly RuleId[];
   readonly customWebhookUrl: string | null;
   readonly alertThreshold: AlertThreshold;

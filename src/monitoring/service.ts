@@ -4,7 +4,6 @@ import { AssayError } from '../base/errors.ts';
 import type { OutboundPolicy } from '../base/outbound.ts';
 import { parseAddress } from '../chains/address/parse.ts';
 import { parseChainId } from '../chains/registry.ts';
-import type { RiskLevel } from '../risk/policy.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
 import type { AlertFilter } from './alert-index.ts';
 import { checkReceiverUrl } from './delivery/receiver-url.ts';
@@ -22,6 +21,7 @@ import {
 } from './records.ts';
 import type { MonitoringStore, Page } from './store.ts';
 import { createStreamHub, type StreamHub } from './stream.ts';
+import { readScreening } from './wallet-screening.ts';
 
 /** A wallet as a client registers it; types are checked, values are not. */
 export interface WalletDraft {
@@ -171,10 +171,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       const customWebhookUrl = webhookUrl(draft.customWebhookUrl ?? null);
       // Asked again when it is stored; here so that nobody screens for nothing.
       store.requireFree(accountId, chain, canonical, deps.walletsMax(accountId));
-      const answer = JSON.parse(Buffer.from(await screen({ chain, address: canonical })).toString()) as {
-        riskScore: number;
-        riskLevel: RiskLevel;
-      };
+      const screening = readScreening(await screen({ chain, address: canonical }));
       // Transfers up to here are not looked at: what happened before a wallet was watched is the screening's.
       const watchFromHeight = readHeight(chain) ?? (await deps.head(chain));
       const wallet = await store.addWallet(
@@ -183,8 +180,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
           chain,
           walletAddress: canonical,
           label: draft.label ?? null,
-          riskScore: answer.riskScore,
-          riskLevel: answer.riskLevel,
+          ...screening,
           enabledRules: orderedRules(draft.enabledRules ?? RULE_IDS),
           customWebhookUrl,
           alertThreshold: draft.alertThreshold ?? 'all',

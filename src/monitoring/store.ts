@@ -24,8 +24,10 @@ import type {
   WatchChange,
   WatchedAddress,
 } from './records.ts';
+import { openRefreshQueue, type RefreshPlace } from './refresh-queue.ts';
 import type { WalletPast } from './velocity.ts';
 import { createWalletLists } from './wallet-lists.ts';
+import type { WalletScreening } from './wallet-screening.ts';
 
 export const FORMAT_VERSION = 1;
 
@@ -66,6 +68,9 @@ export interface KnownCounterparty {
 
 /** Where a page of counterparties ended. */
 export type CounterpartyPlace = [walletId: string, direction: string, address: string];
+
+/** Where a page of watched wallets ended. */
+export type WatchPlace = [chain: string, address: string, walletId: string];
 
 /** What an alert is raised with; the store adds its id, its number and its history. */
 export type AlertDraft = Pick<
@@ -142,6 +147,33 @@ export interface MonitoringStore {
     accountId: string,
     walletId: string,
   ): { readonly alertCount: number; readonly transactionCount: number };
+
+  /** Active wallets of a chain that are due to be screened again, those behind an alert first, the longest due first. */
+  refreshesDue(
+    chain: MonitoringChain,
+    limits: { readonly behindAlert: number; readonly scheduled: number },
+  ): readonly RefreshPlace[];
+  /**
+   * Stores what a screening of a wallet said. A wallet that was paused or deleted meanwhile stays as it is. A change of the score, its
+   * level or `assessed` is told.
+   *
+   * @param nextAtMs when the wallet is due again.
+   */
+  refreshed(
+    place: RefreshPlace,
+    screening: WalletScreening,
+    nextAtMs: number,
+    fence?: Fence | null,
+  ): Promise<void>;
+  /** The wallet could not be screened: it is due again at `untilMs`. */
+  putOffRefresh(place: RefreshPlace, untilMs: number, fence?: Fence | null): Promise<void>;
+  /**
+   * Gives the wallets that an earlier version stored their places in the schedule, a page of at least two at a time.
+   *
+   * @param after where the page before ended; null for the first page.
+   * @returns where this one ended; null when all wallets have their places, as after the first time.
+   */
+  planRefreshes(after: WatchPlace | null, limit: number): Promise<WatchPlace | null>;
 
   /** Grows whenever a wallet is added or changes. */
   generation(): number;
@@ -237,15 +269,21 @@ export interface MonitoringStoreDeps {
   readonly seal: Seal;
   /** Default: on this machine. */
   readonly openStore?: OpenStore;
+  /** Time between two scheduled screenings of a wallet; default a day. */
+  readonly refreshIntervalMs?: number;
 }
+
+const DAY_MS = 86_400_000;
+/** Set once each active wallet has its place in the schedule. */
+const REFRESHES_PLANNED = 'refreshesPlanned';
 
 /** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
 export function openMonitoringStore(
   options: { readonly path: string },
   deps: MonitoringStoreDeps,
 ): MonitoringStore {
-  const { clock, random, seal, openStore = openLiveStore } = deps;
-  const live = openStore(options.path, FORMAT_VERSION, { name: 'monitoring', maxDbs: 32 });
+  const { clock, random, seal, openStore = openLiveStore, refreshIntervalMs = DAY_MS } = deps;
+  const live = openStore(options.path, FORMAT_VERSION, { name: 'monitoring', maxDbs: 40 });
   const { root, meta } = live;
   const newId = createIds({ clock, random });
   const db = <V, K extends string | readonly (string | number)[]>(
@@ -285,6 +323,7 @@ export function openMonitoringStore(
   const finalAt = db<number, [accountId: string, sequence: number]>('finalAt', 'json');
   const changes = db<ChangeRow, [accountId: string, number: number]>('changes');
   const changeCounts = db<number, string>('changeCounts', 'json');
+  const refreshes = openRefreshQueue(root, { clock, intervalMs: refreshIntervalMs });
   const alertIndex = openAlertIndex(root);
   const channels = openChannels(root, { seal, clock, random });
   const outbox = openOutbox(root, {
@@ -298,17 +337,20 @@ export function openMonitoringStore(
 
   /** Changes of the transaction that is being written; told when it is on disk. */
   let pending: MonitoringChange[] = [];
+  /** Whether it changes a wallet. */
+  let movesGeneration = false;
 
   /** Runs a write, then tells what it changed. A write that throws, or whose fence is passed, changes nothing and tells nothing. */
   async function commit<T>(work: () => T, fence: Fence | null = null): Promise<T> {
     // A child transaction, because a plain one keeps what was written before a throw.
-    const { value, told } = await root.childTransaction(() => {
+    const { value, told, moved } = await root.childTransaction(() => {
       pending = [];
+      movesGeneration = false;
       const value = work();
-      return { value, told: pending };
+      return { value, told: pending, moved: movesGeneration };
     }, fence);
+    if (moved || told.length > 0) knownGeneration = meta.get('generation') ?? 0;
     if (told.length > 0) {
-      knownGeneration = meta.get('generation') ?? 0;
       outbox.wake();
       for (const change of told) for (const listener of listeners) listener(change);
     }
@@ -399,9 +441,11 @@ export function openMonitoringStore(
       refuse(`this account may have ${walletsMax} wallets, deleted ones included.`);
   }
 
-  /** Inside a transaction. */
-  function putWallet(wallet: MonitoredWallet, isNew: boolean): void {
+  /** Inside a transaction. `kind`: as what the change is told; null: it is not. */
+  function putWallet(wallet: MonitoredWallet, kind: 'wallet.created' | 'wallet.updated' | null): void {
     wallets.putSync([wallet.accountId, wallet.id], wallet);
+    refreshes.keep(wallet);
+    movesGeneration = true;
     const { chain, walletAddress, id: walletId, accountId } = wallet;
     const isActive = wallet.status === 'ACTIVE';
     const place: [string, string, string] = [chain, walletAddress, walletId];
@@ -411,7 +455,7 @@ export function openMonitoringStore(
     meta.putSync('generation', generation);
     watchChanges.putSync([generation], { chain, walletAddress, accountId, walletId, isActive });
     watchChanges.removeSync([generation - LIMITS.watchChangesKept]);
-    tell({ kind: isNew ? 'wallet.created' : 'wallet.updated', wallet });
+    if (kind !== null) tell({ kind, wallet });
   }
 
   const firstHeightOf = (chain: MonitoringChain): string => `firstHeight ${chain}`;
@@ -500,6 +544,7 @@ export function openMonitoringStore(
           null,
         );
         sendUpdate(revived);
+        refreshes.afterAlert(wallet);
         return revived;
       }
       const now = clock.now();
@@ -521,6 +566,7 @@ export function openMonitoringStore(
       causes.putSync([walletId, cause], alert.sequence);
       awaitFinality(alert.sequence);
       outbox.enqueue('alert.created', alert, wallet);
+      refreshes.afterAlert(wallet);
       tell({ kind: 'alert.created', alert });
       return alert;
     },
@@ -589,7 +635,7 @@ export function openMonitoringStore(
         walletCounts.putSync(accountId, (walletCounts.get(accountId) ?? 0) + 1);
         walletIds.putSync([accountId, chain, walletAddress], wallet.id);
         beginChain(chain, head);
-        putWallet(wallet, true);
+        putWallet(wallet, 'wallet.created');
         return wallet;
       }),
     wallet(accountId, walletId) {
@@ -608,7 +654,7 @@ export function openMonitoringStore(
         if (before.status === 'ACTIVE' && after.status !== 'ACTIVE') outbox.cancelWallet(walletId);
         if (before.status !== 'ACTIVE' && after.status === 'ACTIVE') beginChain(after.chain, head);
         if (isUrlSet && after.customWebhookUrl !== null) outbox.enableUrl(accountId, after.customWebhookUrl);
-        putWallet(after, false);
+        putWallet(after, 'wallet.updated');
         return after;
       }),
     counts(accountId, walletId) {
@@ -618,6 +664,42 @@ export function openMonitoringStore(
         transactionCount: transactionCounts.get(walletId) ?? 0,
       };
     },
+
+    refreshesDue(chain, limits) {
+      root.resetReadTxn();
+      return refreshes.due(chain, limits);
+    },
+    refreshed: (place, screening, nextAtMs, fence) =>
+      commit(() => {
+        const before = findWallet(place.accountId, place.walletId);
+        // One that was paused or deleted has lost its place already.
+        if (before?.status !== 'ACTIVE') return;
+        const after: MonitoredWallet = { ...before, ...screening };
+        const isOther =
+          after.riskScore !== before.riskScore ||
+          after.riskLevel !== before.riskLevel ||
+          after.assessed !== before.assessed;
+        putWallet(after, isOther ? 'wallet.updated' : null);
+        refreshes.done(after, place, nextAtMs);
+      }, fence),
+    putOffRefresh: ({ accountId, walletId }, untilMs, fence) =>
+      commit(() => {
+        const wallet = findWallet(accountId, walletId);
+        if (wallet !== null) refreshes.putOff(wallet, untilMs);
+      }, fence),
+    planRefreshes: (after, limit) =>
+      commit(() => {
+        if (meta.get(REFRESHES_PLANNED) !== undefined) return null;
+        const rows = [...watched.getRange({ start: after ?? ['', '', ''], limit })];
+        for (const { key, value: accountId } of rows) {
+          const wallet = findWallet(accountId, key[2]);
+          if (wallet !== null) refreshes.keep(wallet);
+        }
+        const last = rows.at(-1)?.key ?? null;
+        if (rows.length === limit && last !== null) return last as WatchPlace;
+        meta.putSync(REFRESHES_PLANNED, 1);
+        return null;
+      }),
 
     generation() {
       root.resetReadTxn();
@@ -697,6 +779,8 @@ export function openMonitoringStore(
             const alert = alertIndex.byId(transaction.accountId, id);
             if (alert === null || alert.reorged) continue;
             sendUpdate(changeAlert(alert, { reorged: true, final: false }, 'REORGED', null));
+            const wallet = findWallet(alert.accountId, alert.walletId);
+            if (wallet !== null) refreshes.afterAlert(wallet);
           }
         }
       }, fence),

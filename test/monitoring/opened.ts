@@ -6,7 +6,29 @@ import { systemRandom } from '../../src/base/random.ts';
 import { loadAssetFacts } from '../../src/chains/known-assets.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { type Monitoring, type MonitoringDeps, openMonitoring } from '../../src/monitoring/open.ts';
-import { loadPolicy } from '../../src/risk/policy.ts';
+import { loadPolicy, type RiskLevel } from '../../src/risk/policy.ts';
+import type { Coverage, CoverageEntry } from '../../src/screening/answers.ts';
+
+const NOT_READ: CoverageEntry = { status: 'NONE', asOf: null };
+export const NOTHING_READ: Coverage = {
+  labels: NOT_READ,
+  graph: NOT_READ,
+  balances: NOT_READ,
+  history: NOT_READ,
+  sanctions: NOT_READ,
+};
+
+/** The parts of a screening that a wallet keeps. */
+export const screeningJson = (riskScore: number, riskLevel: RiskLevel, atMs = Date.now()): Uint8Array =>
+  Buffer.from(
+    JSON.stringify({
+      riskScore,
+      riskLevel,
+      assessed: riskScore > 0,
+      coverage: NOTHING_READ,
+      screenedAt: new Date(atMs).toISOString(),
+    }),
+  );
 
 export const openedMonitoring = (dataDir: string, deps: Partial<MonitoringDeps> = {}): Monitoring =>
   openMonitoring(
@@ -25,7 +47,7 @@ export const openedMonitoring = (dataDir: string, deps: Partial<MonitoringDeps> 
       price: async function* (transfers) {
         yield* transfers;
       },
-      screen: async () => Buffer.from(JSON.stringify({ riskScore: 42, riskLevel: 'MEDIUM' })),
+      screen: async () => screeningJson(42, 'MEDIUM'),
       walletsMax: () => 5_000,
       ...deps,
     },

@@ -13,6 +13,7 @@ import {
   AddressText,
   CategorySchema,
   ChainText,
+  Coverage,
   count,
   flag,
   listOf,
@@ -73,8 +74,17 @@ const wallet = {
   chain: MonitoringChainSchema,
   label: nullable(Type.String()),
   status: oneOf(['ACTIVE', 'PAUSED', 'DELETED']),
-  riskScore: nullable(Type.Integer(), 'Of the initial screening.'),
+  riskScore: nullable(
+    Type.Integer(),
+    'Of the last screening: when it was added, after an alert, or by schedule.',
+  ),
   riskLevel: nullable(RiskLevelSchema),
+  assessed: Type.Boolean({
+    description:
+      'False if neither a label nor a transfer of the address was known: then its score says nothing.',
+  }),
+  screenedAt: text('Time of the last screening, ISO 8601 UTC.'),
+  coverage: nullable(Coverage, 'Of the last screening; null if an earlier version of the program made it.'),
   enabledRules: listOf(RuleIdSchema),
   customWebhookUrl: nullable(Type.String()),
   alertThreshold: oneOf(ALERT_THRESHOLDS),

@@ -1,0 +1,125 @@
+/**
+ * Keeps the scores of wallets current: screens each again behind its alerts, and by schedule. Of many nodes, the one that follows a
+ * chain screens its wallets, because its transfers are on that node's disk; a chain that no node follows is anyone's, one at a time.
+ * No screening of these is charged.
+ */
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import { type HeldLease, type Leases, pause } from '../base/leases.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Logger } from '../base/log.ts';
+import type { ScreeningRequest } from '../screening/screen.ts';
+import type { Duty } from './listener.ts';
+import { MONITORING_CHAINS, type MonitoringChain } from './records.ts';
+import type { RefreshPlace } from './refresh-queue.ts';
+import type { MonitoringStore, WatchPlace } from './store.ts';
+import { readScreening } from './wallet-screening.ts';
+
+export interface RefresherDeps {
+  readonly store: Pick<
+    MonitoringStore,
+    'wallet' | 'refreshesDue' | 'refreshed' | 'putOffRefresh' | 'planRefreshes' | 'isWatched'
+  >;
+  /** The JSON of a screening's `data`. */
+  readonly screen: (request: ScreeningRequest) => Promise<Uint8Array>;
+  readonly leases: Leases;
+  /** Whose the chains are; one that is not named is nobody's. Default: all are this node's. */
+  readonly dutyOf?: (chains: readonly MonitoringChain[]) => ReadonlyMap<MonitoringChain, Duty>;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly jitter: () => number;
+  readonly log: Logger;
+}
+
+export interface Refresher {
+  /** Screens what is due until the signal is aborted. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Up to a tenth sooner, so that wallets that were added at one moment do not stay due at one moment. */
+const EARLIER_SHARE = 0.1;
+
+/** @param intervalMs time between two scheduled screenings of a wallet. */
+export function createRefresher(
+  { intervalMs }: { readonly intervalMs: number },
+  deps: RefresherDeps,
+): Refresher {
+  const { store, screen, leases, clock, jitter, log } = deps;
+  const { dutyOf = (chains) => new Map(chains.map((chain) => [chain, 'MINE'])) } = deps;
+  const limits = { behindAlert: LIMITS.walletRefreshesAlerted, scheduled: LIMITS.walletRefreshesScheduled };
+
+  async function plan(signal: AbortSignal): Promise<void> {
+    for (let after: WatchPlace | null = null; !signal.aborted; ) {
+      after = await store.planRefreshes(after, LIMITS.walletRefreshesPlanned);
+      if (after === null) return;
+    }
+  }
+
+  async function refresh(chain: MonitoringChain, place: RefreshPlace, { fence }: HeldLease): Promise<void> {
+    const wallet = store.wallet(place.accountId, place.walletId);
+    if (wallet === null) return;
+    try {
+      const answer = await screen({ chain, address: wallet.walletAddress });
+      const nextAtMs = clock.now() + intervalMs * (1 - EARLIER_SHARE * jitter());
+      await store.refreshed(place, readScreening(answer), nextAtMs, fence);
+    } catch (error) {
+      log.warn({ chain, wallet: wallet.id, error: messageOf(error) }, 'wallet refresh failed');
+      await store.putOffRefresh(place, clock.now() + LIMITS.walletRefreshRetryMs, fence);
+    }
+  }
+
+  /** Some at once, each after the one before it in its row. */
+  async function refreshAll(
+    chain: MonitoringChain,
+    places: readonly RefreshPlace[],
+    lease: HeldLease,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let next = 0;
+    const row = async (): Promise<void> => {
+      for (let place = places[next++]; place !== undefined; place = places[next++]) {
+        if (signal.aborted || !lease.isHeld()) return;
+        await refresh(chain, place, lease);
+      }
+    };
+    await Promise.all(Array.from({ length: LIMITS.walletRefreshesAtOnce }, row));
+  }
+
+  async function pass(signal: AbortSignal): Promise<void> {
+    const watched = MONITORING_CHAINS.filter((chain) => store.isWatched(chain));
+    const duties = dutyOf(watched);
+    for (const chain of watched) {
+      if (signal.aborted) return;
+      if (duties.get(chain) === 'OTHERS' || store.refreshesDue(chain, limits).length === 0) continue;
+      const lease = await leases.take('monitoring', `refresh:${chain}`);
+      if (lease === null) continue;
+      try {
+        // Read under the lease: another node may have screened them in between.
+        await refreshAll(chain, store.refreshesDue(chain, limits), lease, signal);
+      } finally {
+        await lease.release();
+      }
+    }
+  }
+
+  return {
+    async run(signal) {
+      let isPlanned = false;
+      let hasFailed = false;
+      while (!signal.aborted) {
+        try {
+          if (!isPlanned) await plan(signal);
+          isPlanned = true;
+          await pass(signal);
+          hasFailed = false;
+        } catch (error) {
+          // Redis may be away for seconds: said once, tried at each look.
+          if (!hasFailed && !signal.aborted)
+            log.warn({ error: messageOf(error) }, 'refresh of wallets interrupted');
+          hasFailed = true;
+        }
+        await pause(LIMITS.walletRefreshLookMs, signal);
+      }
+    },
+  };
+}

@@ -1,0 +1,15 @@
+/** What a wallet keeps of a screening of its address. */
+import type { ScreeningAnswer } from '../screening/answers.ts';
+import type { MonitoredWallet } from './records.ts';
+
+export type WalletScreening = Pick<
+  MonitoredWallet,
+  'riskScore' | 'riskLevel' | 'assessed' | 'coverage' | 'screenedAtMs'
+>;
+
+/** @param json the `data` of a screening. */
+export function readScreening(json: Uint8Array): WalletScreening {
+  const answer = JSON.parse(Buffer.from(json).toString()) as ScreeningAnswer;
+  const { riskScore, riskLevel, assessed, coverage, screenedAt } = answer;
+  return { riskScore, riskLevel, assessed, coverage, screenedAtMs: Date.parse(screenedAt) };
+}
