@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { type Access, createAccess } from './accounts/access.ts';
-import { type Actor, auditBookings, auditKeys } from './accounts/audit.ts';
+import { auditBookings, auditKeys, OPERATOR } from './accounts/audit.ts';
 import { readPlans } from './accounts/plans.ts';
 import { quotaExhausted } from './accounts/quota.ts';
 import { systemClock } from './base/clock.ts';
@@ -113,9 +113,6 @@ interface Begun {
 
 /** How long a node waits for a publisher that begins beside it: building the first index takes seconds. */
 const FIRST_PULL_MS = 2 * MINUTE_MS;
-
-/** Who changes accounts on the command line. */
-const OPERATOR: Actor = { who: 'operator', from: 'command line' };
 
 /** Where each store stands inside the folder of state. */
 const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
@@ -671,6 +668,7 @@ const travels = ({ snapshots }: Config): boolean =>
   snapshots.listen !== null || snapshots.store !== null || snapshots.from !== null;
 
 /** Names all that an answer of labels depends on: the snapshot, and which lists are loaded and fresh. */
-function labelSetVersion(dataVersion: string, { asOf, stale }: ListFreshness): string {
+function labelSetVersion(dataVersion: string, { asOf, staleLists }: ListFreshness): string {
+  const stale = staleLists.map(({ list, checkedAt }) => `${list}@${checkedAt ?? 'none'}`);
   return [dataVersion, asOf ?? 'none', ...stale].join('.').replace(/[^\w.:-]/g, '_');
 }

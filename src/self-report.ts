@@ -4,7 +4,7 @@ import type { Config } from './config.ts';
 import type { FollowedChain, Gauge, Readiness } from './http/ports.ts';
 import type { OpenBulkJobs } from './jobs/bulk/open.ts';
 import type { WorkerPool } from './jobs/pool.ts';
-import type { ListFreshness } from './labels/freshness.ts';
+import { type ListFreshness, staleListAdvice } from './labels/freshness.ts';
 import type { SnapshotSet } from './labels/index/reader.ts';
 import type { ChainState } from './monitoring/listener.ts';
 import type { Monitoring } from './monitoring/open.ts';
@@ -33,18 +33,14 @@ const followedChain = ({ chain, state, height, blockTimeMs }: ChainState): Follo
   blockTime: blockTimeMs === null ? null : isoTime(blockTimeMs),
 });
 
-function ofLists({ labels, config, clock }: Telling, freshness: ListFreshness): Readiness {
+function ofLists({ labels, config }: Telling, freshness: ListFreshness): Readiness {
   const { meta } = labels.current;
   const groups = Object.values(freshness.groups);
-  const stale = groups.filter((group) => !group.fresh);
-  const failing = config.readyNeedsFreshLists ? stale : [];
+  const stale = new Set(freshness.staleLists.map(({ list }) => list));
+  const failing = config.readyNeedsFreshLists ? freshness.staleLists : [];
   return {
     ready: failing.length === 0,
-    reasons: failing.map((group) =>
-      group.loaded
-        ? `The ${group.group} sanctions list was last checked at ${group.checkedAt}, more than ${config.listMaxAgeDays} days before ${isoTime(clock.now())}.`
-        : `The ${group.group} sanctions list was never loaded.`,
-    ),
+    reasons: staleListAdvice(failing),
     snapshot: {
       dataVersion: meta.dataVersion,
       builtAt: meta.builtAt,
@@ -52,12 +48,13 @@ function ofLists({ labels, config, clock }: Telling, freshness: ListFreshness): 
       labels: meta.real.labels,
       syntheticLabels: meta.synthetic.labels,
     },
-    lists: groups.flatMap(({ lists, fresh }) =>
+    lists: groups.flatMap(({ lists }) =>
       lists.map((list) => ({
         list,
         publishedAt: freshness.lists[list]?.publishedAt ?? null,
         checkedAt: freshness.lists[list]?.checkedAt ?? null,
-        stale: !fresh,
+        checkedBy: freshness.lists[list]?.checkedBy ?? null,
+        stale: stale.has(list),
       })),
     ),
   };

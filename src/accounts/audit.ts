@@ -28,7 +28,8 @@ export type AuditAction =
   | 'key.permission'
   | 'key.revoke'
   | 'plan.set'
-  | 'credits.book';
+  | 'credits.book'
+  | 'lists.attest';
 
 /** Who acts, and from where. */
 export interface Actor {
@@ -37,6 +38,9 @@ export interface Actor {
   /** The client's address, or `command line`. */
   readonly from: string;
 }
+
+/** An operator at the command line. */
+export const OPERATOR: Actor = { who: 'operator', from: 'command line' };
 
 export interface AuditEvent extends Actor {
   readonly action: AuditAction;

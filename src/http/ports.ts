@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { BulkJobs } from '../jobs/bulk-jobs.ts';
+import type { ListCheckMethod } from '../labels/freshness.ts';
 import type { MonitoringService } from '../monitoring/service.ts';
 import type { ClearedStore } from '../names/cleared.ts';
 import type { NameRequest } from '../names/screen-names.ts';
@@ -68,6 +69,9 @@ export interface ListFreshness {
   readonly list: string;
   readonly publishedAt: string | null;
   readonly checkedAt: string | null;
+  /** DOWNLOAD, IMPORT or ATTESTATION; null if not known. */
+  readonly checkedBy: ListCheckMethod | null;
+  /** Never loaded, or last checked longer ago than the maximum age. */
   readonly stale: boolean;
 }
 

@@ -30,8 +30,24 @@ export interface ListCheck {
    * by hand, its own publication unless the import says when it was fetched.
    */
   readonly checkedAt: string;
+  /** How the newest check is known. Absent in files of earlier versions: then it is not known. */
+  readonly checkedBy?: ListCheckMethod;
   /** Parties in force. */
   readonly records: number;
+}
+
+/**
+ * DOWNLOAD: the file was fetched from its publisher. IMPORT: a file was imported by hand and proves its own publication only.
+ * ATTESTATION: an operator stated the date of the check.
+ */
+export type ListCheckMethod = 'DOWNLOAD' | 'IMPORT' | 'ATTESTATION';
+
+/** A list that a clean answer needs and that is missing or too old. */
+export interface StaleList {
+  readonly list: SanctionsList;
+  readonly group: ListGroup;
+  /** Date or time of the last check; null if the list was never loaded. */
+  readonly checkedAt: string | null;
 }
 
 export type ListChecks = Partial<Readonly<Record<SanctionsList, ListCheck>>>;
@@ -54,6 +70,8 @@ export interface ListFreshness {
   readonly complete: boolean;
   /** Groups that are missing or too old, for STALE_OR_MISSING_DATA. */
   readonly stale: readonly ListGroup[];
+  /** The lists of those groups that are missing or too old themselves. */
+  readonly staleLists: readonly StaleList[];
   readonly groups: Readonly<Record<ListGroup, GroupFreshness>>;
   readonly lists: ListChecks;
   /** The oldest check of the lists that are loaded; null where none is. */
@@ -154,13 +172,53 @@ export function freshnessOf(checks: ListChecks, now: number, maxAgeDays: number)
       group,
       lists,
       loaded,
-      fresh: loaded && known.every((check) => now - Date.parse(check.checkedAt) <= maxAgeDays * DAY_MS),
+      fresh: loaded && known.every((check) => isRecent(check.checkedAt, now, maxAgeDays)),
       publishedAt: loaded ? earliest(known.map((check) => check.publishedAt)) : null,
       checkedAt: loaded ? earliest(known.map((check) => check.checkedAt)) : null,
       records: known.reduce((sum, check) => sum + check.records, 0),
     };
   }
   const stale = LIST_GROUP_NAMES.filter((group) => !groups[group].fresh);
+  const staleLists = stale.flatMap((group) =>
+    groups[group].lists.flatMap((list): readonly StaleList[] => {
+      const checkedAt = checks[list]?.checkedAt ?? null;
+      return isRecent(checkedAt, now, maxAgeDays) ? [] : [{ list, group, checkedAt }];
+    }),
+  );
   const all = Object.values(checks).map((check) => check.checkedAt);
-  return { complete: stale.length === 0, stale, groups, lists: checks, asOf: earliest(all) };
+  return { complete: stale.length === 0, stale, staleLists, groups, lists: checks, asOf: earliest(all) };
 }
+
+const isRecent = (checkedAt: string | null, now: number, maxAgeDays: number): boolean =>
+  checkedAt !== null && now - Date.parse(checkedAt) <= maxAgeDays * DAY_MS;
+
+/** The source whose files carry the lists of a group: the argument of `assay sync` and `assay import`. */
+const GROUP_SOURCES = {
+  US: 'ofac',
+  EU: 'eu',
+  UN: 'un',
+  UK: 'uk',
+  CH: 'ch',
+} as const satisfies Record<ListGroup, string>;
+
+/**
+ * States for an operator what is wrong with each list and which commands help. Never part of an answer to a customer.
+ *
+ * @param stale - Lists that are missing or too old.
+ * @returns One sentence per list.
+ */
+export const staleListAdvice = (stale: readonly StaleList[]): readonly string[] =>
+  stale.map(({ list, group, checkedAt }) => {
+    const source = GROUP_SOURCES[group];
+    if (checkedAt === null) {
+      return (
+        `The ${list} sanctions list was never loaded. Run \`assay sync ${source}\`; without a network run ` +
+        `\`assay import ${source} FILE --checked DATE\`.`
+      );
+    }
+    return (
+      `The ${list} sanctions list was last checked at ${checkedAt}. Run \`assay sync ${source}\`; without a network run ` +
+      `\`assay import ${source} FILE --checked DATE\` for a newer file, or \`assay lists attest ${list} --checked DATE\` ` +
+      'if its publisher has published nothing newer.'
+    );
+  });

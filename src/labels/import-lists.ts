@@ -2,9 +2,10 @@
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
 import type { DesignatedParty, FileHeader, SanctionsList } from '../sources/records.ts';
-import { type ListCheck, readListChecks } from './freshness.ts';
+import { requireAfterPublication } from './attest.ts';
+import { type ListCheck, type ListCheckMethod, readListChecks } from './freshness.ts';
 import { type Reading, readRecords } from './import-reading.ts';
-import type { DatasetReport, ListChange } from './import-report.ts';
+import type { DatasetReport, ImportRequest, ListChange } from './import-report.ts';
 import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
 import {
   comparePublications,
@@ -33,7 +34,7 @@ interface ReadPublication {
   readonly publishedAt: string;
 }
 
-/** Throws INVALID_FILE (no publication date), IMPLAUSIBLE_LIST. */
+/** Throws INVALID_FILE (no publication date), IMPLAUSIBLE_LIST, INVALID_REQUEST (attested check before the publication). */
 export async function importLists(
   reading: Reading,
   lists: readonly SanctionsList[],
@@ -170,17 +171,28 @@ function commitLists(
   const checks: Partial<Record<SanctionsList, ListCheck>> = { ...readListChecks(store.folder) };
   for (const { state, publishedAt } of read) {
     if (state.newestAt === null) continue;
-    const known = checks[state.list]?.checkedAt ?? state.newestAt;
+    const before = checks[state.list];
+    if (request.isAttested === true && request.checkedAt !== undefined)
+      requireAfterPublication(request.checkedAt, { list: state.list, publishedAt: state.newestAt });
+    const known = before?.checkedAt ?? state.newestAt;
     // A publisher, or a mirror, that hands out an older file than the newest known has not confirmed the newest.
     const newest = comparePublications(publishedAt, state.newestAt) >= 0;
     const checkedAt = newest ? (request.checkedAt ?? state.newestAt) : known;
+    const isLater = before === undefined || Date.parse(checkedAt) > Date.parse(known);
+    const checkedBy = isLater ? methodOf(request) : before.checkedBy;
     checks[state.list] = {
       publishedAt: state.newestAt,
       checkedAt: Date.parse(checkedAt) > Date.parse(known) ? checkedAt : known,
+      ...(checkedBy === undefined ? {} : { checkedBy }),
       records: state.parties.length,
     };
   }
   writer.commit({ lists: changed, checks, at: isoTime(clock.now()) });
+}
+
+function methodOf({ checkedAt, isAttested = false }: ImportRequest): ListCheckMethod {
+  if (checkedAt === undefined) return 'IMPORT';
+  return isAttested ? 'ATTESTATION' : 'DOWNLOAD';
 }
 
 function listReport(

@@ -30,6 +30,8 @@ export interface ImportRequest {
   readonly lastModified?: string | null;
   /** ISO time at which the files were fetched from their publisher. Default: a file proves its list up to its publication only. */
   readonly checkedAt?: string;
+  /** `checkedAt` is an operator's statement, not a download. */
+  readonly isAttested?: boolean;
   readonly onProgress?: (progress: ImportProgress) => void;
   readonly signal?: AbortSignal;
 }

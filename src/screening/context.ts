@@ -52,19 +52,17 @@ function sanctionsCoverage(freshness: ListFreshness): CoverageEntry {
   return { status: freshness.complete ? 'COMPLETE' : 'PARTIAL', asOf: asTime(freshness.asOf) };
 }
 
+/** Names each list that is old or missing. The commands that help are for operators, and are shown to them only. */
 function staleReasonOf(freshness: ListFreshness): Reason | null {
   if (freshness.complete) return null;
-  const named = freshness.stale.map((group) => {
-    const { loaded, checkedAt, lists } = freshness.groups[group];
-    if (loaded) return `${group} (last checked ${asTime(checkedAt) ?? 'never'})`;
-    const missing = lists.filter((list) => freshness.lists[list] === undefined);
-    return `${group} (${missing.join(' and ')} not loaded)`;
-  });
+  const named = freshness.staleLists.map(({ list, checkedAt }) =>
+    checkedAt === null ? `${list} (never loaded)` : `${list} (last checked ${asTime(checkedAt)})`,
+  );
   return {
     code: 'STALE_OR_MISSING_DATA',
     severity: 'MEDIUM',
     category: 'UNKNOWN',
-    message: `Sanctions lists are missing or older than their maximum age: ${named.join(', ')}. A clean answer needs all five.`,
+    message: `Sanctions lists are missing or older than their maximum age: ${named.join(', ')}. A clean answer needs all of them.`,
     source: null,
     verified: true,
   };

@@ -468,7 +468,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
             labels: 2,
             syntheticLabels: 0,
           },
-          lists: [{ list: 'EU', publishedAt: null, checkedAt: null, stale: true }],
+          lists: [{ list: 'EU', publishedAt: null, checkedAt: null, checkedBy: null, stale: true }],
         },
       gauges: [{ name: 'assay_test_gauge', help: 'A gauge of another room.', value: () => 7 }],
     },

@@ -91,7 +91,7 @@ describe('the entity label set', () => {
       coverage: { sanctions: { status: 'PARTIAL' } },
     });
     expect(answer.reasons).toMatchObject([{ code: 'STALE_OR_MISSING_DATA' }]);
-    expect(answer.reasons[0]?.message).toMatch(/UK \(last checked 2026-10-20.*CH \(CH not loaded\)/);
+    expect(answer.reasons[0]?.message).toMatch(/UK \(last checked 2026-10-20.*CH \(never loaded\)/);
   });
 
   it('refuses a wrong chain or address, naming the field', () => {
@@ -137,7 +137,7 @@ describe('the sanctions check', () => {
       publishedAt: '2025-03-21',
       checkedAt: '2025-03-21T00:00:00.000Z',
     });
-    expect(answer.reasons[0]?.message).toContain('US (OFAC_CONS not loaded)');
+    expect(answer.reasons[0]?.message).toContain('OFAC_CONS (never loaded)');
   });
 
   it('is qualified where a list was never loaded', () => {

@@ -1,6 +1,6 @@
 /** Schemas of the operations about the service itself. */
 import { Type } from 'typebox';
-import { count, flag, listOf, nullable, text } from './common.ts';
+import { count, flag, listOf, nullable, oneOf, text } from './common.ts';
 
 export const Health = Type.Object({
   success: Type.Literal(true),
@@ -31,7 +31,11 @@ export const ReadyData = Type.Object({
       list: text(),
       publishedAt: nullable(Type.String()),
       checkedAt: nullable(Type.String()),
-      stale: flag(),
+      checkedBy: nullable(
+        oneOf(['DOWNLOAD', 'IMPORT', 'ATTESTATION']),
+        'DOWNLOAD: fetched from the publisher. IMPORT: a file imported by hand, which proves its own publication only. ATTESTATION: an operator stated the date.',
+      ),
+      stale: flag('Never loaded, or last checked longer ago than the maximum age.'),
     }),
   ),
   pulledFrom: Type.Optional(
