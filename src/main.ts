@@ -19,6 +19,7 @@ import { addIndexCommand } from './cli/index-command.ts';
 import { addIngestCommand } from './cli/ingest.ts';
 import { addKeysCommand } from './cli/keys.ts';
 import { addLedgerCommand } from './cli/ledger.ts';
+import { addListsCommand } from './cli/lists.ts';
 import { addLookupCommand, addScreenCommand } from './cli/lookup.ts';
 import { addMonitorCommand } from './cli/monitor.ts';
 import { addNamesCommand } from './cli/names.ts';
@@ -59,6 +60,7 @@ process.exitCode = await runProgram(
     addServeCommand,
     addSyncCommand,
     addImportCommand,
+    addListsCommand,
     addIndexCommand,
     addSnapshotCommand,
     addBackupCommand,

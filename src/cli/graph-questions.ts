@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { KytAnswer, KytParty, TraceAnswer, TraceEdge } from '../screening/answers.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
+import { staleAdviceLines } from './lists.ts';
 import type { Parts } from './parts.ts';
 
 const partyLine = (name: string, party: KytParty | undefined): readonly string[] =>
@@ -12,13 +13,14 @@ const partyLine = (name: string, party: KytParty | undefined): readonly string[]
           `${party.sanctioned ? ', SANCTIONED' : ''}`,
       ];
 
-const kytLines = (kyt: KytAnswer): readonly string[] => [
+const kytLines = (kyt: KytAnswer, advice: readonly string[]): readonly string[] => [
   `${kyt.decision}: ${kyt.riskLevel}, score ${kyt.riskScore} of 100`,
   ...partyLine('from', kyt.from),
   ...partyLine('to', kyt.to),
   ...partyLine('address', kyt.address),
   ...kyt.flags.map(({ severity, code, party, message }) => `  ${severity} ${code} (${party}): ${message}`),
   ...kyt.reasons.map(({ severity, code, message }) => `  ${severity} ${code}: ${message}`),
+  ...advice,
   `data version ${kyt.dataVersion}, policy ${kyt.policyVersion}`,
 ];
 
@@ -75,7 +77,9 @@ export function addKytCommand(program: Command, terminal: Terminal, parts: () =>
           ...parties,
           ...(options.direction === undefined ? {} : { direction: options.direction }),
         });
-        answer(terminal, options.json ?? false, checked, kytLines);
+        answer(terminal, options.json ?? false, checked, (kyt) =>
+          kytLines(kyt, staleAdviceLines(kyt.reasons, parts)),
+        );
       },
     );
 }

@@ -1,12 +1,14 @@
 /** `assay import <source> <file…>`: reads publishers' files into the store of labels. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
+import { ATTESTABLE_LISTS, parseCheckDate } from '../labels/attest.ts';
 import { importFiles } from '../labels/import.ts';
 import type { DatasetReport, ImportReport } from '../labels/import-report.ts';
 import { IMPORT_SOURCES, parseImportSource } from '../labels/import-sources.ts';
 import { NAME_SOURCES, type NameImportReport, parseNameSource } from '../names/lists-import.ts';
 import { importRegisters, isRegisterSource, REGISTER_SOURCES } from '../registers/import.ts';
 import { answer, type Terminal, table } from './context.ts';
+import { auditAttestation } from './lists.ts';
 import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
 import { registerLines } from './registers.ts';
@@ -69,6 +71,47 @@ function nameImportLines(reports: readonly NameImportReport[]): readonly string[
   ];
 }
 
+interface AttestedCheck {
+  readonly checkedAt: string;
+  /** Writes one entry for each list of the report into the audit log. */
+  audit(report: ImportReport): Promise<void>;
+}
+
+/** Reads `--checked`. Throws INVALID_REQUEST for a date in the future, or a source that carries no sanctions list. */
+async function attestedCheck(
+  sourceText: string,
+  { checked, by }: { readonly checked?: string; readonly by?: string },
+  parts: () => Parts,
+): Promise<AttestedCheck | null> {
+  if (checked === undefined) {
+    if (by === undefined) return null;
+    throw new AssayError('INVALID_REQUEST', '--by is only allowed together with --checked.');
+  }
+  const opened = parts();
+  const lists = opened.rules.sources.of(sourceText.toLowerCase())?.lists ?? [];
+  if (lists.length === 0) {
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `--checked: '${sourceText.slice(0, 32)}' carries no sanctions list; only sanctions lists have a check.`,
+      { field: 'checked' },
+    );
+  }
+  const checkedAt = parseCheckDate(checked, opened.clock.now());
+  await opened.ready('accounts');
+  const write = auditAttestation(opened, by);
+  return {
+    checkedAt,
+    async audit({ datasets }) {
+      for (const { list, publishedAt, newestAt } of datasets.flatMap((dataset) => dataset.lists)) {
+        // An older file adds history only: the check does not count for the newest.
+        if (publishedAt !== newestAt) continue;
+        const known = ATTESTABLE_LISTS.find((one) => one === list);
+        if (known !== undefined) await write({ list: known, checkedAt });
+      }
+    },
+  };
+}
+
 export function addImportCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('import')
@@ -76,6 +119,11 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
     .argument('<source>', [...IMPORT_SOURCES, ...NAME_SOURCES, ...REGISTER_SOURCES].join(', '))
     .argument('<file...>', 'plain, .gz or .zip; files that belong together (the legacy CSV set) in one call')
     .option('--published <date>', 'publication date of a list whose file does not say it (YYYY-MM-DD)')
+    .option(
+      '--checked <date>',
+      'sanctions lists: date (UTC) on which the publisher was asked and these files were its newest',
+    )
+    .option('--by <name>', 'with --checked: person who checked; recorded in the audit log')
     .option('--force', 'accept a list that would delist more than half of its parties')
     .option('--map <pairs>', 'own: field=column,… where the columns have other names')
     .option('--dataset <name>', 'name of the dataset, in place of the one the source gives it')
@@ -87,6 +135,8 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
         files: string[],
         options: {
           published?: string;
+          checked?: string;
+          by?: string;
           force?: boolean;
           map?: string;
           dataset?: string;
@@ -96,6 +146,7 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
       ) => {
         const progress = createProgress(terminal);
         try {
+          const attested = await attestedCheck(sourceText, options, parts);
           if (isRegisterSource(sourceText)) {
             const { registers: store, clock } = parts();
             const reports = await importRegisters(
@@ -136,11 +187,13 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
               ...(options.published === undefined ? {} : { published: options.published }),
               ...(options.map === undefined ? {} : { mapping: mappingFrom(options.map) }),
               ...(options.dataset === undefined ? {} : { dataset: options.dataset }),
+              ...(attested === null ? {} : { checkedAt: attested.checkedAt, isAttested: true }),
               onProgress: ({ file, records }) => progress.update(file, records, null, 'records'),
               signal: terminal.signal,
             },
             parts(),
           );
+          await attested?.audit(report);
           progress.end();
           answer(terminal, options.json ?? false, report, () => [
             ...importLines(report.datasets),

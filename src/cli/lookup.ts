@@ -2,11 +2,12 @@
 import type { Command } from 'commander';
 import type { EntityLabelSet, Reason, ScreeningAnswer, TaintShares } from '../screening/answers.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
+import { staleAdviceLines } from './lists.ts';
 import type { Parts } from './parts.ts';
 
 const reasonLine = (reason: Reason): string => `  ${reason.severity} ${reason.code}: ${reason.message}`;
 
-function labelLines(set: EntityLabelSet): readonly string[] {
+function labelLines(set: EntityLabelSet, advice: readonly string[]): readonly string[] {
   const rows = set.labels.map((label) => [
     label.name,
     label.category,
@@ -21,6 +22,7 @@ function labelLines(set: EntityLabelSet): readonly string[] {
       ? ['no labels']
       : table([['NAME', 'CATEGORY', 'THREAT', 'SOURCE', 'CONFIDENCE', 'URL'], ...rows])),
     ...set.reasons.map(reasonLine),
+    ...advice,
     `data version ${set.dataVersion}`,
   ];
 }
@@ -45,6 +47,7 @@ interface ScreenOptions {
 function screeningLines(
   screening: ScreeningAnswer,
   { taint }: Pick<ScreenOptions, 'taint'>,
+  advice: readonly string[],
 ): readonly string[] {
   const told = taint === undefined ? [] : screening.taint.methods;
   return [
@@ -65,6 +68,7 @@ function screeningLines(
     ...(told.length === 0 ? [] : ['taint of what was received:']),
     ...told.map(taintLine),
     ...screening.reasons.map(reasonLine),
+    ...advice,
     `data version ${screening.dataVersion}, policy ${screening.policyVersion}`,
   ];
 }
@@ -77,7 +81,9 @@ export function addLookupCommand(program: Command, terminal: Terminal, parts: ()
     .argument('<address>', 'address in any form valid for the chain')
     .option('--json', 'answer as JSON')
     .action((chain: string, address: string, options: { json?: boolean }) => {
-      answer(terminal, options.json ?? false, parts().labelSet()(chain, address), labelLines);
+      answer(terminal, options.json ?? false, parts().labelSet()(chain, address), (set) =>
+        labelLines(set, staleAdviceLines(set.reasons, parts)),
+      );
     });
 }
 
@@ -105,6 +111,8 @@ export function addScreenCommand(program: Command, terminal: Terminal, parts: ()
         ...(options.taint === undefined ? {} : { taint: options.taint }),
       });
       const screening = parts().screening()(request);
-      answer(terminal, options.json ?? false, screening, (data) => screeningLines(data, options));
+      answer(terminal, options.json ?? false, screening, (data) =>
+        screeningLines(data, options, staleAdviceLines(data.reasons, parts)),
+      );
     });
 }

@@ -14,6 +14,8 @@ const OVER_SHARED_STATE: Readonly<Record<string, SharedState>> = {
   audit: 'accounts',
   credits: 'accounts',
   ledger: 'accounts',
+  // Attestations are written into the audit log.
+  lists: 'accounts',
   monitor: 'monitoring',
 };
 

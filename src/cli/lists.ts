@@ -1,0 +1,147 @@
+/** `assay lists`: the state of each sanctions list, and attested checks for installations without a network. */
+import { type Command, Option } from 'commander';
+import { OPERATOR } from '../accounts/audit.ts';
+import { AssayError } from '../base/errors.ts';
+import { ATTESTABLE_LISTS, type Attestation, attestLists, parseAttestableList } from '../labels/attest.ts';
+import { freshnessOf, type ListCheckMethod, readListChecks, staleListAdvice } from '../labels/freshness.ts';
+import type { Reason } from '../screening/answers.ts';
+import { answer, type Terminal, table } from './context.ts';
+import type { Parts } from './parts.ts';
+
+interface ListState {
+  readonly list: string;
+  readonly publishedAt: string | null;
+  readonly checkedAt: string | null;
+  readonly checkedBy: ListCheckMethod | null;
+  readonly records: number;
+  readonly stale: boolean;
+}
+
+/**
+ * States the commands that help, if an answer was qualified because lists are missing or too old.
+ *
+ * @param reasons - The reasons of the answer.
+ * @returns Lines for the terminal; empty if the lists are fresh.
+ */
+export function staleAdviceLines(
+  reasons: readonly Pick<Reason, 'code'>[],
+  parts: () => Parts,
+): readonly string[] {
+  if (!reasons.some(({ code }) => code === 'STALE_OR_MISSING_DATA')) return [];
+  return listsReport(parts()).advice.map((sentence) => `    ${sentence}`);
+}
+
+interface ListsReport {
+  readonly maxAgeDays: number;
+  readonly lists: readonly ListState[];
+  /** One sentence with the commands that help for each list that is missing or too old. */
+  readonly advice: readonly string[];
+}
+
+const METHODS: Readonly<Record<ListCheckMethod, string>> = {
+  DOWNLOAD: 'download',
+  IMPORT: 'publication',
+  ATTESTATION: 'attestation',
+};
+
+/** Reads the state of the lists as it is now. */
+function listsReport(parts: Parts): ListsReport {
+  const maxAgeDays = parts.bulkDeps.listMaxAgeDays;
+  const checks = readListChecks(parts.store.folder);
+  const { staleLists } = freshnessOf(checks, parts.clock.now(), maxAgeDays);
+  const lists = ATTESTABLE_LISTS.map((list): ListState => {
+    const check = checks[list];
+    return {
+      list,
+      publishedAt: check?.publishedAt ?? null,
+      checkedAt: check?.checkedAt ?? null,
+      checkedBy: check?.checkedBy ?? null,
+      records: check?.records ?? 0,
+      stale: staleLists.some((one) => one.list === list),
+    };
+  });
+  return { maxAgeDays, lists, advice: staleListAdvice(staleLists) };
+}
+
+const stateOf = ({ checkedAt, stale }: ListState): string => {
+  if (checkedAt === null) return 'never loaded';
+  return stale ? 'too old' : 'fresh';
+};
+
+const reportLines = ({ maxAgeDays, lists, advice }: ListsReport): readonly string[] => [
+  ...table([
+    ['LIST', 'STATE', 'PUBLISHED', 'CHECKED', 'CHECKED BY', 'PARTIES'],
+    ...lists.map((list) => [
+      list.list,
+      stateOf(list),
+      list.publishedAt ?? '-',
+      list.checkedAt ?? '-',
+      list.checkedBy === null ? '-' : METHODS[list.checkedBy],
+      String(list.records),
+    ]),
+  ]),
+  `A list is fresh for ${maxAgeDays} days after its last check.`,
+  ...advice,
+];
+
+/** Characters of the name of a person: the audit log is read on terminals, so it takes no control characters. */
+const PERSON = /^[^\p{C}]{1,80}$/u;
+
+/**
+ * Returns the function that writes attestations into the audit log.
+ *
+ * @param by - Name of the person who checked.
+ * @throws INVALID_REQUEST if the name is too long or contains control characters.
+ */
+export function auditAttestation(
+  parts: Parts,
+  by: string | undefined,
+): (attestation: Attestation) => Promise<void> {
+  if (by !== undefined && !PERSON.test(by))
+    throw new AssayError('INVALID_REQUEST', '--by must have 1 to 80 characters and no control characters.');
+  return async ({ list, checkedAt }) => {
+    const detail = `checked ${checkedAt}${by === undefined ? '' : ` by ${by}`}`;
+    await parts
+      .audit()
+      .write({ ...OPERATOR, action: 'lists.attest', accountId: OPERATOR.who, subject: list, detail });
+  };
+}
+
+export function addListsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  const show = (options: { json?: boolean }): void => {
+    answer(terminal, options.json ?? false, listsReport(parts()), reportLines);
+  };
+  const lists = program
+    .command('lists')
+    .description('the state of the sanctions lists: published, checked, by download or attestation')
+    .option('--json', 'answer as JSON')
+    .action(show);
+
+  lists
+    .command('attest')
+    .description(
+      'state that the publisher of a list had published nothing newer on a date (no network needed)',
+    )
+    .argument('<list...>', ATTESTABLE_LISTS.join(', '))
+    .addOption(
+      new Option(
+        '--checked <date>',
+        'date or time (UTC) at which the publisher was asked (YYYY-MM-DD)',
+      ).makeOptionMandatory(),
+    )
+    .option('--by <name>', 'person who checked; recorded in the audit log')
+    .option('--json', 'answer as JSON')
+    .action(async (names: string[], options: { checked: string; by?: string; json?: boolean }) => {
+      const opened = parts();
+      opened.requireBuilder();
+      const wanted = names.map(parseAttestableList);
+      await attestLists(wanted, options.checked, {
+        store: opened.store,
+        clock: opened.clock,
+        audit: auditAttestation(opened, options.by),
+        confirmNames: (list, checkedAt) => opened.nameStore.confirm(list, checkedAt),
+      });
+      // `--json` of the parent command is parsed there; either place asks for JSON.
+      show({ json: options.json ?? lists.opts<{ json?: boolean }>().json ?? false });
+    });
+}
