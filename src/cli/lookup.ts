@@ -52,6 +52,7 @@ function screeningLines(
   const told = taint === undefined ? [] : screening.taint.methods;
   return [
     `${screening.address} on ${screening.chain}: ${screening.riskLevel}, score ${screening.riskScore} of 100`,
+    ...(screening.asOf === null ? [] : [`as of ${screening.asOf}: what was known later is hidden`]),
     `entity: ${screening.entity ? `${screening.entity.name} (${screening.entity.category})` : 'not known'}`,
     `sanctioned: ${screening.sanctioned ? 'yes' : 'no sanction in force is known'}`,
     ...screening.sanctionsCheck.lists.map(
@@ -94,7 +95,7 @@ export function addScreenCommand(program: Command, terminal: Terminal, parts: ()
     .argument('<chain>', 'chain id, such as ETH')
     .argument('<address>', 'address in any form valid for the chain')
     .option('--jurisdiction <code>', 'country whose law is interpreted (ISO 3166-1 alpha-2)', 'CH')
-    .option('--as-of <date>', 'lists as in force on that day (YYYY-MM-DD)')
+    .option('--as-of <date>', 'labels, lists and transfers as known on that day (YYYY-MM-DD)')
     .option(
       '--taint <rule>',
       'poison, haircut, fifo, lifo, tiho or all; accounts take haircut, poison or all',

@@ -36,8 +36,8 @@ export interface AddressTotals {
   readonly out: Flow;
   /** Transfers of the address to itself. */
   readonly selfTransfers: number;
-  /** Distinct transactions in which the address sent or received. */
-  readonly transactions: number;
+  /** Distinct transactions in which the address sent or received; null if they cannot be counted (as of an earlier time). */
+  readonly transactions: number | null;
   readonly firstSeenMs: number;
   readonly lastSeenMs: number;
 }

@@ -295,6 +295,8 @@ export interface ScreeningAnswer {
   readonly walletAddress: string;
   readonly address: string;
   readonly chain: ChainId;
+  /** The day that was asked for; null: now. */
+  readonly asOf: string | null;
   readonly riskScore: number;
   readonly riskLevel: RiskLevel;
   readonly scoreBreakdown: readonly ScoreFactor[];

@@ -6,13 +6,15 @@ import { LIMITS } from '../base/limits.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
 import { createKernelWorkspace, type KernelWorkspace } from '../graph/kernels/workspace.ts';
-import type { AddressTotals, Direction, TransferCoverage } from '../graph/transfers.ts';
+import type { AddressTotals, Direction, TransferCoverage, TransferReader } from '../graph/transfers.ts';
+import { graphUntil, transfersUntil } from '../graph/until.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { exposureReasons, hubReasons } from '../risk/reasons.ts';
 import { type RiskEvidence, type RiskScore, score } from '../risk/score.ts';
 import type { Coverage, Reason, SanctionsDetail } from './answers.ts';
+import { coverageAsOf, endOfDayMs, labelsAsOf } from './as-of.ts';
 import { type Attributions, createAttributions, UNATTRIBUTED } from './attribution.ts';
 import { createLabelContext, NOT_READ } from './context.ts';
 import { createSideReader, directEvidence, emptySide, flowIn, type Side } from './counterparties.ts';
@@ -26,7 +28,7 @@ import { weighingOf } from './weighing.ts';
 
 export interface AssessOptions {
   readonly subject: Subject;
-  /** ISO date: lists as in force then. Null: now. */
+  /** ISO date: labels, lists and transfers as known at the end of that day. Null: now. */
   readonly asOf: string | null;
   /** How far money is followed through addresses nobody knows. */
   readonly maxHops: number;
@@ -71,6 +73,8 @@ export interface Assessment extends Reading {
 export interface Assessor {
   /** Kernels borrow it for the length of a call. */
   readonly workspace: KernelWorkspace;
+  /** The transfers as they were known at the end of a day; null: now. */
+  transfersOf(asOf: string | null): TransferReader;
   read(subject: Subject, asOf: string | null): Reading;
   /** The attributions of another chain's graph, by the snapshot of a reading. */
   attributions(graph: TransferGraph, reader: LabelReader, asOf: string | null): Attributions;
@@ -102,6 +106,10 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
   const remembered = createRememberedDegrees();
   const workspace = createKernelWorkspace();
   const readSide = createSideReader(workspace);
+
+  const transfersOf = (asOf: string | null): TransferReader =>
+    asOf === null ? transfers : transfersUntil(transfers, endOfDayMs(asOf));
+
   function placeOf(
     { chain, key }: Subject,
     reader: LabelReader,
@@ -111,7 +119,8 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
     const stored = transfers.graph(chain);
     const node = stored?.idOf(key) ?? null;
     if (stored === null || node === null) return null;
-    const graph = remembered(stored, known);
+    const whole = remembered(stored, known);
+    const graph = asOf === null ? whole : graphUntil(whole, endOfDayMs(asOf), node);
     return {
       graph,
       node,
@@ -122,9 +131,13 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
 
   function read(subject: Subject, asOf: string | null): Reading {
     const { chain, key } = subject;
-    const { reader, sanctionsAsOf, coverage, staleReason } = contextNow();
+    const context = contextNow();
+    const { sanctionsAsOf, staleReason } = context;
+    const reader = asOf === null ? context.reader : labelsAsOf(context.reader, asOf, policy);
+    const coverage = asOf === null ? context.coverage : coverageAsOf(context.coverage);
     const labels = reader.lookup(key, chain);
     const known = transfers.coverage(chain);
+    const read = transfersOf(asOf);
     return {
       subject,
       reader,
@@ -136,7 +149,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       coverage: {
         ...coverage,
         // Files are parts of a chain's history: whether anything is missing between or before them is not known.
-        graph: known.transfers === 0 ? NOT_READ : { status: 'PARTIAL', asOf: known.asOf },
+        graph: known.transfers === 0 ? NOT_READ : { status: 'PARTIAL', asOf: read.coverage(chain).asOf },
       },
     };
   }
@@ -144,7 +157,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
   function assess({ subject, asOf, maxHops, directions }: AssessOptions): Assessment {
     const reading = read(subject, asOf);
     const { place, labels, staleReason } = reading;
-    const totals = transfers.totals(subject.chain, subject.key);
+    const totals = transfersOf(asOf).totals(subject.chain, subject.key);
     const sides = directions.map((direction) => {
       const flow = flowIn(totals, direction);
       return place === null ? emptySide(direction, flow) : readSide({ ...place, direction, flow });
@@ -184,5 +197,5 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
     };
   }
 
-  return { workspace, read, attributions, assess };
+  return { workspace, transfersOf, read, attributions, assess };
 }

@@ -29,12 +29,15 @@ export interface BalanceSource {
  * Asks for balances before the screening goes to a worker: it is other machines that answer. A source that fails costs the answer
  * its balances, never itself; so does an address that is none, which the screening will refuse in its own words.
  */
-export async function withBalances<Request extends { readonly chain: string; readonly address: string }>(
+export async function withBalances<
+  Request extends { readonly chain: string; readonly address: string; readonly asOf?: string },
+>(
   request: Request,
   source: BalanceSource | null,
   log: Logger,
 ): Promise<Request & { readonly balances?: BalanceReport }> {
-  if (source === null) return request;
+  // A balance is what the chain says now: an answer as of an earlier day has none.
+  if (source === null || request.asOf !== undefined) return request;
   try {
     const { chain, canonical } = parseSubject(request.chain, request.address);
     return { ...request, balances: await source.balancesOf(chain, canonical) };

@@ -16,12 +16,22 @@ export function readJurisdiction(text: string | undefined): string {
   );
 }
 
-/** An ISO date, or null for now. */
-export function readAsOf(text: string | undefined): string | null {
+/**
+ * Reads `asOf`.
+ *
+ * @param text - ISO date.
+ * @param now - Milliseconds since the epoch.
+ * @returns The date; null for now.
+ * @throws INVALID_REQUEST if it is not a date, or after today (UTC).
+ */
+export function readAsOf(text: string | undefined, now: number): string | null {
   if (text === undefined) return null;
   const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(time) && isoTime(time).startsWith(text)) return text;
-  throw refuse('asOf', `'${text.slice(0, 40)}' is not a date such as 2025-03-21.`);
+  if (Number.isNaN(time) || !isoTime(time).startsWith(text))
+    throw refuse('asOf', `'${text.slice(0, 40)}' is not a date such as 2025-03-21.`);
+  const today = isoTime(now).slice(0, 10);
+  if (text > today) throw refuse('asOf', `must not be in the future: at most ${today} (got ${text}).`);
+  return text;
 }
 
 /** A whole number within bounds, or the default. */

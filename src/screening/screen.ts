@@ -35,7 +35,7 @@ export interface ScreeningRequest {
   readonly address: string;
   /** ISO 3166-1 alpha-2 in any letter case. Default CH. */
   readonly jurisdiction?: string;
-  /** ISO date: lists as in force then. Default: now. */
+  /** ISO date, not in the future: labels, lists and transfers as known at the end of that day. Default: now. */
   readonly asOf?: string;
   /** 1 to 5, default 3: how far money is followed through addresses nobody knows. */
   readonly maxHops?: number;
@@ -139,39 +139,45 @@ function transferSections(
  * looked up) and the addresses behind them (at most `exposureNodesMax`). Throws UNKNOWN_CHAIN, INVALID_ADDRESS, or
  * INVALID_REQUEST naming the field.
  */
-export function createScreening(deps: ScreeningDeps, { assess, workspace }: Assessor): ScreeningQuery {
+export function createScreening(
+  deps: ScreeningDeps,
+  { assess, workspace, transfersOf }: Assessor,
+): ScreeningQuery {
   const taintDeps = { ...deps, workspace, taint: createTaintReader(deps) };
   return (request) => {
     const subject = parseSubject(request.chain, request.address);
     const jurisdiction = readJurisdiction(request.jurisdiction);
-    const asOf = readAsOf(request.asOf);
+    const asOf = readAsOf(request.asOf, deps.clock.now());
     const maxHops = readWhole('maxHops', request.maxHops, EXPOSURE_HOPS);
     const choice = readWord('taint', request.taint, TAINT_CHOICES, 'haircut');
     const methods = taintMethods(subject.chain, choice);
     const assessment = assess({ subject, asOf, maxHops, directions: ['in', 'out'] });
     const { judged, labels, primary, sanctionsCheck, assessed, totals, sides, reader } = assessment;
     const sanctioned = sanctionsCheck.isSanctioned;
+    // A balance is what the chain says now, and a cluster is made of all transfers: neither is known of an earlier day.
+    const balances = asOf === null ? request.balances : undefined;
     const home = primary?.entity.jurisdiction ?? null;
     const flows = fundFlowJurisdictions(sides);
     return {
       walletAddress: subject.shown,
       address: subject.shown,
       chain: subject.chain,
+      asOf,
       riskScore: judged.riskScore,
       riskLevel: judged.riskLevel,
       scoreBreakdown: judged.scoreBreakdown,
       policyVersion: judged.policyVersion,
       assessed,
       reasons: assessment.reasons,
-      ...balanceSections(subject.chain, request.balances),
+      ...balanceSections(subject.chain, balances),
       totalTransactions: totals?.transactions ?? null,
       sanctionsCheck,
       sanctioned,
       entity: summaryOf(primary),
       entityLabels: labels.map(labelToJson),
-      ...transferSections(assessment, deps),
+      ...transferSections(assessment, { ...deps, transfers: transfersOf(asOf) }),
       taint: taintSection(assessment, { methods, maxHops, asOf }, taintDeps),
-      clusterAnalysis: clusterAnalysis(assessment, deps),
+      clusterAnalysis: asOf === null ? clusterAnalysis(assessment, deps) : NO_CLUSTER,
       geographicRisk: geographicRisk({ home, shares: flows }, deps.countryLists),
       fundFlowJurisdictions: flows,
       addressValidation: {
@@ -192,7 +198,7 @@ export function createScreening(deps: ScreeningDeps, { assess, workspace }: Asse
       ),
       coverage: {
         ...assessment.coverage,
-        balances: balanceCoverage(request.balances),
+        balances: balanceCoverage(balances),
         history: request.history ?? assessment.coverage.history,
       },
       dataVersion: reader.meta.dataVersion,

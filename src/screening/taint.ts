@@ -13,6 +13,7 @@ import { TAINT_METHODS, type TaintMethod } from '../graph/utxo/taint-rules.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import type { ExposureCategory, TaintAnswer, TaintShares } from './answers.ts';
+import { endOfDayMs } from './as-of.ts';
 import type { Assessment, Place } from './assess.ts';
 import { attribute } from './attribution.ts';
 import { percent, twoDecimals } from './counterparties.ts';
@@ -162,6 +163,7 @@ function onOutputs(
       method,
       transactions: LIMITS.screeningTaintTransactions,
       maxHops,
+      ...(asOf === null ? {} : { untilMs: endOfDayMs(asOf) }),
       originOf(other) {
         const { category } = attribute(reader.lookup(other, chain), policy, asOf);
         return category === 'UNKNOWN' ? null : category;

@@ -151,6 +151,7 @@ const screeningAnswer = (subject: Subject, jurisdiction: string): ScreeningAnswe
   walletAddress: subject.address,
   address: subject.address,
   chain: subject.chain,
+  asOf: null,
   riskScore: 0,
   riskLevel: 'LOW',
   scoreBreakdown: [],

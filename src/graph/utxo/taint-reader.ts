@@ -42,6 +42,8 @@ export interface ProvenanceQuery<Category extends string> {
   readonly outputs?: number;
   readonly transactions?: number;
   readonly maxHops?: number;
+  /** Milliseconds since the epoch: outputs and spends of later transactions are hidden. */
+  readonly untilMs?: number;
 }
 
 export interface AddressProvenance<Category extends string> extends Provenance<Category> {
@@ -71,6 +73,22 @@ export interface TaintReader {
     query: ProvenanceQuery<Category>,
   ): AddressProvenance<Category> | null;
 }
+
+/** A graph in which outputs that were spent later are unspent. */
+const spendsUntil = (graph: SpendGraph, untilMs: number): SpendGraph => ({
+  numberOf: (txid) => graph.numberOf(txid),
+  keyOf: (address) => graph.keyOf(address),
+  transaction(number) {
+    const transaction = graph.transaction(number);
+    const isLater = (spentBy: number | null): boolean =>
+      spentBy !== null && graph.transaction(spentBy).timestampMs > untilMs;
+    if (!transaction.outputs.some(({ spentBy }) => isLater(spentBy))) return transaction;
+    const outputs = transaction.outputs.map((output) =>
+      isLater(output.spentBy) ? { ...output, spentBy: null } : output,
+    );
+    return { ...transaction, outputs };
+  },
+});
 
 export function createTaintReader(deps: {
   readonly outputs: Pick<OutputsReader, 'graph' | 'outputsOf' | 'addressNumber'>;
@@ -154,12 +172,18 @@ export function createTaintReader(deps: {
     },
 
     provenanceOf(chain, key, query) {
-      const graph = outputs.graph(chain);
+      const { method, transactions, maxHops, untilMs } = query;
+      const whole = outputs.graph(chain);
       const subject = outputs.addressNumber(chain, key);
-      if (!graph || subject === null) return null;
+      if (!whole || subject === null) return null;
+      const graph = untilMs === undefined ? whole : spendsUntil(whole, untilMs);
       const limit = Math.min(query.outputs ?? LIMITS.addressOutputsMax, LIMITS.addressOutputsMax);
-      const refs = outputs.outputsOf(chain, key, limit);
-      const { method, transactions, maxHops } = query;
+      const newest = outputs.outputsOf(chain, key, limit);
+      const refs =
+        untilMs === undefined
+          ? newest
+          : newest.filter(({ tx }) => whole.transaction(tx).timestampMs <= untilMs);
+      if (refs.length === 0 && untilMs !== undefined) return null;
       const provenance = provenanceOf(graph, refs, {
         method,
         subject,
@@ -167,7 +191,7 @@ export function createTaintReader(deps: {
         ...(transactions === undefined ? {} : { transactions }),
         ...(maxHops === undefined ? {} : { maxHops }),
       });
-      return { ...provenance, hasMoreOutputs: refs.length === limit };
+      return { ...provenance, hasMoreOutputs: newest.length === limit };
     },
   };
 }

@@ -36,7 +36,8 @@ export const ScreeningBody = Type.Object({
   asOf: Type.Optional(
     Type.String({
       pattern: '^\\d{4}-\\d{2}-\\d{2}$',
-      description: 'an ISO date such as 2026-01-31: sanctions lists as in force then',
+      description:
+        'an ISO date such as 2026-01-31, not in the future: labels, sanctions lists and transfers as known at the end of that day (UTC)',
     }),
   ),
   taint: Type.Optional(
@@ -233,6 +234,10 @@ export const ScreeningResult = Type.Object(
     walletAddress: text(),
     address: text(),
     chain: ChainIdSchema,
+    asOf: nullable(
+      Type.String(),
+      'The day that was asked for; null: now. As of a day, later labels, listings, delistings and counterparties are hidden, and `coverage` is PARTIAL.',
+    ),
     riskScore: Type.Integer({ minimum: 0, maximum: 100 }),
     riskLevel: RiskLevelSchema,
     scoreBreakdown: listOf(ScoreFactor),

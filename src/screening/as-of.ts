@@ -1,0 +1,121 @@
+/**
+ * Answers as of a past day: the labels and lists as they were known then. A label counts from the earliest day for which the
+ * data proves it; a label without such a day is hidden, because a later fact must not appear in an earlier answer.
+ */
+import type { ChainId } from '../chains/registry.ts';
+import type { LabelReader } from '../labels/index/reader.ts';
+import type { Label, SanctionsEntry } from '../labels/label.ts';
+import type { RiskPolicy } from '../risk/policy.ts';
+import type { Coverage, CoverageEntry } from './answers.ts';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The last millisecond of a day (UTC).
+ *
+ * @param day - ISO date.
+ */
+export const endOfDayMs = (day: string): number => Date.parse(day) + DAY_MS - 1;
+
+/** What a snapshot says about the age of its sources. */
+interface SourceDates {
+  /** Source id → ISO date of its newest dataset: publication, else import. */
+  readonly newest: ReadonlyMap<string, string>;
+  /** Sources that are sanctions lists: the dates of their entries decide, not the date of the file. */
+  readonly lists: ReadonlySet<string>;
+}
+
+const datesOfSnapshot = new WeakMap<LabelReader['meta'], SourceDates>();
+
+function sourceDates({ meta }: LabelReader): SourceDates {
+  const known = datesOfSnapshot.get(meta);
+  if (known !== undefined) return known;
+  const newest = new Map<string, string>();
+  const lists = new Set<string>();
+  for (const source of meta.sources) {
+    // A label does not name its dataset, so it is as old as the newest one unless it has a date of its own.
+    const date = (source.publishedAt ?? source.importedAt).slice(0, 10);
+    if (date > (newest.get(source.id) ?? '')) newest.set(source.id, date);
+    if (source.lists.length > 0) lists.add(source.id);
+  }
+  const dates = { newest, lists };
+  datesOfSnapshot.set(meta, dates);
+  return dates;
+}
+
+/** ISO day from which a label is proven to be known; null if nothing says it. */
+const knownSince = (label: Label, { newest }: SourceDates): string | null =>
+  (label.firstSeen ?? label.lastSeen ?? newest.get(label.source))?.slice(0, 10) ?? null;
+
+/** An entry as a list had it on a day; null if it was listed later. */
+function entryAsOf(entry: SanctionsEntry, label: Label, day: string): SanctionsEntry | null {
+  const listed = entry.listedAt ?? label.firstSeen;
+  if (listed !== null && listed.slice(0, 10) > day) return null;
+  const isDelisted = entry.delistedAt !== null && entry.delistedAt.slice(0, 10) <= day;
+  return isDelisted ? entry : { ...entry, delistedAt: null };
+}
+
+/** A label as it was known at the end of a day; null if it was not known yet. */
+function labelAsOf(
+  label: Label,
+  day: string,
+  dates: SourceDates,
+  threats: RiskPolicy['threats'],
+): Label | null {
+  const sanctions = label.sanctions.flatMap((entry) => entryAsOf(entry, label, day) ?? []);
+  const isListing = dates.lists.has(label.source) || label.category === 'SANCTIONED_ENTITY';
+  if (label.sanctions.length > 0 && isListing) {
+    if (sanctions.length === 0) return null;
+    const wasInForce = sanctions.some((entry) => entry.delistedAt === null);
+    const isInForce = label.sanctions.some((entry) => entry.delistedAt === null);
+    if (!wasInForce || isInForce) return { ...label, sanctions };
+    // The list delisted the address later: on that day the label said that it is sanctioned.
+    return {
+      ...label,
+      sanctions,
+      category: 'SANCTIONED_ENTITY',
+      threatLevel: threats.SANCTIONED_ENTITY,
+      confidence: 1,
+      tags: label.tags.map((tag) => (tag === 'delisted' ? 'sanctioned' : tag)),
+    };
+  }
+  const since = knownSince(label, dates);
+  return since !== null && since <= day ? { ...label, sanctions } : null;
+}
+
+/**
+ * A snapshot as it was known at the end of a past day. `find`, `writeLabelsJson` and `isSanctioned` answer as of now: they serve
+ * answers that take no date.
+ *
+ * @param day - ISO date.
+ */
+export function labelsAsOf(
+  reader: LabelReader,
+  day: string,
+  { threats }: Pick<RiskPolicy, 'threats'>,
+): LabelReader {
+  const dates = sourceDates(reader);
+  const then = (labels: readonly Label[]): readonly Label[] =>
+    labels.flatMap((label) => labelAsOf(label, day, dates, threats) ?? []);
+  return {
+    meta: reader.meta,
+    find: (keys, offset, length) => reader.find(keys, offset, length),
+    labels: (handle, chain: ChainId) => then(reader.labels(handle, chain)),
+    lookup: (key, chain) => then(reader.lookup(key, chain)),
+    writeLabelsJson: (handle, chain, out, offset) => reader.writeLabelsJson(handle, chain, out, offset),
+    isSanctioned: (handle, chain) => reader.isSanctioned(handle, chain),
+  };
+}
+
+const partial = (entry: CoverageEntry): CoverageEntry =>
+  entry.status === 'COMPLETE' ? { ...entry, status: 'PARTIAL' } : entry;
+
+/**
+ * The coverage of an answer as of a past day. Labels without a date are hidden, and entries that a list dropped before the
+ * oldest file that was imported are not known, so neither is ever complete.
+ */
+export const coverageAsOf = (coverage: Coverage): Coverage => ({
+  ...coverage,
+  labels: partial(coverage.labels),
+  sanctions: partial(coverage.sanctions),
+});

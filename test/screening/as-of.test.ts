@@ -1,0 +1,206 @@
+/** Screening as of a past day: labels, lists and transfers as they were known then. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Label, SanctionsEntry } from '../../src/labels/label.ts';
+import { labelsAsOf } from '../../src/screening/as-of.ts';
+import { createAssessor } from '../../src/screening/assess.ts';
+import { createScreening, type ScreeningQuery, type ScreeningRequest } from '../../src/screening/screen.ts';
+import { createWorld, policy, sent, WALLETS, type World } from './world.ts';
+
+const LATE = '0x000000000000000000000000000000000000fade';
+const OTHER = '0x000000000000000000000000000000000000facd';
+
+let world: World;
+let screening: ScreeningQuery;
+// Transfers of the world are dated from 2026-01-01 on, one day apart: number 3 is of 2026-01-04.
+beforeAll(async () => {
+  world = await createWorld([
+    sent(20, WALLETS.exchange, LATE, { valueUsd: 900 }),
+    sent(40, WALLETS.sanctioned, LATE, { valueUsd: 9_100 }),
+    sent(41, LATE, OTHER, { valueUsd: 50 }),
+  ]);
+  screening = createScreening(world.deps, createAssessor(world.deps));
+});
+afterAll(() => world.close());
+
+const screen = (address: string, more: Partial<ScreeningRequest> = {}) =>
+  screening({ chain: 'ETH', address, ...more });
+
+describe('a screening as of a day', () => {
+  it('repeats the day, and null for now', () => {
+    expect(screen(WALLETS.payer, { asOf: '2026-02-01' }).asOf).toBe('2026-02-01');
+    expect(screen(WALLETS.payer).asOf).toBeNull();
+    expect(screen(WALLETS.payer, { asOf: '2026-11-21' }).asOf).toBe('2026-11-21');
+  });
+
+  it('refuses a day in the future, naming the field', () => {
+    expect(() => screen(WALLETS.payer, { asOf: '2026-11-22' })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_REQUEST',
+        field: 'asOf',
+        message: expect.stringContaining('2026-11-21'),
+      }),
+    );
+  });
+
+  it('hides counterparties, transfers and totals of later', () => {
+    const now = screen(LATE);
+    expect(now.exposureReceiving).toEqual({ EXCHANGE: 9, SANCTIONED_ENTITY: 91 });
+    const then = screen(LATE, { asOf: '2026-01-31' });
+    expect(then.exposureReceiving).toEqual({ EXCHANGE: 100 });
+    expect(then.exposureSending).toEqual({});
+    expect(then.topCounterparties.map(({ address }) => address)).toEqual([WALLETS.exchange]);
+    expect(then.flaggedTransactions).toEqual([]);
+    expect(then.transactionFlow).toMatchObject({
+      inflow: { valueUsd: 900, txCount: 1 },
+      outflow: { txCount: 0 },
+      daily: [{ date: '2026-01-21' }],
+    });
+    expect(then.totalTransactions).toBeNull();
+    expect(then.riskScore).toBeLessThan(now.riskScore);
+    expect(JSON.stringify(then)).not.toContain(WALLETS.sanctioned);
+    expect(JSON.stringify(then)).not.toContain(OTHER);
+  });
+
+  it('shows the whole of what ended before', () => {
+    const { screenedAt: _, ...now } = screen(LATE);
+    const { screenedAt: __, ...then } = screen(LATE, { asOf: '2026-11-20' });
+    expect({ ...then, asOf: null, coverage: now.coverage, clusterAnalysis: now.clusterAnalysis }).toEqual(
+      now,
+    );
+  });
+
+  it('knows nothing of an address before its first transfer', () => {
+    const then = screen(OTHER, { asOf: '2026-02-01' });
+    expect(then).toMatchObject({ assessed: false, totalTransactions: null, topCounterparties: [] });
+    expect(screen(OTHER)).toMatchObject({ assessed: true });
+  });
+
+  it('is never complete, and dates the graph by the day', () => {
+    expect(screen(LATE, { asOf: '2026-01-31' }).coverage).toMatchObject({
+      labels: { status: 'PARTIAL' },
+      sanctions: { status: 'PARTIAL' },
+      graph: { status: 'PARTIAL', asOf: '2026-01-31T23:59:59.999Z' },
+      balances: { status: 'NONE' },
+    });
+    expect(screen(LATE).coverage).toMatchObject({
+      labels: { status: 'COMPLETE' },
+      sanctions: { status: 'COMPLETE' },
+    });
+  });
+
+  it('shows no listing, delisting or label of later', () => {
+    const before = screen(WALLETS.sanctioned, { asOf: '2019-01-01' });
+    expect(before).toMatchObject({ sanctioned: false, entity: null, entityLabels: [], assessed: false });
+    expect(before.sanctionsCheck.lists).toEqual([]);
+    expect(before.reasons.map(({ code }) => code)).toEqual([]);
+    const listed = screen(WALLETS.delisted, { asOf: '2025-03-20' });
+    expect(listed).toMatchObject({ sanctioned: true, riskScore: 100 });
+    expect(listed.sanctionsCheck.lists).toMatchObject([{ list: 'OFAC_SDN', delistedAt: null }]);
+    // The world labels its addresses on 2021-05-01.
+    expect(screen(WALLETS.exchange, { asOf: '2021-04-30' })).toMatchObject({
+      entity: null,
+      entityLabels: [],
+    });
+    expect(screen(WALLETS.exchange, { asOf: '2021-05-01' }).entity).toMatchObject({ name: 'Binance' });
+  });
+
+  it('does not read balances or clusters, which are of now', () => {
+    const balances = {
+      status: 'COMPLETE' as const,
+      asOf: '2026-11-21T00:00:00.000Z',
+      chains: [{ chain: 'ETH' as const, balance: 5, balanceUsd: 10 }],
+    };
+    expect(screen(LATE, { balances }).balance).toBe(5);
+    expect(screen(LATE, { balances, asOf: '2026-01-31' })).toMatchObject({
+      balance: null,
+      balanceUsd: null,
+      crossChainBalances: {},
+      clusterAnalysis: { clusterId: null },
+    });
+  });
+});
+
+describe('a label as of a day', () => {
+  const sanction = (fields: Partial<SanctionsEntry>): SanctionsEntry => ({
+    list: 'OFAC_SDN',
+    authority: 'OFAC',
+    program: null,
+    entityName: 'X',
+    entityId: '1',
+    listedAt: '2022-08-08',
+    delistedAt: null,
+    sourceUrl: 'https://example.org',
+    matchType: 'DIRECT',
+    ...fields,
+  });
+  const label = (fields: Partial<Label>): Label => ({
+    entity: { id: 'x', name: 'X', category: 'MIXER', jurisdiction: null, url: null },
+    scope: 'EVM',
+    category: 'MIXER',
+    threatLevel: 'HIGH',
+    source: 'graphsense',
+    sourceUrl: null,
+    tags: [],
+    confidence: 0.5,
+    sanctions: [],
+    verified: true,
+    synthetic: false,
+    firstSeen: null,
+    lastSeen: null,
+    ...fields,
+  });
+  const then = (one: Label, day: string): readonly Label[] => {
+    const reader = world.deps.labels.current;
+    const meta = {
+      ...reader.meta,
+      sources: [
+        ...reader.meta.sources,
+        {
+          id: 'ofac',
+          dataset: 'OFAC_SDN',
+          publishedAt: '2026-01-01',
+          importedAt: '2026-01-02T00:00:00.000Z',
+          url: null,
+          labels: 1,
+          lists: ['OFAC_SDN' as const],
+        },
+      ],
+    };
+    const fixed = { ...reader, meta, lookup: () => [one], labels: () => [one] };
+    return labelsAsOf(fixed, day, policy).lookup(new Uint8Array(), 'ETH');
+  };
+
+  it('counts from its own date, else from the publication of its source', () => {
+    expect(then(label({ lastSeen: '2024-05-01' }), '2024-05-01')).toHaveLength(1);
+    expect(then(label({ lastSeen: '2024-05-01' }), '2024-04-30')).toHaveLength(0);
+    expect(then(label({}), '2026-11-01')).toHaveLength(1);
+    expect(then(label({}), '2026-10-31')).toHaveLength(0);
+    expect(then(label({ source: 'nobody' }), '2026-11-21')).toHaveLength(0);
+  });
+
+  it('of a list is that of its entries: before, during and after the listing', () => {
+    const listed = label({
+      source: 'ofac',
+      tags: ['delisted'],
+      firstSeen: '2025-03-04',
+      sanctions: [sanction({ delistedAt: '2025-03-21' })],
+    });
+    expect(then(listed, '2022-08-07')).toEqual([]);
+    expect(then(listed, '2025-03-20')).toMatchObject([
+      {
+        category: 'SANCTIONED_ENTITY',
+        tags: ['sanctioned'],
+        confidence: 1,
+        sanctions: [{ delistedAt: null }],
+      },
+    ]);
+    expect(then(listed, '2025-03-21')).toEqual([listed]);
+    const undated = label({
+      source: 'ofac',
+      firstSeen: '2025-03-04',
+      sanctions: [sanction({ listedAt: null })],
+    });
+    expect(then(undated, '2025-03-03')).toEqual([]);
+    expect(then(undated, '2025-03-04')).toHaveLength(1);
+  });
+});
