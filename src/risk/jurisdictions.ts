@@ -13,7 +13,26 @@ export interface FactSource {
   readonly verified: boolean;
 }
 
-export interface NamedAuthority extends FactSource {
+/** Days on which a fact holds; null: no bound is known. */
+export interface Validity {
+  /** First day, ISO date. */
+  readonly validFrom: string | null;
+  /** Last day, ISO date. */
+  readonly validUntil: string | null;
+}
+
+/** A fact with its source and the days on which it holds. */
+export type Fact = FactSource & Validity;
+
+/**
+ * Tells whether a fact holds on a day.
+ *
+ * @param day - ISO date.
+ */
+export const isInForceOn = ({ validFrom, validUntil }: Validity, day: string): boolean =>
+  (validFrom === null || validFrom <= day) && (validUntil === null || day <= validUntil);
+
+export interface NamedAuthority extends Fact {
   readonly name: string;
 }
 
@@ -28,14 +47,14 @@ export const DUTIES = [
 /** What a statute is about. */
 export type Duty = (typeof DUTIES)[number];
 
-export interface Statute extends FactSource {
+export interface Statute extends Fact {
   readonly duty: Duty;
   readonly law: string;
   /** Null where the law is known by name only. */
   readonly article: string | null;
 }
 
-export interface TravelRule extends FactSource {
+export interface TravelRule extends Fact {
   /** Amount from which particulars of both sides accompany a transfer; null: from the first unit. */
   readonly threshold: number | null;
   /** ISO 4217. */
@@ -90,12 +109,25 @@ export function documentFields(file: string) {
     if (typeof value === 'string' && value.trim() !== '') return value;
     throw wrong(field, 'a text');
   };
+  const day = (value: unknown, field: string): string => {
+    const date = text(value, field);
+    const time = /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(date) : Number.NaN;
+    if (!Number.isNaN(time) && new Date(time).toISOString().startsWith(date)) return date;
+    throw wrong(field, 'an ISO date such as 2026-06-19');
+  };
+  const validity = (row: Json, field: string): Validity => {
+    const bound = (name: keyof Validity): string | null =>
+      row[name] === undefined || row[name] === null ? null : day(row[name], `${field}.${name}`);
+    const validFrom = bound('validFrom');
+    const validUntil = bound('validUntil');
+    if (validFrom !== null && validUntil !== null && validUntil < validFrom)
+      throw wrong(`${field}.validUntil`, 'on or after validFrom');
+    return { validFrom, validUntil };
+  };
   const source = (row: Json, field: string): FactSource => {
     const sourceUrl = text(row.sourceUrl, `${field}.sourceUrl`);
     if (!/^https?:\/\/[^\s]+$/.test(sourceUrl)) throw wrong(`${field}.sourceUrl`, 'an http URL');
-    const date = text(row.date, `${field}.date`);
-    const time = /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(date) : Number.NaN;
-    if (Number.isNaN(time)) throw wrong(`${field}.date`, 'an ISO date such as 2026-06-19');
+    const date = day(row.date, `${field}.date`);
     if (typeof row.verified !== 'boolean') throw wrong(`${field}.verified`, 'true or false');
     return { sourceUrl, date, verified: row.verified };
   };
@@ -104,7 +136,8 @@ export function documentFields(file: string) {
     if (isCountryCode(code)) return code;
     throw wrong(field, 'a country code of ISO 3166-1 alpha-2 in upper case');
   };
-  return { wrong, object, list, text, source, country };
+  const fact = (row: Json, field: string): Fact => ({ ...source(row, field), ...validity(row, field) });
+  return { wrong, object, list, text, source, validity, fact, country };
 }
 
 type Fields = ReturnType<typeof documentFields>;
@@ -114,9 +147,9 @@ const COUNTRY_NAMES = new Intl.DisplayNames(['en'], { type: 'region' });
 /** Whether a text is an assigned country code of ISO 3166-1 alpha-2, in upper case. */
 export const isCountryCode = (code: string): boolean => /^[A-Z]{2}$/.test(code) && countries.isValid(code);
 
-function authority(value: unknown, field: string, { object, text, source }: Fields): NamedAuthority {
+function authority(value: unknown, field: string, { object, text, fact }: Fields): NamedAuthority {
   const row = object(value, field);
-  return { name: text(row.name, `${field}.name`), ...source(row, field) };
+  return { name: text(row.name, `${field}.name`), ...fact(row, field) };
 }
 
 function articleIn(row: Json, field: string, { text }: Fields): string | null {
@@ -131,7 +164,7 @@ function statute(value: unknown, field: string, fields: Fields): Statute {
     duty,
     law: fields.text(row.law, `${field}.law`),
     article: articleIn(row, field, fields),
-    ...fields.source(row, field),
+    ...fields.fact(row, field),
   };
 }
 
@@ -149,7 +182,7 @@ function travelRule(value: unknown, field: string, fields: Fields): TravelRule |
     law: fields.text(row.law, `${field}.law`),
     article: articleIn(row, field, fields),
     note: row.note === null ? null : fields.text(row.note, `${field}.note`),
-    ...fields.source(row, field),
+    ...fields.fact(row, field),
   };
 }
 

@@ -262,6 +262,9 @@ export interface CitedFact {
   readonly date: string;
   /** True only where the words were compared with the publisher's own text. */
   readonly verified: boolean;
+  /** First and last day on which the fact holds, ISO dates; null: no bound is known. */
+  readonly validFrom: string | null;
+  readonly validUntil: string | null;
 }
 
 export interface LegalInterpretation {

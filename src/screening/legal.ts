@@ -2,7 +2,14 @@
  * What the law of a jurisdiction asks in view of what was found: the duties of its statutes, by what the answer says. A country
  * without a row gets the FATF Recommendations, which bind no business by themselves, and the answer says so.
  */
-import type { Duty, FactSource, Jurisdiction, Jurisdictions, Statute } from '../risk/jurisdictions.ts';
+import {
+  type Duty,
+  type Fact,
+  isInForceOn,
+  type Jurisdiction,
+  type Jurisdictions,
+  type Statute,
+} from '../risk/jurisdictions.ts';
 import type { LegalInterpretation } from './answers.ts';
 
 export interface LegalFacts {
@@ -12,6 +19,8 @@ export interface LegalFacts {
   /** The five lists are not all fresh. */
   readonly isStale: boolean;
   readonly assessed: boolean;
+  /** ISO date: the law as in force on that day. */
+  readonly day: string;
 }
 
 /** What an answer amounts to in law: a listing before any score, missing data before a clean answer. */
@@ -152,6 +161,8 @@ const FATF_SOURCE = {
   sourceUrl: 'https://www.fatf-gafi.org/en/publications/Fatfrecommendations/Fatf-recommendations.html',
   date: '2012-02-16',
   verified: false,
+  validFrom: '2012-02-16',
+  validUntil: null,
 } as const;
 
 const FATF_DISCLAIMER =
@@ -160,12 +171,25 @@ const FATF_DISCLAIMER =
 const nationalDisclaimer = (jurisdiction: Jurisdiction, version: string): string =>
   `General information on the law of ${jurisdiction.name} as written down in version ${version} of the jurisdictions file, not legal advice. Sources with verified false were not compared with the publisher's text.`;
 
-function sourcesOf(jurisdiction: Jurisdiction): LegalInterpretation['sources'] {
-  const source = (fact: string, { sourceUrl, date, verified }: FactSource) => ({
-    fact,
+/** The row with only what is in force on a day. */
+const inForceOn = (jurisdiction: Jurisdiction, day: string): Jurisdiction => ({
+  ...jurisdiction,
+  travelRule:
+    jurisdiction.travelRule !== null && isInForceOn(jurisdiction.travelRule, day)
+      ? jurisdiction.travelRule
+      : null,
+  statutes: jurisdiction.statutes.filter((statute) => isInForceOn(statute, day)),
+});
+
+/** All facts of the row; those that are not in force on the day say so. */
+function sourcesOf(jurisdiction: Jurisdiction, day: string): LegalInterpretation['sources'] {
+  const source = (fact: string, { sourceUrl, date, verified, validFrom, validUntil }: Fact) => ({
+    fact: isInForceOn({ validFrom, validUntil }, day) ? fact : `Not in force on ${day}: ${fact}`,
     sourceUrl,
     date,
     verified,
+    validFrom,
+    validUntil,
   });
   const { regulator, reportingTo, sanctionsAuthority, travelRule, statutes } = jurisdiction;
   return [
@@ -198,8 +222,9 @@ function byStandard(reading: Reading, code: string): LegalInterpretation {
 /** Pure. Reads what was found under the law of the jurisdiction, or under the FATF Recommendations where it has no row. */
 export function interpretLaw(facts: LegalFacts, jurisdictions: Jurisdictions): LegalInterpretation {
   const reading = READINGS[findingOf(facts)];
-  const jurisdiction = jurisdictions.of(facts.jurisdiction);
-  if (jurisdiction === null) return byStandard(reading, facts.jurisdiction);
+  const known = jurisdictions.of(facts.jurisdiction);
+  if (known === null) return byStandard(reading, facts.jurisdiction);
+  const jurisdiction = inForceOn(known, facts.day);
   const { travelRule, statutes } = jurisdiction;
   return {
     jurisdiction: jurisdiction.code,
@@ -217,7 +242,7 @@ export function interpretLaw(facts: LegalFacts, jurisdictions: Jurisdictions): L
       law: citation(travelRule),
       note: travelRule.note,
     },
-    sources: sourcesOf(jurisdiction),
+    sources: sourcesOf(known, facts.day),
     version: jurisdictions.version,
     disclaimer: nationalDisclaimer(jurisdiction, jurisdictions.version),
   };

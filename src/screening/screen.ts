@@ -193,6 +193,7 @@ export function createScreening(
           riskLevel: judged.riskLevel,
           isStale: assessment.staleReason !== null,
           assessed,
+          day: asOf ?? isoTime(deps.clock.now()).slice(0, 10),
         },
         deps.jurisdictions,
       ),

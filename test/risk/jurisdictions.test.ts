@@ -48,7 +48,7 @@ describe('the shipped jurisdictions', () => {
       ];
       for (const fact of facts) {
         expect(fact.sourceUrl, code).toMatch(/^https?:\/\//);
-        expect(fact.date <= '2026-11-21', `${code} ${fact.date}`).toBe(true);
+        expect(fact.date <= '2026-11-22', `${code} ${fact.date}`).toBe(true);
         expect(typeof fact.verified, code).toBe('boolean');
       }
       for (const duty of ['DUE_DILIGENCE', 'REPORTING', 'SANCTIONS'])
@@ -88,10 +88,30 @@ describe('the shipped jurisdictions', () => {
     ['CA', 1000, 'CAD', 'FINTRAC'],
     ['JP', null, 'JPY', 'JAFIC'],
     ['AE', 3500, 'AED', 'goAML'],
+    ['VG', null, 'USD', 'FIA'],
+    ['BR', null, 'BRL', 'Coaf'],
+    ['ID', null, 'USD', 'PPATK'],
+    ['MY', null, 'MYR', 'Bank Negara'],
+    ['NO', null, 'EUR', ''],
+    ['LI', null, 'EUR', ''],
+    ['IS', null, 'EUR', ''],
   ])('know the travel rule of %s and where reports go', (code, threshold, currency, office) => {
     const found = of(code);
     expect(found?.travelRule).toMatchObject({ threshold, currency });
     expect(found?.reportingTo.name).toContain(office);
+  });
+
+  it('give the EFTA states of the EEA its law: MiCA and the travel rule', () => {
+    for (const code of ['IS', 'LI', 'NO']) {
+      expect(of(code), code).toMatchObject({ union: 'EEA', travelRule: { article: 'Art. 14' } });
+      expect(
+        of(code)
+          ?.statutes.map(({ law }) => law)
+          .join(),
+        code,
+      ).toContain('2023/1114 (MiCA)');
+    }
+    expect(all.filter(({ union }) => union === 'EEA').map(({ code }) => code)).toEqual(['IS', 'LI', 'NO']);
   });
 
   it('know no country that has no row', () => {
@@ -127,6 +147,13 @@ describe('reading jurisdictions', () => {
     [{ sanctionsAuthority: { ...named('R'), verified: 'no' } }, '(CH).sanctionsAuthority.verified'],
     [{ travelRule: { ...rule, threshold: 0 } }, '(CH).travelRule.threshold'],
     [{ travelRule: { ...rule, currency: 'francs' } }, '(CH).travelRule.currency'],
+    [{ travelRule: { ...rule, validUntil: '2026-02-30' } }, '(CH).travelRule.validUntil'],
+    [{ travelRule: { ...rule, validFrom: 2026 } }, '(CH).travelRule.validFrom'],
+    [
+      { travelRule: { ...rule, validFrom: '2026-02-01', validUntil: '2026-01-31' } },
+      '(CH).travelRule.validUntil',
+    ],
+    [{ regulator: { ...named('R'), validUntil: '' } }, '(CH).regulator.validUntil'],
     [{ statutes: [statute('DUE_DILIGENCE'), statute('REPORTING')] }, 'duty SANCTIONS'],
     [{ statutes: [...row.statutes, statute('TAX')] }, '(CH).statutes[3].duty'],
     [{ statutes: [...row.statutes, { ...statute('REPORTING'), article: '' }] }, '(CH).statutes[3].article'],

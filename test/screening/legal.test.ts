@@ -9,6 +9,7 @@ const clean: LegalFacts = {
   riskLevel: 'LOW',
   isStale: false,
   assessed: true,
+  day: '2026-11-21',
 };
 const read = (change: Partial<LegalFacts>) => interpretLaw({ ...clean, ...change }, jurisdictions);
 
@@ -108,5 +109,23 @@ describe('the legal interpretation', () => {
     expect(read({ sanctioned: true, riskLevel: 'LOW', isStale: true }).assessment).toContain('in force');
     expect(read({ riskLevel: 'HIGH', isStale: true }).assessment).toContain('serious risk');
     expect(read({ isStale: true, assessed: false }).assessment).toContain('missing or too old');
+  });
+
+  it('leaves out what is not in force on the day, and says so among the sources', () => {
+    const today = read({ jurisdiction: 'BR' });
+    expect(today.travelRule).toBeNull();
+    expect(today.framework.join()).not.toContain('BCB Resolution No. 520');
+    expect(today.sources).toContainEqual(
+      expect.objectContaining({
+        fact: 'Not in force on 2026-11-21: Travel rule: BCB Resolution No. 520 of 10 November 2025',
+        validFrom: '2027-02-02',
+        validUntil: null,
+      }),
+    );
+    const later = read({ jurisdiction: 'BR', day: '2027-02-02' });
+    expect(later.travelRule).toMatchObject({ threshold: null, currency: 'BRL' });
+    expect(later.framework.join()).toContain('BCB Resolution No. 520');
+    expect(read({ jurisdiction: 'DE', day: '2024-12-29' })).toMatchObject({ travelRule: null });
+    expect(read({ jurisdiction: 'DE', day: '2024-12-30' }).framework.join()).toContain('2023/1113');
   });
 });

@@ -203,7 +203,15 @@ const LegalInterpretation = Type.Object({
       note: nullable(Type.String()),
     }),
   ),
-  sources: listOf(Type.Object({ fact: text(), ...factSource })),
+  sources: listOf(
+    Type.Object({
+      fact: text(),
+      ...factSource,
+      validFrom: nullable(Type.String(), 'First day on which the fact holds, if known.'),
+      validUntil: nullable(Type.String(), 'Last day on which the fact holds; null: no end is known.'),
+    }),
+    'Facts that are not in force on the day say so, and are not part of `framework` and `obligations`.',
+  ),
   version: nullable(Type.String()),
   disclaimer: text(),
 });
