@@ -104,8 +104,11 @@ async function serve(settings: BenchServerSettings): Promise<void> {
         labelSetVersion: () => labels.current.meta.dataVersion,
         sanctionsCheck: createSanctionsCheckWriter(deps),
         oracle: createOracleWriter(deps),
-        exchangeStatus: createExchangeStatuses({ store: openRegisterStore({ dataDir: settings.state }), log })
-          .answerBytes,
+        exchangeStatus: createExchangeStatuses({
+          store: openRegisterStore({ dataDir: settings.state }),
+          log,
+          clock: systemClock,
+        }).answerBytes,
         bulk: (body) => pool.run('bulk-labels', body),
         screening: (request) => pool.run('screening', request),
         kyt: (request) => pool.run('kyt', request),

@@ -110,7 +110,7 @@ const STDIO = ['ignore', 'inherit', 'inherit', 'ipc'] as const;
 /** The look-up without HTTP: microseconds a question, none of them kept from before. */
 function lookupRows(store: RegisterStore, asked: readonly Question[]): BenchRow[] {
   const startedAt = systemClock.monotonic();
-  const statuses = createExchangeStatuses({ store, log: silentLogger });
+  const statuses = createExchangeStatuses({ store, log: silentLogger, clock: systemClock });
   statuses.answer('Kraken', undefined);
   const loadedMs = systemClock.monotonic() - startedAt;
   const times = asked.map(({ name, jurisdiction }) => {

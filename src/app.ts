@@ -222,7 +222,7 @@ export function openParts(config: Config, version: string): Parts {
   );
 
   const exchanges = once<ExchangeStatuses>(
-    () => createExchangeStatuses({ store: registers, log }),
+    () => createExchangeStatuses({ store: registers, log, clock }),
     () => {},
   );
   const nameStore = openNameStore({ folder: namesFolderOf(dataDir) });

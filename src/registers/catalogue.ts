@@ -23,6 +23,8 @@ export interface RegisterFacts {
   readonly checkedAt: string;
   /** False: from general knowledge, not from the register's own page or file. */
   readonly verified: boolean;
+  /** Last day of the regime that the register belongs to, ISO date; left out: it has not ended. */
+  readonly validUntil?: string;
 }
 
 export interface LegalEntity {
@@ -45,6 +47,20 @@ export interface ShippedRegistration {
   readonly passportedTo: readonly string[];
   readonly sourceUrl: string;
   /** ISO date or partial date on which it was known to hold. */
+  readonly asOf: string;
+  readonly verified: boolean;
+  /** Last day on which it can have held, ISO date; left out: no end is known. The end of its register's regime counts as well. */
+  readonly validUntil?: string;
+  readonly note?: string;
+}
+
+/** The end of an exchange's business. */
+export interface Closure {
+  /** ISO date on which trading ended. */
+  readonly at: string;
+  readonly note: string;
+  readonly sourceUrl: string;
+  /** The day the source was published. */
   readonly asOf: string;
   readonly verified: boolean;
 }
@@ -70,6 +86,8 @@ export interface ExchangeIdentity {
   readonly homeJurisdiction: string | null;
   readonly registrations: readonly ShippedRegistration[];
   readonly restrictions: Restrictions | null;
+  /** Left out: it is not known to have closed. */
+  readonly closed?: Closure;
 }
 
 function read<T>(file: string, key: string): readonly T[] {
@@ -80,14 +98,71 @@ function read<T>(file: string, key: string): readonly T[] {
   return rows as readonly T[];
 }
 
-export const loadRegisterFacts = (): readonly RegisterFacts[] => read('registers.json', 'registers');
+/** Whether a text is a day of the calendar as an ISO date. */
+function isDay(text: unknown): boolean {
+  if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
 
-/** Throws INVALID_CONFIG where a registration names a register or a status that does not exist. */
-export function loadExchanges(registers: readonly RegisterFacts[]): readonly ExchangeIdentity[] {
+function requireDay(file: string, field: string, value: unknown): void {
+  if (isDay(value)) return;
+  throw new AssayError('INVALID_CONFIG', `data/${file}: ${field} must be an ISO date such as 2026-07-01.`, {
+    field,
+  });
+}
+
+function requireUrl(file: string, field: string, value: unknown): void {
+  if (typeof value === 'string' && /^https?:\/\/[^\s]+$/.test(value)) return;
+  throw new AssayError('INVALID_CONFIG', `data/${file}: ${field} must be an http URL.`, { field });
+}
+
+/**
+ * Checks rows of data/registers.json.
+ *
+ * @throws INVALID_CONFIG naming the field.
+ */
+export function checkRegisterFacts(registers: readonly RegisterFacts[]): readonly RegisterFacts[] {
+  const file = 'registers.json';
+  for (const { id, url, checkedAt, validUntil } of registers) {
+    requireUrl(file, `${id}.url`, url);
+    requireDay(file, `${id}.checkedAt`, checkedAt);
+    if (validUntil !== undefined) requireDay(file, `${id}.validUntil`, validUntil);
+  }
+  return registers;
+}
+
+export const loadRegisterFacts = (): readonly RegisterFacts[] =>
+  checkRegisterFacts(read('registers.json', 'registers'));
+
+/**
+ * Reads data/exchanges.json.
+ *
+ * @throws INVALID_CONFIG naming what is wrong.
+ */
+export const loadExchanges = (registers: readonly RegisterFacts[]): readonly ExchangeIdentity[] =>
+  checkExchanges(read('exchanges.json', 'exchanges'), registers);
+
+/**
+ * Checks rows of data/exchanges.json: registers and statuses exist, and every fact has a source and dates that can be read.
+ *
+ * @throws INVALID_CONFIG naming the exchange and the field.
+ */
+export function checkExchanges(
+  exchanges: readonly ExchangeIdentity[],
+  registers: readonly RegisterFacts[],
+): readonly ExchangeIdentity[] {
+  const file = 'exchanges.json';
   const known = new Set(registers.map((register) => register.id));
-  const exchanges = read<ExchangeIdentity>('exchanges.json', 'exchanges');
-  for (const { id, registrations } of exchanges) {
-    for (const { register, status } of registrations) {
+  for (const { id, registrations, closed } of exchanges) {
+    if (closed !== undefined) {
+      requireDay(file, `${id}.closed.at`, closed.at);
+      requireDay(file, `${id}.closed.asOf`, closed.asOf);
+      requireUrl(file, `${id}.closed.sourceUrl`, closed.sourceUrl);
+    }
+    for (const { register, status, sourceUrl, validUntil } of registrations) {
+      requireUrl(file, `${id}.registrations.sourceUrl`, sourceUrl);
+      if (validUntil !== undefined) requireDay(file, `${id}.registrations.validUntil`, validUntil);
       if (!known.has(register))
         throw new AssayError(
           'INVALID_CONFIG',

@@ -3,12 +3,20 @@
  * say so. Answers come from memory; a new import is taken in between answers.
  */
 import { setImmediate as turn } from 'node:timers/promises';
+import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { RegistrationStatus } from '../sources/registers/registration.ts';
 import { hostOf, readLei } from '../sources/registers/registration.ts';
-import { loadExchanges, loadRegisterFacts, type Restrictions } from './catalogue.ts';
+import {
+  type Closure,
+  loadExchanges,
+  loadRegisterFacts,
+  type RegisterFacts,
+  type Restrictions,
+  type ShippedRegistration,
+} from './catalogue.ts';
 import { buildDirectory, type Directory, type Subject, type SubjectRegistration } from './directory.ts';
 import { isTypo, type NameKind } from './name-index.ts';
 import { parseScope, registerCovers, type Scope } from './regions.ts';
@@ -41,6 +49,8 @@ export interface RegistrationAnswer {
   readonly verified: boolean;
   readonly registeredAt: string | null;
   readonly endedAt: string | null;
+  /** Last day on which it can hold, ISO date; null: no end is known. */
+  readonly validUntil: string | null;
   readonly services: readonly string[];
   readonly passportedTo: readonly string[];
   readonly note: string | null;
@@ -67,6 +77,8 @@ export interface ExchangeStatus {
   }[];
   readonly domains: readonly string[];
   readonly homeJurisdiction: string | null;
+  /** When and why the exchange ended its business; null: it is not known to have closed. */
+  readonly closed: Closure | null;
   /** The filter as it was understood; null without one. */
   readonly jurisdiction: string | null;
   readonly registrations: readonly RegistrationAnswer[];
@@ -105,8 +117,10 @@ const NEAREST = 5;
 export function createExchangeStatuses(deps: {
   readonly store: RegisterStore;
   readonly log: Logger;
+  readonly clock: Clock;
 }): ExchangeStatuses {
-  const { store, log } = deps;
+  const { store, log, clock } = deps;
+  const today = (): string => isoTime(clock.now()).slice(0, 10);
   let shipped: Parameters<typeof buildDirectory>[0] | null = null;
   let current: Directory | null = null;
   let stamp = '';
@@ -147,6 +161,7 @@ export function createExchangeStatuses(deps: {
       matched,
       scope,
       shipped?.registers ?? [],
+      today(),
     );
   };
 
@@ -154,7 +169,8 @@ export function createExchangeStatuses(deps: {
     answer,
     answerBytes(name, jurisdiction) {
       const directory = now();
-      const key = `${jurisdiction ?? ''}\n${name}`;
+      // The day is part of the key: registrations end with a day.
+      const key = `${today()}\n${jurisdiction ?? ''}\n${name}`;
       const known = kept.get(key);
       if (known !== undefined) return known;
       const bytes = Buffer.from(JSON.stringify(answer(name, jurisdiction)));
@@ -239,13 +255,28 @@ function find(directory: Directory, text: string): Found {
   );
 }
 
-function registrationAnswer(one: SubjectRegistration): RegistrationAnswer {
+/** Last day on which a shipped registration can hold: its own end, or that of the regime of its register; the earlier of the two. */
+function lastDayOf(fact: ShippedRegistration, registers: readonly RegisterFacts[]): string | null {
+  const ends = [fact.validUntil, registers.find(({ id }) => id === fact.register)?.validUntil];
+  return ends.reduce<string | null>(
+    (first, end) => (end === undefined || (first !== null && first <= end) ? first : end),
+    null,
+  );
+}
+
+function registrationAnswer(
+  one: SubjectRegistration,
+  registers: readonly RegisterFacts[],
+  today: string,
+): RegistrationAnswer {
   if (one.from === 'shipped') {
     const { fact } = one;
+    const validUntil = lastDayOf(fact, registers);
+    const isOver = validUntil !== null && validUntil < today;
     return {
       jurisdiction: fact.jurisdiction,
       authority: fact.authority,
-      status: fact.status,
+      status: isOver ? 'WITHDRAWN' : fact.status,
       registrationId: fact.registrationId,
       registeredAs: fact.registeredAs,
       legalName: fact.legalName,
@@ -256,10 +287,11 @@ function registrationAnswer(one: SubjectRegistration): RegistrationAnswer {
       asOf: fact.asOf,
       verified: fact.verified,
       registeredAt: fact.registeredAt,
-      endedAt: null,
+      endedAt: isOver ? validUntil : null,
+      validUntil,
       services: [],
       passportedTo: fact.passportedTo,
-      note: null,
+      note: fact.note ?? null,
       history: [],
     };
   }
@@ -281,6 +313,7 @@ function registrationAnswer(one: SubjectRegistration): RegistrationAnswer {
     verified: true,
     registeredAt: last.registeredAt,
     endedAt: last.endedAt,
+    validUntil: last.endedAt,
     services: last.services,
     passportedTo: last.passportedTo,
     note: details.note,
@@ -313,7 +346,8 @@ function statusOf(
   { name, identity, registrations }: Subject,
   matched: ExchangeStatus['matched'],
   scope: Scope | null,
-  registers: readonly { readonly id: string; readonly jurisdiction: string }[],
+  registers: readonly RegisterFacts[],
+  today: string,
 ): ExchangeStatus {
   // A registration that is carried into the country that is asked for counts there; of a region only its own do.
   const counts = ({ jurisdiction, passportedTo }: RegistrationAnswer): boolean =>
@@ -321,7 +355,7 @@ function statusOf(
     scope.countries.has(jurisdiction) ||
     (!scope.region && passportedTo.includes(scope.code));
   const answers = registrations
-    .map(registrationAnswer)
+    .map((one) => registrationAnswer(one, registers, today))
     .filter(counts)
     .sort(
       (a, b) =>
@@ -359,6 +393,7 @@ function statusOf(
     domains: identity?.domains ?? [...new Set(details.flatMap((one) => one.domains))],
     homeJurisdiction:
       identity === null ? (details.find((one) => one.home)?.home ?? null) : identity.homeJurisdiction,
+    closed: identity?.closed ?? null,
     jurisdiction: scope?.code ?? null,
     registrations: answers,
     totalRegistrations: answers.length,
@@ -370,6 +405,12 @@ function statusOf(
         ? null
         : { sourceUrl: restricted.sourceUrl, asOf: restricted.asOf, verified: restricted.verified },
     registersChecked: directory.checked.filter(covers),
-    registersNotRead: registers.filter((one) => !read.has(one.id) && covers(one)).map((one) => one.id),
+    // The register of a regime that has ended leaves no gap.
+    registersNotRead: registers
+      .filter(
+        (one) =>
+          !read.has(one.id) && covers(one) && !(one.validUntil !== undefined && one.validUntil < today),
+      )
+      .map((one) => one.id),
   };
 }

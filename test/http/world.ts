@@ -303,6 +303,7 @@ const exchangeStatus = (name: string): ExchangeStatus => ({
   legalEntities: [],
   domains: ['kraken.com'],
   homeJurisdiction: 'US',
+  closed: null,
   jurisdiction: null,
   registrations: [],
   totalRegistrations: 0,

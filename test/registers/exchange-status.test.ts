@@ -10,7 +10,7 @@ import { parseScope } from '../../src/registers/regions.ts';
 import { esmaReader } from '../../src/sources/esma/read.ts';
 import { readLei } from '../../src/sources/registers/registration.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
-import { caspFile, openRegisterWorld, type RegisterWorld } from './world.ts';
+import { caspFile, clock, openRegisterWorld, type RegisterWorld } from './world.ts';
 
 describe('what ships', () => {
   const registers = loadRegisterFacts();
@@ -228,6 +228,7 @@ describe('looking an exchange up', () => {
     const statuses = createExchangeStatuses({
       store: world.store,
       log: { ...silentLogger, error: (line: unknown) => void errors.push(line) },
+      clock,
     });
     expect(() => statuses.answer('Yak Markets', undefined)).toThrow();
     await world.load(

@@ -33,7 +33,7 @@ export function openRegisterWorld(): RegisterWorld {
   return {
     folder,
     store,
-    statuses: createExchangeStatuses({ store, log: silentLogger }),
+    statuses: createExchangeStatuses({ store, log: silentLogger, clock }),
     write(name, content) {
       const path = join(folder, name);
       writeFileSync(path, content);

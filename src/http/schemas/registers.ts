@@ -53,6 +53,10 @@ export const ExchangeRegistration = Type.Object(
     verified: flag('False: ships with the product and was not checked against a file of the register.'),
     registeredAt: nullable(Type.String()),
     endedAt: nullable(Type.String()),
+    validUntil: nullable(
+      Type.String(),
+      'Last day on which the registration can hold; afterwards its status is WITHDRAWN. Null: no end is known.',
+    ),
     services,
     passportedTo,
     note: nullable(Type.String()),
@@ -82,6 +86,16 @@ export const ExchangeStatusData = Type.Object(
     ),
     domains: listOf(Type.String()),
     homeJurisdiction: nullable(Type.String()),
+    closed: nullable(
+      Type.Object({
+        at: text('Day on which trading ended.'),
+        note: text(),
+        sourceUrl: text(),
+        asOf: text(),
+        verified: flag(),
+      }),
+      'When the exchange ended its business; null: it is not known to have closed.',
+    ),
     jurisdiction: nullable(Type.String(), 'The filter as it was understood.'),
     registrations: listOf(ExchangeRegistration, 'Warnings first, then what is in force.'),
     totalRegistrations: count(),

@@ -1,0 +1,122 @@
+/** Registrations and registers that ended, and exchanges that closed. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/base/log.ts';
+import {
+  checkExchanges,
+  checkRegisterFacts,
+  type ExchangeIdentity,
+  loadExchanges,
+  loadRegisterFacts,
+} from '../../src/registers/catalogue.ts';
+import { createExchangeStatuses } from '../../src/registers/exchange-status.ts';
+import { openRegisterWorld, type RegisterWorld } from './world.ts';
+
+let world: RegisterWorld;
+beforeAll(() => {
+  world = openRegisterWorld();
+});
+afterAll(() => world.close());
+
+const on = (day: string) =>
+  createExchangeStatuses({
+    store: world.store,
+    log: silentLogger,
+    clock: { now: () => Date.parse(day), monotonic: () => 0 },
+  });
+
+describe('a registration with a last day', () => {
+  it('is in force on that day, and withdrawn after it', () => {
+    const french = (day: string) =>
+      on(day)
+        .answer('Binance', 'FR')
+        .registrations.find(({ register }) => register === 'fr-amf');
+    expect(french('2026-07-01')).toMatchObject({
+      status: 'REGISTERED',
+      endedAt: null,
+      validUntil: '2026-07-01',
+    });
+    expect(french('2026-07-02')).toMatchObject({
+      status: 'WITHDRAWN',
+      endedAt: '2026-07-01',
+      validUntil: '2026-07-01',
+      note: expect.stringContaining('MiCA'),
+    });
+  });
+
+  it('comes after those in force', () => {
+    const statuses = on('2026-11-22')
+      .answer('Binance', undefined)
+      .registrations.map(({ status }) => status);
+    expect(statuses.at(-1)).toBe('WITHDRAWN');
+    expect(statuses.indexOf('WITHDRAWN')).toBe(statuses.length - 1);
+  });
+
+  it('is answered anew on the next day, although answers are kept', () => {
+    const clock = { day: '2026-07-01', now: () => Date.parse(clock.day), monotonic: () => 0 };
+    const statuses = createExchangeStatuses({ store: world.store, log: silentLogger, clock });
+    const text = () => statuses.answerBytes('Binance', 'FR').toString();
+    const before = text();
+    expect(before).not.toContain('WITHDRAWN');
+    clock.day = '2026-07-02';
+    expect(text()).toContain('WITHDRAWN');
+  });
+
+  it('leaves no gap among the registers that were not read, once the regime ended', () => {
+    expect(on('2026-07-01').answer('Binance', 'FR').registersNotRead).toContain('fr-amf');
+    expect(on('2026-07-02').answer('Binance', 'FR').registersNotRead).not.toContain('fr-amf');
+  });
+});
+
+describe('what ships about exchanges', () => {
+  it('knows that Bittrex closed, with the source', () => {
+    expect(on('2026-11-22').answer('Bittrex', undefined).closed).toMatchObject({
+      at: '2023-12-04',
+      sourceUrl: expect.stringMatching(/^https:/),
+      asOf: '2023-11-20',
+      verified: false,
+    });
+    expect(on('2026-11-22').answer('Kraken', undefined).closed).toBeNull();
+  });
+
+  it('knows the registration of CB Payments with the FCA since 2025', () => {
+    expect(on('2026-11-22').answer('Coinbase', 'GB').registrations).toContainEqual(
+      expect.objectContaining({
+        register: 'gb-fca',
+        legalName: 'CB Payments, Ltd',
+        status: 'REGISTERED',
+        registeredAt: '2025-02-03',
+        asOf: '2026-08-18',
+        verified: false,
+      }),
+    );
+  });
+
+  it('is checked: sources, dates and validity of every row', () => {
+    const registers = loadRegisterFacts();
+    const [first] = loadExchanges(registers);
+    const withRegistration = (change: object): ExchangeIdentity[] => {
+      const [registration, ...others] = first?.registrations ?? [];
+      return [{ ...first, registrations: [{ ...registration, ...change }, ...others] } as ExchangeIdentity];
+    };
+    expect(checkExchanges(withRegistration({}), registers)).toHaveLength(1);
+    for (const [change, field] of [
+      [{ validUntil: '2026-02-30' }, 'validUntil'],
+      [{ validUntil: 'soon' }, 'validUntil'],
+      [{ sourceUrl: 'a book' }, 'sourceUrl'],
+      [{ register: 'nobody' }, 'nobody'],
+      [{ status: 'GONE' }, 'GONE'],
+    ] as const)
+      expect(() => checkExchanges(withRegistration(change), registers)).toThrow(field);
+    const closed = {
+      at: '2023',
+      note: '',
+      sourceUrl: 'https://example.org',
+      asOf: '2023-11-20',
+      verified: false,
+    };
+    expect(() => checkExchanges([{ ...first, closed } as ExchangeIdentity], registers)).toThrow('closed.at');
+    const [register] = registers;
+    if (register === undefined) throw new Error('No register ships.');
+    expect(() => checkRegisterFacts([{ ...register, validUntil: '2026' }])).toThrow('validUntil');
+  });
+});
