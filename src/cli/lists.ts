@@ -3,7 +3,13 @@ import { type Command, Option } from 'commander';
 import { OPERATOR } from '../accounts/audit.ts';
 import { AssayError } from '../base/errors.ts';
 import { ATTESTABLE_LISTS, type Attestation, attestLists, parseAttestableList } from '../labels/attest.ts';
-import { freshnessOf, type ListCheckMethod, readListChecks, staleListAdvice } from '../labels/freshness.ts';
+import {
+  freshnessOf,
+  type ListCheckMethod,
+  readListChecks,
+  sourcesOfLists,
+  staleListAdvice,
+} from '../labels/freshness.ts';
 import type { Reason } from '../screening/answers.ts';
 import { answer, type Terminal, table } from './context.ts';
 import type { Parts } from './parts.ts';
@@ -18,17 +24,23 @@ interface ListState {
 }
 
 /**
- * States the commands that help, if an answer was qualified because lists are missing or too old.
+ * States the command that helps, if an answer was qualified because lists are missing or too old.
  *
- * @param reasons - The reasons of the answer.
- * @returns Lines for the terminal; empty if the lists are fresh.
+ * @param reasons - The reasons of the answer, which name the lists.
+ * @returns A line for the terminal; nothing if the lists are fresh.
  */
 export function staleAdviceLines(
   reasons: readonly Pick<Reason, 'code'>[],
   parts: () => Parts,
 ): readonly string[] {
   if (!reasons.some(({ code }) => code === 'STALE_OR_MISSING_DATA')) return [];
-  return listsReport(parts()).advice.map((sentence) => `    ${sentence}`);
+  const { bulkDeps, store, clock } = parts();
+  const { staleLists } = freshnessOf(readListChecks(store.folder), clock.now(), bulkDeps.listMaxAgeDays);
+  if (staleLists.length === 0) return [];
+  const sources = sourcesOfLists(staleLists).join(' ');
+  return [
+    `    Run \`assay sync ${sources}\`; without a network, \`assay lists\` shows the command for each list.`,
+  ];
 }
 
 interface ListsReport {

@@ -201,6 +201,11 @@ const GROUP_SOURCES = {
   CH: 'ch',
 } as const satisfies Record<ListGroup, string>;
 
+/** The sources whose files carry these lists, each once, in the order of the groups. */
+export const sourcesOfLists = (stale: readonly StaleList[]): readonly string[] => [
+  ...new Set(stale.map(({ group }) => GROUP_SOURCES[group])),
+];
+
 /**
  * States for an operator what is wrong with each list and which commands help. Never part of an answer to a customer.
  *

@@ -71,7 +71,7 @@ describe('an operator without a network', () => {
     expect((await world.run(['index', 'build'])).code).toBe(0);
     const screened = await world.run(['lookup', 'BTC', '1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu']);
     expect(screened.out).toContain('OFAC_CONS (never loaded)');
-    expect(screened.out).toContain('`assay sync ofac`');
+    expect(screened.out).toContain('`assay sync ofac eu uk ch`');
   });
 
   it.each([
