@@ -7,6 +7,8 @@ import { createScreening, type ScreeningQuery, type ScreeningRequest } from '../
 import { createWorld, policy, sent, WALLETS, type World } from './world.ts';
 
 const LATE = '0x000000000000000000000000000000000000fade';
+const MIDDLE = '0x000000000000000000000000000000000000fa11';
+const BEHIND = '0x000000000000000000000000000000000000fab1';
 const OTHER = '0x000000000000000000000000000000000000facd';
 
 let world: World;
@@ -14,8 +16,11 @@ let screening: ScreeningQuery;
 // Transfers of the world are dated from 2026-01-01 on, one day apart: number 3 is of 2026-01-04.
 beforeAll(async () => {
   world = await createWorld([
-    sent(20, WALLETS.exchange, LATE, { valueUsd: 900 }),
-    sent(40, WALLETS.sanctioned, LATE, { valueUsd: 9_100 }),
+    sent(20, WALLETS.exchange, LATE, { valueUsd: 900, amount: 9n * 10n ** 17n }),
+    sent(40, WALLETS.sanctioned, LATE, { valueUsd: 9_100, amount: 91n * 10n ** 17n }),
+    sent(10, WALLETS.mixer, MIDDLE),
+    sent(21, MIDDLE, BEHIND),
+    sent(50, WALLETS.sanctioned, MIDDLE),
     sent(41, LATE, OTHER, { valueUsd: 50 }),
   ]);
   screening = createScreening(world.deps, createAssessor(world.deps));
@@ -59,6 +64,11 @@ describe('a screening as of a day', () => {
     expect(then.riskScore).toBeLessThan(now.riskScore);
     expect(JSON.stringify(then)).not.toContain(WALLETS.sanctioned);
     expect(JSON.stringify(then)).not.toContain(OTHER);
+  });
+
+  it('hides transfers of later behind an intermediate address', () => {
+    expect(screen(BEHIND).exposureReceiving).toEqual({ MIXER: 50, SANCTIONED_ENTITY: 50 });
+    expect(screen(BEHIND, { asOf: '2026-01-31' }).exposureReceiving).toEqual({ MIXER: 100 });
   });
 
   it('shows the whole of what ended before', () => {
