@@ -175,6 +175,8 @@ export const LIMITS = {
   screeningListMax: 50,
   /** Reasons of one verdict: a label has at most a few dozen publishers. */
   oracleReasonsMax: 16,
+  /** Contradictions among the labels of one address that an answer lists: more say nothing that these do not. */
+  labelConflictsMax: 20,
   /** The deepest list (OFAC advanced) nests 11 elements. */
   xmlDepthMax: 64,
   /** The longest text of a real list (a UK statement of reasons) has 15,000 characters; chunks of 256 KiB are counted whole. */

@@ -1,4 +1,5 @@
 /** The one shape of a label in answers: `labels[]` of the API, the same from objects and from pre-rendered bytes. */
+import type { EvidenceClass } from './evidence-class.ts';
 import type { Label, LabelScope } from './label.ts';
 import type { Category, ThreatLevel } from './taxonomy.ts';
 
@@ -8,6 +9,8 @@ export interface LabelJson {
   readonly category: Category;
   readonly threatLevel: ThreatLevel;
   readonly source: string;
+  /** How the label came to be known: list, published, structural or inferred. */
+  readonly class: EvidenceClass;
   readonly tags: readonly string[];
   /** 0 to 1. */
   readonly confidence: number;
@@ -34,6 +37,7 @@ export function labelToJson(label: Label): LabelJson {
     category: label.category,
     threatLevel: label.threatLevel,
     source: label.source,
+    class: label.class,
     tags: label.tags,
     confidence: label.confidence,
     entityId: label.entity.id,

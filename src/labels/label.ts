@@ -1,6 +1,7 @@
 /** The label record: what is known of an address, who says so, and how sure. */
 import type { ChainId } from '../chains/registry.ts';
 import type { SanctionsList } from '../sources/records.ts';
+import type { EvidenceClass } from './evidence-class.ts';
 import type { Category, ThreatLevel } from './taxonomy.ts';
 
 export interface Entity {
@@ -21,6 +22,11 @@ export interface SanctionsEntry {
   readonly entityName: string;
   readonly entityId: string;
   readonly listedAt: string | null;
+  /**
+   * The date that `listedAt` is: `PARTY`, when the list designated the party; `WALLET`, when the wallet first appeared in the
+   * files of the list that were imported.
+   */
+  readonly listedAtBasis: 'PARTY' | 'WALLET';
   readonly delistedAt: string | null;
   readonly sourceUrl: string;
   readonly matchType: 'DIRECT' | 'CLUSTER';
@@ -50,6 +56,8 @@ export interface LabelTemplate {
 }
 
 export interface Label extends LabelTemplate {
+  /** How the label came to be known: of its source, or `list` if it carries a list's word on the address itself. */
+  readonly class: EvidenceClass;
   /** ISO dates; null where not known. */
   readonly firstSeen: string | null;
   readonly lastSeen: string | null;

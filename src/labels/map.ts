@@ -293,6 +293,7 @@ export function createMapper(rules: Rulebook): Mapper {
     entityName: record.actorName,
     entityId: stated.entityId,
     listedAt: stated.listedAt,
+    listedAtBasis: 'PARTY',
     delistedAt: stated.delistedAt,
     sourceUrl: template.sourceUrl ?? sources.partyUrl(stated.list, stated.entityId),
     matchType: 'DIRECT',

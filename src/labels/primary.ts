@@ -1,27 +1,67 @@
 /**
- * The written rule that orders the labels of an address; the first is of the primary entity:
- * a sanction in force, then confidence, then the source's rank, then recency, then the stable id of the entity.
+ * The written rule that orders the labels of an address; the first is of the primary entity: a sanction in force, then the class
+ * of evidence, then confidence, then the date, then the source's rank, then the stable id of the entity.
  */
+import { EVIDENCE_CLASSES } from './evidence-class.ts';
 import type { Label } from './label.ts';
 import type { SourceTable } from './source-table.ts';
+
+/** What decides between two labels. `CONTENT`: nothing that means anything does, so their texts are compared. */
+export type DecidedBy = 'SANCTION' | 'CLASS' | 'CONFIDENCE' | 'DATE' | 'RANK' | 'CONTENT';
 
 const inForce = (label: Label): boolean =>
   label.sanctions.some((entry) => entry.delistedAt === null && entry.matchType === 'DIRECT');
 
+/**
+ * Order of the classes. A listing that is history says that the address was listed once, which is no better than what a publisher
+ * says of it now.
+ */
+const classOrder = (label: Label): number =>
+  EVIDENCE_CLASSES.indexOf(label.class === 'list' && !inForce(label) ? 'published' : label.class);
+
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The comparison of the rule: negative where `a` comes before `b`. Total over labels that differ in what the rule names. */
-export function primaryOrder(sources: SourceTable): (a: Label, b: Label) => number {
+/** When a source last stood by a label; empty if it does not say. */
+const dateOf = (label: Label): string => label.lastSeen ?? label.firstSeen ?? '';
+
+type Criterion = readonly [by: DecidedBy, compare: (a: Label, b: Label) => number];
+
+function criteria(sources: SourceTable): readonly Criterion[] {
   const ranks = new Map(sources.rows.map((row) => [row.id, row.rank]));
-  const rank = (label: Label): number => ranks.get(label.source) ?? 0;
-  return (a, b) =>
-    Number(inForce(b)) - Number(inForce(a)) ||
-    b.confidence - a.confidence ||
-    rank(b) - rank(a) ||
-    byText(b.lastSeen ?? '', a.lastSeen ?? '') ||
-    byText(b.firstSeen ?? '', a.firstSeen ?? '') ||
-    byText(a.source, b.source) ||
-    byText(a.entity.id, b.entity.id) ||
-    byText(a.category, b.category) ||
-    byText(a.scope, b.scope);
+  const byRank = (a: Label, b: Label): number => (ranks.get(b.source) ?? 0) - (ranks.get(a.source) ?? 0);
+  return [
+    ['SANCTION', (a, b) => Number(inForce(b)) - Number(inForce(a))],
+    ['CLASS', (a, b) => classOrder(a) - classOrder(b)],
+    ['CONFIDENCE', (a, b) => b.confidence - a.confidence],
+    // Lists that agree are published on different days: the name that an answer prints must not change with them.
+    ['RANK', (a, b) => (inForce(a) && inForce(b) ? byRank(a, b) : 0)],
+    ['DATE', (a, b) => byText(dateOf(b), dateOf(a)) || byText(b.firstSeen ?? '', a.firstSeen ?? '')],
+    ['RANK', byRank],
+    [
+      'CONTENT',
+      (a, b) =>
+        byText(a.source, b.source) ||
+        byText(a.entity.id, b.entity.id) ||
+        byText(a.category, b.category) ||
+        byText(a.scope, b.scope),
+    ],
+  ];
+}
+
+/** The comparison of the rule: negative if `a` comes before `b`. Total over labels that differ in what the rule names. */
+export function primaryOrder(sources: SourceTable): (a: Label, b: Label) => number {
+  const all = criteria(sources).map(([, compare]) => compare);
+  return (a, b) => {
+    for (const compare of all) {
+      const order = compare(a, b);
+      if (order !== 0) return order;
+    }
+    return 0;
+  };
+}
+
+/** Returns the function that names the first criterion of the rule in which two labels differ. */
+export function decisionOf(sources: SourceTable): (a: Label, b: Label) => DecidedBy {
+  const all = criteria(sources);
+  return (a, b) => all.find(([, compare]) => compare(a, b) !== 0)?.[0] ?? 'CONTENT';
 }

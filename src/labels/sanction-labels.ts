@@ -3,7 +3,7 @@ import { isEvm } from '../chains/registry.ts';
 import { slugOf } from './entities.ts';
 import type { Entity, LabelTemplate } from './label.ts';
 import type { Rulebook } from './map.ts';
-import { delistedAt, type ListedEntry, type ListState } from './sanctions.ts';
+import { delistedAt, type ListedEntry, type ListState, listedAt } from './sanctions.ts';
 
 export interface SanctionLabel {
   readonly key: Uint8Array;
@@ -64,7 +64,7 @@ function templateOf(
         program: details.program,
         entityName: details.entityName,
         entityId: entry.entityId,
-        listedAt: details.listedAt,
+        ...listedAt(state, entry),
         delistedAt: delisted,
         sourceUrl,
         matchType: 'DIRECT',

@@ -198,6 +198,35 @@ export function delistedAt(state: ListState, entry: ListedEntry): string | null 
   return later ? later.publishedAt.slice(0, 10) : null;
 }
 
+/** Since when a wallet is listed, and whose date that is. */
+export interface Listing {
+  readonly listedAt: string | null;
+  readonly listedAtBasis: 'PARTY' | 'WALLET';
+}
+
+/**
+ * Since when the wallet is listed. The party's date if the publisher prints one (`PARTY`), unless the files show that the wallet
+ * came later: a whole file of the same layout, published after that date and before the wallet's first file, lacks it. Then, and
+ * if the publisher prints no date, it is the publication of the first imported file with the wallet (`WALLET`).
+ */
+export function listedAt(state: ListState, entry: ListedEntry): Listing {
+  const party = entry.details.listedAt?.slice(0, 10) ?? null;
+  const wallet: Listing = { listedAt: entry.firstAt.slice(0, 10), listedAtBasis: 'WALLET' };
+  if (party === null) return wallet;
+  // Another layout may lack the wallet because it prints no wallets.
+  const layouts = new Set(
+    state.files.filter((file) => file.publishedAt === entry.firstAt).map(({ layout }) => layout),
+  );
+  const cameLater = state.files.some(
+    ({ whole, publishedAt, layout }) =>
+      whole &&
+      layouts.has(layout) &&
+      comparePublications(publishedAt, entry.firstAt) < 0 &&
+      publishedAt.slice(0, 10) > party,
+  );
+  return cameLater ? wallet : { listedAt: entry.details.listedAt, listedAtBasis: 'PARTY' };
+}
+
 /** How far ahead of the clock a publication may stand: time zones, and publishers that date a list for tomorrow. */
 const AHEAD_MS_MAX = 2 * 86_400_000;
 

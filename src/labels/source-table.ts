@@ -1,17 +1,25 @@
 /** The table of sources (data/sources.json): rank, default confidence, and what a confidence word is worth. */
 import { readFileSync } from 'node:fs';
+import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
 import type { SanctionsList } from '../sources/records.ts';
+import { EVIDENCE_CLASSES, type EvidenceClass } from './evidence-class.ts';
 
 export interface SourceRow {
   readonly id: string;
   readonly name: string;
   readonly publisher: string;
   readonly url: string | null;
-  /** Which source speaks first where confidence is equal; higher first. */
+  /** Which source comes first if class, confidence and date are equal; higher first. */
   readonly rank: number;
   /** Confidence, 0 to 1, of a record that says nothing of its own. */
   readonly confidence: number;
+  /** How the source's labels came to be known. */
+  readonly class: EvidenceClass;
+  /** Labels of one group are one voice; only different groups confirm each other. */
+  readonly independenceGroup: string;
+  /** A tag `corrects:CATEGORY` of this source's labels is honoured. */
+  readonly corrects?: boolean;
   /** Sanctions lists that this source publishes. */
   readonly lists: readonly SanctionsList[];
 }
@@ -19,6 +27,15 @@ export interface SourceRow {
 export interface SourceTable {
   readonly rows: readonly SourceRow[];
   of(source: string): SourceRow | null;
+  /** Class of the labels of a source; `inferred` for a source that the table does not name. */
+  classOf(source: string): EvidenceClass;
+  /**
+   * The independence group of a label.
+   * @param sourceUrl Where the label can be read: collections repeat other publishers, and the original publisher decides.
+   */
+  groupOf(source: string, sourceUrl: string | null): string;
+  /** The most that all labels of a group together are believed, 0 to 1. */
+  groupConfidenceMax(group: string): number;
   /** Confidence of a record of `source` that prints `said`: a word of the table, or a number from 0 to 1; null where it is neither. */
   confidence(source: string, said: string | null): number | null;
   /** Confidence of a sanctions entry that is no longer in force. */
@@ -30,8 +47,17 @@ export interface SourceTable {
   sourceOf(list: SanctionsList): string;
 }
 
+interface OriginRow {
+  /** Beginning of a source URL, without scheme and `www.`. */
+  readonly prefix: string;
+  readonly independenceGroup: string;
+  readonly why: string;
+}
+
 interface SourcesFile {
   readonly sources: readonly SourceRow[];
+  readonly independenceGroups: Readonly<Record<string, { readonly confidenceMax: number }>>;
+  readonly origins: readonly OriginRow[];
   readonly confidenceWords: Readonly<Record<string, number>>;
   readonly historyConfidence: number;
   readonly authorities: Readonly<Record<SanctionsList, string>>;
@@ -41,13 +67,59 @@ interface SourcesFile {
 /** Confidence where neither the record nor the table says anything. */
 const CONFIDENCE_UNSAID = 0.5;
 
-/** Reads data/sources.json. */
+/** Source URLs whose group is remembered: publishers have few pages, and a label index shares their texts. */
+const GROUPS_KEPT_MAX = 10_000;
+
+/** A URL as `origins` write it: without scheme and `www.`. */
+const bareUrl = (url: string): string => url.replace(/^https?:\/\/(www\.)?/i, '');
+
+/** Whether a bare URL is the prefix itself or lies below it: `reddit.com` is not the beginning of `reddit.community`. */
+const isBelow = (bare: string, prefix: string): boolean =>
+  bare.toLowerCase().startsWith(prefix.toLowerCase()) && !/^[a-z0-9.-]/i.test(bare.slice(prefix.length));
+
+function checkFile(file: SourcesFile, path: string): void {
+  for (const row of file.sources) {
+    if (!EVIDENCE_CLASSES.includes(row.class))
+      throw new AssayError(
+        'STORE_CORRUPT',
+        `${path}: class of ${row.id} must be one of ${EVIDENCE_CLASSES}.`,
+      );
+    if (typeof row.independenceGroup !== 'string' || row.independenceGroup === '')
+      throw new AssayError('STORE_CORRUPT', `${path}: independenceGroup of ${row.id} is missing.`);
+  }
+  for (const [group, { confidenceMax }] of Object.entries(file.independenceGroups))
+    if (!(confidenceMax > 0 && confidenceMax <= 1))
+      throw new AssayError('STORE_CORRUPT', `${path}: confidenceMax of ${group} must be above 0, at most 1.`);
+}
+
+/**
+ * Reads data/sources.json.
+ * @throws STORE_CORRUPT with the row and the field that is wrong.
+ */
 export function loadSourceTable(path: string = shippedData('sources.json')): SourceTable {
   const file = JSON.parse(readFileSync(path, 'utf8')) as SourcesFile;
+  checkFile(file, path);
   const rows = new Map(file.sources.map((row) => [row.id, row]));
+  const limits = new Map(
+    Object.entries(file.independenceGroups).map(([group, { confidenceMax }]) => [group, confidenceMax]),
+  );
+  let groups = new Map<string, string | null>();
+  const originOf = (sourceUrl: string): string | null => {
+    const known = groups.get(sourceUrl);
+    if (known !== undefined) return known;
+    const bare = bareUrl(sourceUrl);
+    const found = file.origins.find(({ prefix }) => isBelow(bare, prefix))?.independenceGroup ?? null;
+    if (groups.size >= GROUPS_KEPT_MAX) groups = new Map();
+    groups.set(sourceUrl, found);
+    return found;
+  };
   return {
     rows: file.sources,
     of: (source) => rows.get(source) ?? null,
+    classOf: (source) => rows.get(source)?.class ?? 'inferred',
+    groupOf: (source, sourceUrl) =>
+      (sourceUrl === null ? null : originOf(sourceUrl)) ?? rows.get(source)?.independenceGroup ?? source,
+    groupConfidenceMax: (group) => limits.get(group) ?? 1,
     confidence(source, said) {
       if (said === null || said.trim() === '') return rows.get(source)?.confidence ?? CONFIDENCE_UNSAID;
       const word = file.confidenceWords[said.trim().toLowerCase()];
@@ -60,4 +132,12 @@ export function loadSourceTable(path: string = shippedData('sources.json')): Sou
     partyUrl: (list, entityId) => file.partyUrls[list].replace('{id}', encodeURIComponent(entityId)),
     sourceOf: (list) => file.sources.find((row) => row.lists.includes(list))?.id ?? 'own',
   };
+}
+
+let shipped: SourceTable | null = null;
+
+/** The table that ships, read once a thread. */
+export function shippedSources(): SourceTable {
+  shipped ??= loadSourceTable();
+  return shipped;
 }

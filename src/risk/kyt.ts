@@ -1,12 +1,11 @@
 /** Know your transaction: flags out of evidence, the score of what links two parties, and the decision. All of it pure. */
 import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
+import { labelPoints, type OwnershipEvidence } from './ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
 import {
   type ExposureEvidence,
   isRisky,
-  labelPoints,
-  type OwnershipEvidence,
   type RiskEvidence,
   type RiskScore,
   type ScoreFactor,

@@ -1,20 +1,10 @@
 /** From evidence to a score: pure, deterministic, and explained point by point. */
 import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { Category } from '../labels/taxonomy.ts';
+import { type OwnershipEvidence, ownershipFactor } from './ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
 
 export type { RiskLevel } from './policy.ts';
-
-/** One label of the scored address itself. */
-export interface OwnershipEvidence {
-  readonly category: Category;
-  /** 0 to 1. */
-  readonly confidence: number;
-  readonly entity: string;
-  readonly source: string;
-  /** How the label came to be known. Default: published. */
-  readonly class?: EvidenceClass;
-}
 
 /**
  * Value that moved between the scored address and others, risky or not: the neutral part is what shares are measured against.
@@ -92,7 +82,6 @@ const EVIDENCE_LISTED_MAX = 10;
 const FLOAT_SLACK = 1e-9;
 
 const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
-const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort();
 
 /**
  * Confidence as it enters severity: to the nearest tenth, so that sums over many addresses need few columns.
@@ -100,58 +89,6 @@ const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort(
  * @param confidence - 0 to 1
  */
 export const confidenceClass = (confidence: number): number => Math.round(confidence * 10) / 10;
-
-/** Whole points of one label: the weight of its category times its confidence. */
-export const labelPoints = (
-  { category, confidence }: Pick<OwnershipEvidence, 'category' | 'confidence'>,
-  policy: RiskPolicy,
-): number => Math.round(policy.weights[category] * confidence);
-
-/**
- * Points of the strongest thing the address itself is: a sanction in force, else the label of the greatest weight times
- * confidence. Labels are not added up: three publishers of one fact are one fact.
- */
-function ownershipFactor(evidence: RiskEvidence, policy: RiskPolicy): ScoreFactor | null {
-  const own = {
-    riskType: 'OWNERSHIP',
-    direction: 'both',
-    asset: null,
-    percentage: 100,
-    valueUsd: null,
-    hops: 0,
-  } as const;
-  if (evidence.sanctions.length > 0) {
-    return {
-      factor: 'SANCTIONS_IN_FORCE',
-      category: 'SANCTIONED_ENTITY',
-      ...own,
-      class: 'list',
-      points: policy.sanctionedPoints,
-      evidence: unique(evidence.sanctions).slice(0, EVIDENCE_LISTED_MAX),
-    };
-  }
-  const pointsOf = (label: OwnershipEvidence): number => labelPoints(label, policy);
-  let strongest: OwnershipEvidence | null = null;
-  for (const label of evidence.labels) {
-    const better = strongest === null ? 1 : pointsOf(label) - pointsOf(strongest);
-    if (better > 0 || (better === 0 && strongest !== null && label.category < strongest.category))
-      strongest = label;
-  }
-  if (strongest === null || pointsOf(strongest) === 0) return null;
-  const { category } = strongest;
-  return {
-    factor: 'OWN_LABEL',
-    category,
-    ...own,
-    class: strongest.class ?? 'published',
-    points: pointsOf(strongest),
-    evidence: unique(
-      evidence.labels
-        .filter((label) => label.category === category)
-        .map((label) => `${label.source}: ${label.entity}`),
-    ).slice(0, EVIDENCE_LISTED_MAX),
-  };
-}
 
 /** What is left of a weight `hops` away: `directDecay` at the first, times `hopDecay` at each further one. */
 export const decayAt = (hops: number, policy: RiskPolicy): number =>

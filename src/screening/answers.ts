@@ -5,6 +5,7 @@ import type { TaintMethod } from '../graph/utxo/taint-rules.ts';
 import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { SanctionsEntry } from '../labels/label.ts';
 import type { LabelJson } from '../labels/label-json.ts';
+import type { DecidedBy } from '../labels/primary.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
 import type { GeographicRisk } from '../risk/geography.ts';
 import type { RiskLevel, ScoreFactor } from '../risk/score.ts';
@@ -127,6 +128,8 @@ export interface OracleAnswer {
   readonly riskLevel: RiskLevel;
   readonly sanctioned: boolean;
   readonly reasons: readonly Reason[];
+  /** The owner of the address; null if no label names one. */
+  readonly entity: EntitySummary | null;
   readonly coverage: Coverage;
   readonly assessed: boolean;
   readonly dataVersion: string;
@@ -134,6 +137,35 @@ export interface OracleAnswer {
   readonly evaluatedAt: string;
   readonly ttlSeconds: number;
   readonly quota: OracleQuota;
+}
+
+/** One of the labels of a contradiction. */
+export interface ConflictingLabel {
+  readonly name: string;
+  readonly entityId: string;
+  readonly category: Category;
+  readonly threatLevel: ThreatLevel;
+  readonly source: string;
+  readonly class: EvidenceClass;
+  /** 0 to 1. */
+  readonly confidence: number;
+  /** ISO date when the source last stood by the label; null if it does not say. */
+  readonly date: string | null;
+  readonly sourceUrl: string | null;
+}
+
+/** Two labels of an address that disagree in what matters, and which of them was taken. */
+export interface LabelConflict {
+  /** What they disagree about. */
+  readonly fields: readonly ('category' | 'threatLevel' | 'entity')[];
+  /** The label that was taken, then the other one. */
+  readonly labels: readonly ConflictingLabel[];
+  readonly decided: ConflictingLabel;
+  /** The first criterion of the written rule in which they differ. */
+  readonly decidedBy: DecidedBy;
+  /** The other label is not about the holder of the address, and does not score. */
+  readonly isSettled: boolean;
+  readonly message: string;
 }
 
 export interface EntitySummary {
@@ -315,6 +347,8 @@ export interface ScreeningAnswer {
   readonly sanctioned: boolean;
   readonly entity: EntitySummary | null;
   readonly entityLabels: readonly LabelJson[];
+  /** Labels that contradict the first one in category, threat level or owner, and how that was decided. */
+  readonly labelConflicts: readonly LabelConflict[];
   readonly flaggedTransactions: readonly FlaggedTransaction[];
   readonly topCounterparties: readonly TopCounterparty[];
   readonly exposureSending: Readonly<Partial<Record<ExposureCategory, number>>>;

@@ -15,14 +15,14 @@ import { exposureReasons, hubReasons } from '../risk/reasons.ts';
 import { type RiskEvidence, type RiskScore, score } from '../risk/score.ts';
 import type { Coverage, Reason, SanctionsDetail } from './answers.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from './as-of.ts';
-import { type Attributions, createAttributions, UNATTRIBUTED } from './attribution.ts';
+import { type Attributions, createAttributions, primaryOf, UNATTRIBUTED } from './attribution.ts';
 import { createLabelContext, NOT_READ } from './context.ts';
 import { createSideReader, directEvidence, emptySide, flowIn, type Side } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { type FollowedSide, follow, indirectEvidence, nothingFollowed } from './exposures.ts';
 import { labelEvidence, labelReasons } from './judge.ts';
 import { createRememberedDegrees } from './remembered-degrees.ts';
-import { isHistory, sanctionsDetail } from './sanctions-detail.ts';
+import { sanctionsDetail } from './sanctions-detail.ts';
 import type { Subject } from './subject.ts';
 import { weighingOf } from './weighing.ts';
 
@@ -95,9 +95,6 @@ function walkReasons(judged: RiskScore, followed: readonly FollowedSide[], polic
     ),
   ];
 }
-
-const primaryOf = (labels: readonly Label[], asOf: string | null): Label | null =>
-  labels.find((label) => !isHistory(label, asOf)) ?? labels[0] ?? null;
 
 export function createAssessor(deps: ScreeningDeps): Assessor {
   const { policy, transfers } = deps;

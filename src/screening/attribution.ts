@@ -9,10 +9,11 @@ import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
+import { combinedConfidence, isDecisive, type OwnershipEvidence } from '../risk/ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
 import { score } from '../risk/score.ts';
 import type { EntitySummary, ExposureCategory } from './answers.ts';
-import { labelEvidence } from './judge.ts';
+import { labelEvidence, ownershipEvidence } from './judge.ts';
 import { isDirectHit, isHistory } from './sanctions-detail.ts';
 
 /** What the labels of an address come to. Addresses that come to the same share one; `UNATTRIBUTED` where nobody knows them. */
@@ -27,14 +28,14 @@ export interface Attribution {
   readonly category: ExposureCategory;
   /** That the category is right, 0 to 1. */
   readonly confidence: number;
+  /** How the label came to be known that names the entity. */
+  readonly class: EvidenceClass;
   /** A list in force names the address itself. */
   readonly sanctioned: boolean;
-  /** Serves the public: money behind it is not the same money any more. */
+  /** Serves the public: money behind it is not the same money any more. Never by a derived label. */
   readonly isService: boolean;
   /** Of at least the policy's `riskyFrom`, or sanctioned. */
   readonly isRisky: boolean;
-  /** How the label came to be known. */
-  readonly class: EvidenceClass;
   /**
    * The attribution applies to edges whose last transfer is not before `fromMs`; others have `before`. Default: it applies to all.
    */
@@ -51,10 +52,10 @@ export const UNATTRIBUTED: Attribution = {
   jurisdiction: null,
   category: 'UNKNOWN',
   confidence: 1,
+  class: 'published',
   sanctioned: false,
   isService: false,
   isRisky: false,
-  class: 'published',
   points: 0,
   riskLevel: 'LOW',
 };
@@ -68,11 +69,23 @@ export const attributionAt = (attribution: Attribution, lastSeenMs: number): Att
     ? (attribution.until.before ?? UNATTRIBUTED)
     : attribution;
 
-/** Labels made from clusters of addresses that spend together. */
-const CLUSTER_SOURCE = 'cluster';
+/** The label that names the entity: the first that is not mere history, else the first; null if there is none. */
+export const primaryOf = (labels: readonly Label[], asOf: string | null = null): Label | null =>
+  labels.find((label) => !isHistory(label, asOf)) ?? labels[0] ?? null;
 
-export const evidenceClassOf = ({ source }: Pick<Label, 'source'>): EvidenceClass =>
-  source === CLUSTER_SOURCE ? 'structural' : 'published';
+/**
+ * Whether money is followed no further than to an address of this attribution. A derived label of something harmless names the
+ * address, but must not hide what lies behind it.
+ */
+export const absorbs = (found: Attribution): boolean =>
+  found !== UNATTRIBUTED && (found.isRisky || !isDerived(found.class));
+
+/** How sure the label is that names the entity: independent publishers that agree on a threat of level CRITICAL confirm it. */
+function confidenceIn(label: Label, evidence: readonly OwnershipEvidence[]): number {
+  const own = ownershipEvidence(label);
+  if (!isDecisive(own)) return own.confidence;
+  return Math.max(own.confidence, combinedConfidence(evidence.filter(isDecisive)));
+}
 
 /** Folds labels: a direct listing in force decides, else the first label that is not mere history. */
 export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: string | null): Attribution {
@@ -80,19 +93,19 @@ export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: st
   const label = listed ?? labels.find((candidate) => !isHistory(candidate, asOf)) ?? null;
   if (label === null) return UNATTRIBUTED;
   const category = listed ? 'SANCTIONED_ENTITY' : label.category;
-  const evidenceClass = listed ? 'list' : evidenceClassOf(label);
-  const points = score({ ...labelEvidence(labels, policy, asOf), exposures: [] }, policy).riskScore;
+  const evidence = labelEvidence(labels, policy, asOf);
+  const points = score(evidence, policy).riskScore;
   return {
     key: `${category} ${label.entity.id}`,
     entityId: label.entity.id,
     entity: summaryOf(label),
     jurisdiction: label.entity.jurisdiction,
     category,
-    confidence: listed ? 1 : label.confidence,
+    confidence: listed ? 1 : confidenceIn(label, evidence.labels),
+    class: label.class,
     sanctioned: listed !== undefined,
     // A derived label may be wrong about one of many addresses: it never ends a walk as a service does.
-    isService: policy.services.has(label.category) && !isDerived(evidenceClass),
-    class: evidenceClass,
+    isService: policy.services.has(label.category) && !isDerived(label.class),
     isRisky: listed !== undefined || policy.weights[category] >= policy.riskyFrom,
     points,
     riskLevel: riskLevelOf(points, policy),
@@ -110,10 +123,10 @@ function bridgeAttribution({ id, name }: BridgeHit, policy: RiskPolicy): Attribu
     jurisdiction: null,
     category,
     confidence: 1,
+    class: 'published',
     sanctioned: false,
     isService: policy.services.has(category),
     isRisky: points >= policy.riskyFrom,
-    class: 'published',
     points,
     riskLevel: riskLevelOf(points, policy),
   };
@@ -145,7 +158,7 @@ class Interned {
   numberOf(found: Attribution): number {
     if (found === UNATTRIBUTED) return 0;
     const { key, confidence, points, jurisdiction, entity } = found;
-    const name = `${key}\n${confidence}\n${points}\n${jurisdiction}\n${entity?.threatLevel}\n${found.class}\n${JSON.stringify(found.until ?? null)}`;
+    const name = `${key}\n${confidence}\n${found.class}\n${points}\n${jurisdiction}\n${entity?.threatLevel}\n${JSON.stringify(found.until ?? null)}`;
     const shared = this.#numbers.get(name);
     if (shared !== undefined) return shared;
     const number = this.#known.push(found) - 1;

@@ -10,7 +10,7 @@ import { isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { type ExposureEvidence, isUnsolicited } from '../risk/score.ts';
 import type { FlaggedTransaction, ScreeningAnswer, TopCounterparty } from './answers.ts';
-import { type Attribution, type Attributions, attributionAt, UNATTRIBUTED } from './attribution.ts';
+import { type Attribution, type Attributions, absorbs, attributionAt, UNATTRIBUTED } from './attribution.ts';
 import { shownAsset, shownNode } from './subject.ts';
 import { type DirectionBasis, directionBasis, NOTHING_MOVED, type UnpricedAsset } from './weighing.ts';
 
@@ -217,6 +217,8 @@ export function directEvidence(
   );
   const groups = new Map<string, ExposureEvidence>();
   const add = ({ attribution, direction, node }: Party, measure: Measure): void => {
+    // Followed further (exposures.ts): no value is part of two items.
+    if (!absorbs(attribution)) return;
     const { key, category, confidence, entity, isRisky } = attribution;
     const sentBack = paid.has(key) || (isRisky && sentTo(node));
     const isOwn = isOwnDealing(attribution, own);

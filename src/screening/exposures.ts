@@ -8,7 +8,7 @@ import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { Direction, Flow } from '../graph/transfers.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
 import type { Exposure, ExposureCategory, ScreeningAnswer, StoppedFlow } from './answers.ts';
-import { type Attribution, type Attributions, UNATTRIBUTED } from './attribution.ts';
+import { type Attribution, type Attributions, absorbs } from './attribution.ts';
 import {
   assetsApart,
   isOwnDealing,
@@ -67,7 +67,7 @@ export function follow(
         workspace,
         attribution: (other) => {
           const found = attributions.of(other);
-          return found === UNATTRIBUTED ? null : found;
+          return absorbs(found) ? found : null;
         },
       },
     );
@@ -75,7 +75,7 @@ export function follow(
   const withoutDust = through(weighing);
   // If dust is all there is, the answer still says whose it was.
   const result = withoutDust.total > 0 || basis.total === 0 ? withoutDust : through(withDust(weighing));
-  const isStartKnown = attributions.of(node) !== UNATTRIBUTED;
+  const isStartKnown = absorbs(attributions.of(node));
   const hubs = result.stops.filter(
     (stop) => stop.reason === 'MAX_DEGREE' && !(isStartKnown && stop.node === node),
   );

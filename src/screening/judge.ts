@@ -1,10 +1,37 @@
 /** Judges what the labels of an address say: reasons in words, and the evidence that the score is made of. */
 import { LIMITS } from '../base/limits.ts';
+import { isDerived } from '../labels/evidence-class.ts';
 import type { Label, SanctionsEntry } from '../labels/label.ts';
+import { shippedSources } from '../labels/source-table.ts';
+import { labelPoints, type OwnershipEvidence } from '../risk/ownership.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import type { RiskEvidence } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
+import { unsettledLabels } from './label-conflicts.ts';
 import { entryIdentity, isDirectHit, isHistory, isInForce, sanctionsEntries } from './sanctions-detail.ts';
+
+/** One label as evidence of what the address itself is. Its confidence is at most that of its independence group. */
+export function ownershipEvidence(label: Label): OwnershipEvidence {
+  const { category, threatLevel, source } = label;
+  const sources = shippedSources();
+  const independenceGroup = sources.groupOf(source, label.sourceUrl);
+  return {
+    category,
+    threatLevel,
+    confidence: Math.min(label.confidence, sources.groupConfidenceMax(independenceGroup)),
+    class: label.class,
+    independenceGroup,
+    entity: label.entity.name,
+    source,
+  };
+}
+
+/** Points of an address whose only label is this one, which no list has named. */
+export const loneLabelPoints = (label: Label, policy: RiskPolicy): number =>
+  // Most labels weigh nothing, whoever says so.
+  policy.weights[label.category] === 0 && label.threatLevel !== 'CRITICAL'
+    ? 0
+    : labelPoints(ownershipEvidence(label), policy);
 
 /** Evidence from the labels alone. */
 export function labelEvidence(
@@ -17,15 +44,12 @@ export function labelEvidence(
   const primary = current[0];
   return {
     sanctions: hits.map((entry) => `${entry.list}: ${entry.entityName}`),
-    labels: current.map((label) => ({
-      category: label.category,
-      confidence: label.confidence,
-      entity: label.entity.name,
-      source: label.source,
-    })),
+    labels: unsettledLabels(current).map(ownershipEvidence),
     exposures: [],
     isService:
       primary !== undefined &&
+      // A derived label names an address; it never makes it a service, which would lower what its dealings count.
+      !isDerived(primary.class) &&
       policy.services.has(primary.category) &&
       policy.weights[primary.category] < policy.riskyFrom,
   };
@@ -72,7 +96,7 @@ export function labelReason(label: Label): Reason {
     code: 'LABEL',
     severity: label.threatLevel === 'SAFE' ? 'LOW' : label.threatLevel,
     category: label.category,
-    message: `Labelled ${label.category} (${label.entity.name}) by ${label.source}, confidence ${label.confidence}.`,
+    message: `Labelled ${label.category} (${label.entity.name}) by ${label.source} (${label.class}), confidence ${label.confidence}.`,
     source: label.source,
     verified: label.verified,
   };
@@ -96,7 +120,7 @@ export function labelReasons(
   // What a list says is told in the list's own words; its label would only repeat it.
   const isListing = (label: Label): boolean =>
     label.category === 'SANCTIONED_ENTITY' && label.sanctions.length > 0;
-  const labelled = labels
+  const labelled = unsettledLabels(labels)
     .filter((label) => !isListing(label) && isWorthReason(label, policy))
     .map(labelReason);
   return [...listed, ...labelled, ...history].slice(0, LIMITS.oracleReasonsMax);

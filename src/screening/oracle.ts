@@ -3,12 +3,21 @@ import { isoTime } from '../base/clock.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
 import type { Entity, Label } from '../labels/label.ts';
 import { type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
-import { labelPoints, score } from '../risk/score.ts';
-import { copyInto, createHeadWriter, type Found, fieldsJson, fragment, integerInto } from './answer-bytes.ts';
+import { score } from '../risk/score.ts';
+import {
+  copyInto,
+  createHeadWriter,
+  type Found,
+  fieldsJson,
+  fragment,
+  integerInto,
+  textInto,
+} from './answer-bytes.ts';
 import type { OracleAnswer, OracleQuota, Verdict } from './answers.ts';
+import { primaryOf, summaryOf } from './attribution.ts';
 import { createLabelContext, type LabelContext } from './context.ts';
 import type { LabelDeps } from './deps.ts';
-import { isWorthReason, labelEvidence, labelReason, labelReasons } from './judge.ts';
+import { isWorthReason, labelEvidence, labelReason, labelReasons, loneLabelPoints } from './judge.ts';
 import { parseSubject } from './subject.ts';
 
 export type OracleQuery = (chainText: string, addressText: string, quota: OracleQuota) => OracleAnswer;
@@ -32,7 +41,7 @@ function verdictOf(points: number, sanctioned: boolean, isStale: boolean, policy
 
 /** The most common case apart, which spares it the making of evidence: one label, and no list has ever named the address. */
 function judgeLone(label: Label, { staleReason }: LabelContext, policy: RiskPolicy): Judgement {
-  const points = labelPoints(label, policy);
+  const points = loneLabelPoints(label, policy);
   const reasons = isWorthReason(label, policy) ? [labelReason(label)] : [];
   return {
     verdict: verdictOf(points, false, staleReason !== null, policy),
@@ -83,6 +92,7 @@ export function createOracle(deps: LabelDeps): OracleQuery {
       address: subject.shown,
       chain: subject.chain,
       ...judge(labels, context, policy),
+      entity: summaryOf(primaryOf(labels)),
       ...restOf(context, labels.length > 0, policy),
       evaluatedAt: isoTime(clock.now()),
       ttlSeconds: policy.oracleTtlSeconds,
@@ -98,10 +108,10 @@ interface Rendered {
   readonly unknown: Buffer;
   /** The same for a labelled one, behind its judgement. */
   readonly knownRest: Buffer;
-  /** The judgement of a lone label that gives no reason, by its points: exchanges and the like, most of all labels. */
+  /** The judgement of a lone label that gives no reason, by its points, without the entity: exchanges and the like, most of all labels. */
   readonly quiet: Map<number, Buffer>;
   /**
-   * The judgement of any other lone label by the object of its entity: a snapshot hands the same one out with every label of a template,
+   * The judgement of any other lone label, entity included, by the object of its entity: a snapshot hands the same one out with every label of a template,
    * and millions of addresses share a template. Gone with the snapshot's own memory of the entity.
    */
   readonly ofTemplate: WeakMap<Entity, { readonly label: Label; readonly judgement: Buffer }>;
@@ -113,6 +123,8 @@ const isJudgedAlike = (a: Label, b: Label): boolean =>
   a.threatLevel === b.threatLevel &&
   a.confidence === b.confidence &&
   a.source === b.source &&
+  a.class === b.class &&
+  a.sourceUrl === b.sourceUrl &&
   a.verified === b.verified &&
   a.sanctions === b.sanctions;
 
@@ -132,30 +144,51 @@ export function createOracleWriter(deps: LabelDeps): OracleWriter {
       `,${fieldsJson(restOf(context, assessed, policy))},"evaluatedAt":"`;
     return {
       context,
-      unknown: fragment(fieldsJson(judge(UNLABELLED, context, policy)) + rest(false)),
+      unknown: fragment(`${fieldsJson(judge(UNLABELLED, context, policy))},"entity":null${rest(false)}`),
       knownRest: fragment(rest(true)),
       quiet: new Map(),
       ofTemplate: new WeakMap(),
     };
   };
 
-  const judgementOf = (labels: readonly Label[], { context, quiet, ofTemplate }: Rendered): Buffer => {
-    const render = (): Buffer => fragment(fieldsJson(judge(labels, context, policy)));
+  const quietJudgement = (label: Label, { context, quiet }: Rendered): Buffer => {
+    const points = loneLabelPoints(label, policy);
+    const known = quiet.get(points);
+    if (known) return known;
+    const judgement = fragment(fieldsJson(judge([label], context, policy)));
+    quiet.set(points, judgement);
+    return judgement;
+  };
+
+  const judgementOf = (labels: readonly Label[], { context, ofTemplate }: Rendered): Buffer => {
+    const entity = summaryOf(primaryOf(labels));
+    const render = (): Buffer => fragment(fieldsJson({ ...judge(labels, context, policy), entity }));
     const label = labels.length === 1 ? labels[0] : undefined;
     if (!label) return render();
-    if (label.sanctions.length === 0 && !isWorthReason(label, policy)) {
-      const points = labelPoints(label, policy);
-      const known = quiet.get(points);
-      if (known) return known;
-      const judgement = render();
-      quiet.set(points, judgement);
-      return judgement;
-    }
     const known = ofTemplate.get(label.entity);
     if (known && isJudgedAlike(known.label, label)) return known.judgement;
     const judgement = render();
     ofTemplate.set(label.entity, { label, judgement });
     return judgement;
+  };
+
+  /** Writes judgement and entity. */
+  const writeJudgement = (
+    labels: readonly Label[],
+    rendered: Rendered,
+    out: Buffer,
+    offset: number,
+  ): number => {
+    const [label] = labels;
+    if (
+      label === undefined ||
+      labels.length > 1 ||
+      label.sanctions.length > 0 ||
+      isWorthReason(label, policy)
+    )
+      return copyInto(judgementOf(labels, rendered), out, offset);
+    const at = copyInto(quietJudgement(label, rendered), out, offset);
+    return textInto(`,"entity":${JSON.stringify(summaryOf(label))}`, out, at);
   };
 
   return (chainText, addressText, quota, out, offset) => {
@@ -165,7 +198,7 @@ export function createOracleWriter(deps: LabelDeps): OracleWriter {
     let at = writeHead(reader, chainText, addressText, out, offset);
     const labels = found.handle === NOT_LABELLED ? UNLABELLED : reader.labels(found.handle, found.chain);
     if (labels.length === 0) at = copyInto(rendered.unknown, out, at);
-    else at = copyInto(rendered.knownRest, out, copyInto(judgementOf(labels, rendered), out, at));
+    else at = copyInto(rendered.knownRest, out, writeJudgement(labels, rendered, out, at));
     return writeEnd(clock.now(), quota, out, at);
   };
 }

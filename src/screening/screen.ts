@@ -25,6 +25,7 @@ import {
   stoppedFlows,
 } from './exposures.ts';
 import { flowTotal, netTotal, weakestPrice } from './flow-totals.ts';
+import { labelConflicts } from './label-conflicts.ts';
 import { interpretLaw } from './legal.ts';
 import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
 import { hasChecksum, parseSubject, shownAsset } from './subject.ts';
@@ -175,6 +176,7 @@ export function createScreening(
       sanctioned,
       entity: summaryOf(primary),
       entityLabels: labels.map(labelToJson),
+      labelConflicts: labelConflicts(labels, asOf),
       ...transferSections(assessment, { ...deps, transfers: transfersOf(asOf) }),
       taint: taintSection(assessment, { methods, maxHops, asOf }, taintDeps),
       clusterAnalysis: asOf === null ? clusterAnalysis(assessment, deps) : NO_CLUSTER,

@@ -155,6 +155,7 @@ describe('counterparties', () => {
     sanctions: [],
     verified: true,
     synthetic: false,
+    class: 'published',
     firstSeen: null,
     lastSeen: null,
   };

@@ -1,7 +1,8 @@
 /** Evidence for tests of what is made of it, and the policy that ships. */
 import { loadTaxonomy } from '../../src/labels/categories.ts';
+import type { OwnershipEvidence } from '../../src/risk/ownership.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
-import type { ExposureEvidence, OwnershipEvidence } from '../../src/risk/score.ts';
+import type { ExposureEvidence } from '../../src/risk/score.ts';
 
 export const policy = loadPolicy(loadTaxonomy().rows);
 
@@ -20,7 +21,10 @@ export const exposure = (fields: Partial<ExposureEvidence>): ExposureEvidence =>
 
 export const label = (fields: Partial<OwnershipEvidence>): OwnershipEvidence => ({
   category: 'SCAM',
+  threatLevel: policy.threats[fields.category ?? 'SCAM'],
   confidence: 1,
+  class: 'published',
+  independenceGroup: fields.source ?? 'test',
   entity: 'Somebody',
   source: 'test',
   ...fields,

@@ -15,13 +15,15 @@ import { exposure, label, policy } from './evidence.ts';
 
 const nothing: RiskEvidence = { sanctions: [], labels: [], exposures: [], isService: false };
 
-const anyLabel = fc.record({
-  category: fc.constantFrom(...CATEGORIES),
-  confidence: fc.double({ min: 0, max: 1, noNaN: true }),
-  entity: fc.constantFrom('A', 'B', 'C'),
-  source: fc.constantFrom('x', 'y'),
-  class: fc.constantFrom(...EVIDENCE_CLASSES),
-});
+const anyLabel = fc
+  .record({
+    category: fc.constantFrom(...CATEGORIES),
+    confidence: fc.double({ min: 0, max: 1, noNaN: true }),
+    entity: fc.constantFrom('A', 'B', 'C'),
+    source: fc.constantFrom('x', 'y'),
+    class: fc.constantFrom(...EVIDENCE_CLASSES),
+  })
+  .map((fields) => label(fields));
 
 const anyExposure = fc.record({
   category: fc.constantFrom(...CATEGORIES, 'UNKNOWN' as const),

@@ -141,6 +141,7 @@ describe('a label as of a day', () => {
     delistedAt: null,
     sourceUrl: 'https://example.org',
     matchType: 'DIRECT',
+    listedAtBasis: 'PARTY',
     ...fields,
   });
   const label = (fields: Partial<Label>): Label => ({
@@ -148,6 +149,7 @@ describe('a label as of a day', () => {
     scope: 'EVM',
     category: 'MIXER',
     threatLevel: 'HIGH',
+    class: 'published',
     source: 'graphsense',
     sourceUrl: null,
     tags: [],

@@ -29,6 +29,7 @@ describe('the entity label set', () => {
           category: 'EXCHANGE',
           threatLevel: 'SAFE',
           source: 'graphsense',
+          class: 'published',
           tags: ['hot wallet', 'a "quoted" tag'],
           confidence: 0.9,
           entityId: 'binance',
@@ -184,14 +185,45 @@ describe('the oracle', () => {
     });
   });
 
-  it('warns of phishing', () => {
+  it('calls phishing of confidence 0.8 danger, and names whose it is', () => {
     expect(ask(WALLETS.phishing)).toMatchObject({
-      verdict: 'warning',
-      score: 64,
+      verdict: 'danger',
+      score: 80,
+      riskLevel: 'CRITICAL',
+      entity: { name: 'Fake_Phishing77', category: 'PHISHING', threatLevel: 'CRITICAL' },
       reasons: [
         { code: 'LABEL', severity: 'CRITICAL', category: 'PHISHING', source: 'scams', verified: true },
       ],
     });
+  });
+
+  it('calls danger what two independent publishers agree about, neither of them sure alone', () => {
+    expect(ask(WALLETS.agreed)).toMatchObject({ verdict: 'danger', score: 80 });
+  });
+
+  it('does not score the crime that seized coins came from', () => {
+    const answer = ask(WALLETS.seized);
+    expect(answer).toMatchObject({ verdict: 'safe', entity: { category: 'SEIZED_FUNDS' } });
+    expect(answer.score).toBe(Math.round(world.deps.policy.weights.SEIZED_FUNDS * 0.9));
+    expect(answer.reasons.map(({ category }) => category)).toEqual(['SEIZED_FUNDS']);
+  });
+
+  it('names the owner, and null if no label does', () => {
+    expect(ask(WALLETS.exchange).entity).toEqual({
+      name: 'Binance',
+      category: 'EXCHANGE',
+      threatLevel: 'SAFE',
+    });
+    expect(ask(WALLETS.twice).entity?.name).toBe('Binance');
+    expect(ask(WALLETS.unknown).entity).toBeNull();
+  });
+
+  it('keeps stale lists apart from danger: an unknown address is a warning with one reason', () => {
+    world.setLists(someStale);
+    const unknown = ask(WALLETS.unknown);
+    expect(unknown).toMatchObject({ verdict: 'warning', score: 0, entity: null });
+    expect(unknown.reasons.map(({ code }) => code)).toEqual(['STALE_OR_MISSING_DATA']);
+    expect(ask(WALLETS.phishing)).toMatchObject({ verdict: 'danger', score: 80 });
   });
 
   it('is never safe while a list is missing or old', () => {

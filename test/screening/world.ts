@@ -44,6 +44,9 @@ export const WALLETS = {
   victim: '0x000000000000000000000000000000000000beef',
   twice: '0x0000000000000000000000000000000000007717',
   contract: '0x000000000000000000000000000000000000c0de',
+  seized: '0x0000000000000000000000000000000000005e12',
+  agreed: '0x000000000000000000000000000000000000a62e',
+  derived: '0x000000000000000000000000000000000000de21',
   unknown: '0x0000000000000000000000000000000000000123',
 } as const;
 
@@ -56,6 +59,7 @@ const entry = (list: SanctionsList, delistedAt: string | null): SanctionsEntry =
   entityName: 'LAZARUS GROUP',
   entityId: `${list}-27307`,
   listedAt: '2019-09-13',
+  listedAtBasis: 'PARTY',
   delistedAt,
   sourceUrl: 'https://example.org/list',
   matchType: 'DIRECT',
@@ -104,6 +108,11 @@ const LABELS: readonly (readonly [address: string, label: LabelTemplate, chain?:
   [WALLETS.twice, binance],
   [WALLETS.twice, template('Zweite Börse ☂', 'HIGH_RISK_EXCHANGE', { confidence: 0.5 })],
   [WALLETS.contract, template('Some Bridge', 'BRIDGE', { scope: 'ETH' })],
+  [WALLETS.seized, template('FBI: seizure', 'SEIZED_FUNDS', { source: 'seed', verified: false })],
+  [WALLETS.seized, template('Razy', 'RANSOMWARE', { confidence: 0.75 })],
+  [WALLETS.agreed, template('Fake_Phishing78', 'PHISHING', { source: 'scams', confidence: 0.7 })],
+  [WALLETS.agreed, template('Phishing site', 'PHISHING', { confidence: 0.6 })],
+  [WALLETS.derived, template('Kraken', 'EXCHANGE', { source: 'cluster', confidence: 0.8 })],
   [BTC_WALLET, template('Genesis', 'MINING_POOL', { scope: 'BTC', source: 'pools' }), 'BTC'],
 ];
 

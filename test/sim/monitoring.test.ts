@@ -60,6 +60,7 @@ const label = (category: 'MIXER' | 'SCAM', threatLevel: 'HIGH'): Label => ({
   sanctions: [],
   verified: true,
   synthetic: false,
+  class: 'published',
   firstSeen: null,
   lastSeen: null,
 });

@@ -2,6 +2,7 @@
 import { type TSchema, Type } from 'typebox';
 import { LIMITS } from '../../base/limits.ts';
 import { CHAINS } from '../../chains/registry.ts';
+import { EVIDENCE_CLASSES } from '../../labels/evidence-class.ts';
 import { CATEGORIES, THREAT_LEVELS } from '../../labels/taxonomy.ts';
 import { REASON_CODES } from '../../screening/answers.ts';
 
@@ -48,6 +49,10 @@ export const ThreatLevelSchema = oneOf(THREAT_LEVELS);
 export const SeveritySchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL']);
 export const RiskLevelSchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL']);
 export const SanctionsListSchema = oneOf(['OFAC_SDN', 'OFAC_CONS', 'EU', 'UN', 'UK', 'CH', 'OTHER']);
+export const EvidenceClassSchema = oneOf(
+  EVIDENCE_CLASSES,
+  'How the label came to be known. list: an authority names the address. published: a named publisher attributes it. structural: reproducible from the chain. inferred: a model, or a source that names no evidence. Only list and published labels make a verdict CRITICAL.',
+);
 export const DataVersion = text('Names the label snapshot that answered.');
 
 export const Label = Type.Object(
@@ -56,6 +61,7 @@ export const Label = Type.Object(
     category: CategorySchema,
     threatLevel: ThreatLevelSchema,
     source: text('Origin of the label.'),
+    class: EvidenceClassSchema,
     tags: listOf(Type.String()),
     confidence: Type.Number({ minimum: 0, maximum: 1 }),
     entityId: text(),
@@ -111,6 +117,10 @@ export const SanctionsEntry = Type.Object({
   entityName: text(),
   entityId: text(),
   listedAt: nullable(Type.String()),
+  listedAtBasis: oneOf(
+    ['PARTY', 'WALLET'],
+    'The date that `listedAt` is. PARTY: when the list designated the party. WALLET: when the wallet first appeared in the files that were imported.',
+  ),
   delistedAt: nullable(Type.String(), 'Set: history, not in force.'),
   sourceUrl: text(),
   matchType: oneOf(['DIRECT', 'CLUSTER']),
@@ -165,6 +175,12 @@ export const SanctionsCheck = Type.Object({
   dataVersion: DataVersion,
 });
 
+export const EntitySummary = Type.Object({
+  name: text(),
+  category: CategorySchema,
+  threatLevel: ThreatLevelSchema,
+});
+
 export const Quota = Type.Object({
   limit: nullable(Type.Integer(), 'Calls a month; null is unlimited.'),
   remaining: nullable(Type.Integer()),
@@ -179,6 +195,7 @@ export const OracleVerdict = Type.Object({
   riskLevel: RiskLevelSchema,
   sanctioned: flag(),
   reasons: listOf(Reason),
+  entity: nullable(EntitySummary, 'The owner of the address; null if no label names one.'),
   coverage: Coverage,
   assessed: flag(),
   dataVersion: DataVersion,

@@ -7,6 +7,7 @@ import {
   Coverage,
   count,
   DataVersion,
+  EntitySummary,
   ExposureCategorySchema,
   flag,
   listOf,
@@ -18,7 +19,7 @@ import {
   SeveritySchema,
   text,
 } from './common.ts';
-import { EntitySummary, FlowTotal, money } from './screening.ts';
+import { FlowTotal, money } from './screening.ts';
 
 const direction = oneOf(['in', 'out', 'both']);
 

@@ -8,6 +8,8 @@ import {
   Coverage,
   count,
   DataVersion,
+  EntitySummary,
+  EvidenceClassSchema,
   ExposureCategorySchema,
   flag,
   Label,
@@ -61,11 +63,32 @@ export const money = (description?: string): ReturnType<typeof nullable> =>
 
 const direction = oneOf(['in', 'out']);
 
-export const EntitySummary = Type.Object({
-  name: text(),
+const ConflictingLabel = Type.Object({
+  name: text('Name of the entity.'),
+  entityId: text(),
   category: CategorySchema,
   threatLevel: ThreatLevelSchema,
+  source: text(),
+  class: EvidenceClassSchema,
+  confidence: Type.Number({ minimum: 0, maximum: 1 }),
+  date: nullable(Type.String(), 'ISO date when the source last stood by the label.'),
+  sourceUrl: nullable(Type.String()),
 });
+
+export const LabelConflict = Type.Object(
+  {
+    fields: listOf(oneOf(['category', 'threatLevel', 'entity']), 'What the two labels disagree about.'),
+    labels: listOf(ConflictingLabel, 'The label that was taken, then the other one.'),
+    decided: ConflictingLabel,
+    decidedBy: oneOf(
+      ['SANCTION', 'CLASS', 'CONFIDENCE', 'DATE', 'RANK', 'CONTENT'],
+      'The first criterion in which they differ: a sanction in force, class of evidence, confidence, date, rank of the source, text.',
+    ),
+    isSettled: flag('The other label is not about the holder of the address, and does not score.'),
+    message: text(),
+  },
+  { description: 'Two labels of an address that contradict each other.' },
+);
 
 export const ScoreFactor = Type.Object(
   {
@@ -82,6 +105,7 @@ export const ScoreFactor = Type.Object(
     percentage: number(),
     valueUsd: money(),
     hops: count(),
+    class: nullable(EvidenceClassSchema, 'Of what the address itself is; null for exposures.'),
     points: Type.Integer(),
     evidence: listOf(Type.String()),
   },
@@ -259,6 +283,10 @@ export const ScreeningResult = Type.Object(
     sanctioned: flag(),
     entity: nullable(EntitySummary),
     entityLabels: listOf(Label),
+    labelConflicts: listOf(
+      LabelConflict,
+      'Labels that contradict the first one, and how that was decided. Empty if none do.',
+    ),
     flaggedTransactions: listOf(FlaggedTransaction),
     topCounterparties: listOf(TopCounterparty),
     exposureSending: percentages,

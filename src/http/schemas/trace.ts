@@ -7,6 +7,7 @@ import {
   Coverage,
   count,
   DataVersion,
+  EntitySummary,
   ExposureCategorySchema,
   flag,
   listOf,
@@ -16,7 +17,7 @@ import {
   ThreatLevelSchema,
   text,
 } from './common.ts';
-import { EntitySummary, money } from './screening.ts';
+import { money } from './screening.ts';
 
 export const TraceBody = Type.Object({
   address: AddressText,

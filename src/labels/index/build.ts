@@ -16,6 +16,7 @@ import {
   FLAGS,
   FORMAT_VERSION,
   FRAGMENT,
+  LABEL_FIELDS,
   MAP_BYTES,
   MULTIPLE,
   RECORD_WORDS,
@@ -129,6 +130,7 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
     checksum,
     layout: {
       addresses: merged.addresses,
+      labelFields: LABEL_FIELDS,
       bucketBits: finalBits,
       overflowWords: merged.overflow.length,
       filter: filter.shape,

@@ -32,6 +32,12 @@ export const SANCTIONED = 2;
 export const SANCTIONED_SOMEWHERE = 4;
 export const SYNTHETIC = 8;
 
+/**
+ * Number of the set of fields that fragments are rendered with: 2 since labels have a class. Fragments of another set (an earlier
+ * or a later release built the snapshot) are not copied into answers; their labels are decoded and rendered.
+ */
+export const LABEL_FIELDS = 2;
+
 export const TEMPLATE_WORDS = 4;
 
 /** The number of the scope `EVM` in every snapshot. */
@@ -57,6 +63,8 @@ export const MAP_BYTES = 0xf0000000;
 
 export interface SnapshotLayout {
   readonly addresses: number;
+  /** See LABEL_FIELDS; absent from snapshots of the first set. */
+  readonly labelFields?: number;
   /** log2 of the number of buckets. */
   readonly bucketBits: number;
   readonly overflowWords: number;

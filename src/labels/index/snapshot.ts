@@ -7,6 +7,7 @@ import { withOpeningLock } from '../../base/opening-lock.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import { type ChainId, isEvm } from '../../chains/registry.ts';
 import type { Label } from '../label.ts';
+import { labelToJson } from '../label-json.ts';
 import { NO_DAY, writeIsoDay } from './days.ts';
 import { fingerprint, firstPosition } from './filter.ts';
 import {
@@ -15,6 +16,7 @@ import {
   FLAGS,
   FORMAT_VERSION,
   FRAGMENT,
+  LABEL_FIELDS,
   MAP_BYTES,
   MULTIPLE,
   RECORD_WORDS,
@@ -163,6 +165,8 @@ class MappedReader implements LabelReader {
   private readonly segmentBits: number;
   private readonly filterSpan: number;
   private readonly hasFilter: boolean;
+  /** Whether the fragments carry the fields that answers have. */
+  private readonly isRendered: boolean;
   /** Of the chain that was asked about last, which is nearly always the next one too. */
   private chain: ChainId | null = null;
   private chainScope = -1;
@@ -188,6 +192,7 @@ class MappedReader implements LabelReader {
     this.segmentBits = layout.filter.segmentBits;
     this.filterSpan = layout.filter.span;
     this.hasFilter = layout.filter.bytes > 0;
+    this.isRendered = layout.labelFields === LABEL_FIELDS;
   }
 
   find(keys: Uint8Array, offset: number, length: number): LabelHandle {
@@ -277,6 +282,7 @@ class MappedReader implements LabelReader {
       out[offset + 1] = CLOSE_BRACKET;
       return offset + 2;
     }
+    if (!this.isRendered) return this.writeObjects(handle, chain, out, offset);
     if (out !== this.out) {
       this.out = out;
       this.outWords = new DataView(out.buffer, out.byteOffset, out.length);
@@ -307,6 +313,14 @@ class MappedReader implements LabelReader {
     if (end < 0 || end >= out.length) return -1;
     out[end++] = CLOSE_BRACKET;
     return end;
+  }
+
+  /** Writes what `writeLabelsJson` writes if the fragments of the snapshot lack a field that answers have. */
+  private writeObjects(handle: LabelHandle, chain: ChainId, out: Uint8Array, offset: number): number {
+    const bytes = Buffer.from(JSON.stringify(this.labels(handle, chain).map(labelToJson)));
+    if (offset + bytes.length > out.length) return -1;
+    out.set(bytes, offset);
+    return offset + bytes.length;
   }
 
   isSanctioned(handle: LabelHandle, chain: ChainId): boolean {

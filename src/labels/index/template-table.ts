@@ -1,7 +1,9 @@
 /** The templates inside a snapshot: a JSON fragment each, rendered ahead, and a packed body that is decoded when asked for. */
 import { AssayError } from '../../base/errors.ts';
 import { CHAINS } from '../../chains/registry.ts';
+import { EVIDENCE_CLASSES, type EvidenceClass } from '../evidence-class.ts';
 import type { Label, LabelScope, LabelTemplate, SanctionsEntry } from '../label.ts';
+import { classOfLabel } from '../label-class.ts';
 import { labelToJson } from '../label-json.ts';
 import { CATEGORIES, type Category, THREAT_LEVELS, type ThreatLevel } from '../taxonomy.ts';
 import { isoFromDay } from './days.ts';
@@ -39,6 +41,12 @@ const BODY_WORDS = 14;
 const VERIFIED = 1;
 /** All strings of the entity are ASCII: one byte a character, which decodes faster. */
 const ASCII = 2;
+/**
+ * Number of the evidence class plus one, from this bit on. Snapshots of releases before 2026-11-22 have 0 here: the class is
+ * then that of the source.
+ */
+const CLASS_SHIFT = 2;
+const CLASS_MASK = 7;
 const NULL_TEXT = -1;
 
 export interface EncodedTemplates {
@@ -125,7 +133,13 @@ export function encodeTemplates(texts: readonly string[]): EncodedTemplates {
     word(CATEGORY, CATEGORIES.indexOf(template.category));
     word(THREAT_LEVEL, THREAT_LEVELS.indexOf(template.threatLevel));
     word(SOURCE, source);
-    word(BITS, (template.verified ? VERIFIED : 0) | (stringBytes === strings.length ? ASCII : 0));
+    const classNumber = EVIDENCE_CLASSES.indexOf(classOfLabel(template)) + 1;
+    word(
+      BITS,
+      (template.verified ? VERIFIED : 0) |
+        (stringBytes === strings.length ? ASCII : 0) |
+        (classNumber << CLASS_SHIFT),
+    );
     word(JURISDICTION, share(entity.jurisdiction));
     word(SOURCE_URL, share(template.sourceUrl));
     word(TAGS, share(template.tags));
@@ -178,7 +192,7 @@ function flagsOf(template: LabelTemplate): number {
 
 /** The label's JSON in two parts: before the value of `firstSeen`, and behind the value of `lastSeen`. */
 function renderFragment(template: LabelTemplate): [prefix: string, suffix: string] {
-  const marked = { ...template, firstSeen: '\u0001', lastSeen: '\u0002' };
+  const marked = { ...template, class: classOfLabel(template), firstSeen: '\u0001', lastSeen: '\u0002' };
   const text = JSON.stringify(labelToJson(marked));
   const between = `"\\u0001"${BETWEEN_DAYS}"\\u0002"`;
   const cut = text.lastIndexOf(between);
@@ -186,6 +200,12 @@ function renderFragment(template: LabelTemplate): [prefix: string, suffix: strin
     throw new AssayError('INTERNAL', 'A label is not rendered in the order its fragments are cut by.');
   return [text.slice(0, cut), text.slice(cut + between.length)];
 }
+
+/** Entries of a snapshot of an earlier release: the date that they print is the party's. */
+const withBasis = (entries: readonly SanctionsEntry[]): readonly SanctionsEntry[] =>
+  entries.length === 0
+    ? entries
+    : entries.map((entry) => ({ ...entry, listedAtBasis: entry.listedAtBasis ?? 'PARTY' }));
 
 /**
  * Decoded templates kept a thread: about 0.35 KB each, so 23 MB at most. The popular ones (an exchange's million wallets share
@@ -198,6 +218,9 @@ const NOTHING = -1;
 /** Neither day is known. */
 const NO_DAYS = 0;
 
+/** A template as a label needs it: with the class, which stored templates leave to their source. */
+type DecodedTemplate = LabelTemplate & Pick<Label, 'class'>;
+
 /**
  * Decodes templates of one snapshot. The cache is direct-mapped, and a template takes a place only when it is asked for twice
  * before another one that would stand there: what is asked for once stays young garbage, which costs the collector nothing.
@@ -209,7 +232,7 @@ export class TemplateDecoder {
   private readonly layout: TemplateLayout;
   private readonly cachedIds: Int32Array;
   private readonly askedIds: Int32Array;
-  private readonly cached: LabelTemplate[] = [];
+  private readonly cached: DecodedTemplate[] = [];
   private readonly used: Uint8Array;
   private readonly undatedIds: Int32Array;
   private readonly undated: Label[] = [];
@@ -230,11 +253,11 @@ export class TemplateDecoder {
   }
 
   /** The template of an id below `layout.templates`. */
-  template(id: number): LabelTemplate {
+  template(id: number): DecodedTemplate {
     const place = id & this.cacheMask;
     if (this.cachedIds[place] === id) {
       this.used[place] = 1;
-      return this.cached[place] as LabelTemplate;
+      return this.cached[place] as DecodedTemplate;
     }
     const template = this.decode(id);
     if (this.askedIds[place] === id) {
@@ -264,7 +287,7 @@ export class TemplateDecoder {
     return label;
   }
 
-  private withDays(template: LabelTemplate, days: number): Label {
+  private withDays(template: DecodedTemplate, days: number): Label {
     return {
       entity: template.entity,
       scope: template.scope,
@@ -277,6 +300,7 @@ export class TemplateDecoder {
       sanctions: template.sanctions,
       verified: template.verified,
       synthetic: template.synthetic,
+      class: template.class,
       firstSeen: isoFromDay(days & 0xffff),
       lastSeen: isoFromDay(days >>> 16),
     };
@@ -294,7 +318,7 @@ export class TemplateDecoder {
     return `${text(start + 8, prefix)}null${BETWEEN_DAYS}null${text(suffixAt, suffix)}`;
   }
 
-  private decode(id: number): LabelTemplate {
+  private decode(id: number): DecodedTemplate {
     const { words } = this;
     const at = id * TEMPLATE_WORDS;
     const start = (words[at + 1] as number) * 8;
@@ -313,6 +337,9 @@ export class TemplateDecoder {
     const all = ascii ? this.texts.toString('latin1', idStart, end) : null;
     const text = (from: number, to: number): string =>
       all === null ? this.texts.toString('utf8', from, to) : all.slice(from - idStart, to - idStart);
+    const source = sourceIds[words[body + SOURCE] as number] as string;
+    const sanctions = this.sharedValue(words[body + SANCTIONS] as number) as readonly SanctionsEntry[];
+    const stored = EVIDENCE_CLASSES[((bits >>> CLASS_SHIFT) & CLASS_MASK) - 1] as EvidenceClass | undefined;
     return {
       entity: {
         id: text(idStart, nameStart),
@@ -324,11 +351,12 @@ export class TemplateDecoder {
       scope: scopes[(flags >>> 8) & 0xff] as LabelScope,
       category: categories[words[body + CATEGORY] as number] as Category,
       threatLevel: THREAT_LEVELS[words[body + THREAT_LEVEL] as number] as ThreatLevel,
-      source: sourceIds[words[body + SOURCE] as number] as string,
+      source,
+      class: stored ?? classOfLabel({ source, sanctions }),
       sourceUrl: this.sharedValue(words[body + SOURCE_URL] as number) as string | null,
       tags: this.sharedValue(words[body + TAGS] as number) as readonly string[],
       confidence: this.numbers.getFloat64(start + CONFIDENCE * 4, true),
-      sanctions: this.sharedValue(words[body + SANCTIONS] as number) as readonly SanctionsEntry[],
+      sanctions: stored === undefined ? withBasis(sanctions) : sanctions,
       verified: (bits & VERIFIED) !== 0,
       synthetic: (flags & SYNTHETIC) !== 0,
     };

@@ -17,6 +17,8 @@ type SanctionRow = readonly [
   delistedAt: string | null,
   sourceUrl: string,
   matchType: string,
+  /** Only `WALLET`: rows of earlier releases end before it, and say the party's date. */
+  listedAtBasis?: 'WALLET',
 ];
 
 /** A template as a row: names in full, so that the text means the same in every version of the taxonomy. */
@@ -62,7 +64,7 @@ export function templateToText(template: LabelTemplate): string {
 }
 
 function sanctionToRow(entry: SanctionsEntry): SanctionRow {
-  return [
+  const row = [
     entry.list,
     entry.authority,
     entry.program,
@@ -72,7 +74,8 @@ function sanctionToRow(entry: SanctionsEntry): SanctionRow {
     entry.delistedAt,
     entry.sourceUrl,
     entry.matchType,
-  ];
+  ] as const;
+  return entry.listedAtBasis === 'WALLET' ? [...row, 'WALLET'] : row;
 }
 
 const categories = new Set<string>(CATEGORIES);
@@ -134,6 +137,7 @@ function sanctionFromRow(row: SanctionRow): SanctionsEntry {
     entityName: row[3],
     entityId: row[4],
     listedAt: row[5],
+    listedAtBasis: row[9] ?? 'PARTY',
     delistedAt: row[6],
     sourceUrl: row[7],
     matchType: row[8] as SanctionsEntry['matchType'],

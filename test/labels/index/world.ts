@@ -24,6 +24,7 @@ export const sanction: SanctionsEntry = {
   entityName: 'Somebody',
   entityId: '1',
   listedAt: '2022-08-08',
+  listedAtBasis: 'PARTY',
   delistedAt: null,
   sourceUrl: 'https://sanctionssearch.ofac.treas.gov/',
   matchType: 'DIRECT',

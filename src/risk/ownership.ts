@@ -1,0 +1,161 @@
+/** The part of a score that says what the address itself is: the evidence of its labels and lists, as points. */
+import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
+import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
+import type { RiskPolicy } from './policy.ts';
+
+/** One label of the scored address itself. */
+export interface OwnershipEvidence {
+  readonly category: Category;
+  readonly threatLevel: ThreatLevel;
+  /** 0 to 1; at most what the independence group of the label is believed. */
+  readonly confidence: number;
+  readonly class: EvidenceClass;
+  /** Labels of one group are one voice: only different groups confirm each other. */
+  readonly independenceGroup: string;
+  readonly entity: string;
+  readonly source: string;
+}
+
+/** What the address itself is, as one row of the breakdown. */
+export interface OwnershipFactor {
+  readonly factor: 'SANCTIONS_IN_FORCE' | 'OWN_LABEL';
+  readonly category: Category;
+  readonly riskType: 'OWNERSHIP';
+  readonly direction: 'both';
+  readonly percentage: 100;
+  readonly asset: null;
+  readonly valueUsd: null;
+  readonly hops: 0;
+  readonly class: EvidenceClass;
+  readonly points: number;
+  readonly evidence: readonly string[];
+}
+
+/** Publishers that name a threat of level CRITICAL decide from this combined confidence on (decisions, "Class of a label"). */
+export const DECISIVE_CONFIDENCE = 0.8;
+
+/** Evidence named of one factor: enough to follow it up. */
+const EVIDENCE_LISTED_MAX = 10;
+/** Products of floats differ in the last digits; a threshold must not. */
+const FLOAT_SLACK = 1e-9;
+
+const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort();
+
+/** Whether a label can make a verdict CRITICAL: a list or a named publisher says that the threat is. */
+export const isDecisive = (label: OwnershipEvidence): boolean =>
+  label.threatLevel === 'CRITICAL' && !isDerived(label.class);
+
+/** Whole points of one label that stands alone. */
+export function labelPoints(
+  label: Pick<OwnershipEvidence, 'category' | 'threatLevel' | 'confidence' | 'class'>,
+  policy: RiskPolicy,
+): number {
+  const points = Math.round(policy.weights[label.category] * label.confidence);
+  const critical = policy.levels.CRITICAL;
+  if (isDerived(label.class)) return Math.min(points, critical - 1);
+  const decides = label.threatLevel === 'CRITICAL' && label.confidence >= DECISIVE_CONFIDENCE - FLOAT_SLACK;
+  return decides ? Math.max(points, critical) : points;
+}
+
+/**
+ * Returns the confidence that at least one of several independent publishers is right: the noisy-or over independence groups, of
+ * which each counts once, by its best label.
+ *
+ * @param labels Labels that agree.
+ * @returns 0 to 1; 0 for no label.
+ */
+export function combinedConfidence(
+  labels: readonly Pick<OwnershipEvidence, 'confidence' | 'independenceGroup'>[],
+): number {
+  const best = new Map<string, number>();
+  for (const { independenceGroup, confidence } of labels)
+    best.set(independenceGroup, Math.max(confidence, best.get(independenceGroup) ?? 0));
+  // One order, whatever order the labels came in: products of floats depend on it.
+  const doubts = [...best.values()].sort((a, b) => a - b).map((confidence) => 1 - confidence);
+  return 1 - doubts.reduce((product, doubt) => product * doubt, 1);
+}
+
+/** Points of publishers that agree on a threat of level CRITICAL, and the labels they come from. */
+interface Agreement {
+  readonly points: number;
+  readonly labels: readonly OwnershipEvidence[];
+}
+
+/**
+ * Each weight counts with the confidence of all who name at least that much: so a further publisher, of whatever category, never
+ * lowers the points.
+ */
+function agreement(labels: readonly OwnershipEvidence[], policy: RiskPolicy): Agreement | null {
+  const decisive = labels.filter(isDecisive);
+  if (decisive.length < 2) return null;
+  const weights = new Set(decisive.map(({ category }) => policy.weights[category]));
+  const points = [...weights].map((weight) => {
+    const agreeing = decisive.filter(({ category }) => policy.weights[category] >= weight);
+    return Math.round(weight * combinedConfidence(agreeing) + FLOAT_SLACK);
+  });
+  const isDecided = combinedConfidence(decisive) >= DECISIVE_CONFIDENCE - FLOAT_SLACK;
+  return { points: Math.max(...points, isDecided ? policy.levels.CRITICAL : 0), labels: decisive };
+}
+
+/** The strongest of labels that stand alone; equal ones in the order of their categories. */
+function strongestOf(labels: readonly OwnershipEvidence[], policy: RiskPolicy): OwnershipEvidence | null {
+  let strongest: OwnershipEvidence | null = null;
+  for (const label of labels) {
+    const better = strongest === null ? 1 : labelPoints(label, policy) - labelPoints(strongest, policy);
+    if (better > 0 || (better === 0 && strongest !== null && label.category < strongest.category))
+      strongest = label;
+  }
+  return strongest;
+}
+
+const named = (labels: readonly OwnershipEvidence[]): readonly string[] =>
+  unique(labels.map((label) => `${label.source}: ${label.entity}`)).slice(0, EVIDENCE_LISTED_MAX);
+
+/**
+ * Returns the points of what the address itself is: of a sanction in force, else of its strongest label, or of the publishers that
+ * agree, whichever is more.
+ *
+ * @returns Null if nothing brings a point. Labels of structural and inferred class alone stay below CRITICAL.
+ */
+export function ownershipFactor(
+  {
+    sanctions,
+    labels,
+  }: { readonly sanctions: readonly string[]; readonly labels: readonly OwnershipEvidence[] },
+  policy: RiskPolicy,
+): OwnershipFactor | null {
+  const own = {
+    riskType: 'OWNERSHIP',
+    direction: 'both',
+    asset: null,
+    percentage: 100,
+    valueUsd: null,
+    hops: 0,
+  } as const;
+  if (sanctions.length > 0) {
+    return {
+      factor: 'SANCTIONS_IN_FORCE',
+      category: 'SANCTIONED_ENTITY',
+      ...own,
+      class: 'list',
+      points: policy.sanctionedPoints,
+      evidence: unique(sanctions).slice(0, EVIDENCE_LISTED_MAX),
+    };
+  }
+  const strongest = strongestOf(labels, policy);
+  if (strongest === null) return null;
+  const alone = labelPoints(strongest, policy);
+  const agreed = agreement(labels, policy);
+  const isAgreed = agreed !== null && agreed.points > alone;
+  const points = Math.min(100, isAgreed ? agreed.points : alone);
+  if (points === 0) return null;
+  const first = isAgreed ? (strongestOf(agreed.labels, policy) ?? strongest) : strongest;
+  return {
+    factor: 'OWN_LABEL',
+    category: first.category,
+    ...own,
+    class: first.class,
+    points,
+    evidence: named(isAgreed ? agreed.labels : labels.filter(({ category }) => category === first.category)),
+  };
+}

@@ -1,0 +1,63 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { shippedData } from '../../src/base/paths.ts';
+import { EVIDENCE_CLASSES } from '../../src/labels/evidence-class.ts';
+import { classOfLabel } from '../../src/labels/label-class.ts';
+import { loadSourceTable } from '../../src/labels/source-table.ts';
+import { sanction } from './index/world.ts';
+
+const sources = loadSourceTable();
+
+describe('the table of sources', () => {
+  it('gives every source a class and an independence group', () => {
+    for (const { id, class: evidence, independenceGroup } of sources.rows) {
+      expect(EVIDENCE_CLASSES, id).toContain(evidence);
+      expect(independenceGroup, id).not.toBe('');
+    }
+    for (const id of ['ofac', 'un', 'eu', 'uk', 'ch']) expect(sources.classOf(id)).toBe('list');
+    expect(sources.classOf('cluster')).toBe('structural');
+    expect(sources.classOf('a source that nobody described')).toBe('inferred');
+  });
+
+  it('takes a collection for the voice of the publisher that it repeats', () => {
+    const group = (source: string, url: string | null): string => sources.groupOf(source, url);
+    expect(group('graphsense', null)).toBe('graphsense');
+    expect(group('graphsense', 'https://ransomwhe.re/')).toBe('crowd');
+    expect(group('seed', 'https://www.ransomwhe.re')).toBe('crowd');
+    expect(group('graphsense', 'https://zenodo.org/record/1238041#.XLQwopMzZR4')).toBe('crowd');
+    expect(group('seed', 'https://etherscan.io/address/0x00')).toBe(group('scams', null));
+    expect(group('graphsense', 'https://reddit.community/r/x')).toBe('graphsense');
+    expect(group('graphsense', 'https://zenodo.org/record/12380419')).toBe('graphsense');
+  });
+
+  it('believes all crowd-sourced collections together at most 0.7', () => {
+    expect(sources.groupConfidenceMax('crowd')).toBe(0.7);
+    expect(sources.groupConfidenceMax('graphsense')).toBe(1);
+  });
+
+  it('is refused with the row and the field that is wrong', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'assay-sources-'));
+    try {
+      const path = join(folder, 'sources.json');
+      const text = readFileSync(shippedData('sources.json'), 'utf8');
+      writeFileSync(path, text.replace('"class": "structural"', '"class": "certain"'));
+      expect(() => loadSourceTable(path)).toThrow(/class of cluster/);
+      writeFileSync(path, text.replace(/"independenceGroup": "mempool"/, '"independenceGroup": ""'));
+      expect(() => loadSourceTable(path)).toThrow(/independenceGroup of pools/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('the class of a label', () => {
+  it('is list if a list names the address itself, whichever source repeats it', () => {
+    expect(classOfLabel({ source: 'seed', sanctions: [sanction] })).toBe('list');
+    expect(classOfLabel({ source: 'seed', sanctions: [] })).toBe('published');
+    expect(classOfLabel({ source: 'cluster', sanctions: [{ ...sanction, matchType: 'CLUSTER' }] })).toBe(
+      'structural',
+    );
+  });
+});

@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EVIDENCE_CLASSES, isDerived } from '../../src/labels/evidence-class.ts';
+import { CATEGORIES, THREAT_LEVELS } from '../../src/labels/taxonomy.ts';
+import {
+  combinedConfidence,
+  labelPoints,
+  type OwnershipEvidence,
+  ownershipFactor,
+} from '../../src/risk/ownership.ts';
+import { label, policy } from './evidence.ts';
+
+const anyLabel: fc.Arbitrary<OwnershipEvidence> = fc.record({
+  category: fc.constantFrom(...CATEGORIES),
+  threatLevel: fc.constantFrom(...THREAT_LEVELS),
+  // Around the threshold more often than elsewhere.
+  confidence: fc.oneof(
+    fc.double({ min: 0, max: 1, noNaN: true }),
+    fc.constantFrom(0, 0.5, 0.7, 0.79, 0.8, 0.9, 1),
+  ),
+  class: fc.constantFrom(...EVIDENCE_CLASSES),
+  independenceGroup: fc.constantFrom('a', 'b', 'c', 'crowd'),
+  entity: fc.constantFrom('A', 'B'),
+  source: fc.constantFrom('x', 'y'),
+});
+const anyLabels = fc.array(anyLabel, { maxLength: 6 });
+
+const points = (labels: readonly OwnershipEvidence[]): number =>
+  ownershipFactor({ sanctions: [], labels }, policy)?.points ?? 0;
+const decisive = (one: OwnershipEvidence): boolean => one.threatLevel === 'CRITICAL' && !isDerived(one.class);
+
+const phishing = (fields: Partial<OwnershipEvidence>): OwnershipEvidence =>
+  label({ category: 'PHISHING', ...fields });
+
+describe('publishers that agree', () => {
+  it('score at least CRITICAL from a combined confidence of 0.8 on', () => {
+    const one = phishing({ source: 'a', confidence: 0.6 });
+    const other = phishing({ source: 'b', confidence: 0.5 });
+    expect(combinedConfidence([one, other])).toBeCloseTo(0.8, 12);
+    expect([points([one]), points([other])]).toEqual([48, 40]);
+    expect(points([one, other])).toBe(80);
+    expect(points([one, { ...other, confidence: 0.49 }])).toBeLessThan(80);
+  });
+
+  it('count once a group, however many rows it has', () => {
+    const rows = Array.from({ length: 9 }, (_, at) =>
+      phishing({ source: `pack ${at}`, independenceGroup: 'crowd', confidence: 0.7 }),
+    );
+    expect(combinedConfidence(rows)).toBeCloseTo(0.7, 12);
+    expect(points(rows)).toBe(56);
+  });
+
+  it('need not name the same crime', () => {
+    const labels = [
+      phishing({ source: 'a', confidence: 0.7 }),
+      label({ category: 'STOLEN_FUNDS', source: 'b', confidence: 0.6 }),
+    ];
+    const factor = ownershipFactor({ sanctions: [], labels }, policy);
+    expect(factor).toMatchObject({ factor: 'OWN_LABEL', points: 80, class: 'published' });
+    expect(factor?.evidence).toEqual(['a: Somebody', 'b: Somebody']);
+  });
+
+  it('do not agree with what is less than CRITICAL', () => {
+    const scam = label({ category: 'SCAM', source: 'b', confidence: 0.9 });
+    expect(points([phishing({ source: 'a', confidence: 0.7 }), scam])).toBe(
+      Math.round(policy.weights.SCAM * 0.9),
+    );
+  });
+
+  it('lift a lone label of confidence 0.8 to CRITICAL', () => {
+    expect(points([phishing({ confidence: 0.8 })])).toBe(80);
+    expect(points([phishing({ confidence: 0.79 })])).toBe(63);
+  });
+});
+
+describe('derived labels', () => {
+  it('stay below CRITICAL, alone and together', () => {
+    fc.assert(
+      fc.property(anyLabels, (labels) => {
+        expect(points(labels.filter((one) => isDerived(one.class)))).toBeLessThan(policy.levels.CRITICAL);
+      }),
+    );
+  });
+
+  it('do not confirm a publisher', () => {
+    const published = phishing({ source: 'a', confidence: 0.7 });
+    const cluster = phishing({ source: 'cluster', class: 'structural', confidence: 0.9 });
+    expect(points([published, cluster])).toBe(72);
+  });
+
+  it('never lower a score', () => {
+    fc.assert(
+      fc.property(anyLabels, anyLabel, (labels, more) => {
+        const derived = { ...more, class: 'inferred' as const };
+        expect(points([...labels, derived])).toBeGreaterThanOrEqual(points(labels));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('the points of what an address itself is', () => {
+  it('never fall when a label comes on top', () => {
+    fc.assert(
+      fc.property(anyLabels, anyLabel, (labels, more) => {
+        expect(points([...labels, more])).toBeGreaterThanOrEqual(points(labels));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('never fall when a label becomes surer', () => {
+    fc.assert(
+      fc.property(anyLabels, anyLabel, fc.double({ min: 0, max: 1, noNaN: true }), (labels, one, by) => {
+        const surer = { ...one, confidence: one.confidence + (1 - one.confidence) * by };
+        expect(points([...labels, surer])).toBeGreaterThanOrEqual(points([...labels, one]));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('do not depend on the order of the labels', () => {
+    fc.assert(
+      fc.property(anyLabels, (labels) => {
+        expect(ownershipFactor({ sanctions: [], labels: [...labels].reverse() }, policy)?.points).toBe(
+          ownershipFactor({ sanctions: [], labels }, policy)?.points,
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('are CRITICAL whenever the combined confidence is 0.8 or more', () => {
+    fc.assert(
+      fc.property(anyLabels, (labels) => {
+        if (combinedConfidence(labels.filter(decisive)) >= 0.8)
+          expect(points(labels)).toBeGreaterThanOrEqual(policy.levels.CRITICAL);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('of a lone label are those of the label', () => {
+    fc.assert(
+      fc.property(anyLabel, (one) => {
+        expect(points([one])).toBe(labelPoints(one, policy));
+      }),
+    );
+  });
+});
