@@ -61,9 +61,8 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
       const progress = createProgress(terminal);
       try {
         const opened = parts();
-        // A store without anything begins with what ships, as a server's does: a first command need not be `serve`.
-        const { datasets, lists } = opened.store.catalogue();
-        if (datasets.length === 0 && lists.length === 0) await ensureShipped(opened);
+        // As a server does when it starts: an index that was never served still knows what ships.
+        await ensureShipped(opened);
         const report = await buildLabelIndex(
           {
             snapshotsFolder: opened.snapshotsFolder,

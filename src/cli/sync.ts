@@ -1,6 +1,7 @@
 /** `assay sync [source…]`: downloads the official lists, imports what changed, publishes a new snapshot. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
+import { ensureShipped } from '../labels/build-index.ts';
 import {
   parseRefreshSource,
   REFRESH_SOURCES,
@@ -58,6 +59,8 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
         const opened = parts();
         opened.requireBuilder();
         const from = options.from === undefined ? (opened.syncFrom ?? undefined) : mirrorFrom(options.from);
+        // As a server does when it starts: a snapshot of the lists alone would know no exchange and no bridge.
+        await ensureShipped(opened);
         const all = sourceTexts.length === 0;
         const listTexts = sourceTexts.filter((text) => text.toLowerCase() !== 'esma');
         const lists = await refreshLists(
