@@ -5,6 +5,7 @@ import {
   delistedAt,
   emptyList,
   type ListState,
+  listedAt,
   normalPublication,
   type ObservedEntry,
   publicationOf,
@@ -199,5 +200,49 @@ describe('the publication date', () => {
     expect(() => publicationOf({ ...said, option: '21.03.2025' })).toThrow(/not a date/);
     expect(normalPublication('2025-02')).toBe('2025-02-01');
     expect(normalPublication('2025-13-01')).toBeNull();
+  });
+});
+
+describe('the date since when a wallet is listed', () => {
+  const listings = (state: ListState): Record<string, readonly [string | null, string]> =>
+    Object.fromEntries(
+      state.entries.map((one) => {
+        const { listedAt: date, listedAtBasis } = listedAt(state, one);
+        return [one.key, [date, listedAtBasis] as const];
+      }),
+    );
+  const old = entry('1', 'old', 'ETH', '2019-09-13');
+  const late = entry('1', 'late', 'ETH', '2019-09-13');
+
+  it('is the party’s if no earlier file of the list shows otherwise', () => {
+    expect(listings(imported([file('2025-03-04', [old, late])]))).toEqual({
+      old: ['2019-09-13', 'PARTY'],
+      late: ['2019-09-13', 'PARTY'],
+    });
+  });
+
+  it('is that of the first file with the wallet if an earlier one, after the designation, lacks it', () => {
+    const files = [file('2025-03-04', [old]), file('2025-03-21', [old, late])];
+    for (const order of permutations(files))
+      expect(listings(imported(order))).toEqual({
+        old: ['2019-09-13', 'PARTY'],
+        late: ['2025-03-21', 'WALLET'],
+      });
+  });
+
+  it('is the party’s if the earlier file is of before the designation, in part, or of another layout', () => {
+    const now = file('2025-03-21', [old, late]);
+    for (const earlier of [
+      file('2018-01-01', []),
+      file('2025-03-04', [old], { whole: false }),
+      file('2021-07-01', [old], { layout: 'LEGACY_CSV' }),
+    ])
+      expect(listings(imported([earlier, now])).late).toEqual(['2019-09-13', 'PARTY']);
+  });
+
+  it('is that of the first file with the wallet if the publisher prints no date', () => {
+    const undated = entry('2', 'undated');
+    const files = [file('2025-03-04', [undated]), file('2025-03-21', [undated])];
+    expect(listings(imported(files))).toEqual({ undated: ['2025-03-04', 'WALLET'] });
   });
 });

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Label } from '../../src/labels/label.ts';
+import { primaryOrder } from '../../src/labels/primary.ts';
+import { loadSourceTable } from '../../src/labels/source-table.ts';
+import type { Category } from '../../src/labels/taxonomy.ts';
+import { createAssessor } from '../../src/screening/assess.ts';
+import { attribute } from '../../src/screening/attribution.ts';
+import { labelEvidence } from '../../src/screening/judge.ts';
+import { labelConflicts, unsettledLabels } from '../../src/screening/label-conflicts.ts';
+import { createScreening } from '../../src/screening/screen.ts';
+import { sanction } from '../labels/index/world.ts';
+import { createWorld, policy, sent, WALLETS, type World } from './world.ts';
+
+const order = primaryOrder(loadSourceTable());
+
+const label = (name: string, category: Category, fields: Partial<Label> = {}): Label => ({
+  entity: { id: name.toLowerCase(), name, category, jurisdiction: null, url: null },
+  scope: 'BTC',
+  category,
+  threatLevel: policy.threats[category],
+  source: 'graphsense',
+  class: 'published',
+  sourceUrl: null,
+  tags: [],
+  confidence: 0.8,
+  sanctions: [],
+  verified: true,
+  synthetic: false,
+  firstSeen: null,
+  lastSeen: null,
+  ...fields,
+});
+
+const sorted = (...labels: Label[]): Label[] => [...labels].sort(order);
+const decided = (...labels: Label[]) => labelConflicts(sorted(...labels))[0];
+
+describe('a contradiction', () => {
+  const exchange = label('Binance', 'EXCHANGE');
+
+  it.each([
+    [
+      'SANCTION',
+      label('Listed', 'SANCTIONED_ENTITY', {
+        source: 'ofac',
+        class: 'list',
+        confidence: 0.5,
+        sanctions: [sanction],
+      }),
+      exchange,
+    ],
+    ['CLASS', label('Weak', 'SCAM', { confidence: 0.3 }), { ...exchange, class: 'structural' as const }],
+    ['CONFIDENCE', label('Sure', 'SCAM', { confidence: 0.81 }), exchange],
+    [
+      'DATE',
+      label('New', 'SCAM', { lastSeen: '2025-01-02', source: 'pools' }),
+      { ...exchange, lastSeen: '2025-01-01' },
+    ],
+    ['RANK', label('Ranked', 'SCAM', { source: 'seed' }), exchange],
+  ] as const)('is decided by %s', (decidedBy, winner, loser) => {
+    const conflict = decided(loser, winner);
+    expect(conflict).toMatchObject({
+      decidedBy,
+      decided: { name: winner.entity.name },
+      labels: [{ name: winner.entity.name }, { name: loser.entity.name }],
+    });
+    expect(conflict?.fields).toEqual(expect.arrayContaining(['category', 'threatLevel']));
+    expect(conflict?.message).toContain(`over ${loser.category}`);
+  });
+
+  it('is about the owner if two services are named', () => {
+    const other = label('OKX', 'EXCHANGE', { confidence: 0.7 });
+    expect(decided(exchange, other)).toMatchObject({ fields: ['entity'], decidedBy: 'CONFIDENCE' });
+  });
+
+  it('is none if labels differ only in what does not matter', () => {
+    const same = label('Binance', 'EXCHANGE', { source: 'exchanges', tags: ['cold wallet'] });
+    const custody = label('Binance', 'CUSTODIAN', { source: 'own' });
+    const unnamed = label('Somebody', 'OTHER', { source: 'own' });
+    expect(labelConflicts(sorted(exchange, same, custody, unnamed))).toEqual([]);
+    const crimes = sorted(
+      label('Fake_Phishing1', 'PHISHING'),
+      label('A phishing site', 'PHISHING', { source: 'scams' }),
+    );
+    expect(labelConflicts(crimes)).toEqual([]);
+  });
+
+  it('leaves out what is mere history', () => {
+    const history = label('Former party', 'SANCTIONED_ENTITY', {
+      source: 'ofac',
+      class: 'list',
+      sanctions: [{ ...sanction, delistedAt: '2025-03-21' }],
+    });
+    expect(labelConflicts(sorted(exchange, history))).toEqual([]);
+  });
+
+  it('is listed once a view, and not without end', () => {
+    const rivals = Array.from({ length: 100 }, (_, at) =>
+      label(`Rival ${at}`, 'EXCHANGE', { confidence: 0.5 }),
+    );
+    const conflicts = labelConflicts(sorted(exchange, ...rivals, ...rivals));
+    expect(conflicts).toHaveLength(20);
+    expect(new Set(conflicts.map(({ labels }) => labels[1]?.name)).size).toBe(20);
+  });
+
+  it('of a listing that is history does not outweigh what a publisher says now', () => {
+    const history = label('Former party', 'OTHER', {
+      source: 'ofac',
+      class: 'list',
+      confidence: 0.5,
+      sanctions: [{ ...sanction, delistedAt: '2025-03-21' }],
+    });
+    expect(sorted(history, exchange)[0]).toBe(exchange);
+  });
+});
+
+describe('an authority that holds seized coins', () => {
+  const crime = label('Razy', 'RANSOMWARE', { confidence: 0.75 });
+  const seizure = label('FBI', 'SEIZED_FUNDS', { source: 'seed', confidence: 0.9 });
+
+  const pointsOf = (...labels: Label[]): number => attribute(sorted(...labels), policy, null).points;
+
+  it('is not the crime that they came from', () => {
+    expect(pointsOf(crime)).toBe(71);
+    expect(pointsOf(crime, seizure)).toBe(Math.round(policy.weights.SEIZED_FUNDS * 0.9));
+    expect(decided(crime, seizure)).toMatchObject({
+      decided: { category: 'SEIZED_FUNDS' },
+      isSettled: true,
+      message: expect.stringContaining('does not score'),
+    });
+  });
+
+  it('does not clear a better founded label, nor a listing, and is not believed of a derived label', () => {
+    expect(pointsOf({ ...crime, confidence: 0.95 }, seizure)).toBe(90);
+    const listed = label('Listed', 'SANCTIONED_ENTITY', {
+      source: 'ofac',
+      class: 'list',
+      confidence: 1,
+      sanctions: [sanction],
+    });
+    expect(pointsOf(listed, seizure)).toBe(100);
+    expect(pointsOf(crime, { ...seizure, class: 'structural' })).toBe(71);
+  });
+
+  it('clears no label of another kind', () => {
+    const gambling = label('Dice', 'GAMBLING', { confidence: 0.5 });
+    expect(unsettledLabels(sorted(seizure, gambling))).toHaveLength(2);
+  });
+});
+
+describe('a correction', () => {
+  const crime = label('File-Locker', 'RANSOMWARE', { confidence: 0.75 });
+  const correction = label('Example', 'OTHER', {
+    source: 'own',
+    confidence: 0.95,
+    tags: ['corrects:RANSOMWARE'],
+  });
+
+  it('takes away the category that it names, and no other', () => {
+    const scored = (...labels: Label[]): readonly Category[] =>
+      labelEvidence(sorted(...labels), policy).labels.map(({ category }) => category);
+    expect(scored(crime, correction)).toEqual(['OTHER']);
+    expect(scored(label('X', 'SCAM', { confidence: 0.7 }), correction)).toEqual(['OTHER', 'SCAM']);
+  });
+
+  it('is honoured of own labels and shipped facts alone', () => {
+    expect(unsettledLabels(sorted(crime, { ...correction, source: 'graphsense' }))).toHaveLength(2);
+  });
+
+  it('does not hide a safe label from a contradiction that still scores', () => {
+    const safe = label('Binance', 'EXCHANGE', { confidence: 0.9 });
+    const danger = label('Fake_Phishing9', 'PHISHING', { confidence: 0.85 });
+    const evidence = labelEvidence(sorted(safe, danger), policy);
+    expect(evidence.labels.map(({ category }) => category)).toEqual(['EXCHANGE', 'PHISHING']);
+    expect(decided(safe, danger)).toMatchObject({
+      isSettled: false,
+      message: expect.stringContaining('still scores'),
+    });
+    expect(attribute(sorted(safe, danger), policy, null).points).toBe(80);
+  });
+});
+
+describe('derived labels', () => {
+  const customer = '0x0000000000000000000000000000000000cc5701';
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld([
+      sent(21, WALLETS.mixer, WALLETS.derived, { valueUsd: 5_000 }),
+      sent(22, WALLETS.derived, customer, { valueUsd: 5_000 }),
+    ]);
+  });
+  afterAll(() => world.close());
+
+  it('name an address and make it no service', () => {
+    const cluster = label('Kraken', 'EXCHANGE', { source: 'cluster', class: 'structural' });
+    expect(attribute([cluster], policy, null)).toMatchObject({
+      entity: { name: 'Kraken' },
+      class: 'structural',
+      isService: false,
+    });
+    expect(labelEvidence([cluster], policy).isService).toBe(false);
+    const published: Label = { ...cluster, source: 'graphsense', class: 'published' };
+    expect(attribute([published], policy, null).isService).toBe(true);
+    expect(labelEvidence([published], policy).isService).toBe(true);
+  });
+
+  it('do not hide the mixer behind an address that they call an exchange', () => {
+    const screen = createScreening(world.deps, createAssessor(world.deps));
+    const answer = screen({ chain: 'ETH', address: customer });
+    expect(answer.topCounterparties[0]).toMatchObject({ entity: { name: 'Kraken' } });
+    expect(answer.exposureReceiving).toEqual({ MIXER: 100 });
+    expect(answer.scoreBreakdown).toMatchObject([
+      { factor: 'INDIRECT_EXPOSURE', category: 'MIXER', hops: 2, percentage: 100 },
+    ]);
+  });
+
+  it('are listed with their class in a screening, beside the contradictions', () => {
+    const screen = createScreening(world.deps, createAssessor(world.deps));
+    const answer = screen({ chain: 'ETH', address: WALLETS.seized });
+    expect(answer.entityLabels.map((one) => one.class)).toEqual(['published', 'published']);
+    expect(answer.labelConflicts).toMatchObject([
+      { decided: { category: 'SEIZED_FUNDS' }, decidedBy: 'CONFIDENCE', isSettled: true },
+    ]);
+    expect(answer.scoreBreakdown).toMatchObject([{ category: 'SEIZED_FUNDS', class: 'published' }]);
+    expect(screen({ chain: 'ETH', address: WALLETS.exchange }).labelConflicts).toEqual([]);
+  });
+});
