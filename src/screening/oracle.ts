@@ -101,6 +101,13 @@ export function createOracle(deps: LabelDeps): OracleQuery {
   };
 }
 
+/** Entities remembered as asked for once: a few thousand make up most questions, and collisions only cost a rendering. */
+const MISSED_SLOTS = 1024;
+
+interface RenderedEntity extends Pick<Label, 'category' | 'threatLevel'> {
+  readonly bytes: Buffer;
+}
+
 /** Parts of a context's answers that do not depend on the address, rendered. */
 interface Rendered {
   readonly context: LabelContext;
@@ -115,6 +122,9 @@ interface Rendered {
    * and millions of addresses share a template. Gone with the snapshot's own memory of the entity.
    */
   readonly ofTemplate: WeakMap<Entity, { readonly label: Label; readonly judgement: Buffer }>;
+  /** The entities of quiet labels that were asked for twice, rendered, and those that were asked for once, by a hash of the id. */
+  readonly ofEntity: WeakMap<Entity, RenderedEntity>;
+  readonly missed: (Entity | undefined)[];
 }
 
 /** Whether two labels of one entity differ in nothing that is judged. */
@@ -148,6 +158,8 @@ export function createOracleWriter(deps: LabelDeps): OracleWriter {
       knownRest: fragment(rest(true)),
       quiet: new Map(),
       ofTemplate: new WeakMap(),
+      ofEntity: new WeakMap(),
+      missed: new Array<Entity | undefined>(MISSED_SLOTS),
     };
   };
 
@@ -172,6 +184,20 @@ export function createOracleWriter(deps: LabelDeps): OracleWriter {
     return judgement;
   };
 
+  /** Writes the entity of a lone label. What is asked for twice is kept: most answers are about few entities. */
+  const writeEntity = (label: Label, { ofEntity, missed }: Rendered, out: Buffer, offset: number): number => {
+    const { entity, category, threatLevel } = label;
+    const known = ofEntity.get(entity);
+    if (known?.category === category && known.threatLevel === threatLevel)
+      return copyInto(known.bytes, out, offset);
+    const text = `,"entity":${JSON.stringify(summaryOf(label))}`;
+    const { id } = entity;
+    const slot = (id.length * 31 + id.charCodeAt(0) * 7 + id.charCodeAt(id.length - 1)) & (MISSED_SLOTS - 1);
+    if (missed[slot] === entity) ofEntity.set(entity, { category, threatLevel, bytes: fragment(text) });
+    else missed[slot] = entity;
+    return textInto(text, out, offset);
+  };
+
   /** Writes judgement and entity. */
   const writeJudgement = (
     labels: readonly Label[],
@@ -188,7 +214,7 @@ export function createOracleWriter(deps: LabelDeps): OracleWriter {
     )
       return copyInto(judgementOf(labels, rendered), out, offset);
     const at = copyInto(quietJudgement(label, rendered), out, offset);
-    return textInto(`,"entity":${JSON.stringify(summaryOf(label))}`, out, at);
+    return writeEntity(label, rendered, out, at);
   };
 
   return (chainText, addressText, quota, out, offset) => {
