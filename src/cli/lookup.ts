@@ -13,6 +13,7 @@ function labelLines(set: EntityLabelSet, advice: readonly string[]): readonly st
     label.category,
     label.threatLevel,
     label.source,
+    label.class,
     String(label.confidence),
     label.sourceUrl ?? '-',
   ]);
@@ -20,7 +21,7 @@ function labelLines(set: EntityLabelSet, advice: readonly string[]): readonly st
     `${set.address} on ${set.chain}: ${set.sanctioned ? 'SANCTIONED' : 'no sanction in force is known'}`,
     ...(rows.length === 0
       ? ['no labels']
-      : table([['NAME', 'CATEGORY', 'THREAT', 'SOURCE', 'CONFIDENCE', 'URL'], ...rows])),
+      : table([['NAME', 'CATEGORY', 'THREAT', 'SOURCE', 'CLASS', 'CONFIDENCE', 'URL'], ...rows])),
     ...set.reasons.map(reasonLine),
     ...advice,
     `data version ${set.dataVersion}`,
@@ -54,6 +55,7 @@ function screeningLines(
     `${screening.address} on ${screening.chain}: ${screening.riskLevel}, score ${screening.riskScore} of 100`,
     ...(screening.asOf === null ? [] : [`as of ${screening.asOf}: what was known later is hidden`]),
     `entity: ${screening.entity ? `${screening.entity.name} (${screening.entity.category})` : 'not known'}`,
+    ...screening.labelConflicts.map(({ message }) => `  labels disagree: ${message}`),
     `sanctioned: ${screening.sanctioned ? 'yes' : 'no sanction in force is known'}`,
     ...screening.sanctionsCheck.lists.map(
       (entry) =>
