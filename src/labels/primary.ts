@@ -6,7 +6,7 @@ import { EVIDENCE_CLASSES } from './evidence-class.ts';
 import type { Label } from './label.ts';
 import type { SourceTable } from './source-table.ts';
 
-/** What decides between two labels. `CONTENT`: nothing that means anything does, so their texts are compared. */
+/** The criterion that decides between two labels. `CONTENT`: all others are equal, so the texts are compared. */
 export type DecidedBy = 'SANCTION' | 'CLASS' | 'CONFIDENCE' | 'DATE' | 'RANK' | 'CONTENT';
 
 const inForce = (label: Label): boolean =>

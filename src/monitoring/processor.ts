@@ -13,7 +13,7 @@ import { RowReader } from '../graph/kernels/rows.ts';
 import type { Direction, TransferReader } from '../graph/transfers.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { type Attribution, attribute, UNATTRIBUTED } from '../screening/attribution.ts';
+import { type Attribution, absorbs, attribute, UNATTRIBUTED } from '../screening/attribution.ts';
 import { nativeUnits } from '../screening/trace-graph.ts';
 import { weighingOf } from '../screening/weighing.ts';
 import type { MonitoringPolicy } from './policy.ts';
@@ -156,7 +156,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         labels.some(({ sanctions }) =>
           sanctions.some(({ matchType, delistedAt }) => matchType === 'CLUSTER' && delistedAt === null),
         ),
-      behind: attribution.entity === null ? behindOf(chain, own, direction, reader) : [],
+      behind: absorbs(attribution) ? [] : behindOf(chain, own, direction, reader),
     };
   }
 

@@ -16,7 +16,7 @@ export interface OwnershipEvidence {
   readonly source: string;
 }
 
-/** What the address itself is, as one row of the breakdown. */
+/** The own-label part of the score, as one row of the breakdown. */
 export interface OwnershipFactor {
   readonly factor: 'SANCTIONS_IN_FORCE' | 'OWN_LABEL';
   readonly category: Category;
@@ -45,7 +45,7 @@ const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort(
 export const isDecisive = (label: OwnershipEvidence): boolean =>
   label.threatLevel === 'CRITICAL' && !isDerived(label.class);
 
-/** Whole points of one label that stands alone. */
+/** Whole points of one label if it is the only one. */
 export function labelPoints(
   label: Pick<OwnershipEvidence, 'category' | 'threatLevel' | 'confidence' | 'class'>,
   policy: RiskPolicy,
@@ -82,7 +82,7 @@ interface Agreement {
 }
 
 /**
- * Each weight counts with the confidence of all who name at least that much: so a further publisher, of whatever category, never
+ * Each weight counts with the confidence of all labels that name at least that much, so a further publisher, of whatever category, never
  * lowers the points.
  */
 function agreement(labels: readonly OwnershipEvidence[], policy: RiskPolicy): Agreement | null {
@@ -97,7 +97,7 @@ function agreement(labels: readonly OwnershipEvidence[], policy: RiskPolicy): Ag
   return { points: Math.max(...points, isDecided ? policy.levels.CRITICAL : 0), labels: decisive };
 }
 
-/** The strongest of labels that stand alone; equal ones in the order of their categories. */
+/** The strongest single label; equal ones in the order of their categories. */
 function strongestOf(labels: readonly OwnershipEvidence[], policy: RiskPolicy): OwnershipEvidence | null {
   let strongest: OwnershipEvidence | null = null;
   for (const label of labels) {

@@ -48,10 +48,10 @@ type ConflictField = LabelConflict['fields'][number];
 /** SAFE and LOW ask for the same: nothing. */
 const threatStep = (label: Label): number => Math.max(1, threatOrder(label.threatLevel));
 
-/** Says who the owner is: what is known of a crime is mostly the name of a case, not of an owner. */
+/** Whether the label names an owner: the entity of a crime is mostly the name of a case. */
 const namesOwner = (label: Label): boolean => label.category !== 'OTHER' && !isHarmful(label);
 
-/** What two labels disagree about; nothing if they differ only in what does not matter. */
+/** Returns the fields that two labels disagree about; none if the difference does not matter. */
 function disagreement(a: Label, b: Label): ConflictField[] {
   // A label without a category of its own contradicts nothing but a threat.
   const isThreatOther = threatStep(a) !== threatStep(b);

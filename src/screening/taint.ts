@@ -15,7 +15,7 @@ import type { RiskPolicy } from '../risk/policy.ts';
 import type { ExposureCategory, TaintAnswer, TaintShares } from './answers.ts';
 import { endOfDayMs } from './as-of.ts';
 import type { Assessment, Place } from './assess.ts';
-import { attribute } from './attribution.ts';
+import { absorbs, attribute } from './attribution.ts';
 import { percent, twoDecimals } from './counterparties.ts';
 import { categoryShares, type FollowedSide } from './exposures.ts';
 
@@ -77,8 +77,8 @@ function accountPoison(place: Place, maxHops: number, workspace: KernelWorkspace
 
   /** Categories that reach a node over at most so many further hops. */
   function categoriesOf(node: NodeId, hops: number): ReadonlySet<ExposureCategory> {
-    const { category, isService } = attributions.of(node);
-    if (category !== 'UNKNOWN' || isService) return new Set([category]);
+    const attribution = attributions.of(node);
+    if (absorbs(attribution)) return new Set([attribution.category]);
     const name = `${node} ${hops}`;
     const known = reached.get(name);
     if (known) return known;
@@ -165,8 +165,8 @@ function onOutputs(
       maxHops,
       ...(asOf === null ? {} : { untilMs: endOfDayMs(asOf) }),
       originOf(other) {
-        const { category } = attribute(reader.lookup(other, chain), policy, asOf);
-        return category === 'UNKNOWN' ? null : category;
+        const attribution = attribute(reader.lookup(other, chain), policy, asOf);
+        return absorbs(attribution) ? attribution.category : null;
       },
     });
     return provenance === null ? [] : [outputShares(provenance)];
