@@ -18,6 +18,8 @@ export interface SourceRow {
   readonly class: EvidenceClass;
   /** Labels of one group are one voice; only different groups confirm each other. */
   readonly independenceGroup: string;
+  /** The source repeats pages of others: a label that cites a page is the voice of that page. */
+  readonly collection?: boolean;
   /** A tag `corrects:CATEGORY` of this source's labels is honoured. */
   readonly corrects?: boolean;
   /** Sanctions lists that this source publishes. */
@@ -57,6 +59,7 @@ interface OriginRow {
 interface SourcesFile {
   readonly sources: readonly SourceRow[];
   readonly independenceGroups: Readonly<Record<string, { readonly confidenceMax: number }>>;
+  readonly platforms: readonly string[];
   readonly origins: readonly OriginRow[];
   readonly confidenceWords: Readonly<Record<string, number>>;
   readonly historyConfidence: number;
@@ -67,8 +70,14 @@ interface SourcesFile {
 /** Confidence where neither the record nor the table says anything. */
 const CONFIDENCE_UNSAID = 0.5;
 
-/** Source URLs whose group is remembered: publishers have few pages, and a label index shares their texts. */
-const GROUPS_KEPT_MAX = 10_000;
+/** Pages whose group is remembered: publishers have few, and a label index shares their texts. */
+const PAGES_KEPT_MAX = 10_000;
+
+interface PageGroup {
+  readonly group: string;
+  /** `origins` name it: that counts for every source. */
+  readonly isOrigin: boolean;
+}
 
 /** A URL as `origins` write it: without scheme and `www.`. */
 const bareUrl = (url: string): string => url.replace(/^https?:\/\/(www\.)?/i, '');
@@ -76,6 +85,15 @@ const bareUrl = (url: string): string => url.replace(/^https?:\/\/(www\.)?/i, ''
 /** Whether a bare URL is the prefix itself or lies below it: `reddit.com` is not the beginning of `reddit.community`. */
 const isBelow = (bare: string, prefix: string): boolean =>
   bare.toLowerCase().startsWith(prefix.toLowerCase()) && !/^[a-z0-9.-]/i.test(bare.slice(prefix.length));
+
+/** The publisher behind a page: its site, or the page itself on a site on which anybody publishes. */
+function voiceOf(url: string, platforms: ReadonlySet<string>): string {
+  const page = bareUrl(url)
+    .replace(/[?#].*$/, '')
+    .replace(/\/+$/, '');
+  const site = (page.split('/')[0] ?? '').toLowerCase();
+  return platforms.has(site) ? `page ${page}` : `site ${site}`;
+}
 
 function checkFile(file: SourcesFile, path: string): void {
   for (const row of file.sources) {
@@ -103,22 +121,31 @@ export function loadSourceTable(path: string = shippedData('sources.json')): Sou
   const limits = new Map(
     Object.entries(file.independenceGroups).map(([group, { confidenceMax }]) => [group, confidenceMax]),
   );
-  let groups = new Map<string, string | null>();
-  const originOf = (sourceUrl: string): string | null => {
-    const known = groups.get(sourceUrl);
+  const platforms = new Set(file.platforms);
+  let pages = new Map<string, PageGroup>();
+  const groupOfPage = (sourceUrl: string): PageGroup => {
+    const known = pages.get(sourceUrl);
     if (known !== undefined) return known;
     const bare = bareUrl(sourceUrl);
-    const found = file.origins.find(({ prefix }) => isBelow(bare, prefix))?.independenceGroup ?? null;
-    if (groups.size >= GROUPS_KEPT_MAX) groups = new Map();
-    groups.set(sourceUrl, found);
+    const origin = file.origins.find(({ prefix }) => isBelow(bare, prefix));
+    const found: PageGroup = origin
+      ? { group: origin.independenceGroup, isOrigin: true }
+      : { group: voiceOf(sourceUrl, platforms), isOrigin: false };
+    if (pages.size >= PAGES_KEPT_MAX) pages = new Map();
+    pages.set(sourceUrl, found);
     return found;
   };
   return {
     rows: file.sources,
     of: (source) => rows.get(source) ?? null,
     classOf: (source) => rows.get(source)?.class ?? 'inferred',
-    groupOf: (source, sourceUrl) =>
-      (sourceUrl === null ? null : originOf(sourceUrl)) ?? rows.get(source)?.independenceGroup ?? source,
+    groupOf(source, sourceUrl) {
+      const row = rows.get(source);
+      const own = row?.independenceGroup ?? source;
+      if (sourceUrl === null) return own;
+      const { group, isOrigin } = groupOfPage(sourceUrl);
+      return isOrigin || row?.collection === true ? group : own;
+    },
     groupConfidenceMax: (group) => limits.get(group) ?? 1,
     confidence(source, said) {
       if (said === null || said.trim() === '') return rows.get(source)?.confidence ?? CONFIDENCE_UNSAID;

@@ -28,8 +28,19 @@ describe('the table of sources', () => {
     expect(group('seed', 'https://www.ransomwhe.re')).toBe('crowd');
     expect(group('graphsense', 'https://zenodo.org/record/1238041#.XLQwopMzZR4')).toBe('crowd');
     expect(group('seed', 'https://etherscan.io/address/0x00')).toBe(group('scams', null));
-    expect(group('graphsense', 'https://reddit.community/r/x')).toBe('graphsense');
-    expect(group('graphsense', 'https://zenodo.org/record/12380419')).toBe('graphsense');
+    expect(group('graphsense', 'https://reddit.community/r/x')).not.toBe('crowd');
+    expect(group('graphsense', 'https://zenodo.org/record/12380419')).not.toBe('crowd');
+  });
+
+  it('takes the page that two collections cite for one voice, and two publishers for two', () => {
+    const group = (source: string, url: string): string => sources.groupOf(source, url);
+    const fbi = 'https://www.fbi.gov/news/press-releases/one';
+    expect(group('seed', fbi)).toBe(group('graphsense', 'http://fbi.gov/news/another#top'));
+    expect(group('seed', fbi)).not.toBe(group('graphsense', 'https://blog.talosintelligence.com/2018/10/'));
+    const gist = 'https://gist.github.com/MrChrisJ/4a959a51a0d2be356cc2e89566fc1d87';
+    expect(group('seed', gist)).toBe(group('graphsense', `${gist}/`));
+    expect(group('seed', gist)).not.toBe(group('seed', 'https://gist.github.com/somebody/else'));
+    expect(group('own', fbi)).toBe('own');
   });
 
   it('believes all crowd-sourced collections together at most 0.7', () => {
