@@ -172,7 +172,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
 
   it('tells a payment to a Ponzi scheme on Bitcoin, and its way', async () => {
     const answer = await post('/screening', { address: PAID_A_PONZI, chain: 'BTC' });
-    expect(answer).toMatchObject({ exposureSending: { PONZI: 50 }, riskLevel: 'MEDIUM' });
+    expect(answer).toMatchObject({ exposureSending: { PONZI: 83.33 }, riskLevel: 'MEDIUM' });
     expect(answer.flaggedTransactions).toContainEqual(
       expect.objectContaining({ counterparty: PONZI, category: 'PONZI', direction: 'out' }),
     );

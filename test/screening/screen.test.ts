@@ -147,6 +147,9 @@ describe('screening', () => {
       direction: 'out',
       type: 'DIRECT',
       percentage: 25,
+      asset: null,
+      priceStatus: 'EXACT',
+      class: 'published',
       valueUsd: 2_000,
       hops: 1,
       txCount: 1,
@@ -166,14 +169,14 @@ describe('screening', () => {
         direction: 'in',
         counterparty: WALLETS.mixer,
         severity: 'HIGH',
-        amount: '1000000000000000000',
+        amount: '5000000000000000000',
         valueUsd: 10_000,
       },
     ]);
     expect(answer.transactionFlow).toMatchObject({
       inflow: { valueUsd: 10_000, txCount: 1 },
       outflow: { valueUsd: 8_000, txCount: 2 },
-      net: { valueUsd: 2_000, txCount: 3, byAsset: [{ asset: 'ETH', amount: '-1000000000000000000' }] },
+      net: { valueUsd: 2_000, txCount: 3, byAsset: [{ asset: 'ETH', amount: '1000000000000000000' }] },
     });
     expect(answer.fundFlowJurisdictions).toEqual([
       { jurisdiction: 'MT', inUsd: null, outUsd: 2_000, percentage: 11.11 },
@@ -265,14 +268,14 @@ describe('screening', () => {
   it('counts what nobody could price, flags the sanctioned, and ignores contacts without value', () => {
     const answer = screen(WALLETS.victim);
     expect(answer.exposureReceiving).toEqual({});
-    // 1,000 USD are assumed for each of the two unpriced transfers, beside 500 known.
-    expect(answer.exposureSending).toEqual({ PHISHING: 40, BRIDGE: 40, SANCTIONED_ENTITY: 20 });
+    // By amount: 1 ETH without a price to each of two, a quarter of one to the third.
+    expect(answer.exposureSending).toEqual({ PHISHING: 44.44, BRIDGE: 44.45, SANCTIONED_ENTITY: 11.11 });
     expect(answer.sanctioned).toBe(false);
     expect(answer.flaggedTransactions.map((one) => [one.category, one.severity])).toEqual([
       ['SANCTIONED_ENTITY', 'CRITICAL'],
       ['PHISHING', 'CRITICAL'],
     ]);
-    expect(answer.riskLevel).toBe('HIGH');
+    expect(answer.riskLevel).toBe('MEDIUM');
     expect(answer.bridgeActivity).toMatchObject({ bridges: ['Some Bridge'], txCount: 1, outUsd: null });
     expect(answer.darknetExposure).toEqual({ direct: 0, indirect: 0, percentage: 0, markets: [] });
     expect(answer.totalTransactions).toBe(5);

@@ -90,7 +90,7 @@ describe('a trace', () => {
     const between = traced(WALLETS.payer, { direction: 'out' }).edges.filter((edge) => edge.to === FAR);
     expect(between.map(({ asset, value }) => [asset, value]).sort()).toEqual([
       [TOKEN.toLowerCase(), '10.5'],
-      ['ETH', '1'],
+      ['ETH', '0.0025'],
     ]);
   });
 

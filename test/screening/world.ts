@@ -118,6 +118,10 @@ const LABELS: readonly (readonly [address: string, label: LabelTemplate, chain?:
 
 const hash = (index: number): string => `0x${index.toString(16).padStart(64, '0')}`;
 
+/** Wei of ETH at 2,000 USD. */
+const weiOf = (usd: number): bigint => BigInt(Math.round(usd * 1e6)) * 500_000_000n;
+
+/** The amount follows the value: one ETH is 2,000 USD, and without a value one ETH moves. */
 export const sent = (index: number, from: string, to: string, fields: Partial<Transfer> = {}): Transfer => ({
   chain: 'ETH',
   txHash: hash(index),
@@ -127,7 +131,7 @@ export const sent = (index: number, from: string, to: string, fields: Partial<Tr
   from,
   to,
   asset: 'ETH',
-  amount: 1_000_000_000_000_000_000n,
+  amount: weiOf(fields.valueUsd ?? 2_000),
   decimals: 18,
   valueUsd: 2_000,
   ...fields,
@@ -168,14 +172,17 @@ export interface World {
 }
 
 /** `more` transfers are stored beside those that every world has. */
-export async function createWorld(more: readonly Transfer[] = []): Promise<World> {
+export async function createWorld(
+  more: readonly Transfer[] = [],
+  moreLabels: typeof LABELS = [],
+): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-screening-'));
   const clock = { at: NOW };
   const testClock: Clock = { now: () => clock.at, monotonic: () => clock.at };
 
   const path = join(folder, 'segment');
   const writer = createSegmentWriter(path);
-  for (const [address, label, chain = 'ETH'] of LABELS) {
+  for (const [address, label, chain = 'ETH'] of [...LABELS, ...moreLabels]) {
     const { key } = parseAddress(chain, address);
     writer.add(key, 0, key.length, writer.template(label), dayFromIso('2021-05-01'), dayFromIso(null));
   }

@@ -1,5 +1,6 @@
 /** Schemas of POST /screening. */
 import { Type } from 'typebox';
+import { PRICE_STATUSES } from '../../chains/assets.ts';
 import {
   AddressText,
   CategorySchema,
@@ -90,6 +91,11 @@ export const LabelConflict = Type.Object(
   { description: 'Two labels of an address that contradict each other.' },
 );
 
+const priceStatus = oneOf(
+  PRICE_STATUSES,
+  'EXACT: a price of that day, or given with the transfer; PEG: by contract; LAST_KNOWN: an earlier price; NONE: no price.',
+);
+
 export const ScoreFactor = Type.Object(
   {
     factor: oneOf([
@@ -98,16 +104,21 @@ export const ScoreFactor = Type.Object(
       'DIRECT_EXPOSURE',
       'INDIRECT_EXPOSURE',
       'UNSOLICITED_INBOUND',
+      'DERIVED_LABELS_CAP',
     ]),
     category: ExposureCategorySchema,
     riskType: oneOf(['OWNERSHIP', 'COUNTERPARTY', 'INDIRECT', 'BEHAVIOUR']),
     direction: oneOf(['in', 'out', 'both']),
+    asset: nullable(
+      Type.String(),
+      'The asset without a price that the percentage is of; null for USD. Such a row has only the points it adds.',
+    ),
+    class: EvidenceClassSchema,
     percentage: number(),
     valueUsd: money(),
     hops: count(),
-    class: nullable(EvidenceClassSchema, 'Of what the address itself is; null for exposures.'),
     points: Type.Integer(),
-    evidence: listOf(Type.String()),
+    evidence: listOf(Type.String(), 'Of exposures: entities, greatest value first.'),
   },
   { description: 'A part of the score. All points add up to the score before its cap at 100.' },
 );
@@ -117,7 +128,10 @@ const Exposure = Type.Object({
   entity: nullable(EntitySummary),
   direction,
   type: oneOf(['DIRECT', 'INDIRECT']),
-  percentage: number(),
+  percentage: number('Of all priced value of the direction, or of `asset` if that has no price.'),
+  asset: nullable(Type.String(), 'The asset without a price that the percentage is of; null for USD.'),
+  priceStatus,
+  class: nullable(EvidenceClassSchema, 'How the label of the other side came to be known; null for UNKNOWN.'),
   valueUsd: money(),
   hops: count(),
   txCount: count(),
@@ -154,6 +168,10 @@ const FlaggedTransaction = Type.Object({
 
 const AssetTotal = Type.Object({
   asset: text(),
+  isEvidence: flag(
+    'False for tokens that no curated list knows: their transfers can be forged and count nowhere.',
+  ),
+  priceStatus,
   amount: text('Smallest unit, decimal.'),
   decimals: nullable(Type.Integer()),
   valueUsd: money(),
@@ -172,7 +190,7 @@ const DailyTotal = Type.Object({
 
 const StoppedFlow = Type.Object({
   address: text(),
-  reason: oneOf(['MAX_DEGREE', 'BUDGET']),
+  reason: oneOf(['MAX_DEGREE', 'BUDGET', 'UNPRICED']),
   direction,
   percentage: number('Of the value of the direction.'),
 });
