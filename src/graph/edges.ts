@@ -223,7 +223,7 @@ export class ChunkView {
       const asset = tail.varint();
       if (sums.counts(asset)) {
         const cents = Math.max(this.ranks[index] as number, 0);
-        sums.add(asset, transfers, unpriced, cents, tail.amountNumber(), firstSeenMs, lastSeenMs);
+        sums.add(transfers, unpriced, cents, tail.amountNumber(), firstSeenMs, lastSeenMs);
       }
     } else {
       const hasRefs = code % 2 === 1;
@@ -236,7 +236,7 @@ export class ChunkView {
         const last = first + tail.time();
         const amount = tail.amountNumber();
         if (hasRefs) skipRefs(tail, assetTransfers);
-        if (sums.counts(asset)) sums.add(asset, assetTransfers, assetUnpriced, cents, amount, first, last);
+        if (sums.counts(asset)) sums.add(assetTransfers, assetUnpriced, cents, amount, first, last);
       }
     }
     sums.end();

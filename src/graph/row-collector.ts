@@ -5,10 +5,9 @@ import { createNeighbourColumns, type NeighbourColumns, type RowQuery, type RowS
 export interface EdgeSums {
   /** Starts an edge. */
   begin(counterparty: number): void;
-  /** Returns true if sums of the asset are part of the query. */
+  /** Returns true if sums of the asset are part of the query; `add` then adds sums of that asset. */
   counts(asset: number): boolean;
   add(
-    asset: number,
     transfers: number,
     unpriced: number,
     cents: number,
@@ -35,7 +34,17 @@ const ALL: RowQuery = {
 export class RowCollector implements EdgeSums {
   #query: RowQuery = ALL;
   #rows: NeighbourColumns = createNeighbourColumns(1024);
+  #isWeighed = false;
+  #least = 0;
+  #seenUntilMs = 0;
+  // The asset that was asked about last.
+  #asset = -1;
+  #isEvidence = false;
+  #rate = 0;
   #count = 0;
+  #places = new Uint32Array(INSERTION_MAX);
+  #next = new Uint32Array(INSERTION_MAX);
+  #sorted = new Float64Array(INSERTION_MAX);
   #lightEdges = 0;
   #lightTransfers = 0;
   #lightWeight = 0;
@@ -54,6 +63,10 @@ export class RowCollector implements EdgeSums {
 
   open(query: RowQuery): this {
     this.#query = query;
+    this.#isWeighed = query.rates !== null;
+    this.#least = query.least;
+    this.#seenUntilMs = query.seenUntilMs;
+    this.#asset = -1;
     this.#count = 0;
     this.#lightEdges = 0;
     this.#lightTransfers = 0;
@@ -69,7 +82,14 @@ export class RowCollector implements EdgeSums {
   }
 
   counts(asset: number): boolean {
-    return this.#query.evidence.has(asset);
+    // Nearly all edges of a row are of one asset.
+    if (asset !== this.#asset) {
+      const { evidence, rates } = this.#query;
+      this.#asset = asset;
+      this.#isEvidence = evidence.has(asset);
+      this.#rate = rates?.get(asset) ?? 0;
+    }
+    return this.#isEvidence;
   }
 
   begin(counterparty: number): void {
@@ -85,7 +105,6 @@ export class RowCollector implements EdgeSums {
   }
 
   add(
-    asset: number,
     transfers: number,
     unpriced: number,
     cents: number,
@@ -93,10 +112,9 @@ export class RowCollector implements EdgeSums {
     firstSeenMs: number,
     lastSeenMs: number,
   ): void {
-    const { rates, seenUntilMs } = this.#query;
-    const weight = rates === null ? 0 : (rates.get(asset) ?? 0) * amount;
-    if (rates !== null && amount === 0) return;
-    if (firstSeenMs > seenUntilMs) {
+    const weight = this.#rate * amount;
+    if (amount === 0 && this.#isWeighed) return;
+    if (firstSeenMs > this.#seenUntilMs) {
       this.#hiddenWeight += weight;
       return;
     }
@@ -112,13 +130,9 @@ export class RowCollector implements EdgeSums {
 
   end(): void {
     if (!this.#isKnown) return;
-    const weight =
-      this.#query.rates === null
-        ? this.#cents > 0
-          ? this.#cents / 100
-          : -1 / (1 + this.#amount)
-        : this.#weight;
-    if (weight < this.#query.least) {
+    const ranked = this.#cents > 0 ? this.#cents / 100 : -1 / (1 + this.#amount);
+    const weight = this.#isWeighed ? this.#weight : ranked;
+    if (weight < this.#least) {
       this.#lightEdges++;
       this.#lightTransfers += this.#transfers;
       this.#lightWeight += weight;
@@ -188,19 +202,60 @@ export class RowCollector implements EdgeSums {
     let sorted = 1;
     while (sorted < count && !this.#comesAfter(sorted - 1, sorted)) sorted++;
     if (sorted >= count) return null;
-    const order = new Uint32Array(count);
+    if (count > INSERTION_MAX) return this.#placed(count);
+    const order = this.#orderOf(count);
     for (let at = 0; at < count; at++) order[at] = at;
-    if (count > INSERTION_MAX) return order.sort((a, b) => (a === b ? 0 : this.#comesAfter(a, b) ? 1 : -1));
-    for (let at = sorted; at < count; at++) {
+    this.#insert(order, 0, count);
+    return order;
+  }
+
+  /**
+   * Sorts weights as plain numbers, which is several times as fast as with a comparison; the place of each edge is found among them, and
+   * edges of one weight are put in the order of ids.
+   */
+  #placed(count: number): Uint32Array {
+    const order = this.#orderOf(count);
+    const { weight } = this.#rows;
+    const sorted = this.#sorted.subarray(0, count);
+    sorted.set(weight.subarray(0, count));
+    sorted.sort();
+    const next = this.#next.fill(0, 0, count);
+    for (let at = 0; at < count; at++) {
+      const first = count - firstGreater(sorted, weight[at] as number);
+      order[first + (next[first] as number)] = at;
+      next[first] = (next[first] as number) + 1;
+    }
+    for (let first = 0; first < count; ) {
+      const ties = next[first] as number;
+      if (ties > INSERTION_MAX) {
+        const { ids } = this.#rows;
+        order.subarray(first, first + ties).sort((a, b) => (ids[a] as number) - (ids[b] as number));
+      } else if (ties > 1) this.#insert(order, first, first + ties);
+      first += ties;
+    }
+    return order;
+  }
+
+  #insert(order: Uint32Array, from: number, to: number): void {
+    for (let at = from + 1; at < to; at++) {
       const moving = order[at] as number;
       let place = at;
-      while (place > 0 && this.#comesAfter(order[place - 1] as number, moving)) {
+      while (place > from && this.#comesAfter(order[place - 1] as number, moving)) {
         order[place] = order[place - 1] as number;
         place--;
       }
       order[place] = moving;
     }
-    return order;
+  }
+
+  /** Memory for an order and the sort that makes it, kept from row to row. */
+  #orderOf(count: number): Uint32Array {
+    if (this.#places.length < count) {
+      this.#places = new Uint32Array(2 * count);
+      this.#next = new Uint32Array(2 * count);
+      this.#sorted = new Float64Array(2 * count);
+    }
+    return this.#places;
   }
 
   #grow(): void {
@@ -209,4 +264,16 @@ export class RowCollector implements EdgeSums {
     for (const name of Object.keys(old) as (keyof NeighbourColumns)[]) grown[name].set(old[name]);
     this.#rows = grown;
   }
+}
+
+/** Position of the first of ascending numbers that is greater. */
+function firstGreater(sorted: Float64Array, value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] as number) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -24,24 +24,12 @@ export function readNode(records: ChainRecords, node: number): NodeRecord | null
   return joined;
 }
 
-/** The flows of an address by direction, its delta counted. */
-export function readSums(records: ChainRecords, node: number): readonly [AssetSums[], AssetSums[]] {
-  if (records.delta(node) === undefined) {
-    const stored = records.node(node);
-    return stored ? flowSums(stored) : [[], []];
-  }
-  const sums: [AssetSums[], AssetSums[]] = [[], []];
-  for (const { asset, direction, transfers, unpriced, cents, amount } of readNode(records, node)?.flows ?? [])
-    sums[direction === 0 ? 0 : 1].push({ asset, transfers, unpriced, cents, amount: Number(amount) });
-  return sums;
-}
-
 function weighEdge({ counterparty, assets }: Edge, sums: EdgeSums): void {
   sums.begin(counterparty);
   for (const sum of assets) {
     if (!sums.counts(sum.asset)) continue;
-    const { asset, transfers, unpriced, cents, amount, firstSeenMs, lastSeenMs } = sum;
-    sums.add(asset, transfers, unpriced, cents, Number(amount), firstSeenMs, lastSeenMs);
+    const { transfers, unpriced, cents, amount, firstSeenMs, lastSeenMs } = sum;
+    sums.add(transfers, unpriced, cents, Number(amount), firstSeenMs, lastSeenMs);
   }
   sums.end();
 }
@@ -223,6 +211,20 @@ export class Adjacency {
     }
     best.sort(byValue);
     return best.length > limit ? best.slice(0, limit) : best;
+  }
+
+  /** The flows of the address by direction, its delta counted. */
+  sums(): readonly [AssetSums[], AssetSums[]] {
+    if (this.#last.entries === null) {
+      const stored = this.#records.node(this.#node);
+      return stored ? flowSums(stored) : [[], []];
+    }
+    const sums: [AssetSums[], AssetSums[]] = [[], []];
+    for (const flow of readNode(this.#records, this.#node)?.flows ?? []) {
+      const { asset, direction, transfers, unpriced, cents, amount } = flow;
+      sums[direction === 0 ? 0 : 1].push({ asset, transfers, unpriced, cents, amount: Number(amount) });
+    }
+    return sums;
   }
 
   /** Reads the row by a query (`TransferGraph.row`). */

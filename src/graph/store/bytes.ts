@@ -178,10 +178,15 @@ export class ByteReader {
     const start = this.at;
     this.skip(length);
     if (length === 0) return 0;
-    if (length <= 6) return bytes.readUIntBE(start, length);
-    // Both parts are exact, so that the sum is rounded once.
-    if (length <= 12)
-      return bytes.readUIntBE(start, length - 6) * 2 ** 48 + bytes.readUIntBE(start + length - 6, 6);
+    if (length <= 12) {
+      // Both parts are exact, so that the sum is rounded once.
+      const middle = start + Math.max(0, length - 6);
+      let high = 0;
+      for (let at = start; at < middle; at++) high = high * 0x100 + (bytes[at] as number);
+      let low = 0;
+      for (let at = middle; at < start + length; at++) low = low * 0x100 + (bytes[at] as number);
+      return high * 2 ** 48 + low;
+    }
     return Number(BigInt(`0x${bytes.toString('hex', start, start + length)}`));
   }
 

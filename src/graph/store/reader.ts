@@ -16,7 +16,7 @@ import type {
   StoredBlock,
   TransferCoverage,
 } from '../transfers.ts';
-import { Adjacency, cappedCounterparties, readNode, readSums } from './adjacency.ts';
+import { Adjacency, cappedCounterparties, readNode } from './adjacency.ts';
 import type { ChainRecords } from './chain-records.ts';
 import { type Coverage, DIRECTION_CODE, joinCoverage } from './chain-store.ts';
 import { unpackTransaction } from './fingerprint.ts';
@@ -244,7 +244,7 @@ function createGraph(records: ChainRecords, adjacency: Adjacency): TransferGraph
     neighbours: (node, direction, limit, into) =>
       adjacency.open(node, DIRECTION_CODE[direction]).neighbours(limit, into),
     sums(node) {
-      const [received, sent] = readSums(records, node);
+      const [received, sent] = adjacency.open(node, DIRECTION_CODE.in).sums();
       return { in: received, out: sent };
     },
     assetName: (asset) => records.assetOf(asset).asset,
