@@ -1,13 +1,13 @@
 /** Geographic risk: which of an address's countries stand on a list of countries (data/high-risk-countries.json), and what that weighs. */
 import { shippedData } from '../base/paths.ts';
-import { documentFields, type FactSource, readDocument } from './jurisdictions.ts';
+import { documentFields, type Fact, isInForceOn, readDocument } from './jurisdictions.ts';
 
 export const COUNTRY_LISTS = ['FATF_BLACK', 'FATF_GREY', 'SANCTIONED'] as const;
 
 export type CountryListId = (typeof COUNTRY_LISTS)[number];
 
 /** A list of countries as of its date; what its publisher decided later is not in it. */
-export interface CountryList extends FactSource {
+export interface CountryList extends Fact {
   readonly id: CountryListId;
   readonly name: string;
   /** Geographic score, 0 to 100, of an address that is or trades wholly there. */
@@ -16,7 +16,7 @@ export interface CountryList extends FactSource {
 }
 
 /** A part of a country that a list names without the rest. Labels know countries only, so that it is told, not matched. */
-export interface ListedTerritory extends FactSource {
+export interface ListedTerritory extends Fact {
   readonly name: string;
   /** ISO 3166-1 alpha-2 of the country it lies within. */
   readonly within: string;
@@ -31,7 +31,7 @@ export interface CountryLists {
 
 /** Reads a document of country lists. Throws INVALID_FILE naming the field. */
 export function parseCountryLists(document: unknown): CountryLists {
-  const { wrong, object, list, text, source, country } = documentFields('high-risk-countries.json');
+  const { wrong, object, list, text, fact, country } = documentFields('high-risk-countries.json');
   const top = object(document, 'the document');
   const idIn = (value: unknown, field: string): CountryListId => {
     const id = COUNTRY_LISTS.find((known) => known === value);
@@ -51,7 +51,7 @@ export function parseCountryLists(document: unknown): CountryLists {
       jurisdictions: list(row.jurisdictions, `${field}.jurisdictions`).map((code, place) =>
         country(code, `${field}.jurisdictions[${place}]`),
       ),
-      ...source(row, field),
+      ...fact(row, field),
     };
   });
   const territories = list(top.territories, 'territories').map((value, index): ListedTerritory => {
@@ -61,7 +61,7 @@ export function parseCountryLists(document: unknown): CountryLists {
       name: text(row.name, `${field}.name`),
       within: country(row.within, `${field}.within`),
       list: idIn(row.list, `${field}.list`),
-      ...source(row, field),
+      ...fact(row, field),
     };
   });
   return { version: text(top.version, 'version'), lists, territories };
@@ -72,7 +72,7 @@ export const loadCountryLists = (path: string = shippedData('high-risk-countries
   parseCountryLists(readDocument(path));
 
 /** A country that stands on a list, with what of the address's value is tied to it. */
-export interface HighRiskCountry extends FactSource {
+export interface HighRiskCountry extends Fact {
   readonly jurisdiction: string;
   readonly list: CountryListId;
   readonly listName: string;
@@ -101,14 +101,17 @@ export interface GeographicFacts {
 }
 
 /**
- * Pure. A home on a list brings that list's whole score. Of trade, the value of the listed countries counts by the square root of its
+ * Pure. Lists and territories count on the days on which they are in force; `day` is an ISO date. A home on a list brings that list's whole score. Of trade, the value of the listed countries counts by the square root of its
  * share, as shares do in the risk score: lists from the gravest down, each adding only what its value adds to the root. So
  * the score never falls when more value goes to a listed country, or to a graver one.
  */
 export function geographicRisk(
   { home, shares }: GeographicFacts,
-  { lists, territories }: CountryLists,
+  countryLists: CountryLists,
+  day: string,
 ): GeographicRisk {
+  const lists = countryLists.lists.filter((list) => isInForceOn(list, day));
+  const territories = countryLists.territories.filter((territory) => isInForceOn(territory, day));
   const byCountry = new Map<string, number>();
   for (const { jurisdiction, percentage } of shares)
     byCountry.set(jurisdiction, (byCountry.get(jurisdiction) ?? 0) + percentage);
@@ -138,6 +141,8 @@ export function geographicRisk(
           sourceUrl: list.sourceUrl,
           date: list.date,
           verified: list.verified,
+          validFrom: list.validFrom,
+          validUntil: list.validUntil,
         }),
       ),
   );

@@ -157,6 +157,7 @@ export function createScreening(
     const sanctioned = sanctionsCheck.isSanctioned;
     // A balance is what the chain says now, and a cluster is made of all transfers: neither is known of an earlier day.
     const balances = asOf === null ? request.balances : undefined;
+    const day = asOf ?? isoTime(deps.clock.now()).slice(0, 10);
     const home = primary?.entity.jurisdiction ?? null;
     const flows = fundFlowJurisdictions(sides);
     return {
@@ -180,7 +181,7 @@ export function createScreening(
       ...transferSections(assessment, { ...deps, transfers: transfersOf(asOf) }),
       taint: taintSection(assessment, { methods, maxHops, asOf }, taintDeps),
       clusterAnalysis: asOf === null ? clusterAnalysis(assessment, deps) : NO_CLUSTER,
-      geographicRisk: geographicRisk({ home, shares: flows }, deps.countryLists),
+      geographicRisk: geographicRisk({ home, shares: flows }, deps.countryLists, day),
       fundFlowJurisdictions: flows,
       addressValidation: {
         valid: true,
@@ -195,7 +196,7 @@ export function createScreening(
           riskLevel: judged.riskLevel,
           isStale: assessment.staleReason !== null,
           assessed,
-          day: asOf ?? isoTime(deps.clock.now()).slice(0, 10),
+          day,
         },
         deps.jurisdictions,
       ),

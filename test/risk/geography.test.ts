@@ -7,6 +7,7 @@ import {
   parseCountryLists,
 } from '../../src/risk/geography.ts';
 
+const DAY = '2026-11-21';
 const lists = loadCountryLists();
 const risk = (home: string | null, shares: Record<string, number> = {}) =>
   geographicRisk(
@@ -15,11 +16,23 @@ const risk = (home: string | null, shares: Record<string, number> = {}) =>
       shares: Object.entries(shares).map(([jurisdiction, percentage]) => ({ jurisdiction, percentage })),
     },
     lists,
+    DAY,
   );
 
 describe('geographic risk', () => {
   it('is unknown where no country is known', () => {
     expect(risk(null)).toEqual({ jurisdictions: [], highRisk: [], listed: [], territories: [], score: null });
+  });
+
+  it('counts a list on the days on which it is in force', () => {
+    const ended: CountryLists = {
+      ...lists,
+      lists: lists.lists.map((list) => ({ ...list, validUntil: '2026-11-20' })),
+    };
+    const on = (day: string) => geographicRisk({ home: 'IR', shares: [] }, ended, day);
+    expect(on('2026-11-20')).toMatchObject({ highRisk: ['IR'], score: 100 });
+    expect(on('2026-11-20').listed[0]).toMatchObject({ validFrom: null, validUntil: '2026-11-20' });
+    expect(on('2026-11-21')).toMatchObject({ highRisk: [], listed: [], score: 0 });
   });
 
   it('is nothing among countries that no list names', () => {
@@ -76,10 +89,14 @@ describe('geographic risk', () => {
         fc.constantFrom('VN', 'IR'),
         fc.double({ min: 0, max: 40, noNaN: true }),
         (home, known, jurisdiction, percentage) => {
-          const before = geographicRisk({ home, shares: known }, lists).score ?? 0;
+          const before = geographicRisk({ home, shares: known }, lists, DAY).score ?? 0;
           const more = { jurisdiction, percentage };
-          const after = geographicRisk({ home, shares: [...known, more] }, lists).score ?? 0;
-          const graver = geographicRisk({ home, shares: [...known, { ...more, jurisdiction: 'KP' }] }, lists);
+          const after = geographicRisk({ home, shares: [...known, more] }, lists, DAY).score ?? 0;
+          const graver = geographicRisk(
+            { home, shares: [...known, { ...more, jurisdiction: 'KP' }] },
+            lists,
+            DAY,
+          );
           expect(after).toBeGreaterThanOrEqual(before);
           expect(graver.score).toBeGreaterThanOrEqual(after);
           expect(graver.score).toBeLessThanOrEqual(100);

@@ -225,6 +225,8 @@ const factSource = {
   sourceUrl: text(),
   date: text('ISO date of the source.'),
   verified: flag('Compared with the publisher’s own text.'),
+  validFrom: nullable(Type.String(), 'First day on which the fact holds, if known.'),
+  validUntil: nullable(Type.String(), 'Last day on which the fact holds; null: no end is known.'),
 };
 
 const LegalInterpretation = Type.Object({
@@ -249,8 +251,6 @@ const LegalInterpretation = Type.Object({
     Type.Object({
       fact: text(),
       ...factSource,
-      validFrom: nullable(Type.String(), 'First day on which the fact holds, if known.'),
-      validUntil: nullable(Type.String(), 'Last day on which the fact holds; null: no end is known.'),
     }),
     'Facts that are not in force on the day say so, and are not part of `framework` and `obligations`.',
   ),
