@@ -44,6 +44,15 @@ describe('the first start', () => {
     expect(JSON.stringify(unknown.body)).toContain('STALE_OR_MISSING_DATA');
   });
 
+  it('repeats asOf in the answer, and rejects a future day naming the field', async () => {
+    const body = { address: BINANCE, chain: 'ETH' };
+    const then = await ask(server, server.firstKey, '/api/v1/screening', { ...body, asOf: '2020-01-01' });
+    expect(then).toMatchObject({ status: 200, body: { data: { asOf: '2020-01-01', entity: null } } });
+    const future = await ask(server, server.firstKey, '/api/v1/screening', { ...body, asOf: '2999-01-01' });
+    expect(future.status).toBe(400);
+    expect(future.body.error).toMatch(/^asOf: must not be in the future/);
+  });
+
   it('answers health without a key, and says in ready which lists are missing', async () => {
     const health = await fetch(`${server.url}/health`);
     expect(await health.json()).toMatchObject({ success: true, status: 'ok' });
