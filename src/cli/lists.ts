@@ -102,7 +102,7 @@ const PERSON = /^[^\p{C}]{1,80}$/u;
 /**
  * Returns the function that writes attestations into the audit log.
  *
- * @param by - Name of the person who checked.
+ * @param by - Name of the person behind the check.
  * @throws INVALID_REQUEST if the name is too long or contains control characters.
  */
 export function auditAttestation(

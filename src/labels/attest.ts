@@ -1,6 +1,6 @@
 /**
- * Attested checks: an installation without a network cannot ask a publisher whether a list is still the newest. An operator
- * who asked on another machine states the date, and the age of the list counts from it.
+ * Attested checks: an installation without a network cannot ask a publisher whether a list is still the newest. After asking on
+ * another machine, an operator states the date, and the age of the list counts from it.
  */
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
@@ -54,7 +54,7 @@ export function parseCheckDate(text: string, now: number): string {
 }
 
 /**
- * Checks that an attested date can belong to the newest publication known: nobody checks a list before it appears.
+ * Checks that an attested date can belong to the newest publication known: a list cannot be checked before it is published.
  *
  * @throws INVALID_REQUEST if the check is older.
  */

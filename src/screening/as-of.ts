@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
  */
 export const endOfDayMs = (day: string): number => Date.parse(day) + DAY_MS - 1;
 
-/** What a snapshot says about the age of its sources. */
+/** The age of the sources of a snapshot. */
 interface SourceDates {
   /** Source id → ISO date of its newest dataset: publication, else import. */
   readonly newest: ReadonlyMap<string, string>;
