@@ -4,7 +4,14 @@
  */
 import { existsSync } from 'node:fs';
 import { type LiveDatabaseOptions, otherFormat, refuseForeignFile, unopened } from './live-store.ts';
-import { type Database, type Key, openAsBytes, openEnvironment, type RootDatabase } from './lmdb.ts';
+import {
+  type Database,
+  hasEnvironment,
+  type Key,
+  openAsBytes,
+  openEnvironment,
+  type RootDatabase,
+} from './lmdb.ts';
 
 /** What a file is opened with; the databases are what its store made of them. */
 export interface LiveFileOptions {
@@ -44,6 +51,8 @@ const LOOK = 1_000;
 export function openLiveFile({ path, formatVersion }: LiveFileOptions): LiveFile | null {
   if (!existsSync(path)) return null;
   refuseForeignFile(path);
+  // Another process is making it: nothing was written yet.
+  if (!hasEnvironment(path)) return null;
   let root: RootDatabase;
   let databases: readonly string[];
   try {

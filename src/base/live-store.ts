@@ -136,12 +136,14 @@ export function openLiveStore(
   const names = [...root.getKeys({ limit: 100 })];
   const isKnown = names.length === 0 || names.includes('meta');
   const meta = isKnown ? root.openDB<number, string>({ name: 'meta', encoding: 'json' }) : null;
-  const found = names.length === 0 ? formatVersion : meta?.get('formatVersion');
+  // Another process that opens the store for the first time may have made this database, and not written the version yet.
+  const isFresh = names.length === 0 || (names.length === 1 && meta?.getCount() === 0);
+  const found = isFresh ? formatVersion : meta?.get('formatVersion');
   // The environment stays open: lmdb-js closes it in its own time, and whoever is refused here stops.
   if (meta === null || found !== formatVersion) {
     throw otherFormat(path, found, formatVersion);
   }
-  if (names.length === 0) meta.putSync('formatVersion', formatVersion);
+  if (isFresh) meta.putSync('formatVersion', formatVersion);
   return {
     root,
     meta,
