@@ -1,10 +1,10 @@
 /**
- * Readings: what one piece of synchronous code reads from live stores, all of it as of one commit of each. A store that keeps a
- * state for the length of a reading (a read transaction of LMDB, a version of a remote graph, a memory of the last address) lets it
- * go when the reading ends.
+ * Readings: all that one piece of synchronous code reads from live stores, as of one commit of each. If a store keeps a state for the
+ * length of a reading (a read transaction of LMDB, a version of a remote graph, the memory of the last address), it releases that
+ * state when the reading ends.
  *
- * A thread whose event loop turns needs none of this: timers and microtasks end its readings. A thread of the pool sleeps in
- * `Atomics.wait` between two tasks, and its event loop does not turn: there each task ends its reading itself.
+ * In a thread with a running event loop, timers and microtasks end the readings. A thread of the pool sleeps in `Atomics.wait` between
+ * two tasks, and its event loop does not run: there each task ends its reading itself.
  */
 
 const releases = new Set<() => void>();
@@ -23,7 +23,7 @@ export function onReadingEnd(release: () => void): () => void {
   };
 }
 
-/** Number of the current reading of this thread: what was remembered under another number may be of an older commit. */
+/** Number of the current reading of this thread. If a value was remembered under another number, it may be of an older commit. */
 export const currentReading = (): number => ended;
 
 /** Ends the reading of this thread: the next read sees the newest commit of every store. Costs microseconds. */

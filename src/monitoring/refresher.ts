@@ -1,7 +1,7 @@
 /**
  * Keeps the scores of wallets current: screens each again behind its alerts, and by schedule. Of many nodes, the one that follows a
- * chain screens its wallets, because its transfers are on that node's disk; a chain that no node follows is anyone's, one at a time.
- * No screening of these is charged.
+ * chain screens its wallets, because its transfers are on that node's disk. If no node follows a chain, any node may, one at a time.
+ * These screenings are not charged.
  */
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -23,7 +23,7 @@ export interface RefresherDeps {
   /** The JSON of a screening's `data`. */
   readonly screen: (request: ScreeningRequest) => Promise<Uint8Array>;
   readonly leases: Leases;
-  /** Whose the chains are; one that is not named is nobody's. Default: all are this node's. */
+  /** The node that follows each chain; a chain without one is left out. Default: this node follows all of them. */
   readonly dutyOf?: (chains: readonly MonitoringChain[]) => ReadonlyMap<MonitoringChain, Duty>;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
@@ -68,7 +68,7 @@ export function createRefresher(
     }
   }
 
-  /** Some at once, each after the one before it in its row. */
+  /** Screens `walletRefreshesAtOnce` wallets at a time. */
   async function refreshAll(
     chain: MonitoringChain,
     places: readonly RefreshPlace[],
@@ -94,7 +94,7 @@ export function createRefresher(
       const lease = await leases.take('monitoring', `refresh:${chain}`);
       if (lease === null) continue;
       try {
-        // Read under the lease: another node may have screened them in between.
+        // Read again under the lease: another node may have screened them in between.
         await refreshAll(chain, store.refreshesDue(chain, limits), lease, signal);
       } finally {
         await lease.release();
@@ -113,7 +113,7 @@ export function createRefresher(
           await pass(signal);
           hasFailed = false;
         } catch (error) {
-          // Redis may be away for seconds: said once, tried at each look.
+          // Redis may be away for seconds: log once, and try again at each look.
           if (!hasFailed && !signal.aborted)
             log.warn({ error: messageOf(error) }, 'refresh of wallets interrupted');
           hasFailed = true;

@@ -154,8 +154,8 @@ export interface MonitoringStore {
     limits: { readonly behindAlert: number; readonly scheduled: number },
   ): readonly RefreshPlace[];
   /**
-   * Stores what a screening of a wallet said. A wallet that was paused or deleted meanwhile stays as it is. A change of the score, its
-   * level or `assessed` is told.
+   * Stores the result of a screening of a wallet. If the wallet was paused or deleted meanwhile, it stays as it is. Listeners get a
+   * change only if the score, its level or `assessed` changed.
    *
    * @param nextAtMs when the wallet is due again.
    */
@@ -337,7 +337,7 @@ export function openMonitoringStore(
 
   /** Changes of the transaction that is being written; told when it is on disk. */
   let pending: MonitoringChange[] = [];
-  /** Whether it changes a wallet. */
+  /** Whether it adds or changes a wallet. */
   let movesGeneration = false;
 
   /** Runs a write, then tells what it changed. A write that throws, or whose fence is passed, changes nothing and tells nothing. */
@@ -441,7 +441,7 @@ export function openMonitoringStore(
       refuse(`this account may have ${walletsMax} wallets, deleted ones included.`);
   }
 
-  /** Inside a transaction. `kind`: as what the change is told; null: it is not. */
+  /** Inside a transaction. `kind`: of the change that listeners get; null if they get none. */
   function putWallet(wallet: MonitoredWallet, kind: 'wallet.created' | 'wallet.updated' | null): void {
     wallets.putSync([wallet.accountId, wallet.id], wallet);
     refreshes.keep(wallet);

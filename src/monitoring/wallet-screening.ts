@@ -1,4 +1,4 @@
-/** What a wallet keeps of a screening of its address. */
+/** The fields of a screening that a wallet stores. */
 import type { ScreeningAnswer } from '../screening/answers.ts';
 import type { MonitoredWallet } from './records.ts';
 

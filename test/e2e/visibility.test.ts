@@ -1,6 +1,6 @@
 /**
- * What is written beside a running server is seen by it within a second: each writer of transfers against each reader, with the built
- * program, a real node of a chain and a real Redis.
+ * A running server sees transfers within a second after another process has written them: each writer against each reader, with the
+ * built program, a real node of a chain and a real Redis.
  */
 
 import { once } from 'node:events';

@@ -171,7 +171,7 @@ describe('a reading', () => {
     const asReading = createTaskReadings();
     expect(root.get('a')).toBe(1);
     put(2);
-    // The same code goes on: nothing between tells the library that it may look again.
+    // The same code goes on: the library keeps its read transaction until the event loop runs.
     expect(root.get('a')).toBe(1);
     expect(asReading(() => root.get('a'))).toBe(2);
     put(3);

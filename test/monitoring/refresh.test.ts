@@ -115,13 +115,13 @@ overLiveStates((makeState) => {
     expect(Math.abs(Date.parse(answer.screenedAt) - Date.now())).toBeLessThan(60_000);
   });
 
-  it('screens a wallet again behind an alert, tells of the new score, and changes nothing else', async () => {
+  it('screens a wallet again behind an alert, sends the new score, and changes nothing else', async () => {
     start();
     const wallet = await register(1);
     const other = await register(2);
     screenings.score = [80, 'CRITICAL'];
-    const told: string[] = [];
-    monitoring.service.store.onChange(({ kind }) => told.push(kind));
+    const events: string[] = [];
+    monitoring.service.store.onChange(({ kind }) => events.push(kind));
     await alert(monitoring, wallet, 1);
     await expect.poll(() => current(wallet).riskScore, SOON).toBe(80);
     const after = current(wallet);
@@ -134,7 +134,7 @@ overLiveStates((makeState) => {
       { limit: 10, offset: 0 },
     );
     expect(wallets.map(({ riskScore }) => riskScore)).toEqual([80, 0]);
-    expect(told).toEqual(['alert.created', 'wallet.updated']);
+    expect(events).toEqual(['alert.created', 'wallet.updated']);
     expect(current(other).screenedAtMs).toBe(other.screenedAtMs);
     expect(screenings.asked).toEqual([address(1), address(2), address(1)]);
   });
