@@ -41,6 +41,9 @@ describe('the table of sources', () => {
     expect(group('seed', gist)).toBe(group('graphsense', `${gist}/`));
     expect(group('seed', gist)).not.toBe(group('seed', 'https://gist.github.com/somebody/else'));
     expect(group('own', fbi)).toBe('own');
+    expect(group('graphsense', 'https://github.com/MatteoRomiti/Sextortion_Spam_Bitcoin')).toBe(
+      group('graphsense', 'https://blog.talosintelligence.com/2018/10/anatomy-of-sextortion-scam.html'),
+    );
   });
 
   it('believes all crowd-sourced collections together at most 0.7', () => {
