@@ -36,7 +36,7 @@ describe('the table of sources', () => {
     const group = (source: string, url: string): string => sources.groupOf(source, url);
     const fbi = 'https://www.fbi.gov/news/press-releases/one';
     expect(group('seed', fbi)).toBe(group('graphsense', 'http://fbi.gov/news/another#top'));
-    expect(group('seed', fbi)).not.toBe(group('graphsense', 'https://blog.talosintelligence.com/2018/10/'));
+    expect(group('seed', fbi)).not.toBe(group('graphsense', 'https://blog.malwarebytes.com/2019/'));
     const gist = 'https://gist.github.com/MrChrisJ/4a959a51a0d2be356cc2e89566fc1d87';
     expect(group('seed', gist)).toBe(group('graphsense', `${gist}/`));
     expect(group('seed', gist)).not.toBe(group('seed', 'https://gist.github.com/somebody/else'));
