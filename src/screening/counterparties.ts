@@ -217,8 +217,6 @@ export function directEvidence(
   );
   const groups = new Map<string, ExposureEvidence>();
   const add = ({ attribution, direction, node }: Party, measure: Measure): void => {
-    // Followed further (exposures.ts): no value is part of two items.
-    if (!absorbs(attribution)) return;
     const { key, category, confidence, entity, isRisky } = attribution;
     const sentBack = paid.has(key) || (isRisky && sentTo(node));
     const isOwn = isOwnDealing(attribution, own);
@@ -240,8 +238,11 @@ export function directEvidence(
     });
   };
   for (const { basis, attributed, unpriced } of sides) {
-    for (const party of attributed)
-      if (party.value > 0) add(party, measureOf(basis, party.value / basis.total));
+    for (const party of attributed) {
+      // Money of the others is followed further (exposures.ts): no value is part of two items.
+      if (party.value > 0 && absorbs(party.attribution))
+        add(party, measureOf(basis, party.value / basis.total));
+    }
     for (const { party, asset, share } of unpriced)
       add(party, { asset: asset.asset, valueUsd: null, share, flowPart: asset.flowPart });
   }

@@ -181,11 +181,28 @@ describe('a correction', () => {
 
 describe('derived labels', () => {
   const customer = '0x0000000000000000000000000000000000cc5701';
+  /** Both received 3 USDC from a mixer and 1 USDC beside: of a derived exchange, and of an address without a label. */
+  const besideDerived = '0x0000000000000000000000000000000000cc5702';
+  const besideUnknown = '0x0000000000000000000000000000000000cc5703';
+  const usdc = (amount: bigint) => ({
+    asset: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
+    amount,
+    decimals: 6,
+    valueUsd: null,
+  });
   let world: World;
   beforeAll(async () => {
     world = await createWorld([
       sent(21, WALLETS.mixer, WALLETS.derived, { valueUsd: 5_000 }),
       sent(22, WALLETS.derived, customer, { valueUsd: 5_000 }),
+      ...[
+        [besideDerived, WALLETS.derived],
+        [besideUnknown, WALLETS.unknown],
+      ].flatMap(([to, other], at) => [
+        sent(30 + 3 * at, WALLETS.mixer, to!, usdc(3_000_000n)),
+        sent(31 + 3 * at, other!, to!, usdc(1_000_000n)),
+        sent(32 + 3 * at, WALLETS.unknown, to!, { valueUsd: 0.5 }),
+      ]),
     ]);
   });
   afterAll(() => world.close());
@@ -211,6 +228,13 @@ describe('derived labels', () => {
     expect(answer.scoreBreakdown).toMatchObject([
       { factor: 'INDIRECT_EXPOSURE', category: 'MIXER', hops: 2, percentage: 100 },
     ]);
+  });
+
+  it('count as neutral volume in an asset without a price, as an address without a label does', () => {
+    const screen = createScreening(world.deps, createAssessor(world.deps));
+    const rows = (address: string) => screen({ chain: 'ETH', address }).scoreBreakdown;
+    expect(rows(besideUnknown)).toMatchObject([{ category: 'MIXER', percentage: 75 }]);
+    expect(rows(besideDerived)).toEqual(rows(besideUnknown));
   });
 
   it('are listed with their class in a screening, beside the contradictions', () => {
