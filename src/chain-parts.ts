@@ -10,16 +10,17 @@ import type { Logger } from './base/log.ts';
 import type { OpenedOnce } from './base/opened-once.ts';
 import { systemJitter } from './base/random.ts';
 import { type ChainAdapters, createChainAdapters } from './chains/adapters/registry.ts';
+import type { PriceBook } from './chains/prices/book.ts';
+import { type ContractCalls, createContractCalls } from './chains/prices/contract-calls.ts';
+import { type PriceSyncReport, syncPrices } from './chains/prices/daily.ts';
+import { type ChainlinkPrices, createChainlinkPrices, loadFeedsFile } from './chains/prices/feeds.ts';
 import { type HttpPrices, openHttpPrices } from './chains/prices/http.ts';
-import { firstPriceOf, type PriceSource } from './chains/prices/price.ts';
+import { createUniswapPrices } from './chains/prices/pools.ts';
+import { openPriceServer } from './chains/prices/price-server.ts';
 import { priced } from './chains/prices/priced.ts';
-import {
-  loadCoinGeckoNames,
-  loadOwnPrices,
-  loadShippedPrices,
-  pricesFolderOf,
-} from './chains/prices/table.ts';
-import { CHAINS, type ChainId } from './chains/registry.ts';
+import { dailyFolderOf, loadCoinGeckoNames, pricesFolderOf } from './chains/prices/table.ts';
+import { type InstalledPrices, openInstalledPrices } from './chains/prices/tables.ts';
+import { CHAINS, type ChainId, isEvm } from './chains/registry.ts';
 import type { PushRequest } from './cli/parts.ts';
 import type { Config } from './config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
@@ -34,6 +35,8 @@ import { openFetchedStore } from './screening/fetched-store.ts';
 import { createOnDemand, type OnDemand, withHistory } from './screening/on-demand.ts';
 
 const MINUTE_MS = 60_000;
+/** More than the whole of a first sync waits for its rate. */
+const PRICE_SYNC_WAIT_MS = 5 * MINUTE_MS;
 
 export const transfersFolderOf = (dataDir: string): string => join(dataDir, 'transfers');
 const transfersFileOf = (dataDir: string, chain: ChainId): string =>
@@ -77,33 +80,96 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     ),
   };
   const { priceServer } = config;
-  const httpPrices =
+  const serverOptions =
     priceServer === null
       ? null
+      : {
+          baseUrl: priceServer.url,
+          apiKey: priceServer.key,
+          ...(priceServer.url.includes('//pro-api.') ? { keyHeader: 'x-cg-pro-api-key' } : {}),
+          names: loadCoinGeckoNames(),
+          // The operator named it, so it may have a private address.
+          policy: { trustedHosts: new Set([new URL(priceServer.url).hostname]) },
+        };
+  const httpPrices =
+    serverOptions === null
+      ? null
       : once<HttpPrices>(
-          () =>
-            openHttpPrices(
-              {
-                baseUrl: priceServer.url,
-                apiKey: priceServer.key,
-                ...(priceServer.url.includes('//pro-api.') ? { keyHeader: 'x-cg-pro-api-key' } : {}),
-                names: loadCoinGeckoNames(),
-                // Whoever runs the program named it: it may stand on a private address.
-                policy: { trustedHosts: new Set([new URL(priceServer.url).hostname]) },
-              },
-              { clock, log },
-            ),
+          () => openHttpPrices(serverOptions, { clock, log }),
           (part) => part.close(),
         );
-  const prices = once<PriceSource>(
-    () =>
-      firstPriceOf([
-        loadOwnPrices({ folder: pricesFolderOf(dataDir) }),
-        ...(httpPrices === null ? [] : [httpPrices()]),
-        loadShippedPrices(),
-      ]),
+  const installedPrices = once<InstalledPrices>(
+    () => openInstalledPrices({ folder: pricesFolderOf(dataDir) }, { clock, log }),
     () => {},
   );
+  /** Chains whose contracts may be read for prices: those for which the operator named a node, never those of public nodes alone. */
+  const ownNodes = new Set(
+    CHAINS.map(({ id }) => id).filter((id) => isEvm(id) && config.chains.endpoints.rpc[id]?.trim()),
+  );
+  const contractCalls = once<ContractCalls>(
+    () =>
+      createContractCalls({
+        adapter: (chain) => adapters().of(chain),
+        chains: ownNodes,
+        clock,
+        log,
+      }),
+    () => {},
+  );
+  const chainlink = once<ChainlinkPrices>(
+    () => createChainlinkPrices(loadFeedsFile(), { calls: contractCalls(), clock }),
+    () => {},
+  );
+  const prices = once<PriceBook>(
+    () => {
+      const { withLive, pegs } = installedPrices();
+      const quotes = withLive(ownNodes.size === 0 ? [] : [chainlink()]);
+      return withLive([
+        ...(ownNodes.size === 0 ? [] : [chainlink()]),
+        ...(httpPrices === null ? [] : [httpPrices()]),
+        ...(ownNodes.size === 0
+          ? []
+          : [
+              createUniswapPrices(
+                {
+                  file: loadFeedsFile(),
+                  pegs,
+                  isListed: (chain, asset) => pegs.of({ chain, asset }) !== null,
+                },
+                { calls: contractCalls(), quotes: quotes.usdAt, clock },
+              ),
+            ]),
+      ]);
+    },
+    () => {},
+  );
+
+  /** Whether anything can be read for `assay sync prices`. */
+  const canSyncPrices = serverOptions !== null || ownNodes.size > 0;
+
+  async function syncDailyPrices(
+    signal: AbortSignal,
+    onProgress: (done: number, total: number) => void,
+  ): Promise<PriceSyncReport> {
+    // A sync waits for its turn under the rate: 29 coins take about a minute.
+    const server =
+      serverOptions === null
+        ? null
+        : openPriceServer({ ...serverOptions, waitMs: PRICE_SYNC_WAIT_MS }, { clock, log });
+    try {
+      return await syncPrices(
+        {
+          folder: dailyFolderOf(pricesFolderOf(dataDir)),
+          coins: loadCoinGeckoNames().coins,
+          signal,
+          onProgress,
+        },
+        { clock, server, feeds: ownNodes.size === 0 ? null : (stop) => chainlink().newest(stop) },
+      );
+    } finally {
+      await server?.close();
+    }
+  }
   const clusters = once<ClusterReader>(
     () => openClusters({ folder: clustersFolderOf(dataDir) }),
     (part) => part.close(),
@@ -124,11 +190,11 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
   /** For whom alerts wait: whole blocks are priced by the tables at hand, and no server is asked for a thousand tokens. */
   const watchedIngest = once<LiveIngest>(
     () => {
-      const tables = firstPriceOf([loadOwnPrices({ folder: pricesFolderOf(dataDir) }), loadShippedPrices()]);
+      const { book } = installedPrices();
       return createLiveIngest({
         transfers: transferStores.write(),
         outputs: () => outputsStores.write(),
-        price: (transfers) => priced(transfers, tables),
+        price: (transfers) => priced(transfers, book),
       });
     },
     () => {},
@@ -221,6 +287,9 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     transferStores,
     outputsStores,
     prices,
+    installedPrices,
+    canSyncPrices,
+    syncDailyPrices,
     clusters,
     liveIngest,
     watchedIngest,

@@ -120,7 +120,7 @@ describe('on-demand reading', () => {
         },
         ingest: (transfers) => store.ingest(transfers),
         fetched,
-        prices: { usdAt: () => ({ usd: 2_000, atMs: 0, source: 'own' }) },
+        prices: { usdAt: () => ({ usd: 2_000, atMs: 0, status: 'EXACT', source: 'own' }) },
         clock: { now: () => now, monotonic: () => performance.now() },
         log: silentLogger,
       },

@@ -147,6 +147,15 @@ export interface ChainAdapter {
   readonly onActivity?: ((address: string, onActivity: () => void) => () => void) | null;
   /** Null where the chain has no names. */
   readonly resolveName: ((name: string, call: Call) => Promise<NameAnswer>) | null;
+  /**
+   * Calls a contract without a transaction, as of the newest block (EVM).
+   *
+   * @returns the returned bytes in hex; null if the call reverts
+   */
+  readonly callContract?: (
+    request: { readonly to: string; readonly data: string },
+    call: Call,
+  ) => Promise<string | null>;
   /** What is known of the endpoints; asks nobody. */
   health(): ChainHealth;
   /** Ends open connections and subscriptions. Idempotent. */

@@ -1,5 +1,6 @@
-/** What a price is, who is asked for one, and how an amount becomes USD. No price is null: unknown is never zero. */
-import type { ChainId } from '../registry.ts';
+/** Prices, their status, and how an amount becomes USD. No price is null: unknown is never zero. */
+import type { PriceStatus } from '../assets.ts';
+import { type ChainId, chainOf } from '../registry.ts';
 
 /** An asset on its chain: the chain's native symbol, or the canonical address of a token contract, as in a Transfer. */
 export interface PricedAsset {
@@ -7,15 +8,47 @@ export interface PricedAsset {
   readonly asset: string;
 }
 
+/** How a price is known; `NONE` is the absence of a price, which is null everywhere. */
+export type KnownPriceStatus = Exclude<PriceStatus, 'NONE'>;
+
 export interface UsdPrice {
   /** USD of one whole unit (one BTC, one USDC). Greater than zero. */
   readonly usd: number;
-  /** The moment that the price is of, milliseconds since the epoch; not after the one that was asked about. */
+  /** The moment that the price is of, milliseconds since the epoch; not after the requested one. */
   readonly atMs: number;
-  /** Who says so: `own`, `shipped`, `peg`, `http`. */
+  readonly status: KnownPriceStatus;
+  /** Where it comes from: `own`, `daily`, `shipped`, `peg`, `http`, `chainlink`, `uniswap`. */
   readonly source: string;
-  /** Decimals of the asset where the source knows them. */
+  /** Decimals of the asset if the source knows them. */
   readonly decimals?: number;
+  /** The coin whose price a pegged token takes, and how that price is known; absent for pegs to the dollar. */
+  readonly coin?: { readonly symbol: string; readonly status: KnownPriceStatus; readonly source: string };
+}
+
+const DAY_MS = 86_400_000;
+
+/** A price is EXACT for a day: daily closes are the finest prices that every source has. */
+export const EXACT_WITHIN_MS = DAY_MS;
+/**
+ * The greatest age of a LAST_KNOWN price. Native coins of the shipped table are liquid on many exchanges, and a year-old price still
+ * gives the order of magnitude; a token can lose its worth within weeks.
+ */
+export const LAST_KNOWN_NATIVE_MS = 400 * DAY_MS;
+export const LAST_KNOWN_TOKEN_MS = 31 * DAY_MS;
+
+/** Returns true if the asset is the coin that its chain pays fees in. */
+export const isNativeCoin = ({ chain, asset }: PricedAsset): boolean => asset === chainOf(chain).symbol;
+
+/**
+ * Classifies the age of a price.
+ *
+ * @param ageMs - requested moment minus the moment of the price, milliseconds
+ * @returns null for a price that is later than the moment, or too old to say anything
+ */
+export function statusOfAge(ageMs: number, isNative: boolean): 'EXACT' | 'LAST_KNOWN' | null {
+  if (ageMs < 0) return null;
+  if (ageMs <= EXACT_WITHIN_MS) return 'EXACT';
+  return ageMs <= (isNative ? LAST_KNOWN_NATIVE_MS : LAST_KNOWN_TOKEN_MS) ? 'LAST_KNOWN' : null;
 }
 
 /** Answers at once where it can: millions of transfers are priced out of a table. */
@@ -29,23 +62,9 @@ export interface PriceSource {
   usdAt(asset: PricedAsset, timestampMs: number, signal?: AbortSignal): MaybePromise<UsdPrice | null>;
 }
 
-/** Asks sources in turn; the first that knows a price decides. */
-export function firstPriceOf(sources: readonly PriceSource[]): PriceSource {
-  const from = (
-    at: number,
-    asset: PricedAsset,
-    timestampMs: number,
-    signal?: AbortSignal,
-  ): MaybePromise<UsdPrice | null> => {
-    for (let next = at; next < sources.length; next++) {
-      const found = (sources[next] as PriceSource).usdAt(asset, timestampMs, signal);
-      if (found instanceof Promise)
-        return found.then((price) => price ?? from(next + 1, asset, timestampMs, signal));
-      if (found) return found;
-    }
-    return null;
-  };
-  return { usdAt: (asset, timestampMs, signal) => from(0, asset, timestampMs, signal) };
+/** A source that answers from memory. */
+export interface PriceTable extends PriceSource {
+  usdAt(asset: PricedAsset, timestampMs: number, signal?: AbortSignal): UsdPrice | null;
 }
 
 /** More is no worth of anything: an airdropped token of 10^60 units, or a price in another unit. */

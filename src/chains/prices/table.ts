@@ -1,6 +1,6 @@
 /**
- * Prices out of tables, nearest earlier first: the coarse one that ships in data/prices.json, with its rule for pegged tokens, and
- * an installation's own CSV files, which go before it.
+ * Prices from tables in memory, nearest earlier first: the monthly closes that ship in data/prices.json, an installation's own CSV
+ * files, and the daily closes that `assay sync` wrote. Pegs are rules of the same shipped file; book.ts combines all of them.
  */
 import {
   closeSync,
@@ -23,15 +23,22 @@ import { LIMITS } from '../../base/limits.ts';
 import { shippedData } from '../../base/paths.ts';
 import { parseAddress } from '../address/parse.ts';
 import { type ChainId, chainOf, isEvm, parseChainId } from '../registry.ts';
-import type { PricedAsset, PriceSource, UsdPrice } from './price.ts';
+import {
+  isNativeCoin,
+  LAST_KNOWN_NATIVE_MS,
+  type PricedAsset,
+  type PriceTable,
+  statusOfAge,
+  type UsdPrice,
+} from './price.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Prices of one asset, each with how long it may stand for what follows. */
+/** Prices of one asset in ascending order of time. */
 interface Series {
-  /** Rising. */
   readonly timesMs: Float64Array;
   readonly usd: Float64Array;
+  /** Infinity if only the limits of price.ts apply. */
   readonly maxAgeMs: Float64Array;
 }
 
@@ -41,7 +48,7 @@ interface PricePoint {
   readonly maxAgeMs: number;
 }
 
-/** The later of two points of one moment decides: a corrected row stands below the one it corrects. */
+/** The later of two points of one moment decides: a corrected row follows the one that it corrects. */
 function seriesOf(points: readonly PricePoint[]): Series {
   const byTime = new Map(points.map((point) => [point.timeMs, point]));
   const rising = [...byTime.values()].sort((a, b) => a.timeMs - b.timeMs);
@@ -52,8 +59,13 @@ function seriesOf(points: readonly PricePoint[]): Series {
   };
 }
 
-/** The nearest earlier price that is not too old; null where there is none. */
-function lookUp({ timesMs, usd, maxAgeMs }: Series, atMs: number, source: string): UsdPrice | null {
+/** Returns the newest price that is not later than `atMs`; null if there is none or it is too old. */
+function lookUp(
+  { timesMs, usd, maxAgeMs }: Series,
+  atMs: number,
+  isNative: boolean,
+  source: string,
+): UsdPrice | null {
   let low = 0;
   let high = timesMs.length;
   while (low < high) {
@@ -62,30 +74,38 @@ function lookUp({ timesMs, usd, maxAgeMs }: Series, atMs: number, source: string
     else high = middle;
   }
   const found = low - 1;
-  if (found < 0 || atMs - (timesMs[found] as number) > (maxAgeMs[found] as number)) return null;
-  return { usd: usd[found] as number, atMs: timesMs[found] as number, source };
+  if (found < 0) return null;
+  const ageMs = atMs - (timesMs[found] as number);
+  const status = statusOfAge(ageMs, isNative);
+  if (status === null || ageMs > (maxAgeMs[found] as number)) return null;
+  return { usd: usd[found] as number, atMs: timesMs[found] as number, status, source };
 }
 
 /** A native coin is one coin on every chain that pays with it (ETH on Arbitrum); a token is its contract on its chain. */
-const keyOf = ({ chain, asset }: PricedAsset): string =>
-  asset === chainOf(chain).symbol ? `native ${asset}` : `${chain} ${asset}`;
+const keyOf = (asset: PricedAsset): string =>
+  isNativeCoin(asset) ? `native ${asset.asset}` : `${asset.chain} ${asset.asset}`;
 
 // --- what ships -------------------------------------------------------------------------------------------------------
 
+/** A rule: one token equals one dollar or one native coin. */
+export interface Peg extends PricedAsset {
+  readonly symbol: string;
+  readonly decimals: number;
+  /** `USD`, or the symbol of a native coin. */
+  readonly of: string;
+  /** The last day (UTC, YYYY-MM-DD) on which the peg holds; absent while it holds. */
+  readonly validUntil?: string;
+}
+
 interface PricesFile {
-  readonly maxAgeDays: number;
   readonly monthly: readonly {
     readonly symbol: string;
     /** `YYYY-MM`, whose close is the first one. */
     readonly firstMonth: string;
-    readonly closes: readonly number[];
+    /** Null for a month that no source has. */
+    readonly closes: readonly (number | null)[];
   }[];
-  readonly pegs: readonly {
-    readonly chain: ChainId;
-    readonly asset: string;
-    readonly decimals: number;
-    readonly usd: number;
-  }[];
+  readonly pegs: readonly Peg[];
   readonly coingecko: {
     /** Native symbol → coin id. */
     readonly coins: Readonly<Record<string, string>>;
@@ -100,31 +120,51 @@ const readShipped = (): PricesFile =>
 /** CoinGecko's names of our chains and coins. */
 export const loadCoinGeckoNames = (): PricesFile['coingecko'] => readShipped().coingecko;
 
-/**
- * The table that ships: closes of months for native coins, and one dollar for tokens that are redeemed for one. Coarse: a price is
- * up to a month old.
- */
-export function loadShippedPrices(): PriceSource {
-  const { monthly, pegs, maxAgeDays } = readShipped();
+export interface Pegs {
+  /** Returns the peg of an asset that holds at a moment; null if there is none. */
+  at(asset: PricedAsset, timestampMs: number): Peg | null;
+  /** Returns the peg of an asset, whether it still holds or not. */
+  of(asset: PricedAsset): Peg | null;
+  readonly all: readonly Peg[];
+}
+
+/** The pegs that ship in data/prices.json. */
+export function loadPegs(): Pegs {
+  const { pegs: all } = readShipped();
+  const byKey = new Map(
+    all.map((peg) => [
+      keyOf(peg),
+      { peg, endMs: peg.validUntil ? Date.parse(peg.validUntil) + DAY_MS : Number.POSITIVE_INFINITY },
+    ]),
+  );
+  return {
+    all,
+    of: (asset) => byKey.get(keyOf(asset))?.peg ?? null,
+    at(asset, timestampMs) {
+      const found = byKey.get(keyOf(asset));
+      return found !== undefined && timestampMs < found.endMs ? found.peg : null;
+    },
+  };
+}
+
+/** The closes of months that ship in data/prices.json, of native coins. */
+export function loadShippedPrices(): PriceTable {
   const bySymbol = new Map<string, Series>();
-  for (const { symbol, firstMonth, closes } of monthly) {
+  for (const { symbol, firstMonth, closes } of readShipped().monthly) {
     const [year, month] = firstMonth.split('-').map(Number) as [number, number];
-    const points = closes.map((usd, at) => ({
+    const points = closes.flatMap((usd, at) =>
       // The close of a month is the price at the first instant of the next one.
-      timeMs: Date.UTC(year, month + at, 1),
-      usd,
-      maxAgeMs: maxAgeDays * DAY_MS,
-    }));
+      usd === null
+        ? []
+        : [{ timeMs: Date.UTC(year, month + at, 1), usd, maxAgeMs: Number.POSITIVE_INFINITY }],
+    );
     bySymbol.set(symbol, seriesOf(points));
   }
-  const pegged = new Map(pegs.map((peg) => [keyOf(peg), peg]));
   return {
     usdAt(asset, timestampMs) {
-      const peg = pegged.get(keyOf(asset));
-      if (peg) return { usd: peg.usd, atMs: timestampMs, source: 'peg', decimals: peg.decimals };
       const { symbol, decimals } = chainOf(asset.chain);
-      const series = asset.asset === symbol ? bySymbol.get(symbol) : undefined;
-      const found = series ? lookUp(series, timestampMs, 'shipped') : null;
+      const series = isNativeCoin(asset) ? bySymbol.get(symbol) : undefined;
+      const found = series ? lookUp(series, timestampMs, true, 'shipped') : null;
       return found && { ...found, decimals };
     },
   };
@@ -132,9 +172,8 @@ export function loadShippedPrices(): PriceSource {
 
 // --- the installation's own -------------------------------------------------------------------------------------------
 
-/** How long a row stands for what follows where it does not say. */
-const OWN_MAX_AGE_DAYS = 7;
-const MAX_AGE_DAYS_MAX = 366;
+/** The limit of native coins; rows of tokens are cut at their own limit. */
+const MAX_AGE_DAYS_MAX = LAST_KNOWN_NATIVE_MS / DAY_MS;
 /** No coin was ever worth more; a greater figure is in another unit. */
 const USD_MAX = 1e9;
 
@@ -144,6 +183,8 @@ const REQUIRED: readonly Column[] = ['chain', 'asset', 'date', 'usd'];
 
 /** The folder of own price tables inside the program's folder of state. */
 export const pricesFolderOf = (dataDir: string): string => join(dataDir, 'prices');
+/** The folder of the daily closes that `assay sync` writes, in the same layout, inside that folder. */
+export const dailyFolderOf = (pricesFolder: string): string => join(pricesFolder, 'daily');
 
 interface OwnRow extends PricePoint {
   readonly key: string;
@@ -158,11 +199,20 @@ function momentOf(text: string): number | null {
   return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text.slice(0, 10) ? null : ms;
 }
 
-/** The canonical text that transfers name an asset by. */
-function assetOf(chain: ChainId, text: string): string {
+/**
+ * Returns the text by which transfers name an asset.
+ *
+ * @param text - the chain's symbol in any letter case, or the token's contract in any valid form
+ * @throws INVALID_ADDRESS if the text is no contract address of a chain whose tokens have one
+ */
+export function canonicalAssetOf(chain: ChainId, text: string): string {
   const { symbol } = chainOf(chain);
   if (text.toUpperCase() === symbol) return symbol;
-  return isEvm(chain) || chain === 'TRON' ? parseAddress(chain, text, 'asset').canonical : text;
+  // A TRC-10 token is a number.
+  if (chain === 'TRON' && /^\d{1,20}$/.test(text)) return text;
+  return isEvm(chain) || chain === 'TRON' || chain === 'SOL' || chain === 'TON'
+    ? parseAddress(chain, text, 'asset').canonical
+    : text;
 }
 
 function readRow(cells: Readonly<Record<Column, string>>): OwnRow | string {
@@ -170,7 +220,7 @@ function readRow(cells: Readonly<Record<Column, string>>): OwnRow | string {
   let asset: string;
   try {
     chain = parseChainId(cells.chain);
-    asset = assetOf(chain, cells.asset);
+    asset = canonicalAssetOf(chain, cells.asset);
   } catch (error) {
     return messageOf(error);
   }
@@ -180,7 +230,7 @@ function readRow(cells: Readonly<Record<Column, string>>): OwnRow | string {
   const usd = Number(cells.usd);
   if (!/^\d+(?:\.\d+)?(?:e-?\d+)?$/i.test(cells.usd) || !(usd > 0 && usd <= USD_MAX))
     return `usd is '${cells.usd.slice(0, 40)}', not a number above 0 and up to ${USD_MAX}.`;
-  const days = cells.max_age_days === '' ? OWN_MAX_AGE_DAYS : Number(cells.max_age_days);
+  const days = cells.max_age_days === '' ? MAX_AGE_DAYS_MAX : Number(cells.max_age_days);
   if (!(days > 0 && days <= MAX_AGE_DAYS_MAX))
     return `max_age_days is '${cells.max_age_days.slice(0, 40)}', not above 0 and up to ${MAX_AGE_DAYS_MAX}.`;
   const decimals = cells.decimals === '' ? null : Number(cells.decimals);
@@ -234,6 +284,32 @@ function readOwnFile(path: string): OwnRow[] {
   return rows;
 }
 
+/** The name of the table that a file becomes. */
+export const tableNameOf = (file: string): string =>
+  basename(file)
+    .replace(/(\.(?:csv|json))+$/i, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, '-');
+
+/** Writes a table into a folder; it appears whole or not at all. */
+export function writeTable(folder: string, table: string, bytes: Uint8Array): void {
+  mkdirSync(folder, PRIVATE_FOLDER);
+  const partial = join(folder, `${table}.csv.partial`);
+  try {
+    const handle = openSync(partial, 'w');
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(partial, join(folder, `${table}.csv`));
+    syncFolder(folder);
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}
+
 export interface PriceImportReport {
   /** The table's name: a file of the same name replaces it. */
   readonly table: string;
@@ -246,31 +322,13 @@ export interface PriceImportReport {
 
 /**
  * Checks a CSV (docs/prices-csv.md) and keeps it as an own table, whole or not at all. Throws INVALID_FILE naming the line.
- * Programs that are running read it at their next start.
+ * Running programs read it within seconds.
  */
 export function importPrices(options: { readonly folder: string; readonly file: string }): PriceImportReport {
   const { folder, file } = options;
-  const table = basename(file)
-    .replace(/(\.csv)+$/i, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9_-]+/g, '-');
+  const table = tableNameOf(file);
   const rows = readOwnFile(file);
-  mkdirSync(folder, PRIVATE_FOLDER);
-  const partial = join(folder, `${table}.csv.partial`);
-  try {
-    const handle = openSync(partial, 'w');
-    try {
-      const bytes = readFileSync(file);
-      for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
-    }
-    renameSync(partial, join(folder, `${table}.csv`));
-    syncFolder(folder);
-  } finally {
-    rmSync(partial, { force: true });
-  }
+  writeTable(folder, table, readFileSync(file));
   let fromMs = Number.POSITIVE_INFINITY;
   let toMs = Number.NEGATIVE_INFINITY;
   for (const { timeMs } of rows) {
@@ -286,9 +344,14 @@ export function importPrices(options: { readonly folder: string; readonly file: 
   };
 }
 
-/** The installation's own tables; none where nothing was imported. Of several tables the last by name decides. */
-export function loadOwnPrices(options: { readonly folder: string }): PriceSource {
-  const { folder } = options;
+/**
+ * Reads the tables of a folder; none if nothing was imported. Of several tables the last by name decides.
+ *
+ * @param options.source - the name that prices carry: `own` for tables of the operator, `daily` for those of `assay sync`
+ * @throws INVALID_FILE naming file and line of a row that cannot be used
+ */
+export function loadOwnPrices(options: { readonly folder: string; readonly source?: string }): PriceTable {
+  const { folder, source = 'own' } = options;
   const files = existsSync(folder)
     ? readdirSync(folder)
         .filter((name) => name.endsWith('.csv'))
@@ -310,8 +373,12 @@ export function loadOwnPrices(options: { readonly folder: string }): PriceSource
   return {
     usdAt(asset, timestampMs) {
       const table = tables.get(keyOf(asset));
-      const found = table ? lookUp(table.series, timestampMs, 'own') : null;
-      return found && table && table.decimals !== null ? { ...found, decimals: table.decimals } : found;
+      if (table === undefined) return null;
+      const isNative = isNativeCoin(asset);
+      const found = lookUp(table.series, timestampMs, isNative, source);
+      // One coin may have other decimals on another chain: XTZ has 6 on Tezos and 18 on Etherlink.
+      const decimals = isNative ? chainOf(asset.chain).decimals : table.decimals;
+      return found && decimals !== null ? { ...found, decimals } : found;
     },
   };
 }

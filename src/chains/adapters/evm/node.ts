@@ -50,6 +50,11 @@ export interface EvmNode {
   ): Promise<Answered<bigint>>;
   /** Decimals of an ERC-20, null where the contract does not say. */
   decimals(asset: string, call: Call): Promise<number | null>;
+  /** The bytes that a contract returns as of the newest block; null if it reverts. */
+  callContract(
+    transaction: { readonly to: string; readonly data: string },
+    call: Call,
+  ): Promise<string | null>;
 }
 
 /** Makes sure that an endpoint serves the chain that it was named for. */
@@ -198,10 +203,19 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
   }
 
   /** The bytes that a contract returns; null where it refuses. */
-  async function optionalCall(transaction: { to: string; data: string }, call: Call): Promise<string | null> {
+  async function optionalCall(
+    transaction: { readonly to: string; readonly data: string },
+    call: Call,
+  ): Promise<string | null> {
     try {
-      return (await rpc('eth_call', [transaction, 'latest'], (result) => asData(result, 'result'), call))
-        .value;
+      return (
+        await rpc(
+          'eth_call',
+          [{ to: transaction.to, data: transaction.data }, 'latest'],
+          (result) => asData(result, 'result'),
+          call,
+        )
+      ).value;
     } catch (error) {
       if (error instanceof RpcRefusal) return null;
       throw error;
@@ -289,5 +303,6 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
         call,
       ),
     decimals,
+    callContract: optionalCall,
   };
 }

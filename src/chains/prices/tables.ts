@@ -1,0 +1,86 @@
+/** The tables of an installation as they are on disk now: a server sees a table that was imported or synced beside it. */
+import { statSync } from 'node:fs';
+import type { Clock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { createPriceBook, type PriceBook } from './book.ts';
+import type { PriceSource, PriceTable } from './price.ts';
+import { dailyFolderOf, loadOwnPrices, loadPegs, loadShippedPrices, type Pegs } from './table.ts';
+
+export interface PriceTablesDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** How often a folder is checked for new tables: one `stat` in so many milliseconds, however many prices are read. */
+const CHECK_MS = 1_000;
+
+/** A table is replaced by a rename, which changes the time of its folder. */
+const changedAt = (folder: string): number => statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+/**
+ * Opens the tables of a folder, and reads them again when one of them is replaced. A table that became unreadable leaves the
+ * former tables in force and is logged.
+ *
+ * @throws INVALID_FILE if a table cannot be read at the first time
+ */
+export function openPriceTable(
+  options: { readonly folder: string; readonly source: string },
+  { clock, log }: PriceTablesDeps,
+): PriceTable {
+  const { folder } = options;
+  let version = changedAt(folder);
+  let table = loadOwnPrices(options);
+  let checkedAt = clock.monotonic();
+
+  function current(): PriceTable {
+    const now = clock.monotonic();
+    if (now - checkedAt < CHECK_MS) return table;
+    checkedAt = now;
+    const found = changedAt(folder);
+    if (found === version) return table;
+    version = found;
+    try {
+      table = loadOwnPrices(options);
+    } catch (error) {
+      log.warn(
+        { folder, reason: messageOf(error) },
+        'price tables could not be read; the former ones stay in force',
+      );
+    }
+    return table;
+  }
+
+  return { usdAt: (asset, timestampMs) => current().usdAt(asset, timestampMs) };
+}
+
+export interface InstalledPrices {
+  readonly pegs: Pegs;
+  /** Tables and pegs alone. */
+  readonly book: PriceBook;
+  /** The same with sources that ask other machines, in the order in which they are asked. */
+  withLive(live: readonly PriceSource[]): PriceBook;
+}
+
+/**
+ * Opens the prices of an installation: own tables, daily closes of `assay sync`, closes that ship, and pegs.
+ *
+ * @param options.folder - `pricesFolderOf(dataDir)`
+ */
+export function openInstalledPrices(
+  options: { readonly folder: string },
+  deps: PriceTablesDeps,
+): InstalledPrices {
+  const { folder } = options;
+  const pegs = loadPegs();
+  const tables = [
+    openPriceTable({ folder, source: 'own' }, deps),
+    openPriceTable({ folder: dailyFolderOf(folder), source: 'daily' }, deps),
+    loadShippedPrices(),
+  ];
+  return {
+    pegs,
+    book: createPriceBook({ tables, pegs }),
+    withLive: (live) => createPriceBook({ tables, pegs, live }),
+  };
+}
