@@ -86,6 +86,7 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
       : {
           baseUrl: priceServer.url,
           apiKey: priceServer.key,
+          perMinute: priceServer.perMinute,
           ...(priceServer.url.includes('//pro-api.') ? { keyHeader: 'x-cg-pro-api-key' } : {}),
           names: loadCoinGeckoNames(),
           // The operator named it, so it may have a private address.

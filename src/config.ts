@@ -65,7 +65,12 @@ export interface Config {
   /** Age in days, counted from the last successful check, past which a sanctions list is stale. */
   readonly listMaxAgeDays: number;
   /** A price server in CoinGecko's layout and its key; null leaves prices to the tables. */
-  readonly priceServer: { readonly url: string; readonly key: string | null } | null;
+  readonly priceServer: {
+    readonly url: string;
+    readonly key: string | null;
+    /** Requests that it allows in a minute. */
+    readonly perMinute: number;
+  } | null;
   /** How label snapshots travel between nodes. */
   readonly snapshots: {
     /** Where other nodes may pull from this one. */
@@ -344,9 +349,15 @@ export const SETTINGS = {
     'ASSAY_PRICE_URL',
     '',
     optionalUrl,
-    "Price server in CoinGecko's layout, as https://api.coingecko.com/api/v3; without it only tables give prices.",
+    "Price server in CoinGecko's layout, as https://api.coingecko.com/api/v3: prices on demand, and daily closes by `assay sync`. Without it, tables and own EVM nodes give prices.",
   ),
   priceKey: setting('ASSAY_PRICE_KEY', '', optionalKey, 'Key of the price server.'),
+  pricePerMinute: setting(
+    'ASSAY_PRICE_PER_MINUTE',
+    '25',
+    number(1, 10_000),
+    'Requests a minute that the price server allows; the public tier of CoinGecko allows 30.',
+  ),
   readyNeedsFreshLists: setting(
     'ASSAY_READY_NEEDS_FRESH_LISTS',
     'off',
@@ -609,7 +620,10 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     walletRefreshHours: value(SETTINGS.walletRefreshHours),
     syncFrom: value(SETTINGS.syncFrom),
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
-    priceServer: priceUrl === null ? null : { url: priceUrl, key: value(SETTINGS.priceKey) },
+    priceServer:
+      priceUrl === null
+        ? null
+        : { url: priceUrl, key: value(SETTINGS.priceKey), perMinute: value(SETTINGS.pricePerMinute) },
     snapshots: readSnapshots(value),
     readyNeedsFreshLists: value(SETTINGS.readyNeedsFreshLists),
     chains: {

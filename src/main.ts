@@ -28,6 +28,7 @@ import { runProgram } from './cli/program.ts';
 import { addRedisCommand } from './cli/redis.ts';
 import { addServeCommand } from './cli/serve.ts';
 import { addSnapshotCommand } from './cli/snapshot.ts';
+import { addStatsCommand } from './cli/stats.ts';
 import { addSyncCommand } from './cli/sync.ts';
 import { addTaintCommand } from './cli/taint.ts';
 import { addWatchCommand } from './cli/watch.ts';
@@ -77,6 +78,7 @@ process.exitCode = await runProgram(
     addTaintCommand,
     addClusterCommand,
     addPricesCommand,
+    addStatsCommand,
     addNamesCommand,
     addKeysCommand,
     addAccountsCommand,

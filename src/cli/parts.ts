@@ -6,7 +6,9 @@ import type { People } from '../accounts/people.ts';
 import type { AccountsFilled } from '../accounts/redis/fill.ts';
 import type { Role } from '../base/roles.ts';
 import type { ChainAdapters } from '../chains/adapters/registry.ts';
+import type { PriceSyncReport } from '../chains/prices/daily.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
+import type { InstalledPrices } from '../chains/prices/tables.ts';
 import type { ClusterReader } from '../graph/cluster/store.ts';
 import type { LiveIngest } from '../graph/ingest/live.ts';
 import type { PushOptions, PushReport } from '../graph/remote/push-session.ts';
@@ -97,8 +99,17 @@ export interface Parts extends ImportDeps {
   /** Outputs of UTXO chains with their spends; only ingest opens it for writing. */
   outputs(mode: 'read' | 'write'): OutputsStore;
   clusters(): ClusterReader;
-  /** What assets were worth: own tables, then the price server where one is set, then the table that ships. */
+  /** Prices from tables, pegs, the operator's EVM nodes and the price server. */
   prices(): PriceSource;
+  /** Prices from tables and pegs alone. */
+  installedPrices(): InstalledPrices;
+  /** Whether a price server or an EVM node of the operator is configured, from which daily prices can be synced. */
+  readonly canSyncPrices: boolean;
+  /** Adds the newest daily closes to the tables. */
+  syncPrices(
+    signal: AbortSignal,
+    onProgress: (done: number, total: number) => void,
+  ): Promise<PriceSyncReport>;
   labelSet(): LabelSetQuery;
   /** Chains read live. Nothing is imported or connected before one is asked. */
   chains(): ChainAdapters;

@@ -1,65 +1,106 @@
-/** `assay prices import|show`: own price tables, and what an asset was worth at a time. */
+/** `assay prices import|show`: own price tables, and the price of an asset at a time. */
 import type { Command } from 'commander';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { parseAddress } from '../chains/address/parse.ts';
-import { importPrices, pricesFolderOf } from '../chains/prices/table.ts';
-import { chainOf, isEvm, parseChainId } from '../chains/registry.ts';
+import { assetName } from '../chains/prices/book.ts';
+import { importMarketChart } from '../chains/prices/daily.ts';
+import type { PricedAsset, UsdPrice } from '../chains/prices/price.ts';
+import { canonicalAssetOf, importPrices, pricesFolderOf } from '../chains/prices/table.ts';
+import { parseChainId } from '../chains/registry.ts';
 import { answer, type Terminal } from './context.ts';
 import type { Parts } from './parts.ts';
 
+interface ImportFlags {
+  readonly chain?: string;
+  readonly asset?: string;
+  readonly json?: boolean;
+}
+
+/** An asset as transfers name it. Throws UNKNOWN_CHAIN, INVALID_ADDRESS. */
+function assetFrom(chainText: string, assetText: string): PricedAsset {
+  const chain = parseChainId(chainText);
+  return { chain, asset: canonicalAssetOf(chain, assetText) };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Age in days with one decimal; a peg to the dollar has no age. */
+const ageDays = (ageMs: number): number => Math.round((Math.max(0, ageMs) / DAY_MS) * 10) / 10;
+
+/** Status, source and age of a price in words. */
+function describe(price: UsdPrice, atMs: number): string {
+  const age = `${ageDays(atMs - price.atMs)} days old, of ${isoTime(price.atMs)}`;
+  if (price.status !== 'PEG') return `${price.status}, ${price.source}, ${age}`;
+  if (price.coin === undefined) return 'PEG, one US dollar';
+  const { symbol, status, source } = price.coin;
+  return `PEG, one ${symbol}, whose price is ${status}, ${source}, ${age}`;
+}
+
 export function addPricesCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
-  const prices = program.command('prices').description('what assets were worth in USD');
+  const prices = program.command('prices').description('USD prices of assets');
 
   prices
     .command('import')
     .description(
-      'keep a CSV of prices as an own table, in place of one of the same name (docs/prices-csv.md)',
+      'keep a file of prices as an own table, in place of one of the same name (docs/prices-csv.md)',
     )
-    .argument('<file>', 'CSV: chain,asset,date,usd[,max_age_days][,decimals]')
+    .argument(
+      '<file>',
+      'CSV (chain,asset,date,usd[,max_age_days][,decimals]), or the JSON of market_chart with --chain and --asset',
+    )
+    .option('--chain <chain>', 'the chain of the asset, for a file in the layout of market_chart')
+    .option('--asset <asset>', 'its symbol or token contract, for a file in the layout of market_chart')
     .option('--json', 'answer as JSON')
-    .action((file: string, options: { json?: boolean }) => {
-      const report = importPrices({ folder: pricesFolderOf(parts().dataDir), file });
+    .action((file: string, options: ImportFlags) => {
+      const opened = parts();
+      const folder = pricesFolderOf(opened.dataDir);
+      const isChart = options.chain !== undefined || options.asset !== undefined;
+      if (isChart && (options.chain === undefined || options.asset === undefined))
+        throw new AssayError('INVALID_REQUEST', '--chain and --asset: give both, or neither for a CSV.');
+      const report = isChart
+        ? importMarketChart(
+            { folder, file, ...assetFrom(options.chain ?? '', options.asset ?? '') },
+            opened.clock,
+          )
+        : importPrices({ folder, file });
       answer(terminal, options.json ?? false, report, () => [
         `${report.rows} prices of ${report.assets} assets, ${report.from} to ${report.to}, in the table '${report.table}'.`,
-        'Transfers that are stored keep the value they have; a running server reads the table at its next start.',
+        'Transfers that are stored keep the value they have; a running server uses the table within seconds.',
       ]);
     });
 
   prices
     .command('show')
-    .description('the price of an asset at a time, and who says so')
+    .description('the price of an asset at a time, its status and its age')
     .argument('<chain>', 'the chain of the asset')
     .argument('<asset>', "the chain's symbol, or the address of a token contract")
-    .option('--at <time>', 'YYYY-MM-DD or ISO 8601; now where it is left out')
+    .option('--at <time>', 'YYYY-MM-DD or ISO 8601; default: now')
     .option('--json', 'answer as JSON')
     .action(async (chainText: string, assetText: string, options: { at?: string; json?: boolean }) => {
-      const chain = parseChainId(chainText);
-      const { symbol } = chainOf(chain);
-      const isNative = assetText.toUpperCase() === symbol;
-      const asset = isNative
-        ? symbol
-        : isEvm(chain)
-          ? parseAddress(chain, assetText, 'asset').canonical
-          : assetText;
+      const asset = assetFrom(chainText, assetText);
       const atMs = options.at === undefined ? terminal.clock.now() : Date.parse(options.at);
       if (!Number.isFinite(atMs))
         throw new AssayError('INVALID_REQUEST', `--at is '${options.at}', not a date or a time.`, {
           field: 'at',
         });
-      const price = await parts().prices().usdAt({ chain, asset }, atMs, terminal.signal);
+      const opened = parts();
+      const price = await opened.prices().usdAt(asset, atMs, terminal.signal);
       const shown = {
-        chain,
-        asset,
+        ...asset,
         at: isoTime(atMs),
         usd: price?.usd ?? null,
+        priceStatus: price?.status ?? 'NONE',
         priceAt: price && isoTime(price.atMs),
+        ageDays: price && ageDays(atMs - price.atMs),
         source: price?.source ?? null,
+        coin: price?.coin ?? null,
+        validUntil: opened.installedPrices().pegs.of(asset)?.validUntil ?? null,
       };
+      const name = assetName(asset, opened.installedPrices().pegs);
       answer(terminal, options.json ?? false, shown, () => [
         price
-          ? `1 ${asset} was worth ${price.usd} USD (${price.source}, ${isoTime(price.atMs)}).`
-          : `Nobody here knows what ${asset} of ${chain} was worth at ${isoTime(atMs)}.`,
+          ? `1 ${name} was worth ${price.usd} USD at ${isoTime(atMs)}: ${describe(price, atMs)}.`
+          : `No price of ${name} on ${asset.chain} at ${isoTime(atMs)} is known (NONE).`,
       ]);
     });
 }

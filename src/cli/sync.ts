@@ -1,6 +1,7 @@
-/** `assay sync [source…]`: downloads the official lists, imports what changed, publishes a new snapshot. */
+/** `assay sync [source…]`: downloads the official lists and daily prices, imports changes, publishes a new snapshot. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
+import type { PriceSyncReport } from '../chains/prices/daily.ts';
 import { ensureShipped } from '../labels/build-index.ts';
 import {
   parseRefreshSource,
@@ -33,13 +34,27 @@ const sourceLines = (source: SourceRefresh): readonly string[] => [
 /** ESMA's registers are no labels: they are refreshed beside the lists, and need no snapshot. */
 type RegisterSync = RegisterRefresh & { readonly imports: readonly [] };
 
+/** Prices are read into tables, and need no snapshot. */
+type PriceSync = PriceSyncReport & { readonly imports: readonly [] };
+
 interface SyncReport extends Omit<RefreshReport, 'sources'> {
-  readonly sources: readonly (SourceRefresh | RegisterSync)[];
+  readonly sources: readonly (SourceRefresh | RegisterSync | PriceSync)[];
   readonly namesRebuilt: boolean;
 }
 
+const priceLines = ({ ok, closes, coins, newest, errors }: PriceSyncReport): readonly string[] => [
+  `prices: ${ok ? 'ok' : 'failed'}`,
+  `  ${closes} new daily prices; ${coins} coins in the tables${newest === null ? '' : `, the newest of ${newest}`}`,
+  ...errors.map((error) => `  ${error}`),
+];
+
+function linesOf(one: SyncReport['sources'][number]): readonly string[] {
+  if (one.source === 'esma') return registerRefreshLines(one);
+  return one.source === 'prices' ? priceLines(one) : sourceLines(one);
+}
+
 const reportLines = (report: SyncReport): readonly string[] => [
-  ...report.sources.flatMap((one) => (one.source === 'esma' ? registerRefreshLines(one) : sourceLines(one))),
+  ...report.sources.flatMap(linesOf),
   ...(report.buildError === null ? [] : [report.buildError]),
   ...(report.namesRebuilt ? ['Published a new index of names.'] : []),
   report.rebuilt ? `Published snapshot ${report.dataVersion}.` : 'No new snapshot was needed.',
@@ -48,21 +63,60 @@ const reportLines = (report: SyncReport): readonly string[] => [
 export function addSyncCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('sync')
-    .description('download the official lists and publish a new snapshot if anything changed')
-    .argument('[source...]', `${[...REFRESH_SOURCES, 'esma'].join(', ')} (default: all)`)
+    .description(
+      'download the official lists and daily prices, and publish a new snapshot if anything changed',
+    )
+    .argument(
+      '[source...]',
+      `${[...REFRESH_SOURCES, 'esma', 'prices'].join(', ')} (default: all that are configured)`,
+    )
     .option('--from <url>', 'a mirror: file names are appended to this URL')
     .option('--force', 'accept files and lists that look implausible')
     .option('--json', 'answer as JSON')
     .action(async (sourceTexts: string[], options: { from?: string; force?: boolean; json?: boolean }) => {
       const progress = createProgress(terminal);
+      const finish = (report: SyncReport): void => {
+        progress.end();
+        answer(terminal, options.json ?? false, report, reportLines);
+        const failed = report.sources.filter((source) => !source.ok).map((source) => source.source);
+        // With --json the report itself says what failed, and its reader wants it whole.
+        if (failed.length > 0 && options.json !== true) {
+          throw new AssayError(
+            'SOURCE_UNAVAILABLE',
+            `Not refreshed: ${failed.join(', ')}. What was loaded before stays in force.`,
+          );
+        }
+      };
       try {
         const opened = parts();
+        const all = sourceTexts.length === 0;
+        const asksPrices = all
+          ? opened.canSyncPrices
+          : sourceTexts.some((text) => text.toLowerCase() === 'prices');
+        if (asksPrices && !opened.canSyncPrices)
+          throw new AssayError(
+            'INVALID_REQUEST',
+            'prices: no source is configured. Set ASSAY_PRICE_URL, or name an EVM node in ASSAY_RPC_<CHAIN>.',
+            { field: 'source' },
+          );
+        const syncedPrices = async (): Promise<PriceSync[]> => {
+          if (!asksPrices) return [];
+          const report = await opened.syncPrices(terminal.signal, (done, total) =>
+            progress.update('prices', done, total, 'coins'),
+          );
+          return [{ ...report, imports: [] }];
+        };
+        // Prices are needed on every node, also on one that pulls its labels.
+        if (!all && sourceTexts.every((text) => text.toLowerCase() === 'prices')) {
+          const sources = await syncedPrices();
+          finish({ sources, rebuilt: false, dataVersion: null, buildError: null, namesRebuilt: false });
+          return;
+        }
         opened.requireBuilder();
         const from = options.from === undefined ? (opened.syncFrom ?? undefined) : mirrorFrom(options.from);
         // As a server does when it starts: a snapshot of the lists alone would know no exchange and no bridge.
         await ensureShipped(opened);
-        const all = sourceTexts.length === 0;
-        const listTexts = sourceTexts.filter((text) => text.toLowerCase() !== 'esma');
+        const listTexts = sourceTexts.filter((text) => !['esma', 'prices'].includes(text.toLowerCase()));
         const lists = await refreshLists(
           {
             ...(all ? {} : { sources: listTexts.map(parseRefreshSource) }),
@@ -88,7 +142,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
           },
           opened,
         );
-        const asksEsma = all || listTexts.length < sourceTexts.length;
+        const asksEsma = all || sourceTexts.some((text) => text.toLowerCase() === 'esma');
         const esma = asksEsma
           ? await refreshRegisters(
               { from, force: options.force ?? false, signal: terminal.signal },
@@ -99,18 +153,13 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
         const report: SyncReport = {
           ...lists,
           namesRebuilt,
-          sources: [...lists.sources, ...(esma === null ? [] : [{ ...esma, imports: [] as const }])],
+          sources: [
+            ...lists.sources,
+            ...(esma === null ? [] : [{ ...esma, imports: [] as const }]),
+            ...(await syncedPrices()),
+          ],
         };
-        progress.end();
-        answer(terminal, options.json ?? false, report, reportLines);
-        const failed = report.sources.filter((source) => !source.ok).map((source) => source.source);
-        // With --json the report itself says what failed, and its reader wants it whole.
-        if (failed.length > 0 && options.json !== true) {
-          throw new AssayError(
-            'SOURCE_UNAVAILABLE',
-            `Not refreshed: ${failed.join(', ')}. What was loaded before stays in force.`,
-          );
-        }
+        finish(report);
       } finally {
         progress.end();
       }

@@ -16,6 +16,8 @@ import { type PriceImportReport, tableNameOf, writeTable } from './table.ts';
 const DAY_MS = 86_400_000;
 /** A sample this long before midnight is the close of its day: servers answer by the hour or by the day, and skip hours at times. */
 const CLOSE_WITHIN_MS = 6 * 3_600_000;
+/** A sample this long after midnight stands in for a missing close: some servers take their daily sample a little late. */
+const OPEN_WITHIN_MS = 15 * 60_000;
 /** CoinGecko's public and demo tiers give the last 365 days and refuse earlier ones. */
 const HISTORY_DAYS = 365;
 /** The last days are asked for again: a server may correct them. */
@@ -35,12 +37,16 @@ export interface DailyClose {
  * @param nowMs - days that have not ended by then have no close
  */
 export function dailyCloses(samples: readonly PriceSample[], nowMs: number): DailyClose[] {
-  const byEnd = new Map<number, PriceSample>();
-  for (const sample of samples) {
-    const endMs = Math.ceil(sample.timeMs / DAY_MS) * DAY_MS;
-    if (endMs <= nowMs && endMs - sample.timeMs <= CLOSE_WITHIN_MS) byEnd.set(endMs, sample);
+  const byMidnight = new Map<number, DailyClose>();
+  for (const { timeMs, usd } of samples) {
+    const nextMs = Math.ceil(timeMs / DAY_MS) * DAY_MS;
+    const lastMs = Math.floor(timeMs / DAY_MS) * DAY_MS;
+    if (nextMs - timeMs <= CLOSE_WITHIN_MS && nextMs <= nowMs) byMidnight.set(nextMs, { atMs: nextMs, usd });
+    // A sample after midnight keeps its own time: before it, this price was not known.
+    else if (timeMs - lastMs <= OPEN_WITHIN_MS && timeMs <= nowMs && !byMidnight.has(lastMs))
+      byMidnight.set(lastMs, { atMs: timeMs, usd });
   }
-  return [...byEnd].map(([atMs, { usd }]) => ({ atMs, usd }));
+  return [...byMidnight.values()];
 }
 
 // --- tables on disk ---------------------------------------------------------------------------------------------------
