@@ -10,6 +10,8 @@ import type { Logger } from './base/log.ts';
 import type { OpenedOnce } from './base/opened-once.ts';
 import { systemJitter } from './base/random.ts';
 import { type ChainAdapters, createChainAdapters } from './chains/adapters/registry.ts';
+import type { AssetFacts } from './chains/assets.ts';
+import { loadAssetFacts } from './chains/known-assets.ts';
 import type { PriceBook } from './chains/prices/book.ts';
 import { type ContractCalls, createContractCalls } from './chains/prices/contract-calls.ts';
 import { type PriceSyncReport, syncPrices } from './chains/prices/daily.ts';
@@ -103,6 +105,10 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     () => openInstalledPrices({ folder: pricesFolderOf(dataDir) }, { clock, log }),
     () => {},
   );
+  const assetFacts = once<AssetFacts>(
+    () => loadAssetFacts({ prices: installedPrices() }),
+    () => {},
+  );
   /** Chains whose contracts may be read for prices: those for which the operator named a node, never those of public nodes alone. */
   const ownNodes = new Set(
     CHAINS.map(({ id }) => id).filter((id) => isEvm(id) && config.chains.endpoints.rpc[id]?.trim()),
@@ -135,7 +141,7 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
                 {
                   file: loadFeedsFile(),
                   pegs,
-                  isListed: (chain, asset) => pegs.of({ chain, asset }) !== null,
+                  isListed: assetFacts().isKnown,
                 },
                 { calls: contractCalls(), quotes: quotes.usdAt, clock },
               ),
@@ -289,6 +295,7 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     outputsStores,
     prices,
     installedPrices,
+    assetFacts,
     canSyncPrices,
     syncDailyPrices,
     clusters,

@@ -1,28 +1,25 @@
-/** Which assets are evidence and how their prices are known, from what ships: native coins and the pegged tokens of data/prices.json. */
+/** The facts about assets that screening needs, from lists and tables in memory. */
 import type { AssetFacts } from './assets.ts';
-import type { PriceSource } from './prices/price.ts';
-import { loadShippedPrices } from './prices/table.ts';
+import { createPriceBook, type PriceBook } from './prices/book.ts';
+import { loadPegs, loadShippedPrices, type Pegs } from './prices/table.ts';
 import { chainOf } from './registry.ts';
 
-const DAY_MS = 86_400_000;
+export interface AssetFactsOptions {
+  /** Prices of the installation (`openInstalledPrices`). Default: closes and pegs that ship. */
+  readonly prices?: { readonly book: Pick<PriceBook, 'priceStatusAt'>; readonly pegs: Pegs };
+  /** The curated list of tokens. Default: the tokens that have a peg, whether it still holds or not. */
+  readonly tokens?: Pick<AssetFacts, 'isKnown'>;
+}
 
-/**
- * Returns the facts that the shipped tables give.
- *
- * @param prices - answers at once; a price that has to be waited for counts as none
- */
-export function loadAssetFacts(prices: PriceSource = loadShippedPrices()): AssetFacts {
-  const priceAt = (chain: Parameters<AssetFacts['isKnown']>[0], asset: string, timestampMs: number) => {
-    const found = prices.usdAt({ chain, asset }, timestampMs);
-    return found instanceof Promise ? null : found;
-  };
+/** Combines lists and tables; answers without asking another machine. */
+export function loadAssetFacts(options: AssetFactsOptions = {}): AssetFacts {
+  const pegs = options.prices?.pegs ?? loadPegs();
+  const book = options.prices?.book ?? createPriceBook({ tables: [loadShippedPrices()], pegs });
+  const { tokens } = options;
   return {
-    isKnown: (chain, asset) => asset === chainOf(chain).symbol || priceAt(chain, asset, 0)?.source === 'peg',
-    priceStatusAt(chain, asset, timestampMs) {
-      const price = priceAt(chain, asset, timestampMs);
-      if (price === null) return 'NONE';
-      if (price.source === 'peg') return 'PEG';
-      return timestampMs - price.atMs < DAY_MS ? 'EXACT' : 'LAST_KNOWN';
-    },
+    isKnown: (chain, asset) =>
+      asset === chainOf(chain).symbol ||
+      (tokens === undefined ? pegs.of({ chain, asset }) !== null : tokens.isKnown(chain, asset)),
+    priceStatusAt: book.priceStatusAt,
   };
 }

@@ -16,7 +16,7 @@ import { type PriceImportReport, tableNameOf, writeTable } from './table.ts';
 const DAY_MS = 86_400_000;
 /** A sample this long before midnight is the close of its day: servers answer by the hour or by the day, and skip hours at times. */
 const CLOSE_WITHIN_MS = 6 * 3_600_000;
-/** A sample this long after midnight stands in for a missing close: some servers take their daily sample a little late. */
+/** A sample this long after midnight replaces a missing close: some servers take their daily sample a little late. */
 const OPEN_WITHIN_MS = 15 * 60_000;
 /** CoinGecko's public and demo tiers give the last 365 days and refuse earlier ones. */
 const HISTORY_DAYS = 365;
@@ -148,8 +148,8 @@ export interface PriceSyncReport {
 const FAILURES_MAX = 3;
 
 /**
- * Reads the daily closes of all native coins since the last time, at most a year back, and adds them to the tables. What was
- * written before stays whatever fails.
+ * Reads the daily closes of all native coins since the last time, at most a year back, and adds them to the tables. Closes
+ * that were written before stay, whatever fails.
  *
  * @throws only the signal's reason
  */

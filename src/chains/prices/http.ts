@@ -22,23 +22,23 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** A window of history: below 90 days the server answers by the hour, and a month is asked for again and again. */
 const WINDOW_MS = 30 * DAY_MS;
-/** A point stands for this much of what follows: hourly points, with room for an exchange's bad day. */
+/** How long a point is used for later moments: points are hourly, and an exchange may skip some. */
 const MAX_AGE_MS = 6 * 3_600_000;
 /** Server-side the last 90 days are kept for half an hour: asking more often brings nothing. */
 const OPEN_WINDOW_MS = 30 * MINUTE_MS;
-/** What failed is not asked again for this long: a minute for faults that pass, a day for a coin that the server does not know. */
+/** A failed request is not repeated for this long: a minute for faults that pass, a day for a coin that the server does not know. */
 const FAILED_MS = MINUTE_MS;
 const UNKNOWN_MS = DAY_MS;
 /** The prices of now. */
 const NOW_MS = MINUTE_MS;
-/** What is known of one window: points, or nothing; and until when that is believed. */
+/** One window of history: its points, if any, and until when they are used. */
 interface Window {
   readonly timesMs: readonly number[];
   readonly usd: readonly number[];
   readonly untilMs: number;
 }
 
-/** Price and time of one contract of `simple/token_price`; null where the server knows none. */
+/** Reads price and time of one contract from `simple/token_price`; null if the server has none. */
 function tokenPriceOf(body: unknown, contract: string): { timeMs: number; usd: number } | null {
   const prices = body as Record<string, { usd?: unknown; last_updated_at?: unknown } | undefined> | null;
   const found = prices?.[contract] ?? prices?.[contract.toLowerCase()];
@@ -125,7 +125,7 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
     return asked;
   }
 
-  /** Where the asset's prices are asked for; null where the server has no name for it. */
+  /** The path of the asset's prices; null if the server has no name for the asset. */
   function pathOf({
     chain,
     asset,

@@ -36,7 +36,7 @@ export interface UniswapDeps {
 /** The window of the average. Moving a price for half an hour costs more than one block's worth of capital. */
 export const TWAP_SECONDS = 1_800;
 /**
- * The least value of quote tokens, in USD, that a pool must hold, and that its time-weighted liquidity must stand for at the average
+ * The least value of quote tokens, in USD, that a pool must hold, and that its time-weighted liquidity must amount to at the average
  * price. Below it a price can be moved for less than it is worth.
  */
 export const LIQUIDITY_FLOOR_USD = 100_000;
@@ -163,7 +163,7 @@ export function createUniswapPrices(options: UniswapOptions, deps: UniswapDeps):
     // token1 for one token0, both in smallest units.
     const ratio = 1.0001 ** found.tick;
     const root = Math.sqrt(ratio);
-    // Quote tokens that the mean liquidity stands for around the average price.
+    // Quote tokens that the mean liquidity amounts to around the average price.
     const virtualQuote = isToken0 ? found.liquidity * root : found.liquidity / root;
     const virtualUsd = (virtualQuote / 10 ** quote.decimals) * quotePrice.usd;
     if (!(virtualUsd >= LIQUIDITY_FLOOR_USD)) return null;

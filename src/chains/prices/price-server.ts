@@ -1,6 +1,6 @@
 /**
  * Requests to a price server in CoinGecko's layout (docs.coingecko.com, read 2026-11-21), under a rate, through the outbound guard.
- * Failures are answers: whoever asks for prices goes on without them.
+ * Failures are answers: the caller goes on without a price.
  */
 import { request } from 'undici';
 import type { Clock } from '../../base/clock.ts';

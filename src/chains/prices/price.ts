@@ -17,7 +17,7 @@ export interface UsdPrice {
   /** The moment that the price is of, milliseconds since the epoch; not after the requested one. */
   readonly atMs: number;
   readonly status: KnownPriceStatus;
-  /** Where it comes from: `own`, `daily`, `shipped`, `peg`, `http`, `chainlink`, `uniswap`. */
+  /** Its source: `own`, `daily`, `shipped`, `peg`, `http`, `chainlink`, `uniswap`. */
   readonly source: string;
   /** Decimals of the asset if the source knows them. */
   readonly decimals?: number;
@@ -51,13 +51,16 @@ export function statusOfAge(ageMs: number, isNative: boolean): 'EXACT' | 'LAST_K
   return ageMs <= (isNative ? LAST_KNOWN_NATIVE_MS : LAST_KNOWN_TOKEN_MS) ? 'LAST_KNOWN' : null;
 }
 
-/** Answers at once where it can: millions of transfers are priced out of a table. */
+/** Not a promise if the answer is at hand: millions of transfers are priced from a table. */
 export type MaybePromise<T> = T | Promise<T>;
 
 export interface PriceSource {
   /**
-   * The price of an asset at a moment, or the nearest earlier one that is not too old to say anything. Null where none is known,
-   * also where the source cannot be reached. Throws only the signal's reason.
+   * Returns the price of an asset at a moment, or the newest earlier price within its greatest age.
+   *
+   * @param timestampMs - milliseconds since the epoch
+   * @returns null if no price is known, or the source cannot be reached
+   * @throws only the signal's reason
    */
   usdAt(asset: PricedAsset, timestampMs: number, signal?: AbortSignal): MaybePromise<UsdPrice | null>;
 }
@@ -71,7 +74,7 @@ export interface PriceTable extends PriceSource {
 const VALUE_USD_MAX = 1e12;
 
 /**
- * USD of an amount in the asset's smallest unit; null where it is more than anything is worth. Whole units and the rest are turned
+ * USD of an amount in the asset's smallest unit; null if it is more than anything is worth. Whole units and the rest are turned
  * into floats apart, so that an amount of 78 digits loses no more than a float must.
  */
 export function usdOf(amount: bigint, decimals: number, price: Pick<UsdPrice, 'usd'>): number | null {

@@ -1,8 +1,8 @@
-/** Fills USD values in: of transfers at the time of each, of balances now. What has no price stays null. */
+/** Fills in USD values: of transfers at the time of each, of balances now. A value without a price stays null. */
 import type { Transfer } from '../transfer.ts';
 import { type PricedAsset, type PriceSource, type UsdPrice, usdOf } from './price.ts';
 
-/** A transfer with its value filled in; the same object where nothing could be. */
+/** A transfer with its value filled in; the same object if there is no price. */
 function withPrice(transfer: Transfer, price: UsdPrice | null): Transfer {
   if (price === null) return transfer;
   const decimals = transfer.decimals ?? price.decimals ?? null;
@@ -10,7 +10,7 @@ function withPrice(transfer: Transfer, price: UsdPrice | null): Transfer {
   return { ...transfer, decimals, valueUsd: usdOf(transfer.amount, decimals, price) };
 }
 
-/** One transfer, where the price is known at once. */
+/** Prices one transfer; not a promise if the price is at hand. */
 export function pricedTransfer(
   transfer: Transfer,
   prices: PriceSource,
@@ -23,7 +23,7 @@ export function pricedTransfer(
     : withPrice(transfer, found);
 }
 
-/** Transfers in their order, with the value of those that have none filled in where a price is known. */
+/** Yields transfers in their order; missing values are filled in if a price is known. */
 export async function* priced(
   transfers: Iterable<Transfer> | AsyncIterable<Transfer>,
   prices: PriceSource,
@@ -42,11 +42,11 @@ export interface Balance extends PricedAsset {
 }
 
 export interface PricedBalance extends Balance {
-  /** Null where no price, or not the decimals, are known. */
+  /** Null if the price or the decimals are unknown. */
   readonly valueUsd: number | null;
 }
 
-/** Balances at a moment, each with its value where it is known, in their order. */
+/** Values balances at a moment, in their order. */
 export async function pricedBalances(
   balances: readonly Balance[],
   atMs: number,

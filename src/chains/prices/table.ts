@@ -260,14 +260,14 @@ function readOwnFile(path: string): OwnRow[] {
   for (const column of REQUIRED) if (!header.includes(column)) fail(1, `the column '${column}' is missing.`);
   for (const column of header)
     if (!(COLUMNS as readonly string[]).includes(column))
-      fail(1, `the column '${column.slice(0, 40)}' is none of ${COLUMNS.join(', ')}.`);
+      fail(1, `the column '${column.slice(0, 40)}' must be one of ${COLUMNS.join(', ')}.`);
   const rows: OwnRow[] = [];
   for (let at = 1; at < lines.length; at++) {
     const text = lines[at] as string;
     if (text.trim() === '') continue;
     const cells = text.split(',').map((cell) => cell.trim());
     if (cells.length !== header.length)
-      fail(at + 1, `${cells.length} cells where the header has ${header.length}.`);
+      fail(at + 1, `${cells.length} cells, but the header has ${header.length}.`);
     const cell = (column: Column): string => cells[header.indexOf(column)] ?? '';
     const row = readRow({
       chain: cell('chain'),

@@ -241,7 +241,7 @@ describe('own tables', () => {
     });
   });
 
-  it('replace a table of the same name, and stand beside those of others', () => {
+  it('replace a table of the same name, and leave those of other names', () => {
     take('chain,asset,date,usd\nBTC,BTC,2024-03-01,1\nLTC,LTC,2024-03-01,5\n', 'a.csv');
     take('chain,asset,date,usd\nBTC,BTC,2024-03-01,2\n', 'a.csv');
     take('chain,asset,date,usd\nDOGE,DOGE,2024-03-01,0.1\n', 'b.csv');
@@ -254,7 +254,7 @@ describe('own tables', () => {
 
   it.each([
     ['chain,asset,usd\nBTC,BTC,1\n', /line 1: the column 'date' is missing/],
-    ['chain,asset,date,usd,price\n', /line 1: the column 'price' is none of/],
+    ['chain,asset,date,usd,price\n', /line 1: the column 'price' must be one of/],
     ['chain,asset,date,usd\n', /line 1: no row/],
     ['chain,asset,date,usd\nBTC,BTC,2024-03-01\n', /line 2: 3 cells/],
     ['chain,asset,date,usd\nBTC,BTC,2024-03-01,0\n', /line 2: usd is '0'/],
