@@ -21,8 +21,8 @@ import type { Role } from './base/roles.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
 import { openChainParts, outputsFolderOf, transfersFolderOf } from './chain-parts.ts';
 import { loadBridges } from './chains/bridges.ts';
-import { loadAssetFacts } from './chains/known-assets.ts';
 import { priced } from './chains/prices/priced.ts';
+import { pricesFolderOf } from './chains/prices/table.ts';
 import { CHAINS } from './chains/registry.ts';
 import type { FillReport, FillRequest, Parts, Served, SharedState } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
@@ -144,6 +144,7 @@ export function openParts(config: Config, version: string): Parts {
     outputsFolder: outputsFolderOf(dataDir),
     clustersFolder: clustersFolderOf(dataDir),
     namesFolder: namesFolderOf(dataDir),
+    pricesFolder: pricesFolderOf(dataDir),
     listMaxAgeDays: config.listMaxAgeDays,
     graphStores: chainParts.graphStores,
     logLevel: config.logLevel,
@@ -200,7 +201,7 @@ export function openParts(config: Config, version: string): Parts {
   const facts = once<Pick<ScreeningDeps, 'assets' | 'bridges' | 'jurisdictions' | 'countryLists'>>(
     () => ({
       bridges: loadBridges(),
-      assets: loadAssetFacts(),
+      assets: chainParts.assetFacts(),
       jurisdictions: loadJurisdictions(),
       countryLists: loadCountryLists(),
     }),

@@ -5,6 +5,7 @@ import { createLogger, type Logger, type LogLevel, silentLogger } from '../base/
 import { type ScryptRequest, scryptHere } from '../base/scrypt.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
+import { openInstalledPrices } from '../chains/prices/tables.ts';
 import { openClusters } from '../graph/cluster/store.ts';
 import { type GraphStores, withRemoteChains } from '../graph/remote/transfers.ts';
 import { openTransferStore } from '../graph/store.ts';
@@ -37,6 +38,8 @@ export interface WorkerSettings {
   readonly outputsFolder: string;
   readonly clustersFolder: string;
   readonly namesFolder: string;
+  /** Own and synced price tables; absent: the tables that ship alone. */
+  readonly pricesFolder?: string;
   readonly listMaxAgeDays: number;
   /** Chains whose transfers are read out of servers. Left out: none. */
   readonly graphStores?: GraphStores;
@@ -138,7 +141,11 @@ export function openTasks(settings: WorkerSettings): TaskTable {
       outputs: openOutputsStore({ path: settings.outputsFolder, readOnly: true }),
       clusters,
       bridges: loadBridges(),
-      assets: loadAssetFacts(),
+      assets: loadAssetFacts(
+        settings.pricesFolder === undefined
+          ? {}
+          : { prices: openInstalledPrices({ folder: settings.pricesFolder }, { clock: systemClock, log }) },
+      ),
       jurisdictions: loadJurisdictions(),
       countryLists: loadCountryLists(),
     },
