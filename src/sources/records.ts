@@ -51,6 +51,12 @@ export interface DesignatedParty {
   readonly delistedAt: string | null;
   readonly addresses: readonly ListedAddress[];
   readonly remarks: string | null;
+  /** The publisher's words for the measures imposed (`Asset freeze`, `Travel Ban`), if its file lists them. */
+  readonly measures?: readonly string[];
+  /** Whether an asset freeze is among the measures; null or left out if the file does not say. */
+  readonly assetFreeze?: boolean | null;
+  /** A second id that the publisher prints beside `entityId`, such as the EU reference number. */
+  readonly reference?: string | null;
   readonly provenance: Provenance;
 }
 

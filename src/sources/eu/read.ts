@@ -37,6 +37,8 @@ async function* readEu(files: readonly string[]): AsyncGenerator<SourceRecord, v
 /** What the three layouts have in common before it becomes a party. */
 interface Entity {
   readonly entityId: string;
+  /** EU reference number (`EU.12747.39`), if the layout prints it beside the id. */
+  readonly reference: string | null;
   readonly kind: string;
   readonly names: readonly PartyName[];
   readonly programs: readonly string[];
@@ -81,6 +83,7 @@ function partyOf(entity: Entity): DesignatedParty | Reject {
     delistedAt: null,
     addresses: findWallets(remarks.join('\n')).map((wallet) => ({ ...wallet, provenance })),
     remarks: remarks.length === 0 ? null : remarks.join('\n'),
+    reference: entity.reference,
     provenance,
   };
 }
@@ -117,6 +120,7 @@ function entityOfXml(element: XmlElement, file: string): Entity {
       : (one.attributes.countryIso2Code ?? one.attributes.countryDescription ?? '');
   return {
     entityId: attributes.logicalId ?? '',
+    reference: attributes.euReferenceNumber?.trim() || null,
     kind: childOf(element, 'subjectType')?.attributes.code ?? '',
     names: childrenOf(element, 'nameAlias').map((alias) =>
       nameOf(
@@ -190,6 +194,7 @@ async function* readFsfCsv(part: SourcePart): AsyncGenerator<SourceRecord, void,
     if (!entity) {
       entity = {
         entityId: id,
+        reference: cell('Entity_EU_ReferenceNumber').trim() || null,
         // The two columns stand swapped in some editions.
         kind:
           [cell('Entity_SubjectType'), cell('Entity_SubjectType_ClassificationCode')].find(
@@ -277,6 +282,7 @@ function entityOfJson(row: unknown, provenance: Provenance): Entity {
   const subject = member(row, 'subject_type');
   return {
     entityId: textIn(row, 'ref_number') || textIn(row, 'eu_reference_number'),
+    reference: null,
     kind: textIn(row, 'entity_type') || textIn(subject, 'code'),
     names: [
       ...names.map((name) => nameOf(name, true, '')),

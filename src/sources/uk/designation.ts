@@ -14,6 +14,10 @@ export interface Designation {
   readonly births: readonly string[];
   readonly countries: readonly string[];
   readonly remarks: readonly string[];
+  /** Measures as printed, several in one text separated by `|`. */
+  readonly measures: readonly string[];
+  /** The file's own flag for an asset freeze; null if the layout has none. */
+  readonly assetFreeze: boolean | null;
   readonly provenance: Provenance;
 }
 
@@ -55,6 +59,7 @@ export function partyOf(designation: Designation): DesignatedParty | Reject {
       provenance,
     };
   }
+  const measures = measuresOf(designation.measures);
   const remarks = [...new Set(designation.remarks.map((text) => text.trim()))].filter((text) => text !== '');
   return {
     type: 'party',
@@ -69,9 +74,23 @@ export function partyOf(designation: Designation): DesignatedParty | Reject {
     delistedAt: null,
     addresses: findWallets(remarks.join('\n')).map((wallet) => ({ ...wallet, provenance })),
     remarks: remarks.length === 0 ? null : remarks.join('\n'),
+    measures,
+    assetFreeze: designation.assetFreeze ?? (measures.length === 0 ? null : measures.some(isAssetFreeze)),
     provenance,
   };
 }
+
+/** Splits the measures as printed (`Asset freeze|Travel Ban`) and drops repetitions. */
+const measuresOf = (printed: readonly string[]): readonly string[] => [
+  ...new Set(
+    printed
+      .flatMap((text) => text.split('|'))
+      .map((text) => text.replace(/\s+/g, ' ').trim())
+      .filter((text) => text !== ''),
+  ),
+];
+
+const isAssetFreeze = (measure: string): boolean => /^asset freeze\b/i.test(measure);
 
 /** The CSV layouts repeat a party's names with each of its addresses. */
 function uniqueNames(names: readonly PartyName[]): PartyName[] {

@@ -95,8 +95,16 @@ function designationOfXml(element: XmlElement, file: string): Designation {
       ...texts('ShipDetails', 'Ship', 'CurrentBelievedFlagOfShips', 'CurrentBelievedFlagOfShip'),
     ],
     remarks: [textOf(element, 'OtherInformation'), textOf(element, 'UKStatementofReasons')],
+    measures: [textOf(element, 'SanctionsImposed')],
+    assetFreeze: flagOf(texts('SanctionsImposedIndicators', 'AssetFreeze')[0]),
     provenance: { file, line: element.line },
   };
+}
+
+/** `true` or `false` as printed; null for anything else. */
+function flagOf(text: string | undefined): boolean | null {
+  const word = text?.trim().toLowerCase();
+  return word === 'true' ? true : word === 'false' ? false : null;
 }
 
 async function* readDesignationsJson(part: SourcePart): AsyncGenerator<SourceRecord, void, undefined> {
@@ -127,6 +135,8 @@ function parseObject(text: string, file: string, line: number): Json {
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 const textIn = (value: unknown, key: string): string =>
   isObject(value) && typeof value[key] === 'string' ? value[key] : '';
+const booleanIn = (value: unknown, key: string): boolean | null =>
+  isObject(value) && typeof value[key] === 'boolean' ? (value[key] as boolean) : null;
 /** `{names: {names: [...]}}` and its like: the list inside the wrapper of the same name. */
 function listIn(value: unknown, key: string): readonly unknown[] {
   const wrapper = isObject(value) ? value[key] : undefined;
@@ -164,6 +174,8 @@ function designationOfJson(row: Json, provenance: Designation['provenance']): De
     births: [],
     countries: listIn(row, 'addresses').map((address) => textIn(address, 'address_country')),
     remarks: [textIn(row, 'other_information'), textIn(row, 'uk_statement_of_reasons')],
+    measures: [textIn(row, 'sanctions_imposed')],
+    assetFreeze: booleanIn(row.sanctions_imposed_indicators, 'asset_freeze'),
     provenance,
   };
 }
@@ -180,6 +192,8 @@ interface TableLayout {
   readonly birth: string;
   readonly countries: readonly string[];
   readonly remarks: readonly string[];
+  /** Column of the measures; null: the list is one of asset freezes alone, and has no such column. */
+  readonly measures: string | null;
   readonly script: string;
 }
 
@@ -194,6 +208,7 @@ const SANCTIONS_LIST: TableLayout = {
   birth: 'D.O.B',
   countries: ['Nationality(/ies)', 'Address Country', 'Current believed flag of ship'],
   remarks: ['Other Information', 'UK Statement of Reasons'],
+  measures: 'Sanctions Imposed',
   script: 'Non-latin script type',
 };
 
@@ -210,6 +225,8 @@ const OFSI_CONLIST: TableLayout = {
   birth: 'DOB',
   countries: ['Nationality', 'Country'],
   remarks: ['Other Information'],
+  // "Consolidated List of Financial Sanctions Targets": those subject to an asset freeze.
+  measures: null,
   script: 'Non-Latin Script Type',
 };
 
@@ -259,6 +276,8 @@ async function* readTable(
         births: [],
         countries: [],
         remarks: [],
+        measures: [],
+        assetFreeze: table.measures === null ? true : null,
         provenance: { file: part.name, line: row.line },
       };
       groups.set(id, group);
@@ -271,6 +290,7 @@ async function* readTable(
     group.births.push(cell(table.birth));
     group.countries.push(...table.countries.map(cell));
     group.remarks.push(...table.remarks.map(cell));
+    if (table.measures !== null) group.measures.push(cell(table.measures));
   }
   yield header(publishedAt, table.layout);
   yield* rejects;

@@ -35,6 +35,17 @@ describeWithSharedData('the UK list as issued', () => {
     const count = (schema: string): number => parties.filter((party) => party.schema === schema).length;
     expect(['Person', 'Organization', 'Vessel'].map(count)).toEqual([4_035, 1_645, 666]);
     expect(parties.every((party) => party.listedAt !== null && party.programs.length === 1)).toBe(true);
+    expect(parties.find((party) => party.entityId === 'RUS3619')).toMatchObject({
+      assetFreeze: true,
+      measures: [
+        'Asset freeze',
+        'Trust Services Sanctions',
+        'Director Disqualification Sanction',
+        'Internet Services Sanctions: see "Other Information"',
+        'Correspondent Banking Sanctions and processing payments',
+      ],
+    });
+    expect(parties.filter((party) => typeof party.assetFreeze !== 'boolean')).toEqual([]);
     const names = parties.flatMap((party) => party.names);
     expect(names.filter((name) => name.weak).length).toBe(620);
     expect(
@@ -66,6 +77,8 @@ describeWithSharedData('the UK list as issued', () => {
         programs: ['The Republic of Belarus (Sanctions) (EU Exit) Regulations 2019'],
         countries: ['GB'],
         listedAt: '2021-06-21',
+        assetFreeze: true,
+        measures: ['Asset freeze', 'Director Disqualification Sanction'],
       },
       {
         entityId: 'AQD0195',
@@ -87,6 +100,7 @@ describeWithSharedData('the UK list as issued', () => {
       'Designation Type': 'Entity',
       'Date Designated': '26/05/2026',
       'Regime Name': 'Russia',
+      'Sanctions Imposed': 'Asset freeze|Trust Services Sanctions',
       'Address Country': 'Russia',
       'Other Information': 'Wallets:\nTJqUC56SDZ373JYRurzXtMcor2HQvN9BaU',
     };
@@ -119,6 +133,8 @@ describeWithSharedData('the UK list as issued', () => {
           birthDates: ['1972'],
           listedAt: '2026-05-26',
           programs: ['Russia'],
+          assetFreeze: true,
+          measures: ['Asset freeze', 'Trust Services Sanctions'],
           addresses: [{ address: 'TJqUC56SDZ373JYRurzXtMcor2HQvN9BaU', currency: null }],
           provenance: { file: 'uk.csv', line: 3 },
         },
