@@ -15,6 +15,8 @@ import {
   type ListFile,
   type ListState,
   type ObservedEntry,
+  type ObservedParty,
+  type PartyDetails,
   publicationOf,
   type ReadList,
   withFile,
@@ -23,7 +25,10 @@ import {
 /** One file of a publisher as it is read: a zip can hold several. */
 interface ListUnit {
   header: FileHeader | null;
-  readonly lists: Map<SanctionsList, { readonly parties: Set<string>; readonly entries: ObservedEntry[] }>;
+  readonly lists: Map<
+    SanctionsList,
+    { readonly parties: Set<string>; readonly entries: ObservedEntry[]; readonly details: ObservedParty[] }
+  >;
   readonly rejects: RejectsWriter;
   records: number;
 }
@@ -85,11 +90,12 @@ async function readUnits(reading: Reading, units: ListUnit[]): Promise<void> {
 function addParty(reading: Reading, party: DesignatedParty, unit: ListUnit): void {
   let said = unit.lists.get(party.list);
   if (!said) {
-    said = { parties: new Set(), entries: [] };
+    said = { parties: new Set(), entries: [], details: [] };
     unit.lists.set(party.list, said);
   }
   unit.records++;
   if (party.delistedAt === null) said.parties.add(party.entityId);
+  if (canOwnAddresses(party)) said.details.push({ entityId: party.entityId, details: detailsOf(party) });
   for (const listed of party.addresses) {
     // The word for a currency may be new: a sanctioned wallet is not lost for that, the address decides.
     const resolved = reading.mapper.resolve(listed.address, listed.currency, false);
@@ -107,7 +113,7 @@ function addParty(reading: Reading, party: DesignatedParty, unit: ListUnit): voi
       address: canonical,
       details: {
         entityName: nameOf(party),
-        program: party.programs.length > 0 ? party.programs.join(', ') : null,
+        program: programOf(party),
         jurisdiction: party.countries.find((country) => /^[A-Z]{2}$/.test(country)) ?? null,
         listedAt: party.listedAt,
         delistedAt: party.delistedAt,
@@ -116,6 +122,24 @@ function addParty(reading: Reading, party: DesignatedParty, unit: ListUnit): voi
     });
   }
 }
+
+/** Ships and aircraft own no addresses; they are a tenth of the UK list. */
+const canOwnAddresses = ({ schema }: DesignatedParty): boolean =>
+  schema !== 'Vessel' && schema !== 'Aircraft';
+
+const programOf = ({ programs }: DesignatedParty): string | null =>
+  programs.length > 0 ? programs.join(', ') : null;
+
+const detailsOf = (party: DesignatedParty): PartyDetails => ({
+  entityName: nameOf(party),
+  schema: party.schema,
+  program: programOf(party),
+  reference: party.reference ?? null,
+  listedAt: party.listedAt,
+  delistedAt: party.delistedAt,
+  assetFreeze: party.assetFreeze ?? null,
+  measures: party.measures ?? [],
+});
 
 /** The name that a party is known by: its primary one, else the first. */
 const nameOf = (party: DesignatedParty): string =>
@@ -149,6 +173,7 @@ function applyUnits(reading: Reading, units: readonly ListUnit[]): readonly Data
         whole: header.lists.includes(list),
         parties: said?.parties ?? new Set(),
         entries: joinEntries(said?.entries ?? []),
+        details: said?.details ?? [],
       };
       const state = withFile(states.get(list) ?? store.listState(list), file, { force });
       states.set(list, state);

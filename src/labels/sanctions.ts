@@ -4,7 +4,7 @@
  */
 import { AssayError } from '../base/errors.ts';
 import type { ChainId } from '../chains/registry.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { PartySchema, SanctionsList } from '../sources/records.ts';
 
 /** One imported file of a list. */
 export interface ListFile {
@@ -16,6 +16,8 @@ export interface ListFile {
   readonly whole: boolean;
   readonly parties: number;
   readonly wallets: number;
+  /** Parties whose details were recorded; left out for a file that was imported before details were kept. */
+  readonly detailed?: number;
 }
 
 /** What the publisher says of one wallet of one party. */
@@ -42,6 +44,36 @@ export interface ObservedEntry {
   readonly details: EntryDetails;
 }
 
+/** The publisher's description of one party, whether or not the file lists a wallet of it. */
+export interface PartyDetails {
+  readonly entityName: string;
+  readonly schema: PartySchema;
+  readonly program: string | null;
+  /** A second id of the party, such as the EU reference number. */
+  readonly reference: string | null;
+  readonly listedAt: string | null;
+  /** The publisher's own date of delisting, if it keeps delisted parties in the file. */
+  readonly delistedAt: string | null;
+  /** Null if the file does not say. */
+  readonly assetFreeze: boolean | null;
+  readonly measures: readonly string[];
+}
+
+/** One party, as some file of the list describes it. */
+export interface ObservedParty {
+  readonly entityId: string;
+  readonly details: PartyDetails;
+}
+
+/** One party through all files. */
+export interface ListedParty extends ObservedParty {
+  /** Publication of the oldest and of the newest file that has the party. */
+  readonly firstAt: string;
+  readonly lastAt: string;
+  /** The content hash of the newest file that has the party: the source of `details`. */
+  readonly detailsFrom: string;
+}
+
 /** One wallet of one party through all files. */
 export interface ListedEntry extends ObservedEntry {
   /** Publication of the oldest and of the newest file that has the entry. */
@@ -61,6 +93,8 @@ export interface ListState {
   readonly newestAt: string | null;
   /** Ids of the parties in force in the newest whole file, sorted: wallets are few, a list is judged by its parties. */
   readonly parties: readonly string[];
+  /** Every party of every file, in force or not, sorted by id. */
+  readonly details: readonly ListedParty[];
 }
 
 /** A file of a list, read to its end. */
@@ -73,6 +107,8 @@ export interface ReadList {
   /** Ids of the parties in force by this file. */
   readonly parties: ReadonlySet<string>;
   readonly entries: readonly ObservedEntry[];
+  /** Every party of the file, delisted ones included. */
+  readonly details?: readonly ObservedParty[];
 }
 
 export const emptyList = (list: SanctionsList): ListState => ({
@@ -81,6 +117,7 @@ export const emptyList = (list: SanctionsList): ListState => ({
   entries: [],
   newestAt: null,
   parties: [],
+  details: [],
 });
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -88,9 +125,12 @@ const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 /** Order of two publications; a date stands for the start of its day. */
 export const comparePublications = byText;
 
-/** Whether the file is part of the state already. */
+/**
+ * Returns true if the file is part of the state. A file that was imported before details of parties were kept counts as missing,
+ * so that importing it again adds them.
+ */
 export const hasFile = (state: ListState, contentHash: string): boolean =>
-  state.files.some((file) => file.contentHash === contentHash);
+  state.files.some((file) => file.contentHash === contentHash && file.detailed !== undefined);
 
 /**
  * The state with one more file. Files published at the same moment count as one: an entry is in force where any of them has it.
@@ -100,7 +140,7 @@ export function withFile(state: ListState, file: ReadList, options: { readonly f
   if (hasFile(state, file.contentHash)) return state;
   if (!options.force) checkPlausible(state, file);
   const files = [
-    ...state.files,
+    ...state.files.filter((known) => known.contentHash !== file.contentHash),
     {
       publishedAt: file.publishedAt,
       contentHash: file.contentHash,
@@ -108,13 +148,15 @@ export function withFile(state: ListState, file: ReadList, options: { readonly f
       whole: file.whole,
       parties: file.parties.size,
       wallets: file.entries.length,
+      detailed: file.details?.length ?? 0,
     },
   ].sort((a, b) => comparePublications(a.publishedAt, b.publishedAt) || byText(a.contentHash, b.contentHash));
   const order = file.whole ? comparePublications(file.publishedAt, state.newestAt ?? '') : -1;
   return {
     list: state.list,
     files,
-    entries: mergeEntries(state.entries, file),
+    entries: merge(state.entries, joinEntries(file.entries), file, nameOf),
+    details: merge(state.details, file.details ?? [], file, (party) => party.entityId),
     newestAt: order > 0 ? file.publishedAt : state.newestAt,
     parties:
       order < 0
@@ -144,29 +186,42 @@ function checkPlausible(state: ListState, file: ReadList): void {
   }
 }
 
-function mergeEntries(known: readonly ListedEntry[], file: ReadList): ListedEntry[] {
-  const merged = new Map<string, ListedEntry>(known.map((entry) => [nameOf(entry), entry]));
-  const { publishedAt, contentHash } = file;
-  for (const entry of joinEntries(file.entries)) {
-    const name = nameOf(entry);
-    const before = merged.get(name);
+interface Observed {
+  readonly entityId: string;
+  readonly key?: string;
+}
+
+interface Spanned {
+  readonly firstAt: string;
+  readonly lastAt: string;
+  readonly detailsFrom: string;
+}
+
+/** Adds what one file has of wallets or parties to what all earlier imports had. The order of imports leaves no trace. */
+function merge<Row extends Observed, Known extends Row & Spanned>(
+  known: readonly Known[],
+  rows: readonly Row[],
+  { publishedAt, contentHash }: ReadList,
+  idOf: (row: Row) => string,
+): Known[] {
+  const merged = new Map<string, Row & Spanned>(known.map((row) => [idOf(row), row]));
+  for (const row of rows) {
+    const id = idOf(row);
+    const before = merged.get(id);
     if (!before) {
-      merged.set(name, {
-        ...entry,
-        firstAt: publishedAt,
-        lastAt: publishedAt,
-        detailsFrom: contentHash,
-      });
+      merged.set(id, { ...row, firstAt: publishedAt, lastAt: publishedAt, detailsFrom: contentHash });
       continue;
     }
     const age = comparePublications(publishedAt, before.lastAt) || byText(contentHash, before.detailsFrom);
-    merged.set(name, {
-      ...(age > 0 ? { ...entry, detailsFrom: contentHash } : before),
+    merged.set(id, {
+      ...(age > 0 ? { ...row, detailsFrom: contentHash } : before),
       firstAt: comparePublications(publishedAt, before.firstAt) < 0 ? publishedAt : before.firstAt,
       lastAt: comparePublications(publishedAt, before.lastAt) > 0 ? publishedAt : before.lastAt,
     });
   }
-  return [...merged.values()].sort((a, b) => byText(a.entityId, b.entityId) || byText(a.key, b.key));
+  return [...merged.values()].sort(
+    (a, b) => byText(a.entityId, b.entityId) || byText(a.key ?? '', b.key ?? ''),
+  ) as Known[];
 }
 
 const nameOf = (entry: ObservedEntry): string => `${entry.entityId}\n${entry.key}`;
@@ -186,10 +241,13 @@ export function joinEntries(entries: Iterable<ObservedEntry>): ObservedEntry[] {
 }
 
 /**
- * When the entry left the list; null where it is in force: present in the newest whole file and not marked as delisted there.
- * Else the publisher's own date, or the publication of the first known later file without it.
+ * Returns when a wallet or a party left the list, or null if it is in force: present in the newest whole file and not marked as
+ * delisted there. The date is the publisher's own, else the publication of the first known later file without it.
  */
-export function delistedAt(state: ListState, entry: ListedEntry): string | null {
+export function delistedAt(
+  state: ListState,
+  entry: Spanned & { readonly details: Pick<EntryDetails, 'delistedAt'> },
+): string | null {
   if (entry.details.delistedAt !== null) return entry.details.delistedAt.slice(0, 10);
   if (state.newestAt === null || comparePublications(entry.lastAt, state.newestAt) >= 0) return null;
   const later = state.files.find(

@@ -230,7 +230,8 @@ interface ListFile extends ListState {
 
 function readListState(path: string): ListState {
   const { format: _, ...state } = checkFormat(readJson<ListFile>(path), path);
-  return state;
+  // A state that was written before details of parties were kept.
+  return { ...state, details: (state as Partial<ListState>).details ?? [] };
 }
 
 function writeListState(folder: string, state: ListState, at: string): ListRow {
