@@ -598,4 +598,8 @@ export const LIMITS = {
   uploadPartBytes: 32 * 1024 * 1024,
   /** An answer of an object store that is no file: errors and receipts have below 2 KB. */
   storeAnswerBytesMax: 64 * 1024,
+  /** Links between entities and listed parties in one file: a few dozen ship; a link is checked by a person. */
+  entityPartiesMax: 10_000,
+  /** Proposed links in one report: a person reads them all. */
+  entityProposalsMax: 1_000,
 } as const;

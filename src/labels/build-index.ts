@@ -7,6 +7,8 @@ import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import { packagesFiles } from '../sources/packages/read.ts';
 import { seedFiles } from '../sources/seed/read.ts';
+import { designationsOf } from './designations.ts';
+import type { EntityParties } from './entity-parties.ts';
 import { importFiles } from './import.ts';
 import type { ImportDeps, ImportReport } from './import-report.ts';
 import { buildSnapshot } from './index/build.ts';
@@ -19,7 +21,8 @@ import { createSegmentWriter } from './index/segment.ts';
 import type { When } from './map.ts';
 import { primaryOrder } from './primary.ts';
 import { sanctionLabels } from './sanction-labels.ts';
-import type { LabelStore } from './store.ts';
+import type { ListState } from './sanctions.ts';
+import type { LabelStore, ListRow } from './store.ts';
 
 /** The folder of published snapshots inside the program's folder of state. */
 export const snapshotsFolderOf = (dataDir: string): string => join(dataDir, 'snapshots');
@@ -55,8 +58,11 @@ export async function buildLabelIndex(
 ): Promise<BuildIndexReport> {
   const { store, rules, clock, log } = deps;
   return store.locked(async () => {
-    // Labels of lists are made at build time, so the rules belong to what the snapshot is built from.
-    const revision = createHash('sha256').update(`${store.revision()} ${rules.fingerprint}`).digest('hex');
+    // Labels of lists and the entries of designated owners are made at build time, so the snapshot depends on the rules and links too.
+    const parties = rules.parties();
+    const revision = createHash('sha256')
+      .update(`${store.revision()} ${rules.fingerprint} ${parties.fingerprint}`)
+      .digest('hex');
     if (options.force !== true && isBuilt(store, options.snapshotsFolder, revision)) {
       return { built: false, meta: null };
     }
@@ -64,12 +70,14 @@ export async function buildLabelIndex(
     rmSync(staging, { recursive: true, force: true });
     mkdirSync(staging, PRIVATE_FOLDER);
     try {
-      const segments = [...datasetSegments(store), ...(await listSegments(staging, deps))];
+      const states = store.catalogue().lists.map((row) => store.listState(row.list));
+      const segments = [...datasetSegments(store), ...(await listSegments(staging, states, parties, deps))];
       const meta = await buildSnapshot(
         {
           segments,
           folder: options.snapshotsFolder,
           compareLabels: primaryOrder(rules.sources),
+          designations: designationsOf(parties, states, rules.sources),
           ...(options.onProgress ? { onProgress: options.onProgress } : {}),
           ...(options.signal ? { signal: options.signal } : {}),
         },
@@ -119,13 +127,20 @@ function datasetSegments(store: LabelStore): SegmentRef[] {
 }
 
 /** Writes the labels of every list as a segment. */
-async function listSegments(staging: string, deps: ImportDeps): Promise<SegmentRef[]> {
+async function listSegments(
+  staging: string,
+  states: readonly ListState[],
+  parties: EntityParties,
+  deps: ImportDeps,
+): Promise<SegmentRef[]> {
   const { store, rules } = deps;
+  const rows = new Map(store.catalogue().lists.map((row) => [row.list, row]));
   const refs: SegmentRef[] = [];
-  for (const row of store.catalogue().lists) {
+  for (const state of states) {
+    const row = rows.get(state.list) as ListRow;
     const path = join(staging, row.list);
     const writer = createSegmentWriter(path);
-    for (const { key, template, firstSeen, lastSeen } of sanctionLabels(store.listState(row.list), rules)) {
+    for (const { key, template, firstSeen, lastSeen } of sanctionLabels(state, rules, parties)) {
       const id = writer.template(template);
       writer.add(key, 0, key.length, id, dayFromIso(firstSeen), dayFromIso(lastSeen));
     }

@@ -2,19 +2,19 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { shippedData } from '../base/paths.ts';
-import type { SanctionsList } from '../sources/records.ts';
 import type { Entity } from './label.ts';
 
 export interface EntityAliases {
   /** The known entity behind a publisher's id or printed name; null where there is none. */
   byName(text: string): Entity | null;
-  /** The known entity that a sanctions list lists under this id. */
-  byParty(list: SanctionsList, entityId: string): Entity | null;
+  /** The known entity of an id. */
+  byId(id: string): Entity | null;
+  /** Every name and alias, with the id of its entity. */
+  names(): readonly { readonly entity: string; readonly name: string }[];
 }
 
 interface AliasRow extends Entity {
   readonly aliases: readonly string[];
-  readonly parties?: Readonly<Partial<Record<SanctionsList, readonly string[]>>>;
 }
 
 interface AliasFile {
@@ -33,13 +33,12 @@ const comparable = (text: string): string =>
 export function loadEntityAliases(path: string = shippedData('entity-aliases.json')): EntityAliases {
   const file = JSON.parse(readFileSync(path, 'utf8')) as AliasFile;
   const names = new Map<string, Entity>();
-  const parties = new Map<string, Entity>();
+  const ids = new Map<string, Entity>();
   for (const row of file.entities) {
     const { id, name, category, jurisdiction, url } = row;
     const entity: Entity = { id, name, category, jurisdiction, url };
     for (const text of [id, name, ...row.aliases]) names.set(comparable(text), entity);
-    for (const [list, ids] of Object.entries(row.parties ?? {}))
-      for (const party of ids) parties.set(`${list}:${party}`, entity);
+    ids.set(id, entity);
   }
   return {
     byName(text) {
@@ -48,7 +47,11 @@ export function loadEntityAliases(path: string = shippedData('entity-aliases.jso
       const suffix = file.suffixes.find((end) => text.toLowerCase().endsWith(end));
       return suffix === undefined ? null : (names.get(comparable(text.slice(0, -suffix.length))) ?? null);
     },
-    byParty: (list, entityId) => parties.get(`${list}:${entityId}`) ?? null,
+    byId: (id) => ids.get(id) ?? null,
+    names: () =>
+      file.entities.flatMap(({ id, name, aliases }) =>
+        [name, ...aliases].map((text) => ({ entity: id, name: text })),
+      ),
   };
 }
 

@@ -14,6 +14,16 @@ export interface Entity {
   readonly url: string | null;
 }
 
+/** The one label that attributes an address to a designated party. */
+export interface OwnerAttribution {
+  /** Source id of the label. */
+  readonly source: string;
+  /** Of the label, 0 to 1. */
+  readonly confidence: number;
+  /** ISO date of the label, else of the dataset that it is from; null if neither is known. */
+  readonly date: string | null;
+}
+
 /** One list's word on one address. `delistedAt` set: history, not in force. */
 export interface SanctionsEntry {
   readonly list: SanctionsList;
@@ -29,7 +39,13 @@ export interface SanctionsEntry {
   readonly listedAtBasis: 'PARTY' | 'WALLET';
   readonly delistedAt: string | null;
   readonly sourceUrl: string;
-  readonly matchType: 'DIRECT' | 'CLUSTER';
+  /**
+   * DIRECT: the list names the address. OWNER: a list or a published label attributes the address to a party that the list
+   * designates. CLUSTER: derived, the address appears to share its owner with a listed address or to belong to a designated party.
+   */
+  readonly matchType: 'DIRECT' | 'OWNER' | 'CLUSTER';
+  /** Of entries that rest on a label of a linked entity. */
+  readonly attribution?: OwnerAttribution;
 }
 
 /** Where a label holds: accounts held by a key hold on every EVM chain, contracts and tokens on their own chain only. */

@@ -13,6 +13,7 @@ import type { AttributedAddress, SanctionsList, StatedSanction } from '../source
 import { isCategory, isThreatLevel, loadTaxonomy, type Taxonomy, threatOrder } from './categories.ts';
 import { type Currencies, type CurrencyHint, loadCurrencies } from './currencies.ts';
 import { type EntityAliases, loadEntityAliases, slugOf } from './entities.ts';
+import { type EntityParties, loadEntityParties } from './entity-parties.ts';
 import type { Entity, LabelScope, LabelTemplate, SanctionsEntry } from './label.ts';
 import { loadSourceTable, type SourceTable } from './source-table.ts';
 import type { Category, ThreatLevel } from './taxonomy.ts';
@@ -25,6 +26,8 @@ export interface Rulebook {
   readonly currencies: Currencies;
   readonly entities: EntityAliases;
   readonly sources: SourceTable;
+  /** Reads the links between entities and listed parties, as the files are now. Throws INVALID_FILE. */
+  readonly parties: () => EntityParties;
 }
 
 /** Raised when the code maps the same record by the same data differently. */
@@ -38,13 +41,18 @@ function fingerprintOfRules(): string {
   return hash.digest('hex');
 }
 
-/** Reads the rules that ship in data/. */
-export const loadRulebook = (): Rulebook => ({
+/**
+ * Reads the rules that ship in data/.
+ *
+ * @param options.ownEntityParties Path of the operator's own links between entities and listed parties.
+ */
+export const loadRulebook = (options: { readonly ownEntityParties?: string | null } = {}): Rulebook => ({
   fingerprint: fingerprintOfRules(),
   taxonomy: loadTaxonomy(),
   currencies: loadCurrencies(),
   entities: loadEntityAliases(),
   sources: loadSourceTable(),
+  parties: () => loadEntityParties({ own: options.ownEntityParties ?? null }),
 });
 
 /** When a label counts: always, only until a sanctions list has been loaded, or only from then on. */

@@ -4,13 +4,14 @@
  */
 import { EVIDENCE_CLASSES } from './evidence-class.ts';
 import type { Label } from './label.ts';
+import { countsAsSanction } from './sanction-hit.ts';
 import type { SourceTable } from './source-table.ts';
 
 /** The criterion that decides between two labels. `CONTENT`: all others are equal, so the texts are compared. */
 export type DecidedBy = 'SANCTION' | 'CLASS' | 'CONFIDENCE' | 'DATE' | 'RANK' | 'CONTENT';
 
 const inForce = (label: Label): boolean =>
-  label.sanctions.some((entry) => entry.delistedAt === null && entry.matchType === 'DIRECT');
+  label.sanctions.some((entry) => entry.delistedAt === null && countsAsSanction(entry));
 
 /**
  * Order of the classes. A listing that is history says that the address was listed once, which is no better than what a publisher

@@ -1,6 +1,7 @@
 /** The labels that follow from the state of a sanctions list: one for every wallet and party, in force or history. */
 import { isEvm } from '../chains/registry.ts';
 import { slugOf } from './entities.ts';
+import type { EntityParties } from './entity-parties.ts';
 import type { Entity, LabelTemplate } from './label.ts';
 import type { Rulebook } from './map.ts';
 import { delistedAt, type ListedEntry, type ListState, listedAt } from './sanctions.ts';
@@ -13,14 +14,30 @@ export interface SanctionLabel {
   readonly lastSeen: string;
 }
 
+interface PartyRules {
+  readonly rules: Rulebook;
+  readonly parties: EntityParties;
+  /** The second id of a party by its first. */
+  readonly references: ReadonlyMap<string, string | null>;
+}
+
 /** Yields the labels of a list. Pure: the same state gives the same labels. */
-export function* sanctionLabels(state: ListState, rules: Rulebook): Generator<SanctionLabel> {
+export function* sanctionLabels(
+  state: ListState,
+  rules: Rulebook,
+  parties: EntityParties = rules.parties(),
+): Generator<SanctionLabel> {
+  const references = new Map(state.details.map(({ entityId, details }) => [entityId, details.reference]));
   const dates = state.entries.map((entry) => delistedAt(state, entry));
   const inForce = new Set(state.entries.filter((_, at) => dates[at] === null).map((entry) => entry.entityId));
   for (const [at, entry] of state.entries.entries()) {
     yield {
       key: Buffer.from(entry.key, 'hex'),
-      template: templateOf(state, entry, dates[at] ?? null, inForce.has(entry.entityId), rules),
+      template: templateOf(state, entry, dates[at] ?? null, inForce.has(entry.entityId), {
+        rules,
+        parties,
+        references,
+      }),
       firstSeen: entry.firstAt.slice(0, 10),
       lastSeen: entry.lastAt.slice(0, 10),
     };
@@ -32,12 +49,13 @@ function templateOf(
   entry: ListedEntry,
   delisted: string | null,
   partyInForce: boolean,
-  rules: Rulebook,
+  { rules, parties, references }: PartyRules,
 ): LabelTemplate {
   const { sources, taxonomy } = rules;
   const { details } = entry;
   const source = sources.sourceOf(state.list);
-  const known = rules.entities.byParty(state.list, entry.entityId);
+  const link = parties.ofParty(state.list, entry.entityId, references.get(entry.entityId) ?? null);
+  const known = link && rules.entities.byId(link.entity);
   const entity: Entity = known ?? {
     id: `${source}-${slugOf(entry.entityId)}`,
     name: details.entityName,

@@ -1,6 +1,7 @@
 /** What a build of a snapshot takes and reports. The build itself is in build.ts. */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import type { Designations } from '../designations.ts';
 import type { Label } from '../label.ts';
 import type { SnapshotSource } from './reader.ts';
 
@@ -26,6 +27,8 @@ export interface BuildOptions {
   readonly folder: string;
   /** Order of an address's labels, primary first (negative: `a` before `b`). Ties are broken by content, never by file order. */
   readonly compareLabels: (a: Label, b: Label) => number;
+  /** Designations of entities: labels of these entities get their entries. Left out: none. */
+  readonly designations?: Designations;
   readonly onProgress?: (progress: BuildProgress) => void;
   readonly signal?: AbortSignal;
 }

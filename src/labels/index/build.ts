@@ -24,6 +24,7 @@ import {
   SANCTIONED_SOMEWHERE,
   type StoredMeta,
   SYNTHETIC,
+  snapshotChecksum,
   TEMPLATE,
   TEMPLATE_WORDS,
 } from './format.ts';
@@ -76,8 +77,17 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
   };
 
   const bucketBits = bucketBitsFor(total);
-  const paths = segments.map((segment) => segment.path);
-  const templateBuild = beginTemplates(paths, total);
+  const designations = options.designations ?? new Map();
+  const templateBuild = beginTemplates(
+    {
+      segments: options.segments.map(({ path, source }) => ({
+        path,
+        date: source.publishedAt?.slice(0, 10) ?? null,
+      })),
+      designations,
+    },
+    total,
+  );
   let counted: Counted;
   let records: Int32Array;
   let templates: BuiltTemplates;
@@ -115,9 +125,8 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
     lookup: sha256Of(values.lookup),
     texts: sha256Of(values.texts),
   };
-  const checksum = createHash('sha256')
-    .update(`${FORMAT_VERSION} ${sha256.records} ${sha256.lookup} ${sha256.texts}`)
-    .digest('hex');
+  const designated = [...designations.values()].flat();
+  const checksum = snapshotChecksum(sha256, designated);
   const meta: StoredMeta = {
     formatVersion: FORMAT_VERSION,
     dataVersion: checksum.slice(0, 16),
@@ -128,6 +137,7 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
       labels: (segments[index] as Segment).stats.labels,
     })),
     checksum,
+    ...(designated.length === 0 ? {} : { designations: designated }),
     layout: {
       addresses: merged.addresses,
       labelFields: LABEL_FIELDS,

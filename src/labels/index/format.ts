@@ -10,6 +10,8 @@
  * - `texts`: template table (4 words each: positions of fragment and body, length of body, flags and scope), then the
  *   fragments and bodies. Positions count 8 bytes.
  */
+import { createHash } from 'node:crypto';
+import type { Designation } from '../designations.ts';
 import type { LabelScope } from '../label.ts';
 import type { Category } from '../taxonomy.ts';
 import type { FilterShape } from './filter.ts';
@@ -79,6 +81,18 @@ export interface SnapshotLayout {
   readonly sourceIds: readonly string[];
   /** SHA-256 of the three large values, hex. */
   readonly sha256: { readonly records: string; readonly lookup: string; readonly texts: string };
+}
+
+/** The checksum of a whole snapshot: of its values, and of the designations in its meta if it has any. */
+export function snapshotChecksum(
+  sha256: SnapshotLayout['sha256'],
+  designations: readonly Designation[],
+): string {
+  const hash = createHash('sha256').update(
+    `${FORMAT_VERSION} ${sha256.records} ${sha256.lookup} ${sha256.texts}`,
+  );
+  if (designations.length > 0) hash.update(` ${JSON.stringify(designations)}`);
+  return hash.digest('hex');
 }
 
 export interface StoredMeta extends SnapshotMeta {

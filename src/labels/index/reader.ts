@@ -2,6 +2,7 @@
 import type { AddressKey } from '../../chains/address/address.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { SanctionsList } from '../../sources/records.ts';
+import type { Designation } from '../designations.ts';
 import type { Label } from '../label.ts';
 
 /** Counts of a snapshot. Real and synthetic labels are never added together. */
@@ -37,6 +38,8 @@ export interface SnapshotMeta {
   readonly syntheticByChain?: Readonly<Record<string, number>>;
   readonly syntheticByCategory?: Readonly<Record<string, number>>;
   readonly checksum: string;
+  /** Designations of entities that are linked to listed parties, in force and history; left out if there are none. */
+  readonly designations?: readonly Designation[];
 }
 
 /** Position of an address in a snapshot: opaque, valid for that snapshot only. */

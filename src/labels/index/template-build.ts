@@ -6,6 +6,7 @@ import { type MessagePort, parentPort, Worker } from 'node:worker_threads';
 import { AssayError, type ErrorData, errorFromData, errorToData } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { workerUrl } from '../../base/paths.ts';
+import { type Designations, ownerEntriesAdder } from '../designations.ts';
 import { readSegment } from './segment.ts';
 import { type EncodedTemplates, encodeTemplates } from './template-table.ts';
 
@@ -22,20 +23,27 @@ export interface TemplateBuild {
   close(): Promise<void>;
 }
 
-/** Starts on the templates of the segments at `paths`, for a build of `labels` labels. */
-export function beginTemplates(paths: readonly string[], labels: number): TemplateBuild {
-  return labels < LIMITS.buildThreadFromLabels ? inline(paths) : onThread(paths);
+/** Where the templates of a build come from: plain data, which a thread can be given. */
+export interface TemplateSources {
+  /** Path of each segment, and the ISO date of its dataset. */
+  readonly segments: readonly { readonly path: string; readonly date: string | null }[];
+  readonly designations: Designations;
 }
 
-const inline = (paths: readonly string[]): TemplateBuild => ({
-  finish: async (used) => buildTemplates(readTexts(paths), used),
+/** Starts on the templates of the segments, for a build of `labels` labels. */
+export function beginTemplates(sources: TemplateSources, labels: number): TemplateBuild {
+  return labels < LIMITS.buildThreadFromLabels ? inline(sources) : onThread(sources);
+}
+
+const inline = (sources: TemplateSources): TemplateBuild => ({
+  finish: async (used) => buildTemplates(readTexts(sources), used),
   close: () => Promise.resolve(),
 });
 
 type Reply = { readonly ok: true; readonly built: BuiltTemplates } | ErrorData;
 
-function onThread(paths: readonly string[]): TemplateBuild {
-  const worker = new Worker(workerUrl('label-templates'), { workerData: paths });
+function onThread(sources: TemplateSources): TemplateBuild {
+  const worker = new Worker(workerUrl('label-templates'), { workerData: sources });
   const reply = new Promise<BuiltTemplates>((resolve, reject) => {
     worker.on('message', (message: Reply) => {
       if (message.ok) resolve(message.built);
@@ -58,11 +66,11 @@ function onThread(paths: readonly string[]): TemplateBuild {
 }
 
 /** The thread's side. */
-export function runTemplateThread(paths: readonly string[], port: MessagePort | null = parentPort): void {
+export function runTemplateThread(sources: TemplateSources, port: MessagePort | null = parentPort): void {
   let texts: readonly (readonly string[])[] | null = null;
   let failure: ErrorData | null = null;
   try {
-    texts = readTexts(paths);
+    texts = readTexts(sources);
   } catch (error) {
     failure = errorToData(error);
   }
@@ -78,8 +86,11 @@ export function runTemplateThread(paths: readonly string[], port: MessagePort | 
   });
 }
 
-const readTexts = (paths: readonly string[]): string[][] =>
-  paths.map((path) => [...readSegment(path).templateTexts]);
+const readTexts = ({ segments, designations }: TemplateSources): string[][] =>
+  segments.map(({ path, date }) => {
+    const texts = readSegment(path).templateTexts;
+    return designations.size === 0 ? [...texts] : texts.map(ownerEntriesAdder(designations, date));
+  });
 
 function buildTemplates(
   textsOf: readonly (readonly string[])[],

@@ -2,6 +2,7 @@
 import { AssayError } from '../../base/errors.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import type { LabelScope, LabelTemplate, SanctionsEntry } from '../label.ts';
+import { countsAsSanction } from '../sanction-hit.ts';
 import { CATEGORIES, THREAT_LEVELS } from '../taxonomy.ts';
 
 /** Every value a label's scope can take; a snapshot keeps its own copy, so that a new chain does not shift old ids. */
@@ -17,8 +18,10 @@ type SanctionRow = readonly [
   delistedAt: string | null,
   sourceUrl: string,
   matchType: string,
-  /** Only `WALLET`: rows of earlier releases end before it, and say the party's date. */
-  listedAtBasis?: 'WALLET',
+  /**
+   * Left out: `listedAt` is the party's date. `WALLET`: it is the wallet's, which is never so of an entry with an attribution.
+   */
+  extra?: 'WALLET' | readonly [source: string, confidence: number, date: string | null],
 ];
 
 /** A template as a row: names in full, so that the text means the same in every version of the taxonomy. */
@@ -64,6 +67,7 @@ export function templateToText(template: LabelTemplate): string {
 }
 
 function sanctionToRow(entry: SanctionsEntry): SanctionRow {
+  const { attribution } = entry;
   const row = [
     entry.list,
     entry.authority,
@@ -75,6 +79,8 @@ function sanctionToRow(entry: SanctionsEntry): SanctionRow {
     entry.sourceUrl,
     entry.matchType,
   ] as const;
+  if (attribution !== undefined)
+    return [...row, [attribution.source, attribution.confidence, attribution.date]];
   return entry.listedAtBasis === 'WALLET' ? [...row, 'WALLET'] : row;
 }
 
@@ -130,6 +136,8 @@ function templateFromRow(row: TemplateRow): LabelTemplate {
 }
 
 function sanctionFromRow(row: SanctionRow): SanctionsEntry {
+  const extra = row[9];
+  const attribution = typeof extra === 'string' ? undefined : extra;
   return {
     list: row[0] as SanctionsEntry['list'],
     authority: row[1],
@@ -137,13 +145,16 @@ function sanctionFromRow(row: SanctionRow): SanctionsEntry {
     entityName: row[3],
     entityId: row[4],
     listedAt: row[5],
-    listedAtBasis: row[9] ?? 'PARTY',
+    listedAtBasis: extra === 'WALLET' ? 'WALLET' : 'PARTY',
     delistedAt: row[6],
     sourceUrl: row[7],
     matchType: row[8] as SanctionsEntry['matchType'],
+    ...(attribution
+      ? { attribution: { source: attribution[0], confidence: attribution[1], date: attribution[2] } }
+      : {}),
   };
 }
 
-/** Whether the template carries a sanction in force on the address itself. */
+/** Returns true if the template carries an entry in force that makes the address sanctioned. */
 export const isInForce = (template: LabelTemplate): boolean =>
-  template.sanctions.some((entry) => entry.delistedAt === null && entry.matchType === 'DIRECT');
+  template.sanctions.some((entry) => entry.delistedAt === null && countsAsSanction(entry));

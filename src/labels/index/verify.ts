@@ -4,10 +4,10 @@ import { AssayError, messageOf } from '../../base/errors.ts';
 import { passesFilter, slotPlace, slotSecond } from './filter.ts';
 import {
   FLAGS,
-  FORMAT_VERSION,
   FRAGMENT,
   MULTIPLE,
   RECORD_WORDS,
+  snapshotChecksum,
   TEMPLATE,
   TEMPLATE_WORDS,
 } from './format.ts';
@@ -60,9 +60,7 @@ function checkSums(views: SnapshotViews, fault: Fault): void {
     const digest = createHash('sha256').update(views[name]).digest('hex');
     if (digest !== sha256[name]) fault(`The checksum of '${name}' is ${digest}, not ${sha256[name]}.`);
   }
-  const checksum = createHash('sha256')
-    .update(`${FORMAT_VERSION} ${sha256.records} ${sha256.lookup} ${sha256.texts}`)
-    .digest('hex');
+  const checksum = snapshotChecksum(sha256, views.meta.designations ?? []);
   if (checksum !== views.meta.checksum)
     fault(`The checksum of the snapshot is ${checksum}, not ${views.meta.checksum}.`);
   if (!checksum.startsWith(views.meta.dataVersion)) {

@@ -32,7 +32,10 @@ describe('the templates of a build', () => {
   it('are the same from a thread of their own', async () => {
     const { paths, used } = await segments();
     const built = async (labels: number) => {
-      const build = beginTemplates(paths, labels);
+      const build = beginTemplates(
+        { segments: paths.map((path) => ({ path, date: null })), designations: new Map() },
+        labels,
+      );
       try {
         return await build.finish(used);
       } finally {
@@ -55,7 +58,10 @@ describe('the templates of a build', () => {
   });
 
   it('say from a thread, too, what is wrong with a segment', async () => {
-    const build = beginTemplates([join(folder, 'missing')], LIMITS.buildThreadFromLabels);
+    const build = beginTemplates(
+      { segments: [{ path: join(folder, 'missing'), date: null }], designations: new Map() },
+      LIMITS.buildThreadFromLabels,
+    );
     await expect(build.finish([new Uint8Array(1)])).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await build.close();
   });
