@@ -12,8 +12,16 @@ import { createNeighbourColumns } from '../graph/graph.ts';
 import { RowReader } from '../graph/kernels/rows.ts';
 import type { Direction, TransferReader } from '../graph/transfers.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
+import type { SanctionsEntry } from '../labels/label.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { type Attribution, absorbs, attribute, UNATTRIBUTED } from '../screening/attribution.ts';
+import {
+  type Attribution,
+  absorbs,
+  attribute,
+  attributionAt,
+  UNATTRIBUTED,
+} from '../screening/attribution.ts';
+import { isSuspectedOwner, sanctionsEntries } from '../screening/sanctions-detail.ts';
 import { nativeUnits } from '../screening/trace-graph.ts';
 import { weighingOf } from '../screening/weighing.ts';
 import type { MonitoringPolicy } from './policy.ts';
@@ -71,10 +79,16 @@ interface Match {
 interface Party {
   readonly attribution: Attribution;
   readonly clusterSanctioned: boolean;
+  readonly suspectedOwner: SanctionsEntry | null;
   readonly behind: readonly Behind[];
 }
 
-const NOBODY: Party = { attribution: UNATTRIBUTED, clusterSanctioned: false, behind: [] };
+const NOBODY: Party = {
+  attribution: UNATTRIBUTED,
+  clusterSanctioned: false,
+  suspectedOwner: null,
+  behind: [],
+};
 const DAY_MS = 24 * 3_600_000;
 /** Counterparties looked at again at a time: what they raise is one transaction, and the listeners write between two of them. */
 const RECHECK_PAGE = 200;
@@ -125,10 +139,9 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     const { count } = rows.read(node, direction, basis, policy.indirectRead, columns);
     const shares = new Map<string, { attribution: Attribution; share: number }>();
     for (let i = 0; i < count; i++) {
-      const attribution = attribute(
-        reader.lookup(graph.keyOf(columns.ids[i] as number), chain),
-        riskPolicy,
-        null,
+      const attribution = attributionAt(
+        attribute(reader.lookup(graph.keyOf(columns.ids[i] as number), chain), riskPolicy, null),
+        columns.lastSeenMs[i] as number,
       );
       if (ruleFor(attribution, policy) === null) continue;
       const value = columns.weight[i] as number;
@@ -144,11 +157,13 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     address: string | null,
     direction: Direction,
     reader: LabelReader | null,
+    timestampMs: number,
   ): Party {
     const own = address === null || reader === null ? null : keyOf(chain, address);
     if (own === null || reader === null) return NOBODY;
     const labels = reader.lookup(own, chain);
-    const attribution = attribute(labels, riskPolicy, null);
+    const attribution = attributionAt(attribute(labels, riskPolicy, null), timestampMs);
+    const dayOfTransfer = isoTime(timestampMs).slice(0, 10);
     return {
       attribution,
       clusterSanctioned:
@@ -156,6 +171,10 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         labels.some(({ sanctions }) =>
           sanctions.some(({ matchType, delistedAt }) => matchType === 'CLUSTER' && delistedAt === null),
         ),
+      suspectedOwner:
+        attribution.sanctioned || attribution.designatedLater !== undefined
+          ? null
+          : (sanctionsEntries(labels).find((entry) => isSuspectedOwner(entry, dayOfTransfer)) ?? null),
       behind: absorbs(attribution) ? [] : behindOf(chain, own, direction, reader),
     };
   }
@@ -206,6 +225,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       counterparty: attribution,
       behind: party.behind,
       clusterSanctioned: party.clusterSanctioned,
+      suspectedOwner: party.suspectedOwner,
       velocity: judgeVelocity(past, block.timestampMs, policy.velocity),
     };
     const finalAtHeight = block.height + policy.confirmations[chain] - 1;
@@ -265,7 +285,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
   ): { readonly ruleId: RuleId | null; readonly finding: Finding | null } | null {
     const own = chain === undefined ? null : keyOf(chain, of.address);
     if (chain === undefined || own === null) return null;
-    const attribution = attribute(reader.lookup(own, chain), riskPolicy, null);
+    const attribution = attributionAt(attribute(reader.lookup(own, chain), riskPolicy, null), of.lastSeenMs);
     const ruleId = ruleFor(attribution, policy);
     if (ruleId === of.ruleId) return null;
     if (ruleId === null) return { ruleId, finding: null };
@@ -275,6 +295,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       counterparty: attribution,
       behind: [],
       clusterSanctioned: false,
+      suspectedOwner: null,
       velocity: null,
     };
     const finding = evaluate(evidence, [ruleId], policy)[0]?.finding;
@@ -302,7 +323,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       // Read before the transaction: what is read of the graph must not keep the writer.
       const judged = matches.map((match) => {
         const name = `${match.direction} ${match.counterparty ?? ''}`;
-        const party = parties.get(name) ?? partyOf(chain, match.counterparty, match.direction, reader);
+        const party =
+          parties.get(name) ?? partyOf(chain, match.counterparty, match.direction, reader, block.timestampMs);
         parties.set(name, party);
         return { match, party };
       });

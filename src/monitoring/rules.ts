@@ -1,4 +1,5 @@
 /** The rules of monitoring: one table of small pure functions from what is known of a transfer to what to say about it. */
+import type { SanctionsEntry } from '../labels/label.ts';
 import type { ExposureCategory } from '../screening/answers.ts';
 import type { Attribution } from '../screening/attribution.ts';
 import type { MonitoringPolicy } from './policy.ts';
@@ -21,6 +22,8 @@ export interface Evidence {
   readonly behind: readonly Behind[];
   /** An address that the counterparty shares its cluster with is listed: known of the cluster, not of the address. */
   readonly clusterSanctioned: boolean;
+  /** The designation of a party that an uncertain label attributes the counterparty to; null if there is none. */
+  readonly suspectedOwner: SanctionsEntry | null;
   readonly velocity: Unusual | null;
 }
 
@@ -68,7 +71,11 @@ const counterpartyRule =
     const name = counterparty.entity?.name;
     if (ruleFor(counterparty, policy) === id) {
       const what = words(counterparty.category);
-      const how = counterparty.sanctioned ? 'It is on a sanctions list in force.' : `It is labelled ${what}.`;
+      const how = !counterparty.sanctioned
+        ? `It is labelled ${what}.`
+        : counterparty.until === undefined
+          ? 'It is on a sanctions list in force.'
+          : 'It is attributed to a party that a sanctions list in force designates.';
       return {
         severity: severityOf(counterparty, amountUsd, false, policy),
         title: `${verb[direction]} ${name ?? what}`,
@@ -85,6 +92,18 @@ const counterpartyRule =
           'Another address that appears to belong to the same owner is on a sanctions list in force. The address itself is not listed.',
         category: 'SANCTIONED_ENTITY',
         riskType: 'INDIRECT',
+      };
+    }
+    if (id === 'SANCTIONS-001' && evidence.suspectedOwner !== null) {
+      const { list, entityName, attribution } = evidence.suspectedOwner;
+      const by =
+        attribution === undefined ? '' : ` by ${attribution.source}, confidence ${attribution.confidence}`;
+      return {
+        severity: 'HIGH',
+        title: `${verb[direction]} an address that may belong to ${entityName}`,
+        message: `The address is attributed${by} to ${entityName}, which ${list} designates. The attribution is too uncertain for the address to count as sanctioned.`,
+        category: 'SANCTIONED_ENTITY',
+        riskType: 'COUNTERPARTY',
       };
     }
     const nearest = evidence.behind

@@ -69,6 +69,8 @@ export const FLAG_CODES = {
   sanctioned: 'SANCTIONED',
   /** The party is thought to share its owner with a listed address. */
   sanctionedCluster: 'SANCTIONED_CLUSTER',
+  /** A label attributes the party's address to a designated party, but not surely enough to make it sanctioned. */
+  suspectedOwner: 'DESIGNATED_OWNER',
   /** A list named the party's address once; not in force. */
   delisted: 'FORMERLY_SANCTIONED',
 } as const;
@@ -79,6 +81,8 @@ export interface PartyFacts {
   readonly evidence: RiskEvidence;
   /** Lists whose entries reach the party through its cluster, and those that named it once, in words. */
   readonly clusterSanctions?: readonly string[];
+  /** Lists that designate the party which an uncertain label attributes the address to. */
+  readonly suspectedOwners?: readonly string[];
   readonly delisted?: readonly string[];
 }
 
@@ -97,11 +101,19 @@ const itself = {
 const NAMED_MAX = 5;
 const named = (texts: readonly string[]): string => unique(texts).slice(0, NAMED_MAX).join(', ');
 
-function listFlags({ party, entity, evidence, clusterSanctions, delisted }: PartyFacts): Flag[] {
+function listFlags({
+  party,
+  entity,
+  evidence,
+  clusterSanctions,
+  suspectedOwners,
+  delisted,
+}: PartyFacts): Flag[] {
   const about = { party, category: 'SANCTIONED_ENTITY', entity, ...itself } as const;
   const rows = [
     [FLAG_CODES.sanctioned, 'CRITICAL', evidence.sanctions, 'Listed in force by'],
     [FLAG_CODES.sanctionedCluster, 'HIGH', clusterSanctions ?? [], 'Thought to share its owner with'],
+    [FLAG_CODES.suspectedOwner, 'HIGH', suspectedOwners ?? [], 'Attributed with low confidence to'],
     [FLAG_CODES.delisted, 'LOW', delisted ?? [], 'Was listed, no longer in force, by'],
   ] as const;
   return rows.flatMap(([code, severity, texts, words]) =>

@@ -67,7 +67,7 @@ export interface Reason {
 export interface SanctionsDetail {
   readonly isSanctioned: boolean;
   readonly lists: readonly SanctionsEntry[];
-  /** Jurisdictions (US, EU, UN, UK, CH, other) whose lists name the address directly and in force. */
+  /** Jurisdictions (US, EU, UN, UK, CH, other) of the entries in force that make the address sanctioned. */
   readonly agreementCount: number;
   /** The oldest last check of the lists that are loaded; null where none is. */
   readonly dataAsOf: string | null;

@@ -17,7 +17,14 @@ import type { Coverage, Reason, SanctionsDetail } from './answers.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from './as-of.ts';
 import { type Attributions, createAttributions, primaryOf, UNATTRIBUTED } from './attribution.ts';
 import { createLabelContext, NOT_READ } from './context.ts';
-import { createSideReader, directEvidence, emptySide, flowIn, type Side } from './counterparties.ts';
+import {
+  beforeDesignationReasons,
+  createSideReader,
+  directEvidence,
+  emptySide,
+  flowIn,
+  type Side,
+} from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { type FollowedSide, follow, indirectEvidence, nothingFollowed } from './exposures.ts';
 import { labelEvidence, labelReasons } from './judge.ts';
@@ -189,6 +196,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       reasons: [
         ...labelReasons(labels, policy, asOf),
         ...walkReasons(judged, followed, policy),
+        ...beforeDesignationReasons(sides),
         ...(staleReason ? [staleReason] : []),
       ],
     };

@@ -12,9 +12,10 @@ import type { Label } from '../labels/label.ts';
 import { combinedConfidence, isDecisive, type OwnershipEvidence } from '../risk/ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
 import { score } from '../risk/score.ts';
+import type { SanctionsList } from '../sources/records.ts';
 import type { EntitySummary, ExposureCategory } from './answers.ts';
 import { labelEvidence, ownershipEvidence } from './judge.ts';
-import { isDirectHit, isHistory } from './sanctions-detail.ts';
+import { isHistory, isSanctionHit, sanctionsEntries } from './sanctions-detail.ts';
 
 /** What the labels of an address come to. Addresses that come to the same share one; `UNATTRIBUTED` where nobody knows them. */
 export interface Attribution {
@@ -30,19 +31,31 @@ export interface Attribution {
   readonly confidence: number;
   /** How the label came to be known that names the entity. */
   readonly class: EvidenceClass;
-  /** A list in force names the address itself. */
+  /** A list in force names the address itself, or designates the party that a label attributes it to. */
   readonly sanctioned: boolean;
   /** Serves the public: money behind it is not the same money any more. Never by a derived label. */
   readonly isService: boolean;
   /** Of at least the policy's `riskyFrom`, or sanctioned. */
   readonly isRisky: boolean;
   /**
-   * The attribution applies to edges whose last transfer is not before `fromMs`; others have `before`. Default: it applies to all.
+   * Set if the address is sanctioned through its owner alone: the attribution applies to edges whose last transfer is not before
+   * `fromMs`, the start of the day of the designation; others have `before`.
    */
   readonly until?: { readonly fromMs: number; readonly before: Attribution | null } | undefined;
   /** What owning the address is worth, 0 to 100, and its level. */
   readonly points: number;
   readonly riskLevel: RiskLevel;
+  /** Set on the attribution that counts for dealings before a designation. */
+  readonly designatedLater?: DesignatedLater;
+}
+
+/** The designation that dealings came before. */
+export interface DesignatedLater {
+  readonly list: SanctionsList;
+  readonly entityName: string;
+  /** ISO date. */
+  readonly listedAt: string;
+  readonly source: string;
 }
 
 export const UNATTRIBUTED: Attribution = {
@@ -63,7 +76,11 @@ export const UNATTRIBUTED: Attribution = {
 export const summaryOf = (label: Label | null): EntitySummary | null =>
   label && { name: label.entity.name, category: label.category, threatLevel: label.threatLevel };
 
-/** The attribution that applies to an edge, by the time of its last transfer. */
+/**
+ * Returns the attribution that applies to an edge.
+ *
+ * @param lastSeenMs Time of the last transfer of the edge, milliseconds since the epoch.
+ */
 export const attributionAt = (attribution: Attribution, lastSeenMs: number): Attribution =>
   attribution.until !== undefined && lastSeenMs < attribution.until.fromMs
     ? (attribution.until.before ?? UNATTRIBUTED)
@@ -87,9 +104,42 @@ function confidenceIn(label: Label, evidence: readonly OwnershipEvidence[]): num
   return Math.max(own.confidence, combinedConfidence(evidence.filter(isDecisive)));
 }
 
-/** Folds labels: a direct listing in force decides, else the first label that is not mere history. */
+/** Folds labels: a sanction in force decides, else the first label that is not mere history. */
 export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: string | null): Attribution {
-  const listed = labels.find((label) => label.sanctions.some((entry) => isDirectHit(entry, asOf)));
+  const now = attributeNow(labels, policy, asOf);
+  if (!now.sanctioned) return now;
+  const later = laterDesignation(labels, asOf);
+  if (later === null) return now;
+  const without = labels.map((label) => ({
+    ...label,
+    sanctions: label.sanctions.filter(({ matchType }) => matchType !== 'OWNER'),
+  }));
+  return {
+    ...now,
+    until: {
+      fromMs: Date.parse(later.listedAt),
+      before: { ...attributeNow(without, policy, asOf), designatedLater: later },
+    },
+  };
+}
+
+/**
+ * The earliest designation of the owner, if nothing but that makes the address sanctioned. Null if a list names the address
+ * itself, or if the date of a designation is not known: then dealings of any time count.
+ */
+function laterDesignation(labels: readonly Label[], asOf: string | null): DesignatedLater | null {
+  let earliest: DesignatedLater | null = null;
+  for (const entry of sanctionsEntries(labels, asOf).filter((one) => isSanctionHit(one, asOf))) {
+    const { matchType, list, entityName, authority: source } = entry;
+    const listedAt = entry.listedAt?.slice(0, 10) ?? null;
+    if (matchType !== 'OWNER' || listedAt === null) return null;
+    if (earliest === null || listedAt < earliest.listedAt) earliest = { list, entityName, listedAt, source };
+  }
+  return earliest;
+}
+
+function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string | null): Attribution {
+  const listed = labels.find((label) => label.sanctions.some((entry) => isSanctionHit(entry, asOf)));
   const label = listed ?? labels.find((candidate) => !isHistory(candidate, asOf)) ?? null;
   if (label === null) return UNATTRIBUTED;
   const category = listed ? 'SANCTIONED_ENTITY' : label.category;

@@ -1,14 +1,22 @@
 /** Judges what the labels of an address say: reasons in words, and the evidence that the score is made of. */
 import { LIMITS } from '../base/limits.ts';
 import { isDerived } from '../labels/evidence-class.ts';
-import type { Label, SanctionsEntry } from '../labels/label.ts';
+import type { Label, OwnerAttribution, SanctionsEntry } from '../labels/label.ts';
+import { countsAsSanction, OWNER_CONFIDENCE_MIN } from '../labels/sanction-hit.ts';
 import { shippedSources } from '../labels/source-table.ts';
 import { labelPoints, type OwnershipEvidence } from '../risk/ownership.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import type { RiskEvidence } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
 import { unsettledLabels } from './label-conflicts.ts';
-import { entryIdentity, isDirectHit, isHistory, isInForce, sanctionsEntries } from './sanctions-detail.ts';
+import {
+  entryIdentity,
+  isHistory,
+  isInForce,
+  isSanctionHit,
+  isSuspectedOwner,
+  sanctionsEntries,
+} from './sanctions-detail.ts';
 
 /** One label as evidence of what the address itself is. Its confidence is at most that of its independence group. */
 export function ownershipEvidence(label: Label): OwnershipEvidence {
@@ -40,7 +48,7 @@ export function labelEvidence(
   asOf: string | null = null,
 ): RiskEvidence {
   const current = labels.filter((label) => !isHistory(label, asOf));
-  const hits = sanctionsEntries(labels, asOf).filter((entry) => isDirectHit(entry, asOf));
+  const hits = sanctionsEntries(labels, asOf).filter((entry) => isSanctionHit(entry, asOf));
   const primary = current[0];
   return {
     sanctions: hits.map((entry) => `${entry.list}: ${entry.entityName}`),
@@ -71,6 +79,8 @@ function sanctionReason(entry: SanctionsEntry, verified: boolean, asOf: string |
       verified,
     };
   }
+  if (entry.attribution !== undefined && entry.matchType === 'OWNER')
+    return ownerReason(entry, entry.attribution, named, verified);
   const isDirect = entry.matchType === 'DIRECT';
   return {
     code: 'SANCTIONED',
@@ -78,10 +88,48 @@ function sanctionReason(entry: SanctionsEntry, verified: boolean, asOf: string |
     category: 'SANCTIONED_ENTITY',
     message: isDirect
       ? `Listed by ${named}${when(entry.listedAt, 'since')}.`
-      : `Thought to share its owner with an address listed by ${named}.`,
+      : entry.attribution === undefined
+        ? `Thought to share its owner with an address listed by ${named}.`
+        : `Thought to belong to a party listed by ${named}.`,
     source: entry.authority,
     verified,
   };
+}
+
+/** The reason that a label of a designated party gives. It names no date of the label: addresses that differ in it alone share the reason. */
+function ownerReason(
+  entry: SanctionsEntry,
+  { source, confidence }: OwnerAttribution,
+  named: string,
+  verified: boolean,
+): Reason {
+  const counts = countsAsSanction(entry);
+  const listed = `listed by ${named}${when(entry.listedAt, 'since')}`;
+  return {
+    code: 'SANCTIONED_OWNER',
+    severity: counts ? 'CRITICAL' : 'HIGH',
+    category: 'SANCTIONED_ENTITY',
+    message: counts
+      ? `Attributed by ${source} (confidence ${confidence}) to a party ${listed}.`
+      : `Attributed by ${source} to a party ${listed}, with confidence ${confidence}: below ${OWNER_CONFIDENCE_MIN}, so the address does not count as sanctioned.`,
+    source,
+    verified,
+  };
+}
+
+/** Returns the HIGH reasons of labels that attribute the address to a designated party, but not surely enough. */
+export function suspectedOwnerReasons(labels: readonly Label[], asOf: string | null = null): Reason[] {
+  return sanctionsEntries(labels, asOf)
+    .filter((entry) => isSuspectedOwner(entry, asOf))
+    .map((entry) => sanctionReason(entry, isVerified(entry, labels), asOf));
+}
+
+/** Whether a label that carries the entry was checked against a publisher's file. */
+function isVerified(entry: SanctionsEntry, labels: readonly Label[]): boolean {
+  const identity = entryIdentity(entry);
+  return labels.some(
+    (label) => label.verified && label.sanctions.some((other) => entryIdentity(other) === identity),
+  );
 }
 
 /** Label points or a threat from which on a label is worth a reason. */
@@ -113,9 +161,8 @@ export function labelReasons(
   const history: Reason[] = [];
   const hasEntries = labels.some((label) => label.sanctions.length > 0);
   for (const entry of hasEntries ? sanctionsEntries(labels, asOf) : []) {
-    const isSame = (other: SanctionsEntry): boolean => entryIdentity(other) === entryIdentity(entry);
-    const verified = labels.some((label) => label.verified && label.sanctions.some(isSame));
-    (isInForce(entry, asOf) ? listed : history).push(sanctionReason(entry, verified, asOf));
+    const reason = sanctionReason(entry, isVerified(entry, labels), asOf);
+    (isInForce(entry, asOf) ? listed : history).push(reason);
   }
   // What a list says is told in the list's own words; its label would only repeat it.
   const isListing = (label: Label): boolean =>

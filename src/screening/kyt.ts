@@ -10,11 +10,11 @@ import { riskLevelOf } from '../risk/policy.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
 import type { CoverageEntry, FlowTotal, KytAnswer, KytFlag, KytParty, Reason } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
-import { summaryOf } from './attribution.ts';
+import { attributionAt, summaryOf } from './attribution.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { flowTotal } from './flow-totals.ts';
 import { readWord } from './options.ts';
-import { isDirectHit, isInForce } from './sanctions-detail.ts';
+import { isInForce, isSuspectedOwner } from './sanctions-detail.ts';
 import { EXPOSURE_HOPS } from './screen.ts';
 import { parseSubject } from './subject.ts';
 
@@ -76,7 +76,8 @@ function flagsOfParty(party: FlagParty, assessment: Assessment, deps: ScreeningD
       party,
       entity: summaryOf(assessment.primary),
       evidence: assessment.evidence,
-      clusterSanctions: words(lists.filter((one) => isInForce(one) && !isDirectHit(one))),
+      clusterSanctions: words(lists.filter((one) => isInForce(one) && one.matchType === 'CLUSTER')),
+      suspectedOwners: words(lists.filter((one) => isSuspectedOwner(one))),
       delisted: words(lists.filter((one) => !isInForce(one))),
     },
     deps.policy,
@@ -124,7 +125,11 @@ function riskyBetween(from: Assessment, to: Assessment, workspace: KernelWorkspa
   const found = new Map<number, ExposureEvidence>();
   for (const { nodes } of paths) {
     for (const [at, between] of nodes.slice(1, -1).entries()) {
-      const { isRisky, category, confidence, entity, class: evidenceClass } = attributions.of(between);
+      const [before, after] = [nodes[at] as number, nodes[at + 2] as number];
+      const edges = [...graph.edge(before, between), ...graph.edge(between, after)];
+      const lastSeenMs = Math.max(...edges.map((edge) => edge.lastSeenMs));
+      const attribution = attributionAt(attributions.of(between), lastSeenMs);
+      const { isRisky, category, confidence, entity, class: evidenceClass } = attribution;
       if (!isRisky || found.has(between)) continue;
       found.set(between, {
         category,

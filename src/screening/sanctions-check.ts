@@ -15,6 +15,7 @@ import {
 import type { ListDates, SanctionsCheckAnswer } from './answers.ts';
 import { asTime, createLabelContext, type LabelContext } from './context.ts';
 import type { LabelDeps } from './deps.ts';
+import { suspectedOwnerReasons } from './judge.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
 import { parseSubject } from './subject.ts';
 
@@ -46,7 +47,7 @@ function checkOf(
     freshness: listDates(freshness),
     coverage,
     assessed,
-    reasons: staleReason ? [staleReason] : [],
+    reasons: [...suspectedOwnerReasons(labels), ...(staleReason ? [staleReason] : [])],
     dataVersion: reader.meta.dataVersion,
   };
 }

@@ -1,6 +1,7 @@
 /** What the sanctions lists say of an address: every entry once, in force or history, and how many jurisdictions agree. */
 import { LIST_GROUP_NAMES, LIST_GROUPS } from '../labels/freshness.ts';
-import type { Label, SanctionsEntry } from '../labels/label.ts';
+import type { Label, OwnerAttribution, SanctionsEntry } from '../labels/label.ts';
+import { countsAsSanction } from '../labels/sanction-hit.ts';
 import type { SanctionsList } from '../sources/records.ts';
 import type { SanctionsDetail } from './answers.ts';
 
@@ -11,9 +12,17 @@ export function isInForce(entry: SanctionsEntry, asOf: string | null = null): bo
   return listed && (entry.delistedAt === null || entry.delistedAt.slice(0, 10) > asOf);
 }
 
-/** In force and on the address itself, not on a cluster it is thought to be of: what makes an address sanctioned. */
+/** Returns true if a list in force names the address itself. */
 export const isDirectHit = (entry: SanctionsEntry, asOf: string | null = null): boolean =>
   entry.matchType === 'DIRECT' && isInForce(entry, asOf);
+
+/** Returns true if the entry makes the address sanctioned: in force, and DIRECT or OWNER of sufficient confidence. */
+export const isSanctionHit = (entry: SanctionsEntry, asOf: string | null = null): boolean =>
+  countsAsSanction(entry) && isInForce(entry, asOf);
+
+/** Returns true if a label attributes the address to a designated party, but not surely enough to make it sanctioned. */
+export const isSuspectedOwner = (entry: SanctionsEntry, asOf: string | null = null): boolean =>
+  entry.matchType === 'OWNER' && !countsAsSanction(entry) && isInForce(entry, asOf);
 
 /** The jurisdiction that publishes a list: two lists of one publisher are one voice. */
 const publisherOf = (list: SanctionsList): string =>
@@ -30,13 +39,50 @@ export const entryIdentity = (entry: SanctionsEntry): string =>
     entry.matchType,
   ]);
 
-/** Entries of all labels, each once, those in force first, then by list. */
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Of two labels that attribute an address to the same party, the surer, then the later one is shown. */
+const betterAttribution = (a: OwnerAttribution, b: OwnerAttribution): boolean =>
+  (a.confidence - b.confidence || byText(a.date ?? '', b.date ?? '') || byText(b.source, a.source)) > 0;
+
+/** The entry as this label has it: the date of an attribution is that of the label, if it has one. */
+function entryOf(label: Label, entry: SanctionsEntry): SanctionsEntry {
+  const { attribution } = entry;
+  const date = label.lastSeen ?? label.firstSeen;
+  return attribution === undefined || date === null
+    ? entry
+    : { ...entry, attribution: { ...attribution, date } };
+}
+
+/**
+ * Returns the entries of all labels, each once, those that make the address sanctioned first, then by list. An entry of a designated
+ * owner is left out if a list in force names the address itself as that party's.
+ */
 export function sanctionsEntries(labels: readonly Label[], asOf: string | null = null): SanctionsEntry[] {
   const entries = new Map<string, SanctionsEntry>();
-  for (const label of labels) for (const entry of label.sanctions) entries.set(entryIdentity(entry), entry);
+  for (const label of labels) {
+    for (const listed of label.sanctions) {
+      const entry = entryOf(label, listed);
+      const identity = entryIdentity(entry);
+      const known = entries.get(identity);
+      if (known?.attribution && entry.attribution && !betterAttribution(entry.attribution, known.attribution))
+        continue;
+      entries.set(identity, entry);
+    }
+  }
+  const all = [...entries.values()];
+  const isCovered = (entry: SanctionsEntry): boolean =>
+    entry.attribution !== undefined &&
+    all.some(
+      (other) =>
+        other.matchType === 'DIRECT' &&
+        other.list === entry.list &&
+        other.entityId === entry.entityId &&
+        (isInForce(other, asOf) || !isInForce(entry, asOf)),
+    );
   const rank = (entry: SanctionsEntry): string =>
-    `${isDirectHit(entry, asOf) ? 0 : 1}${entryIdentity(entry)}`;
-  return [...entries.values()].sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+    `${isSanctionHit(entry, asOf) ? 0 : 1}${entryIdentity(entry)}`;
+  return all.filter((entry) => !isCovered(entry)).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
 /** `dataAsOf`: the oldest check of the lists that are loaded. */
@@ -46,7 +92,7 @@ export function sanctionsDetail(
   asOf: string | null = null,
 ): SanctionsDetail {
   const lists = sanctionsEntries(labels, asOf);
-  const hits = lists.filter((entry) => isDirectHit(entry, asOf));
+  const hits = lists.filter((entry) => isSanctionHit(entry, asOf));
   return {
     isSanctioned: hits.length > 0,
     lists,

@@ -15,7 +15,7 @@ import type { RiskPolicy } from '../risk/policy.ts';
 import type { ExposureCategory, TaintAnswer, TaintShares } from './answers.ts';
 import { endOfDayMs } from './as-of.ts';
 import type { Assessment, Place } from './assess.ts';
-import { absorbs, attribute } from './attribution.ts';
+import { absorbs, attribute, attributionAt } from './attribution.ts';
 import { percent, twoDecimals } from './counterparties.ts';
 import { categoryShares, type FollowedSide } from './exposures.ts';
 
@@ -57,6 +57,13 @@ const accountHaircut = (received: FollowedSide): TaintShares => ({
   isTruncated: !received.isComplete,
 });
 
+/** Counterparties that a node received from, with the effective USD and the last time of each. */
+interface Senders {
+  readonly ids: Uint32Array;
+  readonly values: Float64Array;
+  readonly lastSeenMs: Float64Array;
+}
+
 /**
  * Poison on accounts: whoever received anything of a category, through however little and whomever within the hops, passes on nothing
  * else. A share is the value of the direct counterparties that the category reaches; shares overlap, and do not add up.
@@ -68,16 +75,20 @@ function accountPoison(place: Place, maxHops: number, workspace: KernelWorkspace
   let isTruncated = false;
   let left = LIMITS.exposureNodesMax;
 
-  const senders = (node: NodeId): { readonly ids: Uint32Array; readonly values: Float64Array } => {
+  const senders = (node: NodeId): Senders => {
     const columns = workspace.neighbours('in', LIMITS.counterpartiesMax);
     const basis = rows.basisOf(node, 'in');
     const { count } = rows.read(node, 'in', basis, LIMITS.counterpartiesMax, columns);
-    return { ids: columns.ids.slice(0, count), values: columns.weight.slice(0, count) };
+    return {
+      ids: columns.ids.slice(0, count),
+      values: columns.weight.slice(0, count),
+      lastSeenMs: columns.lastSeenMs.slice(0, count),
+    };
   };
 
   /** Categories that reach a node over at most so many further hops. */
-  function categoriesOf(node: NodeId, hops: number): ReadonlySet<ExposureCategory> {
-    const attribution = attributions.of(node);
+  function categoriesOf(node: NodeId, hops: number, lastSeenMs: number): ReadonlySet<ExposureCategory> {
+    const attribution = attributionAt(attributions.of(node), lastSeenMs);
     if (absorbs(attribution)) return new Set([attribution.category]);
     const name = `${node} ${hops}`;
     const known = reached.get(name);
@@ -90,20 +101,20 @@ function accountPoison(place: Place, maxHops: number, workspace: KernelWorkspace
       isTruncated = true;
       return found;
     }
-    const { ids, values } = senders(node);
+    const { ids, values, lastSeenMs: times } = senders(node);
     for (const [at, sender] of ids.entries()) {
       if (sender === place.node || values[at] === 0) continue;
-      for (const category of categoriesOf(sender, hops - 1)) found.add(category);
+      for (const category of categoriesOf(sender, hops - 1, times[at] as number)) found.add(category);
     }
     return found;
   }
 
-  const { ids, values } = senders(place.node);
+  const { ids, values, lastSeenMs } = senders(place.node);
   const total = values.reduce((sum, value) => sum + value, 0);
   const sums = new Map<ExposureCategory, number>();
   for (const [at, sender] of ids.entries()) {
     const value = values[at] as number;
-    const categories = value > 0 ? categoriesOf(sender, maxHops - 1) : [];
+    const categories = value > 0 ? categoriesOf(sender, maxHops - 1, lastSeenMs[at] as number) : [];
     const named = [...categories];
     for (const category of named.length === 0 && value > 0 ? (['UNKNOWN'] as const) : named)
       sums.set(category, (sums.get(category) ?? 0) + value);

@@ -31,6 +31,7 @@ const evidence = (change: Partial<Evidence>): Evidence => ({
   counterparty: UNATTRIBUTED,
   behind: [],
   clusterSanctioned: false,
+  suspectedOwner: null,
   velocity: null,
   ...change,
 });

@@ -123,13 +123,28 @@ export const SanctionsEntry = Type.Object({
   ),
   delistedAt: nullable(Type.String(), 'Set: history, not in force.'),
   sourceUrl: text(),
-  matchType: oneOf(['DIRECT', 'CLUSTER']),
+  matchType: oneOf(['DIRECT', 'OWNER', 'CLUSTER']),
+  attribution: Type.Optional(
+    Type.Object(
+      {
+        source: text('Source of the label.'),
+        confidence: Type.Number({ minimum: 0, maximum: 1, description: 'Confidence of this one label.' }),
+        date: nullable(Type.String(), 'Date of the label, else of its dataset.'),
+      },
+      {
+        description:
+          'Of OWNER entries: the label that attributes the address to the designated party. Below a confidence of 0.8 the entry does not make the address sanctioned.',
+      },
+    ),
+  ),
 });
 
 const sanctionsDetailFields = {
-  isSanctioned: flag('A direct entry is in force.'),
+  isSanctioned: flag(
+    'A DIRECT entry, or an OWNER entry whose attribution has a confidence of at least 0.8, is in force.',
+  ),
   lists: listOf(SanctionsEntry),
-  agreementCount: count('Jurisdictions whose lists name the address directly and in force.'),
+  agreementCount: count('Jurisdictions of the entries in force that make the address sanctioned.'),
   dataAsOf: nullable(Type.String(), 'Oldest last check of the lists that are loaded.'),
 };
 

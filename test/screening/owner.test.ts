@@ -1,0 +1,324 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Transfer } from '../../src/chains/transfer.ts';
+import { importSegment } from '../../src/labels/import-segment.ts';
+import { createSegmentWriter } from '../../src/labels/index/segment.ts';
+import type { LabelTemplate } from '../../src/labels/label.ts';
+import { createAssessor } from '../../src/screening/assess.ts';
+import { attribute, attributionAt } from '../../src/screening/attribution.ts';
+import { createBulk } from '../../src/screening/bulk.ts';
+import type { ScreeningDeps } from '../../src/screening/deps.ts';
+import { createKyt } from '../../src/screening/kyt.ts';
+import { createLabelSet, createLabelSetWriter } from '../../src/screening/label-set.ts';
+import { createOracle, createOracleWriter } from '../../src/screening/oracle.ts';
+import { createSanctionsCheck, createSanctionsCheckWriter } from '../../src/screening/sanctions-check.ts';
+import { createScreening } from '../../src/screening/screen.ts';
+import { parseSubject } from '../../src/screening/subject.ts';
+import { createOwnerWorld, DESIGNATED, HTX, LABELLED, type OwnerWorld, UK_REGIME } from './owner-world.ts';
+import { policy, sent } from './world.ts';
+
+const address = (tail: string): string => `0x${tail.padStart(40, '0')}`;
+const OWNED = address('a1');
+const UNSURE = address('a2');
+const TWICE = address('a3');
+const CLUSTERED = address('a4');
+const NAMED = address('a5');
+const EARLY = address('e1');
+const LATE = address('e2');
+const BOTH = address('e3');
+
+const quota = { limit: null, remaining: null, resetAt: '2026-12-01T00:00:00.000Z' };
+const OWN_ROWS = [
+  `${OWNED},ETH,htx,HTX,EXCHANGE,0.8`,
+  `${UNSURE},ETH,htx,HTX,EXCHANGE,0.79`,
+  `${TWICE},ETH,htx,HTX,EXCHANGE,0.79`,
+];
+
+const at = (date: string): Partial<Transfer> => ({ timestampMs: Date.parse(date) });
+const TRANSFERS: readonly Transfer[] = [
+  sent(1, OWNED, EARLY, at('2026-05-25T23:59:59.999Z')),
+  sent(2, OWNED, LATE, at('2026-05-26T00:00:00.000Z')),
+  sent(3, OWNED, BOTH, at('2026-01-10T00:00:00.000Z')),
+  sent(4, OWNED, BOTH, at('2026-06-10T00:00:00.000Z')),
+];
+
+let world: OwnerWorld;
+let deps: ScreeningDeps;
+beforeEach(async () => {
+  world = await createOwnerWorld(TRANSFERS);
+  await world.importOwn('first', OWN_ROWS);
+  await world.importOwn('second', [`${TWICE},ETH,htx,Huobi,EXCHANGE,0.79`]);
+});
+afterEach(() => world.close());
+
+const ENTRY = {
+  list: 'UK',
+  authority: 'FCDO / OFSI',
+  program: UK_REGIME,
+  entityName: HTX.name,
+  entityId: HTX.id,
+  listedAt: DESIGNATED,
+  delistedAt: null,
+  matchType: 'OWNER',
+};
+
+function text(writer: (out: Buffer) => number): unknown {
+  const out = Buffer.alloc(64 * 1024);
+  return JSON.parse(out.toString('utf8', 0, writer(out)));
+}
+
+const bulkOf = (of: string): unknown => {
+  const { json } = createBulk(deps)(Buffer.from(JSON.stringify({ addresses: [of], chain: 'ETH' })));
+  return (JSON.parse(Buffer.from(json).toString('utf8')) as { results: unknown[] }).results[0];
+};
+
+/** Everything that says whether an address is sanctioned. */
+function answersOf(of: string) {
+  const assessor = createAssessor(deps);
+  return {
+    labels: createLabelSet(deps)('ETH', of),
+    check: createSanctionsCheck(deps)('ETH', of),
+    oracle: createOracle(deps)('ETH', of, quota),
+    screening: createScreening(deps, assessor)({ chain: 'ETH', address: of }),
+    kyt: createKyt(deps, assessor)({ chain: 'ETH', address: of }),
+  };
+}
+
+describe('an address of a designated owner', () => {
+  it('is sanctioned in every answer from a confidence of 0.8 on', async () => {
+    await world.importUk('2026-08-22', [HTX]);
+    deps = await world.build();
+    const { labels, check, oracle, screening, kyt } = answersOf(OWNED);
+    const entry = { ...ENTRY, attribution: { source: 'own', confidence: 0.8, date: LABELLED } };
+    const detail = { isSanctioned: true, agreementCount: 1, lists: [entry] };
+    expect(labels).toMatchObject({
+      sanctioned: true,
+      sanctionsDetail: detail,
+      labels: [{ entityId: 'htx', category: 'EXCHANGE' }],
+    });
+    expect(check).toMatchObject({ sanctioned: true, lists: [entry], agreementCount: 1 });
+    expect(oracle).toMatchObject({ verdict: 'danger', score: 100, riskLevel: 'CRITICAL', sanctioned: true });
+    expect(oracle.reasons[0]).toMatchObject({
+      code: 'SANCTIONED_OWNER',
+      severity: 'CRITICAL',
+      category: 'SANCTIONED_ENTITY',
+      source: 'own',
+      message: expect.stringContaining('UK as HUOBI GLOBAL S.A.'),
+    });
+    expect(screening).toMatchObject({ sanctioned: true, sanctionsCheck: detail, riskScore: 100 });
+    expect(screening.entity).toMatchObject({ name: 'HTX', category: 'EXCHANGE' });
+    expect(kyt).toMatchObject({ decision: 'BLOCK', riskScore: 100, address: { sanctioned: true } });
+    expect(bulkOf(OWNED)).toMatchObject({ sanctioned: true, sanctionsDetail: detail });
+  });
+
+  it('gives a HIGH reason and is not sanctioned below 0.8', async () => {
+    await world.importUk('2026-08-22', [HTX]);
+    deps = await world.build();
+    const { labels, check, oracle, screening, kyt } = answersOf(UNSURE);
+    expect(labels).toMatchObject({ sanctioned: false, sanctionsDetail: null });
+    const reason = { code: 'SANCTIONED_OWNER', severity: 'HIGH', message: expect.stringContaining('0.79') };
+    expect(check).toMatchObject({
+      sanctioned: false,
+      agreementCount: 0,
+      lists: [{ ...ENTRY, attribution: { confidence: 0.79 } }],
+      reasons: [reason],
+    });
+    expect(oracle.sanctioned).toBe(false);
+    expect(oracle.verdict).not.toBe('danger');
+    expect(oracle.reasons).toContainEqual(expect.objectContaining(reason));
+    expect(screening).toMatchObject({ sanctioned: false, riskLevel: 'LOW' });
+    expect(screening.reasons).toContainEqual(expect.objectContaining(reason));
+    expect(kyt).toMatchObject({
+      decision: 'REVIEW',
+      flags: [{ code: 'DESIGNATED_OWNER', severity: 'HIGH' }],
+    });
+    expect(bulkOf(UNSURE)).toMatchObject({ sanctioned: false, sanctionsDetail: null });
+  });
+
+  it('is not sanctioned by two labels of which neither is sure enough', async () => {
+    await world.importUk('2026-08-22', [HTX]);
+    deps = await world.build();
+    const { check, oracle } = answersOf(TWICE);
+    expect(createLabelSet(deps)('ETH', TWICE).labels).toHaveLength(2);
+    expect(check.sanctioned).toBe(false);
+    expect(oracle.sanctioned).toBe(false);
+  });
+
+  it('writes the same bytes as the objects say', async () => {
+    await world.importUk('2026-08-22', [HTX]);
+    deps = await world.build();
+    for (const of of [OWNED, UNSURE, TWICE]) {
+      const { labels, check, oracle } = answersOf(of);
+      expect(text((out) => createLabelSetWriter(deps)('ETH', of, out, 0))).toEqual(labels);
+      expect(text((out) => createSanctionsCheckWriter(deps)('ETH', of, out, 0))).toEqual(check);
+      expect(text((out) => createOracleWriter(deps)('ETH', of, quota, out, 0))).toEqual(oracle);
+      expect(bulkOf(of)).toEqual({
+        address: labels.address,
+        chain: labels.chain,
+        labels: labels.labels,
+        sanctioned: labels.sanctioned,
+        sanctionsDetail: labels.sanctionsDetail,
+        assessed: labels.assessed,
+      });
+    }
+  });
+
+  it('keeps the entry as history once the party is delisted, and counts before that date', async () => {
+    await world.importUk('2026-08-22', [HTX]);
+    await world.importUk('2026-10-01', []);
+    deps = await world.build();
+    const { check, oracle, screening, kyt } = answersOf(OWNED);
+    expect(check).toMatchObject({ sanctioned: false, lists: [{ ...ENTRY, delistedAt: '2026-10-01' }] });
+    expect(oracle).toMatchObject({ sanctioned: false, reasons: [{ code: 'DELISTED', severity: 'LOW' }] });
+    expect(screening).toMatchObject({ sanctioned: false, riskLevel: 'LOW' });
+    expect(kyt.decision).toBe('ALLOW');
+    const screen = createScreening(deps, createAssessor(deps));
+    const on = (asOf: string) => screen({ chain: 'ETH', address: OWNED, asOf }).sanctioned;
+    expect([on('2026-05-25'), on('2026-05-26'), on('2026-09-30'), on('2026-10-01')]).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it('counts whichever is imported first, the labels or the list', async () => {
+    deps = await world.build();
+    const other = await createOwnerWorld();
+    try {
+      await world.importUk('2026-08-22', [HTX]);
+      await other.importUk('2026-08-22', [HTX]);
+      await other.importOwn('first', OWN_ROWS);
+      await other.importOwn('second', [`${TWICE},ETH,htx,Huobi,EXCHANGE,0.79`]);
+      const [one, two] = [await world.build(), await other.build()];
+      expect(one.labels.current.meta.dataVersion).toBe(two.labels.current.meta.dataVersion);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('counts by the shipped link until the list is imported, and by the list from then on', async () => {
+    deps = await world.build();
+    expect(createSanctionsCheck(deps)('ETH', OWNED)).toMatchObject({
+      sanctioned: true,
+      lists: [{ ...ENTRY, sourceUrl: 'https://www.gov.uk/government/publications/the-uk-sanctions-list' }],
+    });
+    await world.importUk('2026-04-01', []);
+    deps = await world.build();
+    expect(createSanctionsCheck(deps)('ETH', OWNED)).toMatchObject({ sanctioned: false, lists: [] });
+  });
+
+  it('is not sanctioned by a designation without an asset freeze', async () => {
+    await world.importUk('2026-08-22', [{ ...HTX, freeze: false }]);
+    deps = await world.build();
+    expect(createSanctionsCheck(deps)('ETH', OWNED)).toMatchObject({ sanctioned: false, lists: [] });
+    expect(deps.labels.current.meta.designations).toContainEqual(
+      expect.objectContaining({ entity: 'htx', assetFreeze: false, measures: ['Trust Services Sanctions'] }),
+    );
+  });
+
+  it('is shown once if the list names the address itself', async () => {
+    await world.importOwn('third', [`${NAMED},ETH,htx,HTX,EXCHANGE,0.9`]);
+    await world.importUk('2026-08-22', [{ ...HTX, remarks: `Digital address: ${NAMED}` }]);
+    deps = await world.build();
+    const { lists } = createSanctionsCheck(deps)('ETH', NAMED);
+    expect(lists).toMatchObject([{ list: 'UK', entityId: HTX.id, matchType: 'DIRECT' }]);
+  });
+
+  it('is only suspected through a derived label', async () => {
+    const key = parseSubject('ETH', CLUSTERED).key;
+    const template: LabelTemplate = {
+      entity: { id: 'htx', name: 'HTX', category: 'EXCHANGE', jurisdiction: null, url: null },
+      scope: 'EVM',
+      category: 'EXCHANGE',
+      threatLevel: 'SAFE',
+      source: 'cluster',
+      sourceUrl: null,
+      tags: [],
+      confidence: 0.95,
+      sanctions: [],
+      verified: true,
+      synthetic: false,
+    };
+    await importSegment(
+      {
+        source: 'cluster',
+        dataset: 'ETH',
+        layout: 'CLUSTER',
+        contentHash: 'a cluster',
+        files: [],
+        publishedAt: null,
+        write: async (path) => {
+          const segment = createSegmentWriter(path);
+          segment.add(key, 0, key.length, segment.template(template), 0, 0);
+          await segment.close();
+          return { labels: 1, records: 1 };
+        },
+      },
+      world.labels.deps,
+    );
+    await world.importUk('2026-08-22', [HTX]);
+    deps = await world.build();
+    const { check, oracle, kyt } = answersOf(CLUSTERED);
+    expect(check).toMatchObject({ sanctioned: false, lists: [{ matchType: 'CLUSTER', entityId: HTX.id }] });
+    expect(oracle.reasons).toContainEqual(
+      expect.objectContaining({
+        code: 'SANCTIONED',
+        severity: 'HIGH',
+        message: expect.stringContaining('Thought'),
+      }),
+    );
+    expect(kyt.decision).toBe('REVIEW');
+  });
+});
+
+describe('dealings with a designated owner', () => {
+  beforeEach(async () => {
+    await world.importUk('2026-08-22', [HTX]);
+    deps = await world.build();
+  });
+
+  it('count as dealings with an exchange if they ended before the designation', () => {
+    const { screening, kyt } = answersOf(EARLY);
+    expect(screening.topCounterparties).toMatchObject([{ category: 'EXCHANGE', sanctioned: false }]);
+    expect(screening).toMatchObject({ riskScore: 0, flaggedTransactions: [] });
+    expect(screening.exposureReceiving).toEqual({ EXCHANGE: 100 });
+    expect(screening.exposures).toMatchObject([{ category: 'EXCHANGE', type: 'DIRECT' }]);
+    expect(screening.taint.methods.map(({ received }) => received)).toEqual([{ EXCHANGE: 100 }]);
+    expect(screening.reasons).toMatchObject([
+      {
+        code: 'BEFORE_DESIGNATION',
+        severity: 'LOW',
+        category: 'EXCHANGE',
+        message: expect.stringMatching(/HTX on 2026-05-25, before UK .* 2026-05-26/),
+      },
+    ]);
+    expect(kyt).toMatchObject({ decision: 'ALLOW', flags: [] });
+  });
+
+  it('count as dealings with a sanctioned party from the day of the designation on', () => {
+    const { screening, kyt } = answersOf(LATE);
+    expect(screening.topCounterparties).toMatchObject([{ category: 'SANCTIONED_ENTITY', sanctioned: true }]);
+    expect(screening.flaggedTransactions).toMatchObject([{ severity: 'CRITICAL' }]);
+    expect(screening.exposureReceiving).toEqual({ SANCTIONED_ENTITY: 100 });
+    expect(screening.reasons.map(({ code }) => code)).not.toContain('BEFORE_DESIGNATION');
+    expect(kyt.flags[0]).toMatchObject({ code: 'SANCTIONED_EXPOSURE' });
+    expect(kyt.decision).not.toBe('ALLOW');
+  });
+
+  it('flag only the transfers since the designation', () => {
+    const { screening } = answersOf(BOTH);
+    expect(screening.flaggedTransactions.map(({ timestamp }) => timestamp.slice(0, 10))).toEqual([
+      '2026-06-10',
+    ]);
+  });
+
+  it('are attributed by the time of the last transfer', () => {
+    const { labels } = createAssessor(deps).read(parseSubject('ETH', OWNED), null);
+    const attribution = attribute(labels, policy, null);
+    expect(attribution).toMatchObject({ category: 'SANCTIONED_ENTITY', sanctioned: true });
+    const fromMs = Date.parse(DESIGNATED);
+    expect(attribution.until).toMatchObject({ fromMs, before: { category: 'EXCHANGE', sanctioned: false } });
+    expect(attributionAt(attribution, fromMs - 1)).toMatchObject({ category: 'EXCHANGE' });
+    expect(attributionAt(attribution, fromMs)).toBe(attribution);
+  });
+});
