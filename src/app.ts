@@ -135,7 +135,9 @@ export function openParts(config: Config, version: string): Parts {
   };
   const { labels: store, registers } =
     pullsFrom === null ? built : readOnlyStores(built.labels, built.registers);
-  const rules = loadRulebook();
+  const rules = loadRulebook({ ownEntityParties: config.entityParties });
+  // A file of own links that cannot be read stops the start, and not the first build.
+  if (config.entityParties !== null) rules.parties();
   /** What threads of workers open. */
   const workerFolders = {
     snapshotsFolder,
@@ -223,7 +225,13 @@ export function openParts(config: Config, version: string): Parts {
   );
 
   const exchanges = once<ExchangeStatuses>(
-    () => createExchangeStatuses({ store: registers, log, clock }),
+    () =>
+      createExchangeStatuses({
+        store: registers,
+        log,
+        clock,
+        designations: () => snapshots().current.meta.designations ?? [],
+      }),
     () => {},
   );
   const nameStore = openNameStore({ folder: namesFolderOf(dataDir) });

@@ -64,6 +64,8 @@ export interface Config {
   readonly syncFrom: string | null;
   /** Age in days, counted from the last successful check, past which a sanctions list is stale. */
   readonly listMaxAgeDays: number;
+  /** File of own links between entities and listed parties; null: those that ship alone. */
+  readonly entityParties: string | null;
   /** A price server in CoinGecko's layout and its key; null leaves prices to the tables. */
   readonly priceServer: {
     readonly url: string;
@@ -345,6 +347,12 @@ export const SETTINGS = {
     number(0.01, 3650, false),
     'Days since the last successful check after which a sanctions list is stale.',
   ),
+  entityParties: setting(
+    'ASSAY_ENTITY_PARTIES',
+    '',
+    (text) => (text === '' ? null : folder(text)),
+    'File of own links between entities of labels and listed parties, in the layout of data/entity-parties.json, merged over it.',
+  ),
   priceUrl: setting(
     'ASSAY_PRICE_URL',
     '',
@@ -620,6 +628,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     walletRefreshHours: value(SETTINGS.walletRefreshHours),
     syncFrom: value(SETTINGS.syncFrom),
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
+    entityParties: value(SETTINGS.entityParties),
     priceServer:
       priceUrl === null
         ? null

@@ -7,6 +7,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
+import type { SanctionsList } from '../sources/records.ts';
 import type { RegistrationStatus } from '../sources/registers/registration.ts';
 import { hostOf, readLei } from '../sources/registers/registration.ts';
 import {
@@ -57,6 +58,27 @@ export interface RegistrationAnswer {
   readonly history: readonly StatusHistory[];
 }
 
+/** A designation of the exchange, or of the party that operates it, by a sanctions list. */
+export interface ExchangeDesignation {
+  readonly list: SanctionsList;
+  readonly authority: string;
+  readonly entityName: string;
+  /** The list's id of the entry. */
+  readonly entityId: string;
+  readonly program: string | null;
+  readonly listedAt: string | null;
+  /** Set: history, not in force. */
+  readonly delistedAt: string | null;
+  readonly assetFreeze: boolean | null;
+  readonly measures: readonly string[];
+  readonly sourceUrl: string;
+  /** `list`: as the imported list has it. `link`: the list was not imported. */
+  readonly basis: 'list' | 'link';
+  /** When the exchange was compared with the listed party. */
+  readonly checkedAt: string;
+  readonly verified: boolean;
+}
+
 export interface ExchangeStatus {
   readonly exchange: string;
   /** Which name of it the question met, and how well: 1 where letters and digits are equal. */
@@ -79,6 +101,10 @@ export interface ExchangeStatus {
   readonly homeJurisdiction: string | null;
   /** When and why the exchange ended its business; null: it is not known to have closed. */
   readonly closed: Closure | null;
+  /** A designation with an asset freeze is in force. */
+  readonly sanctioned: boolean;
+  /** In force first. Empty: no link to a listed party is known. The jurisdiction filter does not apply. */
+  readonly designations: readonly ExchangeDesignation[];
   /** The filter as it was understood; null without one. */
   readonly jurisdiction: string | null;
   readonly registrations: readonly RegistrationAnswer[];
@@ -110,6 +136,14 @@ export interface ExchangeStatuses {
   refresh(): Promise<void>;
 }
 
+/** A designation with the entity of labels that it is of. */
+export interface EntityDesignation extends ExchangeDesignation {
+  readonly entity: string;
+  readonly checkedBy: string;
+}
+
+const NO_DESIGNATIONS: readonly EntityDesignation[] = [];
+
 /** Nearest names that a 404 lists. */
 const NEAREST = 5;
 
@@ -118,9 +152,13 @@ export function createExchangeStatuses(deps: {
   readonly store: RegisterStore;
   readonly log: Logger;
   readonly clock: Clock;
+  /** Designations of entities, by the snapshot in force; the same array for as long as they stay. Left out: none is known. */
+  readonly designations?: () => readonly EntityDesignation[];
 }): ExchangeStatuses {
   const { store, log, clock } = deps;
   const today = (): string => isoTime(clock.now()).slice(0, 10);
+  const designationsNow = deps.designations ?? (() => NO_DESIGNATIONS);
+  let keptFor: readonly EntityDesignation[] = NO_DESIGNATIONS;
   let shipped: Parameters<typeof buildDirectory>[0] | null = null;
   let current: Directory | null = null;
   let stamp = '';
@@ -162,6 +200,7 @@ export function createExchangeStatuses(deps: {
       scope,
       shipped?.registers ?? [],
       today(),
+      designationsNow(),
     );
   };
 
@@ -169,6 +208,9 @@ export function createExchangeStatuses(deps: {
     answer,
     answerBytes(name, jurisdiction) {
       const directory = now();
+      const designations = designationsNow();
+      if (designations !== keptFor) kept = new Map();
+      keptFor = designations;
       // The day is part of the key: registrations end with a day.
       const key = `${today()}\n${jurisdiction ?? ''}\n${name}`;
       const known = kept.get(key);
@@ -348,6 +390,7 @@ function statusOf(
   scope: Scope | null,
   registers: readonly RegisterFacts[],
   today: string,
+  designations: readonly EntityDesignation[],
 ): ExchangeStatus {
   // A registration that is carried into the country that is asked for counts there; of a region only its own do.
   const counts = ({ jurisdiction, passportedTo }: RegistrationAnswer): boolean =>
@@ -384,6 +427,14 @@ function statusOf(
       verified: true,
     });
   }
+  const own = designations
+    .filter(({ entity }) => entity === (identity?.entity ?? null))
+    .map(({ entity: _, checkedBy: __, ...designation }): ExchangeDesignation => designation)
+    .sort(
+      (a, b) =>
+        Number(a.delistedAt !== null) - Number(b.delistedAt !== null) ||
+        (`${a.list} ${a.entityId}` < `${b.list} ${b.entityId}` ? -1 : 1),
+    );
   return {
     exchange: name,
     matched,
@@ -394,6 +445,8 @@ function statusOf(
     homeJurisdiction:
       identity === null ? (details.find((one) => one.home)?.home ?? null) : identity.homeJurisdiction,
     closed: identity?.closed ?? null,
+    sanctioned: own.some(({ delistedAt, assetFreeze }) => delistedAt === null && assetFreeze === true),
+    designations: own,
     jurisdiction: scope?.code ?? null,
     registrations: answers,
     totalRegistrations: answers.length,

@@ -308,6 +308,8 @@ const exchangeStatus = (name: string): ExchangeStatus => ({
   domains: ['kraken.com'],
   homeJurisdiction: 'US',
   closed: null,
+  sanctioned: false,
+  designations: [],
   jurisdiction: null,
   registrations: [],
   totalRegistrations: 0,

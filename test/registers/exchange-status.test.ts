@@ -250,6 +250,55 @@ describe('looking an exchange up', () => {
   });
 });
 
+describe('designations of exchanges', () => {
+  const designation = {
+    entity: 'htx',
+    checkedBy: 'A. Analyst',
+    list: 'UK',
+    authority: 'FCDO / OFSI',
+    entityName: 'HUOBI GLOBAL S.A.',
+    entityId: 'RUS3619',
+    program: 'The Russia (Sanctions) (EU Exit) Regulations 2019',
+    listedAt: '2026-05-26',
+    delistedAt: null,
+    assetFreeze: true,
+    measures: ['Asset freeze', 'Trust Services Sanctions'],
+    sourceUrl: 'https://example.org/uk',
+    basis: 'list',
+    checkedAt: '2026-11-22',
+    verified: true,
+  } as const;
+  const { entity: _, checkedBy: __, ...shown } = designation;
+
+  it('are named under every name of the exchange, and change with the snapshot', () => {
+    const own = openRegisterWorld();
+    try {
+      let designations: readonly (typeof designation)[] = [designation];
+      const statuses = createExchangeStatuses({
+        store: own.store,
+        clock,
+        log: silentLogger,
+        designations: () => designations,
+      });
+      const bytes = (name: string, jurisdiction?: string): unknown =>
+        JSON.parse(statuses.answerBytes(name, jurisdiction).toString('utf8'));
+      for (const name of ['HTX', 'huobi', 'Huobi Global S.A.', 'huobi.com'])
+        expect(bytes(name), name).toMatchObject({ sanctioned: true, designations: [shown] });
+      expect(bytes('HTX', 'JP')).toMatchObject({ sanctioned: true, designations: [shown] });
+      expect(bytes('Kraken')).toMatchObject({ sanctioned: false, designations: [] });
+      designations = [{ ...designation, delistedAt: '2026-10-01' } as never];
+      expect(bytes('HTX')).toMatchObject({
+        sanctioned: false,
+        designations: [{ ...shown, delistedAt: '2026-10-01' }],
+      });
+      designations = [{ ...designation, assetFreeze: false } as never];
+      expect(bytes('HTX')).toMatchObject({ sanctioned: false, designations: [{ assetFreeze: false }] });
+    } finally {
+      own.close();
+    }
+  });
+});
+
 it('the form of a company does not matter at either end', () => {
   for (const [one, other] of [
     ['UAB Decentralized', 'Decentralized'],

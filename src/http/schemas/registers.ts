@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { LIMITS } from '../../base/limits.ts';
 import { REGISTRATION_STATUSES } from '../../sources/registers/registration.ts';
-import { count, flag, listOf, nullable, oneOf, text } from './common.ts';
+import { count, flag, listOf, nullable, oneOf, SanctionsListSchema, text } from './common.ts';
 
 export const ExchangeName = Type.String({
   minLength: 1,
@@ -65,6 +65,28 @@ export const ExchangeRegistration = Type.Object(
   { description: 'One registration of one legal entity.' },
 );
 
+export const ExchangeDesignation = Type.Object(
+  {
+    list: SanctionsListSchema,
+    authority: text(),
+    entityName: text('As the list prints it.'),
+    entityId: text('Id of the entry on the list.'),
+    program: nullable(Type.String()),
+    listedAt: nullable(Type.String()),
+    delistedAt: nullable(Type.String(), 'Set: history, not in force.'),
+    assetFreeze: nullable(Type.Boolean(), 'Null: neither the list nor the link says.'),
+    measures: listOf(Type.String(), "In the list's own words."),
+    sourceUrl: text(),
+    basis: oneOf(['list', 'link']),
+    checkedAt: text('When the exchange was compared with the listed party.'),
+    verified: flag('Compared with the file of the publisher.'),
+  },
+  {
+    description:
+      'A designation by a sanctions list. basis: link means that the list was not imported, and the facts are those of data/entity-parties.json.',
+  },
+);
+
 export const ExchangeStatusData = Type.Object(
   {
     exchange: text(),
@@ -95,6 +117,11 @@ export const ExchangeStatusData = Type.Object(
         verified: flag(),
       }),
       'When the exchange ended its business; null: it is not known to have closed.',
+    ),
+    sanctioned: flag('A designation with an asset freeze is in force.'),
+    designations: listOf(
+      ExchangeDesignation,
+      'Sanctions lists that designate the exchange or the party that operates it, in force first. Subsidiaries and owners are not computed.',
     ),
     jurisdiction: nullable(Type.String(), 'The filter as it was understood.'),
     registrations: listOf(ExchangeRegistration, 'Warnings first, then what is in force.'),
