@@ -12,6 +12,7 @@ import { addBulkCommand } from './cli/bulk.ts';
 import { addClusterCommand } from './cli/cluster.ts';
 import type { Terminal } from './cli/context.ts';
 import { addCreditsCommand } from './cli/credits.ts';
+import { addEntitiesCommand } from './cli/entities.ts';
 import { addGraphCommand } from './cli/graph.ts';
 import { addKytCommand, addTraceCommand } from './cli/graph-questions.ts';
 import { addImportCommand } from './cli/import.ts';
@@ -63,6 +64,7 @@ process.exitCode = await runProgram(
     addImportCommand,
     addListsCommand,
     addIndexCommand,
+    addEntitiesCommand,
     addSnapshotCommand,
     addBackupCommand,
     addRedisCommand,

@@ -60,7 +60,8 @@ function screeningLines(
     ...screening.sanctionsCheck.lists.map(
       (entry) =>
         `  ${entry.list} ${entry.entityName} (${entry.program ?? '-'}), listed ${entry.listedAt ?? '-'}` +
-        `${entry.delistedAt === null ? '' : `, delisted ${entry.delistedAt}`}`,
+        `${entry.delistedAt === null ? '' : `, delisted ${entry.delistedAt}`}` +
+        `${entry.attribution ? ` (${entry.matchType} by ${entry.attribution.source}, confidence ${entry.attribution.confidence})` : ''}`,
     ),
     'score:',
     ...screening.scoreBreakdown.map(
