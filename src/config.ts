@@ -73,6 +73,8 @@ export interface Config {
     /** Requests that it allows in a minute. */
     readonly perMinute: number;
   } | null;
+  /** The operator's own list of tokens whose transfers are evidence; null if there is none. */
+  readonly tokensFile: string | null;
   /** How label snapshots travel between nodes. */
   readonly snapshots: {
     /** Where other nodes may pull from this one. */
@@ -359,6 +361,12 @@ export const SETTINGS = {
     optionalUrl,
     "Price server in CoinGecko's layout, as https://api.coingecko.com/api/v3: prices on demand, and daily closes by `assay sync`. Without it, tables and own EVM nodes give prices.",
   ),
+  tokensFile: setting(
+    'ASSAY_TOKENS_FILE',
+    '',
+    (text) => (text === '' ? null : folder(text)),
+    'CSV (`chain,asset,symbol,decimals`) of further tokens whose transfers are evidence; see docs/transfers.md.',
+  ),
   priceKey: setting('ASSAY_PRICE_KEY', '', optionalKey, 'Key of the price server.'),
   pricePerMinute: setting(
     'ASSAY_PRICE_PER_MINUTE',
@@ -633,6 +641,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
       priceUrl === null
         ? null
         : { url: priceUrl, key: value(SETTINGS.priceKey), perMinute: value(SETTINGS.pricePerMinute) },
+    tokensFile: value(SETTINGS.tokensFile),
     snapshots: readSnapshots(value),
     readyNeedsFreshLists: value(SETTINGS.readyNeedsFreshLists),
     chains: {

@@ -120,6 +120,8 @@ export const LIMITS = {
   reorgBlocksKept: 192,
   /** Newest transfers kept of each pair and asset: what a person reads; the sums hold the rest. */
   recentTransfersPerEdge: 4,
+  /** Counterparties of a direction among which the one is looked for that an address imitates: the greatest; more costs a screening milliseconds. */
+  realCounterpartiesRead: 200,
   /** Newest transfers kept of each address: what an answer lists. About 8 bytes each. */
   recentTransfersPerAddress: 64,
   /** Transactions that taint is followed through: 20 to 60 µs each from a warm store, so a few seconds. */
@@ -155,10 +157,14 @@ export const LIMITS = {
   assetsListedMax: 50,
   /** One row of an export: the largest transaction input of mainnet is 128 KB (as hex twice that), a block row 64 KB. */
   ingestRowCharsMax: 4 * 1024 * 1024,
+  /** Transactions whose sender and call are kept for the token transfers of the same command: about 300 bytes each. */
+  ingestCallsMax: 500_000,
   /** Blocks whose time is kept while transactions without one are read: 5 million are about two years of Ethereum, 0.4 GB. */
   ingestBlockTimesMax: 5_000_000,
   /** Rejected rows that a report repeats; the rest are counted, and go to the rejects file. */
   ingestRejectsListedMax: 100,
+  /** Bytes of the operator's list of tokens: 100,000 rows, more tokens than are worth anything. */
+  ownTokensBytesMax: 8 * 1024 * 1024,
   /** One table of own prices: a price a minute of one coin for ten years has 0.2 GB; a price a day of 1,000 assets a fifth. */
   priceFileBytesMax: 64 * 1024 * 1024,
   /** Answers of a price server: 90 days by the hour, with market caps and volumes, have 0.2 MB. */

@@ -1,0 +1,135 @@
+/**
+ * The curated list of tokens: data/tokens.json, and the operator's own file. A transfer of a listed token is evidence; of any other
+ * token anybody can forge transfers in the name of others. docs/decisions/evidence.md.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { shippedData } from '../base/paths.ts';
+import { parseAddress } from './address/parse.ts';
+import type { AssetFacts } from './assets.ts';
+import { type ChainId, chainOf, isEvm, parseChainId } from './registry.ts';
+
+/** One token of the list. */
+export interface KnownToken {
+  readonly chain: ChainId;
+  /** As in a Transfer: the canonical text of the contract. */
+  readonly asset: string;
+  /** As its source writes it; never used to recognise a token. */
+  readonly symbol: string;
+  readonly decimals: number | null;
+  /** Publisher's URL; null for a row of the operator. */
+  readonly sourceUrl: string | null;
+  /** ISO date of the source; null for a row of the operator. */
+  readonly date: string | null;
+}
+
+export interface TokenList extends Pick<AssetFacts, 'isKnown'> {
+  /** All tokens of the list. */
+  readonly tokens: readonly KnownToken[];
+}
+
+interface TokensFile {
+  readonly sources: readonly { readonly url: string; readonly date: string }[];
+  readonly rows: readonly (readonly [ChainId, string, string, number, number])[];
+}
+
+/**
+ * Returns the text by which transfers name a token.
+ *
+ * @param text - the contract's address in any valid form (EVM, TRON, Solana), else the chain's own text
+ * @throws INVALID_ADDRESS if the text is not an address on a chain whose tokens are named by one
+ */
+export function canonicalAsset(chain: ChainId, text: string): string {
+  const { symbol } = chainOf(chain);
+  if (text.toUpperCase() === symbol) return symbol;
+  // A TRC-10 token is a number.
+  if (chain === 'TRON' && /^\d{1,20}$/.test(text)) return text;
+  return isEvm(chain) || chain === 'TRON' || chain === 'SOL' || chain === 'TON'
+    ? parseAddress(chain, text, 'asset').canonical
+    : text;
+}
+
+const OWN_COLUMNS = ['chain', 'asset', 'symbol', 'decimals'] as const;
+type OwnColumn = (typeof OWN_COLUMNS)[number];
+
+function readOwnRow(cell: (column: OwnColumn) => string): KnownToken {
+  const chain = parseChainId(cell('chain'));
+  const text = cell('asset');
+  if (text === '' || text.length > LIMITS.addressTextMax)
+    throw new AssayError('INVALID_FILE', `asset: must have 1 to ${LIMITS.addressTextMax} characters.`);
+  const asset = canonicalAsset(chain, text);
+  if (asset === chainOf(chain).symbol)
+    throw new AssayError('INVALID_FILE', `asset: ${asset} is the chain's own coin, which is always known.`);
+  const digits = cell('decimals');
+  if (!/^\d{0,2}$/.test(digits) || Number(digits) > 77)
+    throw new AssayError('INVALID_FILE', 'decimals: must be a whole number from 0 to 77, or empty.');
+  const decimals = digits === '' ? null : Number(digits);
+  return { chain, asset, symbol: cell('symbol').slice(0, 64), decimals, sourceUrl: null, date: null };
+}
+
+/** Reads the operator's list. Throws INVALID_FILE naming the line: a token that is misread is a hole in every verdict. */
+function readOwnTokens(path: string): KnownToken[] {
+  const fail = (line: number, reason: string): never => {
+    throw new AssayError('INVALID_FILE', `${path}, line ${line}: ${reason}`);
+  };
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === undefined) throw new AssayError('INVALID_FILE', `${path} is not a file.`);
+  if (size > LIMITS.ownTokensBytesMax)
+    throw new AssayError('INVALID_FILE', `${path} has more than ${LIMITS.ownTokensBytesMax} bytes.`);
+  const lines = readFileSync(path, 'utf8')
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/);
+  const header = (lines[0] ?? '').split(',').map((name) => name.trim().toLowerCase());
+  for (const column of ['chain', 'asset'])
+    if (!header.includes(column)) fail(1, `the column '${column}' is missing.`);
+  for (const name of header)
+    if (!(OWN_COLUMNS as readonly string[]).includes(name))
+      fail(1, `the column '${name.slice(0, 40)}' must be one of ${OWN_COLUMNS.join(', ')}.`);
+  const tokens: KnownToken[] = [];
+  for (const [at, line] of lines.entries()) {
+    if (at === 0 || line.trim() === '') continue;
+    const cells = line.split(',').map((text) => text.trim());
+    if (cells.length !== header.length)
+      fail(at + 1, `the row has ${cells.length} cells, and the header ${header.length}.`);
+    try {
+      tokens.push(readOwnRow((column) => cells[header.indexOf(column)] ?? ''));
+    } catch (error) {
+      fail(at + 1, messageOf(error));
+    }
+  }
+  return tokens;
+}
+
+function readShipped(): KnownToken[] {
+  const { sources, rows } = JSON.parse(readFileSync(shippedData('tokens.json'), 'utf8')) as TokensFile;
+  return rows.map(([chain, asset, symbol, decimals, source]) => ({
+    chain,
+    asset,
+    symbol,
+    decimals,
+    sourceUrl: sources[source]?.url ?? null,
+    date: sources[source]?.date ?? null,
+  }));
+}
+
+/**
+ * Loads the list of tokens whose transfers are evidence.
+ *
+ * @param options.ownFile - CSV of the operator (`chain,asset[,symbol][,decimals]`); null if there is none
+ * @throws INVALID_FILE naming the line of the operator's file that cannot be used
+ */
+export function loadTokenList(options: { readonly ownFile?: string | null } = {}): TokenList {
+  const { ownFile = null } = options;
+  const tokens = [...readShipped(), ...(ownFile === null ? [] : readOwnTokens(ownFile))];
+  const byChain = new Map<ChainId, Set<string>>();
+  for (const { chain, asset } of tokens) {
+    const assets = byChain.get(chain);
+    if (assets === undefined) byChain.set(chain, new Set([asset]));
+    else assets.add(asset);
+  }
+  return {
+    tokens,
+    isKnown: (chain, asset) => asset === chainOf(chain).symbol || byChain.get(chain)?.has(asset) === true,
+  };
+}
