@@ -1,6 +1,16 @@
 /** The Transfer record: one movement of one asset, the same from every chain, adapter and file. */
 import type { ChainId } from './registry.ts';
 
+/** How the transaction of a transfer was started. */
+export interface Initiation {
+  /** Canonical address of the account that signed the transaction. */
+  readonly sender: string;
+  /** Whether the transaction calls the contract of the asset; null if the source does not say, or the asset has none. */
+  readonly callsAsset: boolean | null;
+  /** Whether the call decodes to this transfer; null if the source does not say, or nothing was to be decoded. */
+  readonly decodes: boolean | null;
+}
+
 export interface Transfer {
   readonly chain: ChainId;
   /** Transaction id in the chain's own canonical text (EVM: 0x and lower-case hex). */
@@ -22,4 +32,6 @@ export interface Transfer {
   readonly decimals: number | null;
   /** USD at the time of the transfer; null where no price is known. Unknown is never zero. */
   readonly valueUsd: number | null;
+  /** Null or left out if the source cannot say. For display: it never makes a transfer evidence. */
+  readonly initiation?: Initiation | null;
 }

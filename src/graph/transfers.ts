@@ -42,6 +42,15 @@ export interface AddressTotals {
   readonly lastSeenMs: number;
 }
 
+/** How the transaction of a stored transfer was started. */
+export interface StoredInitiation {
+  /** Whether the sender or the receiver of the transfer signed the transaction, or another account. */
+  readonly sender: 'FROM' | 'TO' | 'OTHER';
+  /** As in `Initiation` of a Transfer. */
+  readonly callsAsset: boolean | null;
+  readonly decodes: boolean | null;
+}
+
 /** One of the newest transfers between two addresses. */
 export interface RecentTransfer {
   readonly txHash: string;
@@ -52,6 +61,8 @@ export interface RecentTransfer {
   readonly decimals: number | null;
   readonly amount: bigint;
   readonly valueUsd: number | null;
+  /** Null if its source could not say. */
+  readonly initiation: StoredInitiation | null;
 }
 
 /** One transfer of an address, seen from it. */

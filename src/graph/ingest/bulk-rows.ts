@@ -13,6 +13,14 @@ import type { Transfer } from '../../chains/transfer.ts';
 import { checkTransfer } from '../check-transfer.ts';
 import type { LoadPlace } from '../store/bulk-load.ts';
 import { packTransaction, positionCode } from '../store/fingerprint.ts';
+import {
+  initiationCode,
+  packInitiation,
+  SENDER_IS_FROM,
+  SENDER_IS_OTHER,
+  SENDER_IS_TO,
+  UNKNOWN_INITIATION,
+} from '../store/initiation.ts';
 import { BulkTransfer, type FilledRun, RunFiller } from '../store/run-columns.ts';
 import type { TransferRowReader } from './ethereum-etl.ts';
 import { ndjsonReader } from './ndjson.ts';
@@ -43,6 +51,10 @@ export const COLUMNS = [
   'valueUsd',
 ] as const;
 type Column = (typeof COLUMNS)[number];
+
+/** Columns that a file need not have, read byte by byte as well. */
+const OPTIONAL_COLUMNS = ['sender', 'called', 'decodes'] as const;
+type OptionalColumn = (typeof OPTIONAL_COLUMNS)[number];
 
 /** What the thread starts with. */
 export interface BulkRowsJob {
@@ -160,13 +172,15 @@ class BulkRows {
   readonly #options: BulkRowsOptions;
   readonly #readRow: TransferRowReader;
   readonly #names: readonly string[];
-  readonly #places: Readonly<Record<Column, number>>;
+  /** -1 for a column that the file does not have. */
+  readonly #places: Readonly<Record<Column | OptionalColumn, number>>;
   /** Columns that send a row the slower way where they are not empty. */
   readonly #others: readonly number[];
   readonly #starts = new Int32Array(FIELDS_MAX + 1);
   readonly #ends = new Int32Array(FIELDS_MAX + 1);
   readonly #transfer = new BulkTransfer();
   readonly #key = new Uint8Array(maxKeyBytes);
+  readonly #otherKey = new Uint8Array(maxKeyBytes);
   readonly #assets: AddressTexts;
   readonly #symbol: Buffer;
   readonly #isEvm: boolean;
@@ -178,10 +192,9 @@ class BulkRows {
     this.#names = names;
     // Of rows that are out of the ordinary.
     this.#readRow = ndjsonReader({ chain: options.chain });
-    this.#places = Object.fromEntries(COLUMNS.map((column) => [column, names.indexOf(column)])) as Record<
-      Column,
-      number
-    >;
+    this.#places = Object.fromEntries(
+      [...COLUMNS, ...OPTIONAL_COLUMNS].map((column) => [column, names.indexOf(column)]),
+    ) as Record<Column | OptionalColumn, number>;
     const slow = ['chain', 'decimals'];
     this.#others = names.flatMap((name, index) => (slow.includes(name) ? [index] : []));
     this.#assets = new AddressTexts(options.chain);
@@ -238,7 +251,71 @@ class BulkRows {
       if (cents < 0) return false;
       transfer.cents = cents;
     }
+    if (!this.#readInitiation(bytes)) return false;
     return this.#readAsset(bytes, from('asset'), to('asset'));
+  }
+
+  /** False for a cell that is out of the ordinary. An absent column is an empty cell. */
+  #readInitiation(bytes: Buffer): boolean {
+    const transfer = this.#transfer;
+    transfer.initiation = UNKNOWN_INITIATION;
+    const sender = this.#cell('sender');
+    const called = this.#cell('called');
+    const decodes = this.#cell('decodes');
+    // The slower way explains a row whose sender alone is missing.
+    if (sender === null) return called === null && decodes === null;
+    const isFrom = this.#isSame(bytes, sender, this.#cell('from'));
+    const isTo = isFrom === false && this.#isSame(bytes, sender, this.#cell('to'));
+    if (isFrom === null || isTo === null) return false;
+    const code = isFrom ? SENDER_IS_FROM : isTo ? SENDER_IS_TO : SENDER_IS_OTHER;
+    const asset = this.#cell('asset');
+    const isNative =
+      asset !== null &&
+      asset.end - asset.start === this.#symbol.length &&
+      this.#symbol.compare(bytes, asset.start, asset.end) === 0;
+    let isDecoded: boolean | null = null;
+    if (decodes !== null) {
+      if (isText(bytes, decodes.start, decodes.end, 'true')) isDecoded = true;
+      else if (isText(bytes, decodes.start, decodes.end, 'false')) isDecoded = false;
+      else return false;
+    }
+    if (called === null || isNative) {
+      // An address that does not parse is a fault of the row, whatever the asset.
+      if (called !== null && this.#isSame(bytes, called, called) === null) return false;
+      transfer.initiation = packInitiation(code, null, null);
+      return true;
+    }
+    const callsAsset = this.#isEvm ? this.#isSame(bytes, called, asset) : null;
+    // Elsewhere the name of an asset need not be an address: the slower way compares the canonical texts.
+    if (callsAsset === null) return false;
+    transfer.initiation = packInitiation(code, callsAsset, callsAsset ? isDecoded : false);
+    return true;
+  }
+
+  /** The bytes of a cell of the row that was split last; null if it is empty or the file has no such column. */
+  #cell(column: Column | OptionalColumn): { readonly start: number; readonly end: number } | null {
+    const place = this.#places[column];
+    if (place < 0) return null;
+    const start = this.#starts[place] as number;
+    const end = this.#ends[place] as number;
+    return start === end ? null : { start, end };
+  }
+
+  /** Whether two cells are the same address; null if the first does not parse. */
+  #isSame(
+    bytes: Buffer,
+    one: { readonly start: number; readonly end: number },
+    other: { readonly start: number; readonly end: number } | null,
+  ): boolean | null {
+    const { chain } = this.#options;
+    const length = writeAddressKey(chain, bytes, one.start, one.end, this.#key, 0);
+    if (length < 0) return null;
+    if (other === null) return false;
+    const otherLength = writeAddressKey(chain, bytes, other.start, other.end, this.#otherKey, 0);
+    return (
+      length === otherLength &&
+      Buffer.compare(this.#key.subarray(0, length), this.#otherKey.subarray(0, length)) === 0
+    );
   }
 
   /** Number of fields; -1 where the row has a quote or too many. */
@@ -389,6 +466,7 @@ class BulkRows {
     transfer.asset = run.assetNumber(record.asset, record.decimals);
     transfer.setAmount(record.amount);
     transfer.cents = record.valueUsd === null ? -1 : Math.round(record.valueUsd * 100);
+    transfer.initiation = initiationCode(record);
   }
 
   #numberOf(address: string | null): number {

@@ -7,8 +7,14 @@
 import { createHash } from 'node:crypto';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import {
+  CALL_DIGITS_READ,
+  initiationOf,
+  movesTokens,
+  type TransactionCall,
+} from '../../chains/initiation.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
-import type { Transfer } from '../../chains/transfer.ts';
+import type { Initiation, Transfer } from '../../chains/transfer.ts';
 import { type RowFields, readRows } from './rows.ts';
 import {
   AddressTexts,
@@ -57,6 +63,8 @@ interface Context {
   readonly pieces: Set<string>;
   /** Token contract → its decimals. Lower case. */
   readonly decimals: Map<string, number>;
+  /** Transaction → who sent it and what it calls; read only if token transfers or traces are among the files. */
+  readonly calls: Map<string, TransactionCall>;
 }
 
 /** More decimals than any asset has; a contract may say anything. */
@@ -111,6 +119,54 @@ const CONTEXT_READERS: Readonly<Partial<Record<RowKind, (fields: RowFields, cont
   },
 };
 
+/** Kinds of rows that a transaction explains: it says who sent it and what it calls. */
+const EXPLAINED: ReadonlySet<RowKind> = new Set(['token_transfer', 'trace']);
+
+/** What the first row of a file is; null for an empty file. */
+async function firstKind(file: string, signal: AbortSignal | undefined): Promise<RowKind | null> {
+  for await (const row of readRows(file, signal)) return row.ok ? kindOf(row.fields) : null;
+  return null;
+}
+
+/** Calldata in hex without 0x, as far as it decides what moves; undefined if the export leaves it out. */
+function inputOf(fields: RowFields): string | undefined {
+  const input = fieldOf(fields, 'input');
+  if (typeof input !== 'string' || !/^0x/i.test(input)) return undefined;
+  const digits = input.slice(2, 2 + CALL_DIGITS_READ).toLowerCase();
+  return movesTokens(digits) ? digits : '';
+}
+
+/** Reads who sent the transactions that call contracts. Those beyond the limit stay unknown, and say so. */
+async function readCalls(
+  files: readonly string[],
+  addresses: AddressTexts,
+  calls: Map<string, TransactionCall>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const kinds = new Map<string, RowKind | null>();
+  for (const file of files) kinds.set(file, await firstKind(file, signal));
+  if (![...kinds.values()].some((kind) => kind !== null && EXPLAINED.has(kind))) return;
+  for (const file of files) {
+    if (kinds.get(file) !== 'transaction') continue;
+    for await (const row of readRows(file, signal)) {
+      if (calls.size >= LIMITS.ingestCallsMax) return;
+      if (!row.ok || kindOf(row.fields) !== 'transaction') continue;
+      const { fields } = row;
+      // A plain payment logs nothing, and has no trace but its own.
+      if (fieldOf(fields, 'input') === '0x') continue;
+      try {
+        const txHash = hashOf(fields, 'hash');
+        const sender = addresses.required(fields, 'from_address');
+        const called = addresses.optional(fields, 'to_address');
+        calls.set(txHash, { sender, called, input: inputOf(fields) });
+      } catch (error) {
+        // The row is rejected with its reason when its turn comes.
+        if (!(error instanceof RowFault || error instanceof AssayError)) throw error;
+      }
+    }
+  }
+}
+
 /** The first row of each file says what it holds; files of kinds that add to others are read for that before all else. */
 async function readContext(files: readonly string[], signal: AbortSignal | undefined): Promise<Context> {
   const context: Context = {
@@ -119,6 +175,7 @@ async function readContext(files: readonly string[], signal: AbortSignal | undef
     created: new Map(),
     pieces: new Set(),
     decimals: new Map(),
+    calls: new Map(),
   };
   for (const file of files) {
     for await (const row of readRows(file, signal)) {
@@ -161,6 +218,7 @@ export async function ethereumEtlReader(options: {
   const { symbol, decimals } = chainOf(chain);
   const addresses = new AddressTexts(chain);
   const context = await readContext(files, signal);
+  await readCalls(files, addresses, context.calls, signal);
 
   const time = (fields: RowFields, blockNumber: number): number => {
     const ms = timeOf(fields, 'block_timestamp', 'seconds') ?? context.times.get(blockNumber);
@@ -174,19 +232,21 @@ export async function ethereumEtlReader(options: {
     const status = fieldOf(fields, 'receipt_status');
     const failed = status === undefined ? context.failed.has(txHash) : Number(status) === 0;
     const amount = integerOf(fields, 'value');
+    const from = addresses.required(fields, 'from_address');
     return {
       chain,
       txHash,
       position: 'value',
       blockNumber,
       timestampMs: time(fields, blockNumber),
-      from: addresses.required(fields, 'from_address'),
+      from,
       // A contract creation has no receiver; the contract's address stands in the receipt, where that was exported.
       to: addresses.optional(fields, 'to_address') ?? createdBy(fields, txHash),
       asset: symbol,
       amount: failed ? 0n : amount,
       decimals,
       valueUsd: null,
+      initiation: { sender: from, callsAsset: null, decodes: null },
     };
   };
 
@@ -202,19 +262,25 @@ export async function ethereumEtlReader(options: {
     const blockNumber = smallIntegerOf(fields, 'block_number');
     const asset = addresses.required(fields, 'token_address');
     const standard = standardOf(fields, asset, context);
-    return {
-      chain,
-      txHash: hashOf(fields, 'transaction_hash'),
-      position: `log:${smallIntegerOf(fields, 'log_index')}${partOf(fields)}`,
-      blockNumber,
-      timestampMs: time(fields, blockNumber),
+    const txHash = hashOf(fields, 'transaction_hash');
+    const moved = {
       from: party(addresses.required(fields, 'from_address')),
       to: party(addresses.required(fields, 'to_address')),
       asset,
       // The `value` of an ERC-721 is the number of the piece: one piece moved, whatever its number.
       amount: standard === 721 ? 1n : integerOf(fields, 'value'),
       decimals: standard === null ? (context.decimals.get(asset.toLowerCase()) ?? null) : 0,
+    };
+    const call = context.calls.get(txHash);
+    return {
+      chain,
+      txHash,
+      position: `log:${smallIntegerOf(fields, 'log_index')}${partOf(fields)}`,
+      blockNumber,
+      timestampMs: time(fields, blockNumber),
+      ...moved,
       valueUsd: null,
+      initiation: call === undefined ? null : initiationOf(moved, call, symbol),
     };
   };
 
@@ -225,6 +291,7 @@ export async function ethereumEtlReader(options: {
     addresses,
     time,
     hasFailed: (hash) => context.failed.has(hash),
+    senderOf: (hash) => context.calls.get(hash)?.sender ?? null,
   });
 
   return (fields) => {
@@ -274,6 +341,7 @@ interface TraceDeps {
   readonly addresses: AddressTexts;
   readonly time: (fields: RowFields, blockNumber: number) => number;
   readonly hasFailed: (txHash: string) => boolean;
+  readonly senderOf: (txHash: string) => string | null;
 }
 
 /** `0_1_2` of the ways exports write a path (`0,1,2`, `[0,1,2]`, a bare number); empty for the transaction itself. */
@@ -299,7 +367,7 @@ function positionOf(path: string): string {
  * static call cannot pay: neither moves anything. The outermost call is the transaction, and takes its position.
  */
 function createTraceReader(deps: TraceDeps): TransferRowReader {
-  const { chain, symbol, decimals, addresses, time, hasFailed } = deps;
+  const { chain, symbol, decimals, addresses, time, hasFailed, senderOf } = deps;
   /** Paths that failed in the transaction that is read: exports without a status mark only the call that failed itself. */
   let current = '';
   let failedPaths: string[] = [];
@@ -335,8 +403,13 @@ function createTraceReader(deps: TraceDeps): TransferRowReader {
     const to = addresses.optional(fields, 'to_address');
     if (from === null && to === null) return null;
     const blockNumber = smallIntegerOf(fields, 'block_number');
+    // The outermost call is made by the account that signed the transaction.
+    const sender = isOuter ? from : senderOf(txHash);
+    const initiation: Initiation | null =
+      sender === null ? null : { sender, callsAsset: null, decodes: null };
     return {
       ...blank(blockNumber, time(fields, blockNumber)),
+      initiation,
       txHash,
       position: isOuter ? 'value' : positionOf(path),
       from,

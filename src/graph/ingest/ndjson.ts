@@ -1,5 +1,6 @@
 /** The plain layout: one transfer a row, in the words of the Transfer record. Described for users in docs/transfers.md. */
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
+import type { Initiation } from '../../chains/transfer.ts';
 import type { TransferRowReader } from './ethereum-etl.ts';
 import type { RowFields } from './rows.ts';
 import {
@@ -39,6 +40,15 @@ function timestampOf(fields: RowFields): number {
   return ms;
 }
 
+/** True or false; null if the field is absent. */
+function answerOf(fields: RowFields, name: string): boolean | null {
+  const value = fieldOf(fields, name);
+  if (value === undefined) return null;
+  const text = String(value).toLowerCase();
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new RowFault(`${name} must be true or false.`);
+}
+
 /** A reader of rows of one chain. */
 export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowReader {
   const { chain } = options;
@@ -49,6 +59,18 @@ export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowR
     if (asset === symbol) return asset;
     // Token contracts of EVM chains are addresses; elsewhere an asset's name is the publisher's own.
     return isEvm(chain) ? addresses.required(fields, 'asset') : asset;
+  };
+  const initiationOf = (fields: RowFields, asset: string): Initiation | null => {
+    const sender = addresses.optional(fields, 'sender');
+    const called = addresses.optional(fields, 'called');
+    const decodes = answerOf(fields, 'decodes');
+    if (sender === null) {
+      if (called === null && decodes === null) return null;
+      throw new RowFault('sender is missing, and called or decodes are there.');
+    }
+    if (asset === symbol || called === null) return { sender, callsAsset: null, decodes: null };
+    const callsAsset = called === asset;
+    return { sender, callsAsset, decodes: callsAsset ? decodes : false };
   };
   return (fields) => {
     const named = fieldOf(fields, 'chain');
@@ -70,6 +92,7 @@ export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowR
       amount: integerOf(fields, 'amount'),
       decimals: decimalsOf(fields) ?? (asset === symbol ? decimals : null),
       valueUsd: usdOf(fields),
+      initiation: initiationOf(fields, asset),
     };
   };
 }

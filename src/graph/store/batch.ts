@@ -21,6 +21,7 @@ import {
 import { type DeltaEntry, packEntries, readEntries, writeEntry } from './delta.ts';
 import { Fingerprinter, packTransaction, positionMark, transactionKey } from './fingerprint.ts';
 import type { FreshTransactions } from './fresh-transactions.ts';
+import { initiationCode } from './initiation.ts';
 import { eraseTransfers, LogWriter, loggedTransfers, packTransfer } from './log.ts';
 import { mergeNode } from './merge.ts';
 import { counterpartiesIn } from './node-record.ts';
@@ -185,6 +186,7 @@ export class Batch {
       amount,
       cents,
       transaction: packed,
+      initiation: initiationCode(transfer),
     };
     this.#log.add(ordinal, packTransfer(record));
     fresh.add(transaction, mark, from, to);

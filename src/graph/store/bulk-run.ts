@@ -16,6 +16,7 @@ import {
   writeState,
 } from './chain-store.ts';
 import { Fingerprinter, packedLength, positionMark } from './fingerprint.ts';
+import { UNKNOWN_INITIATION } from './initiation.ts';
 import { keysIn } from './key-table.ts';
 import { columnMemory, type FilledRun, RunColumns } from './run-columns.ts';
 import {
@@ -312,6 +313,8 @@ export class BulkRun {
         amounts[at * 3 + 1] as number,
         amounts[at * 3 + 2] as number,
       );
+    const initiation = columns.initiations[at] as number;
+    if (initiation !== UNKNOWN_INITIATION) out.byte(initiation);
     const length = out.length - start - 2;
     out.bytes[start] = length & 255;
     out.bytes[start + 1] = length >> 8;

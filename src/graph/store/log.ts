@@ -6,6 +6,7 @@ import { ByteReader, ByteWriter } from './bytes.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
 import type { ChainStore } from './chain-store.ts';
 import { packedLength, positionCode, positionText } from './fingerprint.ts';
+import { UNKNOWN_INITIATION } from './initiation.ts';
 
 export const LOG_CHUNK_TRANSFERS = 8;
 
@@ -21,6 +22,8 @@ export interface LoggedTransfer {
   readonly asset: number;
   readonly amount: bigint;
   readonly cents: number | null;
+  /** How its transaction was started (initiation.ts). */
+  readonly initiation: number;
 }
 
 const scratch = new ByteWriter();
@@ -48,6 +51,8 @@ export function packTransfer(transfer: LoggedTransfer): Buffer {
   out.varint(transfer.asset);
   out.varint(transfer.cents === null ? 0 : transfer.cents + 1);
   out.amount(transfer.amount);
+  // Records of stores from before end here, as do those of which nothing is known.
+  if (transfer.initiation !== UNKNOWN_INITIATION) out.byte(transfer.initiation);
   const record = Buffer.allocUnsafe(out.length + 2);
   record.writeUInt16LE(out.length, 0);
   out.bytes.copy(record, 2, 0, out.length);
@@ -71,6 +76,7 @@ function unpackTransfer(reader: ByteReader): LoggedTransfer {
   const asset = reader.varint();
   const cents = reader.varint();
   const amount = reader.amount();
+  const initiation = reader.isAtEnd ? UNKNOWN_INITIATION : reader.byte();
   return {
     transaction,
     position,
@@ -81,6 +87,7 @@ function unpackTransfer(reader: ByteReader): LoggedTransfer {
     asset,
     amount,
     cents: cents === 0 ? null : cents - 1,
+    initiation,
   };
 }
 

@@ -20,6 +20,7 @@ import { Adjacency, cappedCounterparties, readNode } from './adjacency.ts';
 import type { ChainRecords } from './chain-records.ts';
 import { type Coverage, DIRECTION_CODE, joinCoverage } from './chain-store.ts';
 import { unpackTransaction } from './fingerprint.ts';
+import { initiationIn } from './initiation.ts';
 import { LOG_CHUNK_TRANSFERS, type LoggedTransfer, readTransfer } from './log.ts';
 import type { FlowSum, NodeRecord } from './node-record.ts';
 
@@ -93,6 +94,7 @@ function transferOf(records: ChainRecords, logged: LoggedTransfer): RecentTransf
     decimals,
     amount: logged.amount,
     valueUsd: logged.cents === null ? null : logged.cents / 100,
+    initiation: initiationIn(logged.initiation),
   };
 }
 

@@ -33,6 +33,8 @@ export class BulkTransfer {
   amountMiddle = 0;
   amountHigh = 0;
   large: bigint | null = null;
+  /** How its transaction was started (initiation.ts). */
+  initiation = 0;
 
   setAmount(amount: bigint): void {
     this.large = amount < 1n << 96n ? null : amount;
@@ -45,7 +47,7 @@ export class BulkTransfer {
 /** Memory of the columns of `capacity` transfers. */
 export const columnMemory = (capacity: number): SharedArrayBuffer =>
   new SharedArrayBuffer(
-    capacity * (WIDE_COLUMNS * 8 + NARROW_COLUMNS * 4 + TRANSACTION_BYTES) + 8 + TRANSACTION_BYTES_MAX,
+    capacity * (WIDE_COLUMNS * 8 + NARROW_COLUMNS * 4 + 1 + TRANSACTION_BYTES) + 8 + TRANSACTION_BYTES_MAX,
   );
 
 export class RunColumns {
@@ -61,6 +63,7 @@ export class RunColumns {
   /** Where the id of each ends in `transactions`; the first begins at 0. */
   readonly transactionEnds: Uint32Array;
   readonly transactions: Uint8Array;
+  readonly initiations: Uint8Array;
 
   constructor(memory: SharedArrayBuffer, capacity: number) {
     let at = 0;
@@ -83,7 +86,8 @@ export class RunColumns {
     this.asset = narrow(capacity);
     this.amounts = narrow(capacity * 3);
     this.transactionEnds = narrow(capacity + 1);
-    this.transactions = new Uint8Array(memory, at);
+    this.initiations = new Uint8Array(memory, at, capacity);
+    this.transactions = new Uint8Array(memory, at + capacity);
   }
 }
 
@@ -155,6 +159,7 @@ export class RunFiller {
     columns.times[at] = transfer.timestampMs;
     columns.blocks[at] = transfer.blockNumber;
     columns.cents[at] = transfer.cents;
+    columns.initiations[at] = transfer.initiation;
     columns.amounts[at * 3] = transfer.amountLow;
     columns.amounts[at * 3 + 1] = transfer.amountMiddle;
     columns.amounts[at * 3 + 2] = transfer.amountHigh;

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { AbiCoder } from 'ethers';
 import { LIMITS } from '../../../base/limits.ts';
 import { formatEvm } from '../../address/evm.ts';
+import { initiationOf, type TransactionCall } from '../../initiation.ts';
 import { type ChainId, chainOf } from '../../registry.ts';
 import type { Transfer } from '../../transfer.ts';
 import type { InnerMove, WireBlock, WireLog, WireReceipt } from './wire.ts';
@@ -127,6 +128,8 @@ export function blockTransfers(
     else moves.push(move);
   }
   const transfers: Transfer[] = [];
+  /** The transaction whose transfers are added; null for what belongs to the block. */
+  let call: TransactionCall | null = null;
   const add = (
     txHash: string,
     position: string,
@@ -136,24 +139,23 @@ export function blockTransfers(
     asset: string = symbol,
     assetDecimals: number | null = decimals,
   ): void => {
+    const moved = { from, to, asset, amount, decimals: assetDecimals };
     transfers.push({
       chain,
       txHash,
       position,
       blockNumber,
       timestampMs,
-      from,
-      to,
-      asset,
-      amount,
-      decimals: assetDecimals,
+      ...moved,
       valueUsd: null,
+      initiation: call === null ? null : initiationOf(moved, call, symbol),
     });
   };
   for (const [index, transaction] of block.transactions.entries()) {
     const receipt = receipts[index];
     const failed = receipt?.succeeded === false;
     const { hash, from } = transaction;
+    call = { sender: from, called: transaction.to, input: transaction.input };
     add(
       hash,
       'value',
@@ -168,6 +170,7 @@ export function blockTransfers(
     for (const { path, from: sender, to, value } of innerOf.get(index) ?? [])
       add(hash, tracePosition(path), sender, to, value);
   }
+  call = null;
   // Only Ethereum's are paid in its own coin (Gnosis pays another token). They belong to the block, whose number is their id.
   if (chain === 'ETH')
     for (const { index, address, amount } of block.withdrawals)

@@ -1,6 +1,7 @@
 /** What an Ethereum node sends, read strictly: every field is checked before it becomes part of a transfer. */
 import { AssayError } from '../../../base/errors.ts';
 import { formatEvm } from '../../address/evm.ts';
+import { CALL_DIGITS_READ } from '../../initiation.ts';
 import { asArray, asHexAmount, asHexCount, asObject, asTimeMs, badAnswer, type Json } from '../exact-json.ts';
 
 /** More transactions than any block has room for (30 to 300 million gas, 21,000 each; the fastest chains below 10,000). */
@@ -13,6 +14,8 @@ export interface WireTransaction {
   /** Null for a creation. */
   readonly to: string | null;
   readonly value: bigint;
+  /** Calldata in lower-case hex without 0x, as far as it decides what moves; undefined if the node does not send it. */
+  readonly input: string | undefined;
 }
 
 export interface WireWithdrawal {
@@ -69,6 +72,13 @@ export function asData(value: Json | undefined, field: string): string {
   return value.toLowerCase();
 }
 
+/** A node may send any text: calldata is only compared, so text in another form says nothing. */
+export function asCalldata(value: Json | undefined): string | undefined {
+  if (typeof value !== 'string' || !/^0x/.test(value)) return undefined;
+  const digits = value.slice(2, 2 + CALL_DIGITS_READ).toLowerCase();
+  return /^[0-9a-f]*$/.test(digits) ? digits : undefined;
+}
+
 function readTransaction(value: Json): WireTransaction {
   const fields = asObject(value, 'transaction');
   return {
@@ -76,6 +86,7 @@ function readTransaction(value: Json): WireTransaction {
     from: asAddress(fields.from, 'transaction.from'),
     to: asAddressOrNull(fields.to, 'transaction.to'),
     value: asHexAmount(fields.value, 'transaction.value'),
+    input: asCalldata(fields.input),
   };
 }
 
