@@ -148,6 +148,7 @@ export function openParts(config: Config, version: string): Parts {
     namesFolder: namesFolderOf(dataDir),
     pricesFolder: pricesFolderOf(dataDir),
     listMaxAgeDays: config.listMaxAgeDays,
+    tokensFile: config.tokensFile,
     graphStores: chainParts.graphStores,
     logLevel: config.logLevel,
   };

@@ -23,6 +23,7 @@ import { priced } from './chains/prices/priced.ts';
 import { dailyFolderOf, loadCoinGeckoNames, pricesFolderOf } from './chains/prices/table.ts';
 import { type InstalledPrices, openInstalledPrices } from './chains/prices/tables.ts';
 import { CHAINS, type ChainId, isEvm } from './chains/registry.ts';
+import { loadTokenList } from './chains/tokens.ts';
 import type { PushRequest } from './cli/parts.ts';
 import type { Config } from './config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from './graph/cluster/store.ts';
@@ -106,7 +107,11 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     () => {},
   );
   const assetFacts = once<AssetFacts>(
-    () => loadAssetFacts({ prices: installedPrices() }),
+    () =>
+      loadAssetFacts({
+        prices: installedPrices(),
+        tokens: loadTokenList({ ownFile: config.tokensFile }),
+      }),
     () => {},
   );
   /** Chains whose contracts may be read for prices: those for which the operator named a node, never those of public nodes alone. */

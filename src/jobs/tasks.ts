@@ -6,6 +6,7 @@ import { type ScryptRequest, scryptHere } from '../base/scrypt.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
 import { openInstalledPrices } from '../chains/prices/tables.ts';
+import { loadTokenList } from '../chains/tokens.ts';
 import { openClusters } from '../graph/cluster/store.ts';
 import { type GraphStores, withRemoteChains } from '../graph/remote/transfers.ts';
 import { openTransferStore } from '../graph/store.ts';
@@ -41,6 +42,8 @@ export interface WorkerSettings {
   /** Own and synced price tables; absent: the tables that ship alone. */
   readonly pricesFolder?: string;
   readonly listMaxAgeDays: number;
+  /** The operator's own list of tokens. Left out: there is none. */
+  readonly tokensFile?: string | null;
   /** Chains whose transfers are read out of servers. Left out: none. */
   readonly graphStores?: GraphStores;
   readonly logLevel: LogLevel;
@@ -141,11 +144,12 @@ export function openTasks(settings: WorkerSettings): TaskTable {
       outputs: openOutputsStore({ path: settings.outputsFolder, readOnly: true }),
       clusters,
       bridges: loadBridges(),
-      assets: loadAssetFacts(
-        settings.pricesFolder === undefined
+      assets: loadAssetFacts({
+        tokens: loadTokenList({ ownFile: settings.tokensFile ?? null }),
+        ...(settings.pricesFolder === undefined
           ? {}
-          : { prices: openInstalledPrices({ folder: settings.pricesFolder }, { clock: systemClock, log }) },
-      ),
+          : { prices: openInstalledPrices({ folder: settings.pricesFolder }, { clock: systemClock, log }) }),
+      }),
       jurisdictions: loadJurisdictions(),
       countryLists: loadCountryLists(),
     },

@@ -102,6 +102,7 @@ export function transactionAnswer(transaction: MonitoredTransaction, headHeight:
     amountUsd: transaction.amountUsd,
     riskScore: transaction.riskScore,
     riskLevel: transaction.riskLevel,
+    spoofable: transaction.spoofable ?? false,
     alertIds: transaction.alertIds,
     reorged: transaction.reorged,
     confirmations: transaction.reorged

@@ -21,6 +21,12 @@ import {
   attributionAt,
   UNATTRIBUTED,
 } from '../screening/attribution.ts';
+import {
+  type RealCounterparties,
+  realCounterparties,
+  type SpoofKind,
+  spoofKindOf,
+} from '../screening/poisoning.ts';
 import { isSuspectedOwner, sanctionsEntries } from '../screening/sanctions-detail.ts';
 import { nativeUnits } from '../screening/trace-graph.ts';
 import { weighingOf } from '../screening/weighing.ts';
@@ -81,6 +87,14 @@ interface Party {
   readonly clusterSanctioned: boolean;
   readonly suspectedOwner: SanctionsEntry | null;
   readonly behind: readonly Behind[];
+}
+
+/** A transfer of a watched wallet, and what is known of it before the transaction of its block. */
+interface Judged {
+  readonly match: Match;
+  readonly party: Party;
+  readonly spoof: SpoofKind | null;
+  readonly imitation: Evidence['imitation'];
 }
 
 const NOBODY: Party = {
@@ -158,6 +172,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     direction: Direction,
     reader: LabelReader | null,
     timestampMs: number,
+    spoof: SpoofKind | null,
   ): Party {
     const own = address === null || reader === null ? null : keyOf(chain, address);
     if (own === null || reader === null) return NOBODY;
@@ -175,16 +190,38 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         attribution.sanctioned || attribution.designatedLater !== undefined
           ? null
           : (sanctionsEntries(labels).find((entry) => isSuspectedOwner(entry, dayOfTransfer)) ?? null),
-      behind: absorbs(attribution) ? [] : behindOf(chain, own, direction, reader),
+      behind: absorbs(attribution) || spoof !== null ? [] : behindOf(chain, own, direction, reader),
     };
+  }
+
+  /** The real counterparty that the other side of a worthless transfer looks like. `dealings` are those of the block's wallets. */
+  function imitationIn(
+    chain: MonitoringChain,
+    { transfer, direction, counterparty }: Match,
+    spoof: SpoofKind | null,
+    dealings: Map<string, RealCounterparties | null>,
+  ): Evidence['imitation'] {
+    const { valueUsd } = transfer;
+    const isWorthless = spoof !== null || (valueUsd !== null && valueUsd < riskPolicy.dustUsd);
+    if (!isWorthless || counterparty === null || transfers === null) return null;
+    const wallet = direction === 'out' ? transfer.from : transfer.to;
+    if (wallet === null) return null;
+    let real = dealings.get(wallet);
+    if (real === undefined) {
+      const own = keyOf(chain, wallet);
+      const { dustUsd } = riskPolicy;
+      real = own === null ? null : realCounterparties({ chain, key: own }, { transfers, assets, dustUsd });
+      dealings.set(wallet, real);
+    }
+    const imitates = real?.imitatedBy(counterparty) ?? null;
+    return imitates === null ? null : { address: counterparty, imitates };
   }
 
   /** Inside the transaction of the block. Returns the alerts it raised. */
   function record(
     chain: MonitoringChain,
     block: Block,
-    match: Match,
-    party: Party,
+    { match, party, spoof, imitation }: Judged,
     writer: BlockWriter,
   ): number {
     const { watcher, transfer, direction, counterparty } = match;
@@ -210,14 +247,19 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       asset: transfer.asset,
       amount: nativeUnits(transfer.amount, decimals),
       amountUsd: valueUsd,
-      riskScore: entity === null ? null : attribution.points,
-      riskLevel: entity === null ? null : attribution.riskLevel,
+      riskScore: entity === null ? null : spoof === null ? attribution.points : 0,
+      riskLevel: entity === null ? null : spoof === null ? attribution.riskLevel : ('LOW' as const),
+      spoofable: spoof !== null,
     };
     const stored: MonitoredTransaction =
       known === null ? writer.addTransaction(facts) : { ...known, ...facts, reorged: false };
 
     const before = writer.past(wallet.id) ?? { sinceDay: dayOf(wallet.createdAtMs), days: [] };
-    const past = addTransfer(before, { timestampMs: block.timestampMs, usd: valueUsd }, policy.velocity);
+    // What anybody can forge would let anybody make a wallet look busy.
+    const past =
+      spoof === null
+        ? addTransfer(before, { timestampMs: block.timestampMs, usd: valueUsd }, policy.velocity)
+        : before;
     writer.setPast(wallet.id, past);
     const evidence: Evidence = {
       direction,
@@ -226,7 +268,9 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       behind: party.behind,
       clusterSanctioned: party.clusterSanctioned,
       suspectedOwner: party.suspectedOwner,
-      velocity: judgeVelocity(past, block.timestampMs, policy.velocity),
+      velocity: spoof === null ? judgeVelocity(past, block.timestampMs, policy.velocity) : null,
+      spoof,
+      imitation,
     };
     const finalAtHeight = block.height + policy.confirmations[chain] - 1;
     const alertIds = new Set(stored.alertIds);
@@ -262,7 +306,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       raised++;
     }
     writer.changeTransaction({ ...stored, alertIds: [...alertIds] });
-    if (counterparty !== null)
+    // A list that changes later must not turn a forged transfer into dealings.
+    if (counterparty !== null && spoof === null)
       writer.noteCounterparty({
         accountId: wallet.accountId,
         walletId: wallet.id,
@@ -297,6 +342,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       clusterSanctioned: false,
       suspectedOwner: null,
       velocity: null,
+      spoof: null,
+      imitation: null,
     };
     const finding = evaluate(evidence, [ruleId], policy)[0]?.finding;
     if (finding === undefined) return { ruleId, finding: null };
@@ -321,12 +368,15 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       const reader = matches.length === 0 ? null : deps.labels();
       const parties = new Map<string, Party>();
       // Read before the transaction: what is read of the graph must not keep the writer.
-      const judged = matches.map((match) => {
-        const name = `${match.direction} ${match.counterparty ?? ''}`;
+      const dealings = new Map<string, RealCounterparties | null>();
+      const judged = matches.map((match): Judged => {
+        const { transfer, direction, counterparty } = match;
+        const spoof = spoofKindOf(chain, transfer, assets);
+        const name = `${direction} ${spoof !== null} ${counterparty ?? ''}`;
         const party =
-          parties.get(name) ?? partyOf(chain, match.counterparty, match.direction, reader, block.timestampMs);
+          parties.get(name) ?? partyOf(chain, counterparty, direction, reader, block.timestampMs, spoof);
         parties.set(name, party);
-        return { match, party };
+        return { match, party, spoof, imitation: imitationIn(chain, match, spoof, dealings) };
       });
       let alerts = 0;
       const place = { height: block.height, hash: block.hash };
@@ -336,7 +386,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         (writer) => {
           // It may run more than once before it stands.
           alerts = 0;
-          for (const { match, party } of judged) alerts += record(chain, block, match, party, writer);
+          for (const one of judged) alerts += record(chain, block, one, writer);
         },
         fence,
       );
@@ -349,7 +399,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         (transaction, writer) => {
           const past = writer.past(transaction.walletId);
           if (past === null) return;
-          const { timestampMs, amountUsd } = transaction;
+          const { timestampMs, amountUsd, spoofable } = transaction;
+          if (spoofable === true) return;
           writer.setPast(transaction.walletId, removeTransfer(past, { timestampMs, usd: amountUsd }));
         },
         fence,

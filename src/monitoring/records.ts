@@ -144,6 +144,8 @@ export interface MonitoredTransaction {
   readonly riskLevel: RiskLevel | null;
   readonly alertIds: readonly string[];
   readonly reorged: boolean;
+  /** Anybody can forge the transfer: it raises nothing above LOW, and counts for no velocity. Left out by older versions: false. */
+  readonly spoofable?: boolean;
 }
 
 /** Where an account's alerts go beside the webhook of each wallet. Null where not set. */

@@ -2,6 +2,7 @@
 import type { SanctionsEntry } from '../labels/label.ts';
 import type { ExposureCategory } from '../screening/answers.ts';
 import type { Attribution } from '../screening/attribution.ts';
+import type { SpoofKind } from '../screening/poisoning.ts';
 import type { MonitoringPolicy } from './policy.ts';
 import { type Alert, RULE_IDS, type RuleId, SEVERITIES, type Severity } from './records.ts';
 import type { Unusual } from './velocity.ts';
@@ -25,6 +26,10 @@ export interface Evidence {
   /** The designation of a party that an uncertain label attributes the counterparty to; null if there is none. */
   readonly suspectedOwner: SanctionsEntry | null;
   readonly velocity: Unusual | null;
+  /** Why the transfer proves nothing: anybody can forge it. Null for a transfer that is evidence. */
+  readonly spoof: SpoofKind | null;
+  /** The real counterparty that the counterparty's address looks like, and the counterparty; null if it looks like none. */
+  readonly imitation: { readonly address: string; readonly imitates: string } | null;
 }
 
 export type Finding = Pick<Alert, 'severity' | 'title' | 'message' | 'category' | 'riskType'>;
@@ -142,6 +147,34 @@ const velocityRule: Rule = ({ velocity }) => {
   };
 };
 
+const SPOOF_WORDS: Readonly<Record<SpoofKind, string>> = {
+  UNKNOWN_TOKEN:
+    'The token is on no curated list: anybody can forge its transfers, so this one proves nothing.',
+  ZERO_VALUE_TOKEN:
+    'No amount moved: anybody can make such a transfer in the name of others, so it proves nothing.',
+};
+
+/** A finding about a transfer that anybody can forge: it is shown, and never more than LOW. */
+const asSpoofed = (finding: Finding, kind: SpoofKind): Finding => ({
+  ...finding,
+  severity: 'LOW',
+  title: `Not evidence: ${finding.title}`,
+  message: `${finding.message} ${SPOOF_WORDS[kind]}`,
+});
+
+/** A look-alike address was planted in the wallet's history. */
+function poisoning({ address, imitates }: NonNullable<Evidence['imitation']>): Finding {
+  return {
+    severity: 'LOW',
+    title: 'Address poisoning',
+    message:
+      `${address} looks like ${imitates}, which the wallet dealt with: the first and last characters agree, the address is ` +
+      'another. Compare whole addresses before paying.',
+    category: 'PHISHING',
+    riskType: 'COUNTERPARTY',
+  };
+}
+
 /** Every rule by its id. */
 export const RULES: Readonly<Record<RuleId, Rule>> = {
   'SANCTIONS-001': counterpartyRule('SANCTIONS-001'),
@@ -159,7 +192,11 @@ export function evaluate(
   policy: MonitoringPolicy,
 ): { readonly ruleId: RuleId; readonly finding: Finding }[] {
   return RULE_IDS.filter((id) => enabled.includes(id)).flatMap((ruleId) => {
-    const finding = RULES[ruleId](evidence, policy);
-    return finding === null ? [] : [{ ruleId, finding }];
+    const found = RULES[ruleId](evidence, policy);
+    const { spoof, imitation } = evidence;
+    const isOfTransfer = found !== null && found.riskType !== 'BEHAVIOUR';
+    const finding = isOfTransfer && spoof !== null ? asSpoofed(found, spoof) : found;
+    if (finding !== null) return [{ ruleId, finding }];
+    return ruleId === 'SCAM-001' && imitation !== null ? [{ ruleId, finding: poisoning(imitation) }] : [];
   });
 }

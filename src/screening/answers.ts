@@ -236,6 +236,30 @@ export interface FlaggedTransaction {
   readonly reason: string;
 }
 
+/** A transfer that anybody could have put into the history of the address. It never scores. */
+export interface SpoofableTransfer {
+  readonly hash: string;
+  readonly timestamp: string;
+  readonly direction: 'in' | 'out';
+  readonly counterparty: string;
+  readonly entity: EntitySummary | null;
+  readonly category: ExposureCategory;
+  readonly asset: string;
+  /** Smallest unit, decimal string. */
+  readonly amount: string;
+  readonly decimals: number | null;
+  /** UNKNOWN_TOKEN: on no curated list. ZERO_VALUE_TOKEN: no amount moved. DUST: next to nothing, from a look-alike address. */
+  readonly kind: 'UNKNOWN_TOKEN' | 'ZERO_VALUE_TOKEN' | 'DUST';
+  /** The real counterparty that the counterparty's address looks like; null if it looks like none. */
+  readonly imitates: string | null;
+  /** The address itself signed the transaction; null if the source does not say, as below. */
+  readonly holderSent: boolean | null;
+  /** The transaction calls the token's contract. */
+  readonly callsAsset: boolean | null;
+  /** The call decodes to this transfer. */
+  readonly decodes: boolean | null;
+}
+
 export interface AssetTotal {
   readonly asset: string;
   /** False for tokens that no curated list knows: anybody can forge their transfers, and they count nowhere. */
@@ -350,6 +374,8 @@ export interface ScreeningAnswer {
   /** Labels that contradict the first one in category, threat level or owner, and how that was decided. */
   readonly labelConflicts: readonly LabelConflict[];
   readonly flaggedTransactions: readonly FlaggedTransaction[];
+  /** Newest first. */
+  readonly spoofableTransfers: readonly SpoofableTransfer[];
   readonly topCounterparties: readonly TopCounterparty[];
   readonly exposureSending: Readonly<Partial<Record<ExposureCategory, number>>>;
   readonly exposureReceiving: Readonly<Partial<Record<ExposureCategory, number>>>;

@@ -336,7 +336,7 @@ interface FlaggedSubject {
 const isRiskyAt = (attribution: Attribution, timestampMs: number): boolean =>
   attributionAt(attribution, timestampMs).isRisky;
 
-/** The newest transfers of value with risky parties, newest first. */
+/** The newest transfers of value with risky parties, newest first. Those of unknown tokens are no evidence: spoofable.ts. */
 export function flaggedTransactions(
   sides: readonly Side[],
   { chain, key, graph, weighing }: FlaggedSubject,

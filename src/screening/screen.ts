@@ -28,6 +28,7 @@ import { flowTotal, netTotal, weakestPrice } from './flow-totals.ts';
 import { labelConflicts } from './label-conflicts.ts';
 import { interpretLaw } from './legal.ts';
 import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
+import { type Spoofing, spoofingOf } from './spoofable.ts';
 import { hasChecksum, parseSubject, shownAsset } from './subject.ts';
 import { TAINT_CHOICES, taintMethods, taintSection } from './taint.ts';
 
@@ -160,6 +161,7 @@ export function createScreening(
     const day = asOf ?? isoTime(deps.clock.now()).slice(0, 10);
     const home = primary?.entity.jurisdiction ?? null;
     const flows = fundFlowJurisdictions(sides);
+    const spoofing: Spoofing = spoofingOf(assessment, { ...deps, transfers: transfersOf(asOf) });
     return {
       walletAddress: subject.shown,
       address: subject.shown,
@@ -170,7 +172,7 @@ export function createScreening(
       scoreBreakdown: judged.scoreBreakdown,
       policyVersion: judged.policyVersion,
       assessed,
-      reasons: assessment.reasons,
+      reasons: [...assessment.reasons, ...spoofing.reasons],
       ...balanceSections(subject.chain, balances),
       totalTransactions: totals?.transactions ?? null,
       sanctionsCheck,
@@ -179,6 +181,7 @@ export function createScreening(
       entityLabels: labels.map(labelToJson),
       labelConflicts: labelConflicts(labels, asOf),
       ...transferSections(assessment, { ...deps, transfers: transfersOf(asOf) }),
+      spoofableTransfers: spoofing.transfers,
       taint: taintSection(assessment, { methods, maxHops, asOf }, taintDeps),
       clusterAnalysis: asOf === null ? clusterAnalysis(assessment, deps) : NO_CLUSTER,
       geographicRisk: geographicRisk({ home, shares: flows }, deps.countryLists, day),

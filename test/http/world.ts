@@ -170,6 +170,7 @@ const screeningAnswer = (subject: Subject, jurisdiction: string): ScreeningAnswe
   entityLabels: [],
   labelConflicts: [],
   flaggedTransactions: [],
+  spoofableTransfers: [],
   topCounterparties: [],
   exposureSending: {},
   exposureReceiving: {},

@@ -33,6 +33,8 @@ const evidence = (change: Partial<Evidence>): Evidence => ({
   clusterSanctioned: false,
   suspectedOwner: null,
   velocity: null,
+  spoof: null,
+  imitation: null,
   ...change,
 });
 const found = (change: Partial<Evidence>, enabled = RULE_IDS) =>

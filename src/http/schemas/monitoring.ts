@@ -189,6 +189,7 @@ export const TransactionList = Type.Object({
       amountUsd: nullable(Type.Number()),
       riskScore: nullable(Type.Integer(), 'Of the counterparty; null where nobody knows it.'),
       riskLevel: nullable(RiskLevelSchema),
+      spoofable: flag('Anybody can forge the transfer: it raises nothing above LOW.'),
       alertIds: listOf(Type.String()),
       reorged: flag(),
       confirmations: nullable(Type.Integer({ minimum: 0 })),

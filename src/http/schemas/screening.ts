@@ -166,6 +166,35 @@ const FlaggedTransaction = Type.Object({
   reason: text(),
 });
 
+const SpoofableTransfer = Type.Object(
+  {
+    hash: text(),
+    timestamp: text(),
+    direction,
+    counterparty: text(),
+    entity: nullable(EntitySummary),
+    category: ExposureCategorySchema,
+    asset: text(),
+    amount: text('Smallest unit, decimal.'),
+    decimals: nullable(Type.Integer()),
+    kind: oneOf(
+      ['UNKNOWN_TOKEN', 'ZERO_VALUE_TOKEN', 'DUST'],
+      'UNKNOWN_TOKEN: on no curated list. ZERO_VALUE_TOKEN: no amount moved. DUST: next to nothing, from a look-alike address.',
+    ),
+    imitates: nullable(
+      Type.String(),
+      "The real counterparty that the counterparty's address looks like; null if it looks like none.",
+    ),
+    holderSent: nullable(
+      Type.Boolean(),
+      'The address itself signed the transaction; null if the source of the transfer does not say.',
+    ),
+    callsAsset: nullable(Type.Boolean(), "The transaction calls the token's contract."),
+    decodes: nullable(Type.Boolean(), 'The call decodes to this transfer.'),
+  },
+  { description: 'A transfer that anybody could have forged. It never scores.' },
+);
+
 const AssetTotal = Type.Object({
   asset: text(),
   isEvidence: flag(
@@ -306,6 +335,10 @@ export const ScreeningResult = Type.Object(
       'Labels that contradict the first one, and how that was decided. Empty if none do.',
     ),
     flaggedTransactions: listOf(FlaggedTransaction),
+    spoofableTransfers: listOf(
+      SpoofableTransfer,
+      'Newest first; with labelled or look-alike counterparties.',
+    ),
     topCounterparties: listOf(TopCounterparty),
     exposureSending: percentages,
     exposureReceiving: percentages,

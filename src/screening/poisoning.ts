@@ -1,0 +1,90 @@
+/**
+ * Transfers that anybody can put into somebody's history, and the look-alike addresses that they plant there (address poisoning).
+ * Used by screening and by monitoring. docs/decisions/evidence.md.
+ */
+import { LIMITS } from '../base/limits.ts';
+import type { AddressKey } from '../chains/address/address.ts';
+import type { AssetFacts } from '../chains/assets.ts';
+import { lookAlikeKey } from '../chains/look-alike.ts';
+import { type ChainId, chainOf } from '../chains/registry.ts';
+import type { Transfer } from '../chains/transfer.ts';
+import type { TransferReader } from '../graph/transfers.ts';
+
+/**
+ * Why a transfer proves nothing.
+ *
+ * - `UNKNOWN_TOKEN`: no curated list knows the token, so its contract may log any transfer.
+ * - `ZERO_VALUE_TOKEN`: a token moved no amount; anybody may call `transferFrom` with 0 in the name of others.
+ */
+export type SpoofKind = 'UNKNOWN_TOKEN' | 'ZERO_VALUE_TOKEN';
+
+/** Returns why a transfer proves nothing; null for a transfer that is evidence. */
+export function spoofKindOf(
+  chain: ChainId,
+  { asset, amount }: Pick<Transfer, 'asset' | 'amount'>,
+  assets: Pick<AssetFacts, 'isKnown'>,
+): SpoofKind | null {
+  if (!assets.isKnown(chain, asset)) return 'UNKNOWN_TOKEN';
+  return amount === 0n && asset !== chainOf(chain).symbol ? 'ZERO_VALUE_TOKEN' : null;
+}
+
+/** The counterparties that an address really dealt with. */
+export interface RealCounterparties {
+  /**
+   * Returns the real counterparty that an address looks like; null if it looks like none, or is one itself.
+   *
+   * @param address - canonical
+   */
+  imitatedBy(address: string): string | null;
+}
+
+const NONE: RealCounterparties = { imitatedBy: () => null };
+
+/**
+ * Reads the counterparties that value of known assets moved with: the greatest of each direction, and those of the newest transfers.
+ *
+ * @param subject.key - the address whose history it is
+ * @param dustUsd - below this a counterparty is not a real one: whoever poisons a history may send dust as well
+ */
+export function realCounterparties(
+  subject: { readonly chain: ChainId; readonly key: AddressKey },
+  deps: {
+    readonly transfers: Pick<TransferReader, 'counterparties' | 'recent'>;
+    readonly assets: Pick<AssetFacts, 'isKnown'>;
+    readonly dustUsd: number;
+  },
+): RealCounterparties {
+  const { chain, key } = subject;
+  const { transfers, assets, dustUsd } = deps;
+  const byShape = new Map<string, string>();
+  const real = new Set<string>();
+  const add = (address: string): void => {
+    const shape = lookAlikeKey(chain, address);
+    if (shape === null) return;
+    real.add(address);
+    if (!byShape.has(shape)) byShape.set(shape, address);
+  };
+  const isWorth = (asset: string, amount: bigint, valueUsd: number | null): boolean =>
+    assets.isKnown(chain, asset) && amount > 0n && (valueUsd === null || valueUsd >= dustUsd);
+  for (const direction of ['out', 'in'] as const)
+    for (const party of transfers.counterparties(chain, key, {
+      direction,
+      limit: LIMITS.realCounterpartiesRead,
+    }))
+      if (party.assets.some(({ asset, amount, valueUsd }) => isWorth(asset, amount, valueUsd)))
+        add(party.address);
+  for (const { counterparty, asset, amount, valueUsd } of transfers.recent(
+    chain,
+    key,
+    LIMITS.recentTransfersPerAddress,
+  ))
+    if (counterparty !== null && isWorth(asset, amount, valueUsd)) add(counterparty.address);
+  if (real.size === 0) return NONE;
+  return {
+    imitatedBy(address) {
+      if (real.has(address)) return null;
+      const shape = lookAlikeKey(chain, address);
+      return shape === null ? null : (byShape.get(shape) ?? null);
+    },
+  };
+}

@@ -1,0 +1,188 @@
+/**
+ * Transfers in the history of an address that anybody could have put there: of tokens that no curated list knows, or of no amount.
+ * They never score. Those with counterparties that a label names, and those from look-alike addresses, are shown with what the chain
+ * says of their transaction. docs/decisions/evidence.md.
+ */
+import { isoTime } from '../base/clock.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { AssetFacts } from '../chains/assets.ts';
+import type { ChainId } from '../chains/registry.ts';
+import type { Direction, RecentTransfer, TransferReader } from '../graph/transfers.ts';
+import type { RiskPolicy } from '../risk/policy.ts';
+import type { Reason, SpoofableTransfer } from './answers.ts';
+import type { Place } from './assess.ts';
+import { type Attribution, UNATTRIBUTED } from './attribution.ts';
+import { attributedOf, type Side } from './counterparties.ts';
+import { type RealCounterparties, realCounterparties, spoofKindOf } from './poisoning.ts';
+import { type Subject, shownAddress, shownAsset, shownNode } from './subject.ts';
+
+export interface SpoofingOptions {
+  readonly subject: Pick<Subject, 'chain' | 'key'>;
+  readonly place: Place | null;
+  readonly sides: readonly Side[];
+}
+
+export interface SpoofingDeps {
+  readonly transfers: Pick<TransferReader, 'recent' | 'newest' | 'counterparties'>;
+  readonly assets: Pick<AssetFacts, 'isKnown'>;
+  readonly policy: RiskPolicy;
+}
+
+export interface Spoofing {
+  /** Newest first. */
+  readonly transfers: readonly SpoofableTransfer[];
+  /** All LOW. */
+  readonly reasons: readonly Reason[];
+}
+
+const NOTHING: Spoofing = { transfers: [], reasons: [] };
+/** Pairs of addresses that reasons name. */
+const PAIRS_NAMED = 3;
+
+/** A transfer as the address sees it. */
+interface Seen {
+  readonly transfer: RecentTransfer;
+  readonly direction: Direction;
+  /** Canonical text. */
+  readonly counterparty: string;
+  readonly shown: string;
+  readonly attribution: Attribution;
+  readonly kind: SpoofableTransfer['kind'];
+}
+
+/** Proves nothing, or moved next to nothing; null for all others. */
+function kindOf(
+  transfer: RecentTransfer,
+  chain: ChainId,
+  { assets, policy }: SpoofingDeps,
+): SpoofableTransfer['kind'] | null {
+  const kind = spoofKindOf(chain, transfer, assets);
+  if (kind !== null) return kind;
+  return transfer.valueUsd !== null && transfer.valueUsd < policy.dustUsd ? 'DUST' : null;
+}
+
+/** The newest transfers, and the newest with the riskiest counterparties, which newer spam may have pushed out of them. */
+function seenTransfers(
+  { subject, place, sides }: SpoofingOptions & { readonly place: Place },
+  deps: SpoofingDeps,
+): Seen[] {
+  const { transfers } = deps;
+  const { chain, key } = subject;
+  const { graph, attributions } = place;
+  const found = new Map<string, Seen>();
+  const add = (seen: Seen): void => {
+    found.set(`${seen.direction} ${seen.transfer.txHash} ${seen.transfer.position}`, seen);
+  };
+  for (const { counterparty, direction, ...transfer } of transfers.recent(
+    chain,
+    key,
+    LIMITS.recentTransfersPerAddress,
+  )) {
+    const kind = kindOf(transfer, chain, deps);
+    if (kind === null || counterparty === null) continue;
+    const node = graph.idOf(counterparty.key);
+    if (node === null || node === place.node) continue;
+    add({
+      transfer,
+      direction,
+      counterparty: counterparty.address,
+      shown: shownAddress({ chain, canonical: counterparty.address }),
+      attribution: attributions.of(node),
+      kind,
+    });
+  }
+  const risky = attributedOf(sides).filter(({ attribution }) => attribution.isRisky);
+  for (const { node, direction, attribution } of risky.slice(0, LIMITS.screeningListMax)) {
+    const other = graph.keyOf(node);
+    const [from, to] = direction === 'in' ? [other, key] : [key, other];
+    for (const transfer of transfers.newest(chain, from, to, LIMITS.screeningListMax)) {
+      const kind = kindOf(transfer, chain, deps);
+      if (kind === null) continue;
+      const counterparty = graph.addressOf(node);
+      add({ transfer, direction, counterparty, shown: shownNode(graph, node), attribution, kind });
+    }
+  }
+  return [...found.values()];
+}
+
+/** Whether the address itself signed the transaction; null if its source does not say. */
+const holderSent = ({ transfer, direction }: Seen): boolean | null =>
+  transfer.initiation && transfer.initiation.sender === (direction === 'out' ? 'FROM' : 'TO');
+
+function reasonsOf(rows: readonly SpoofableTransfer[], risky: readonly Seen[]): Reason[] {
+  const reasons: Reason[] = [];
+  const base = { severity: 'LOW', source: null, verified: true } as const;
+  const [worst] = [...risky].sort((a, b) => b.attribution.points - a.attribution.points);
+  if (worst !== undefined) {
+    const { category, entity } = worst.attribution;
+    const who = entity === null ? category : `${entity.name} (${category})`;
+    reasons.push({
+      ...base,
+      code: 'SPOOFABLE_TRANSFER',
+      category,
+      message:
+        `${risky.length} ${risky.length === 1 ? 'transfer' : 'transfers'} with ${who}` +
+        `${new Set(risky.map(({ counterparty }) => counterparty)).size > 1 ? ' and others' : ''}: of tokens on no curated list, ` +
+        'or of no amount. Anybody can forge them, so they count for nothing: 0 points.',
+    });
+  }
+  const pairs = new Map<string, SpoofableTransfer & { readonly imitates: string }>();
+  for (const row of rows)
+    if (row.imitates !== null) pairs.set(row.counterparty, { ...row, imitates: row.imitates });
+  for (const { counterparty, imitates } of [...pairs.values()].slice(0, PAIRS_NAMED))
+    reasons.push({
+      ...base,
+      code: 'ADDRESS_POISONING',
+      category: 'PHISHING',
+      message:
+        `${counterparty} looks like ${imitates}, a real counterparty, and moved nothing of worth: the first and last characters ` +
+        'agree, the address is another. Compare whole addresses before paying.',
+    });
+  return reasons;
+}
+
+/**
+ * Returns the transfers of an address that prove nothing and are worth a look, and the reasons that name them. Reads at most
+ * `recentTransfersPerAddress` transfers and those of `screeningListMax` counterparties.
+ */
+export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofing {
+  const { subject, place } = options;
+  if (place === null) return NOTHING;
+  const { chain } = subject;
+  const { policy } = deps;
+  let real: RealCounterparties | null = null;
+  const imitatedBy = (address: string): string | null => {
+    real ??= realCounterparties(subject, { ...deps, dustUsd: policy.dustUsd });
+    return real.imitatedBy(address);
+  };
+  const risky: Seen[] = [];
+  const rows = seenTransfers({ ...options, place }, deps).flatMap((seen): SpoofableTransfer[] => {
+    const { transfer, direction, shown, counterparty, attribution, kind } = seen;
+    const imitates = imitatedBy(counterparty);
+    const isForgeable = kind !== 'DUST';
+    if (imitates === null && !(isForgeable && attribution !== UNATTRIBUTED)) return [];
+    if (isForgeable && attribution.isRisky) risky.push(seen);
+    return [
+      {
+        hash: transfer.txHash,
+        timestamp: isoTime(transfer.timestampMs),
+        direction,
+        counterparty: shown,
+        entity: attribution.entity,
+        category: attribution.category,
+        asset: shownAsset(chain, transfer.asset),
+        amount: transfer.amount.toString(),
+        decimals: transfer.decimals,
+        kind,
+        imitates: imitates && shownAddress({ chain, canonical: imitates }),
+        holderSent: holderSent(seen),
+        callsAsset: transfer.initiation?.callsAsset ?? null,
+        decodes: transfer.initiation?.decodes ?? null,
+      },
+    ];
+  });
+  rows.sort((a, b) =>
+    a.timestamp === b.timestamp ? (a.hash < b.hash ? -1 : 1) : a.timestamp < b.timestamp ? 1 : -1,
+  );
+  return { transfers: rows.slice(0, LIMITS.screeningListMax), reasons: reasonsOf(rows, risky) };
+}
