@@ -6,6 +6,7 @@ import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { parseAddress } from '../address/parse.ts';
 import type { Block } from '../block.ts';
+import { initiationOf, type TransactionCall } from '../initiation.ts';
 import { type ChainId, chainOf } from '../registry.ts';
 import type { Transfer } from '../transfer.ts';
 import { createAssetDecimals } from './asset-decimals.ts';
@@ -171,7 +172,15 @@ export function decimalsOrNull(value: Json | undefined): number | null {
 /** Makes the transfers of one transaction: what they share is said once, and the native asset need not be named. */
 export function transfersOf(
   chain: ChainId,
-  shared: { readonly txHash: string; readonly blockNumber: number; readonly timestampMs: number },
+  transaction: {
+    readonly txHash: string;
+    readonly blockNumber: number;
+    readonly timestampMs: number;
+    /** How the transaction was started; null or left out if the source does not say. */
+    readonly call?: TransactionCall | null;
+    /** The 20 bytes of an address in lower-case hex, where calldata is to be compared with it. */
+    readonly hexOf?: (address: string) => string;
+  },
 ): {
   readonly list: readonly Transfer[];
   add(move: {
@@ -184,22 +193,21 @@ export function transfersOf(
   }): void;
 } {
   const { symbol, decimals } = chainOf(chain);
+  const { call = null, hexOf, ...shared } = transaction;
   const list: Transfer[] = [];
   return {
     list,
     add({ position, from, to, amount, asset, decimals: own = null }) {
       if (from === null && to === null) return;
-      list.push({
-        chain,
-        ...shared,
-        position,
+      const moved = {
         from,
         to,
         asset: asset ?? symbol,
         amount,
         decimals: asset === undefined ? decimals : own,
-        valueUsd: null,
-      });
+      };
+      const initiation = call && initiationOf(moved, call, symbol, hexOf);
+      list.push({ chain, ...shared, position, ...moved, valueUsd: null, initiation });
     },
   };
 }

@@ -6,6 +6,7 @@
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
 import {
+  addressOrNull,
   asAddressOf,
   asPattern,
   decimalsOrNull,
@@ -108,7 +109,9 @@ function addMoves(tx: JsonObject, path: readonly number[], add: Add): void {
 function rowOf(value: Json, at?: { readonly height: number; readonly timestampMs: number }): HistoryRow {
   const tx = asObject(value, 'transaction');
   const blockNumber = at?.height ?? asCount(tx['confirmed-round'], 'confirmed-round');
+  const sender = addressOrNull('ALGO', tx.sender);
   const { list, add } = transfersOf('ALGO', {
+    call: sender === null ? null : { sender },
     txHash: asPattern(tx.id, /^[A-Z2-7]{52}$/, 'id'),
     blockNumber,
     timestampMs: at?.timestampMs ?? asSecondsMs(tx['round-time'], 'round-time'),

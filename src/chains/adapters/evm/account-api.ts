@@ -5,6 +5,7 @@
  */
 import { getCreateAddress } from 'ethers';
 import { AssayError } from '../../../base/errors.ts';
+import { initiationOf, type TransactionCall } from '../../initiation.ts';
 import { type ChainId, chainOf } from '../../registry.ts';
 import type { Transfer } from '../../transfer.ts';
 import type { EndpointPool } from '../endpoint-pool.ts';
@@ -27,7 +28,7 @@ import {
   tokenMoves,
   tracePosition,
 } from './transfers.ts';
-import { asAddress, asAddressOrNull, asData, asHash } from './wire.ts';
+import { asAddress, asAddressOrNull, asCalldata, asData, asHash } from './wire.ts';
 
 export const HISTORY_LAYOUTS = ['blockscout', 'etherscan'] as const;
 
@@ -243,6 +244,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
       asset: symbol,
       decimals,
       amount: String(row.isError) === '1' ? 0n : asAmount(row.value, 'value'),
+      initiation: { sender: from, callsAsset: null, decodes: null },
     };
   }
 
@@ -377,6 +379,20 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     return { transfers, unplaced: rows.length - transfers.length };
   }
 
+  /** Lists of tokens do not say who sent the transaction; the list of the address's own transactions does. */
+  function callsOf(own: readonly JsonObject[]): ReadonlyMap<string, TransactionCall> {
+    return new Map(
+      own.map((row) => [
+        asHash(row.hash, 'hash'),
+        {
+          sender: asAddress(row.from, 'from'),
+          called: asAddressOrNull(row.to, 'to'),
+          input: asCalldata(row.input),
+        },
+      ]),
+    );
+  }
+
   async function transfersOf(
     address: string,
     lists: readonly (readonly JsonObject[])[],
@@ -421,7 +437,14 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
           });
       }
     }
-    return { transfers: onceEach(transfers), unplaced };
+    const calls = callsOf(own);
+    const explained = onceEach(transfers).map((transfer) => {
+      const call = calls.get(transfer.txHash);
+      return transfer.initiation || call === undefined
+        ? transfer
+        : { ...transfer, initiation: initiationOf(transfer, call, symbol) };
+    });
+    return { transfers: explained, unplaced };
   }
 
   return { page: pageOf };

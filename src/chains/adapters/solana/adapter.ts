@@ -274,7 +274,13 @@ function readTransaction(
   let isWhole = ![...asArray(message.instructions, 'instructions', INSTRUCTIONS_MAX), ...inner].some(
     hidesTokens,
   );
-  const { list, add } = transfersOf('SOL', { txHash: asSignature(signature), ...shared });
+  // The first account pays the fee, and signs.
+  const [sender] = keys;
+  const { list, add } = transfersOf('SOL', {
+    txHash: asSignature(signature),
+    ...shared,
+    call: sender === undefined ? null : { sender },
+  });
   const account = (info: JsonObject, name: string): string => asAddressOf('SOL', info[name], name);
   const lamports = new Lamports(keys, meta);
   const gainOf = gainsOf(keys, meta, instructions);

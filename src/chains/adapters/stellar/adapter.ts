@@ -139,8 +139,11 @@ function createReader(pool: EndpointPool) {
 
   async function rowOf(row: JsonObject, call: Call): Promise<HistoryRow> {
     const { id, ledger, index } = readOperationId(row.id);
+    // The source of an operation signs it.
+    const sender = addressOrNull('XLM', row.source_account);
     const { list, add } = transfersOf('XLM', {
       txHash: asHash(row.transaction_hash, 'transaction_hash'),
+      call: sender === null ? null : { sender },
       blockNumber: ledger,
       timestampMs: asIsoMs(row.created_at, 'created_at'),
     });

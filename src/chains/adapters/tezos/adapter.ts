@@ -89,8 +89,11 @@ const LISTS = ['transactions', 'originations'] as const;
 /** What an operation of a list moved. */
 function operationMoves(list: (typeof LISTS)[number], row: JsonObject): readonly Transfer[] {
   if (row.status !== 'applied') return [];
+  // An internal operation names the account that began it all.
+  const sender = party(row.initiator ?? row.sender);
   const moved = transfersOf('XTZ', {
     txHash: asOperationHash(row.hash),
+    call: sender === null ? null : { sender },
     blockNumber: asCount(row.level, 'level'),
     timestampMs: asIsoMs(row.timestamp, 'timestamp'),
   });

@@ -5,6 +5,7 @@
 import { utils } from 'tronweb';
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
+import { CALL_DIGITS_READ, type TransactionCall } from '../../initiation.ts';
 import {
   addressOrNull,
   asAddressOf,
@@ -86,6 +87,25 @@ const succeeded = (tx: JsonObject): boolean => {
   const result = first === undefined ? undefined : asObject(first, 'ret').contractRet;
   return result === undefined || result === 'SUCCESS';
 };
+
+/** Who signed a transaction, and what it calls; null if it does not say. */
+function callOf(tx: JsonObject): TransactionCall | null {
+  const [contract] = asArray(asObject(tx.raw_data, 'raw_data').contract, 'contract', 16);
+  const { type, parameter } = asObject(contract, 'contract');
+  const value = asObject(asObject(parameter, 'parameter').value, 'parameter.value');
+  if (typeof value.owner_address !== 'string') return null;
+  const sender = asAddress(value.owner_address, 'owner_address');
+  if (type !== 'TriggerSmartContract') return { sender };
+  const data = typeof value.data === 'string' && /^[0-9a-fA-F]*$/.test(value.data) ? value.data : undefined;
+  return {
+    sender,
+    called: asAddress(value.contract_address, 'contract_address'),
+    input: data?.slice(0, CALL_DIGITS_READ).toLowerCase(),
+  };
+}
+
+/** The 20 bytes of an address in hex. */
+const hexOf = (address: string): string => utils.address.toHex(address).slice(2).toLowerCase();
 
 /** What a transaction itself moved. Returns whether it called a contract, which may have moved more: `info` tells of that, where known. */
 function addOwnMoves(tx: JsonObject, info: JsonObject | null, add: Add): boolean {
@@ -277,7 +297,13 @@ function createReader(pool: EndpointPool) {
     const calls = type === undefined || type === 'TriggerSmartContract' || type === 'CreateSmartContract';
     const info = calls || !isKnown ? await infoOf(txHash, call) : null;
     const height = asCount(info === null ? tx?.blockNumber : info.blockNumber, 'blockNumber');
-    const { list, add } = transfersOf('TRON', { txHash, blockNumber: height, timestampMs });
+    const { list, add } = transfersOf('TRON', {
+      txHash,
+      blockNumber: height,
+      timestampMs,
+      call: tx && callOf(tx),
+      hexOf,
+    });
     if (tx !== null && !succeeded(tx)) return { height, transfers: [] };
     if (info !== null && info.result === 'FAILED') return { height, transfers: [] };
     if (tx !== null) addOwnMoves(tx, info, add);
@@ -406,7 +432,13 @@ function createReader(pool: EndpointPool) {
       const transfers = transactions.flatMap((tx) => {
         if (!succeeded(tx)) return [];
         const txHash = asHash(tx.txID, 'txID');
-        const { list, add } = transfersOf('TRON', { txHash, blockNumber: height, timestampMs });
+        const { list, add } = transfersOf('TRON', {
+          txHash,
+          blockNumber: height,
+          timestampMs,
+          call: callOf(tx),
+          hexOf,
+        });
         const info = byId.get(txHash);
         const calls = addOwnMoves(tx, info ?? null, add);
         // The block was replaced between the two questions, or the node keeps no results.

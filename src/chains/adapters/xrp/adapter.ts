@@ -6,6 +6,7 @@
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
 import {
+  addressOrNull,
   asAddressOf,
   asPattern,
   type HistoryRow,
@@ -210,7 +211,8 @@ function transferRow(
   meta: JsonObject,
   shared: { readonly txHash: string; readonly blockNumber: number; readonly timestampMs: number },
 ): HistoryRow & { readonly isWhole: boolean } {
-  const { list, add } = transfersOf('XRP', shared);
+  const sender = addressOrNull('XRP', tx.Account);
+  const { list, add } = transfersOf('XRP', { ...shared, call: sender === null ? null : { sender } });
   const moves = movesOf(tx, meta);
   for (const move of moves ?? []) add({ position: 'value', ...move });
   return { height: shared.blockNumber, transfers: list, isWhole: moves !== null };
