@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
 import { seededUint32 } from '../../src/base/random.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
-import type { Transfer } from '../../src/chains/transfer.ts';
+import type { Initiation, Transfer } from '../../src/chains/transfer.ts';
 import type { Direction } from '../../src/graph/flow.ts';
 import { createNeighbourColumns } from '../../src/graph/graph.ts';
 import { type IngestReport, ingestFiles } from '../../src/graph/ingest/ingest-files.ts';
@@ -34,6 +34,21 @@ const address = (index: number): string => `0x${(index * 7919).toString(16).padS
 const hash = (index: number): string => `0x${(index * 104_729).toString(16).padStart(64, '0')}`;
 const token = (index: number): string => parseAddress('ETH', address(index)).canonical;
 const ADDRESSES = 150;
+
+/** What a source says of the start of a transaction: nothing, the sender alone, or the call as well. */
+function initiationOf(
+  from: string | null,
+  to: string | null,
+  asset: string,
+  next: () => number,
+): Initiation | null {
+  const sender = [from, to, address(3_000)][next() % 3] as string;
+  const kind = next() % 5;
+  if (kind === 0) return null;
+  if (kind === 1 || asset === 'ETH') return { sender, callsAsset: null, decodes: null };
+  if (kind === 2) return { sender, callsAsset: false, decodes: false };
+  return { sender, callsAsset: true, decodes: [true, false, null][next() % 3] as boolean | null };
+}
 
 /** Address 1 is a hub; amounts, prices and times of every kind; transactions of several transfers; transfers to oneself. */
 function randomTransfers(count: number, seed: number): Transfer[] {
@@ -62,11 +77,20 @@ function randomTransfers(count: number, seed: number): Transfer[] {
       amount: amount + BigInt(next() % 1000),
       decimals: asset === 'ETH' ? 18 : null,
       valueUsd: next() % 3 === 0 ? null : (next() % 100_000) / 100,
+      initiation: initiationOf(from ?? to, to ?? from, asset, next),
     };
   });
 }
 
-const HEADER = 'txHash,position,blockNumber,timestamp,from,to,asset,amount,valueUsd';
+const HEADER = 'txHash,position,blockNumber,timestamp,from,to,asset,amount,valueUsd,sender,called,decodes';
+/** Senders also in another letter case than the parties, and calls of the token in any. */
+function initiationCells({ initiation, asset }: Transfer): string[] {
+  if (!initiation) return ['', '', ''];
+  const { sender, callsAsset, decodes } = initiation;
+  const called = callsAsset === null ? '' : callsAsset ? asset.toLowerCase() : address(3_001);
+  return [parseAddress('ETH', sender).canonical, called, decodes === null ? '' : String(decodes)];
+}
+
 const csvOf = (transfers: readonly Transfer[]): string =>
   [
     HEADER,
@@ -81,6 +105,7 @@ const csvOf = (transfers: readonly Transfer[]): string =>
         one.asset,
         one.amount,
         one.valueUsd ?? '',
+        ...initiationCells(one),
       ].join(','),
     ),
   ].join('\n');
@@ -128,7 +153,7 @@ function everything(store: TransferStore): unknown {
       totals: store.totals('ETH', key),
       in: side('in'),
       out: side('out'),
-      recent: store.recent('ETH', key, 64).map((one) => [one.timestampMs, one.direction]),
+      recent: store.recent('ETH', key, 64).map((one) => [one.timestampMs, one.direction, one.initiation]),
     };
   });
 }
@@ -168,14 +193,21 @@ describe('a bulk load', () => {
 
   it('explains odd rows as the reader of small files does', async () => {
     const [one] = randomTransfers(1, 3) as [Transfer];
-    const good = csvOf([one]).split('\n')[1] as string;
+    const good = csvOf([{ ...one, initiation: null }]).split('\n')[1] as string;
+    const value = /,[^,]*(,,,)$/;
+    const start = /,,,$/;
     const rows = [
       good,
       good.replace(one.txHash, '0x12'),
-      good.replace(one.txHash, hash(77)).replace(/,[^,]*$/, ',-1'),
+      good.replace(one.txHash, hash(77)).replace(value, ',-1$1'),
       `${good},`,
       good.replace(one.txHash, `"${hash(78)}"`),
-      good.replace(one.txHash, hash(79)).replace(/,[^,]*$/, ',1.005'),
+      good.replace(one.txHash, hash(79)).replace(value, ',1.005$1'),
+      good.replace(one.txHash, hash(80)).replace(start, ',0x12,,'),
+      good.replace(one.txHash, hash(81)).replace(start, `,,${address(5)},`),
+      good.replace(one.txHash, hash(82)).replace(start, `,${address(5)},0x12,true`),
+      good.replace(one.txHash, hash(83)).replace(start, `,${address(5)},,perhaps`),
+      good.replace(one.txHash, hash(84)).replace(start, `,${address(5)},${address(6)},TRUE`),
       '',
       'nonsense',
     ];
@@ -190,7 +222,7 @@ describe('a bulk load', () => {
       rejects: report.rejects.map(({ reason, provenance }) => [provenance.line, reason]),
     });
     expect(shown(fast)).toEqual(shown(slow));
-    expect(fast.stored).toBe(3);
+    expect(fast.stored).toBe(4);
   });
 
   it('goes on where it was interrupted, whichever pass that was', async () => {
