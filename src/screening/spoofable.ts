@@ -109,6 +109,9 @@ function seenTransfers(
 const holderSent = ({ transfer, direction }: Seen): boolean | null =>
   transfer.initiation && transfer.initiation.sender === (direction === 'out' ? 'FROM' : 'TO');
 
+const newestFirst = (a: SpoofableTransfer, b: SpoofableTransfer): number =>
+  a.timestamp === b.timestamp ? (a.hash < b.hash ? -1 : 1) : a.timestamp < b.timestamp ? 1 : -1;
+
 function reasonsOf(rows: readonly SpoofableTransfer[], risky: readonly Seen[]): Reason[] {
   const reasons: Reason[] = [];
   const base = { severity: 'LOW', source: null, verified: true } as const;
@@ -181,8 +184,11 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
       },
     ];
   });
-  rows.sort((a, b) =>
-    a.timestamp === b.timestamp ? (a.hash < b.hash ? -1 : 1) : a.timestamp < b.timestamp ? 1 : -1,
-  );
-  return { transfers: rows.slice(0, LIMITS.screeningListMax), reasons: reasonsOf(rows, risky) };
+  // Spam in the name of an exchange must not push a forged dealing with a sanctioned party out of the list.
+  const isUrgent = ({ counterparty, imitates }: SpoofableTransfer): boolean =>
+    imitates !== null || risky.some(({ shown }) => shown === counterparty);
+  const newest = rows.sort(newestFirst);
+  const urgent = newest.filter(isUrgent);
+  const listed = [...urgent, ...newest.filter((row) => !isUrgent(row))].slice(0, LIMITS.screeningListMax);
+  return { transfers: listed.sort(newestFirst), reasons: reasonsOf(newest, risky) };
 }

@@ -1,0 +1,258 @@
+/** What anybody can forge never alarms: the real processor over blocks with forged transfers. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { createSeal } from '../../src/base/seal.ts';
+import { parseAddress } from '../../src/chains/address/parse.ts';
+import { loadTokenList } from '../../src/chains/tokens.ts';
+import type { Transfer } from '../../src/chains/transfer.ts';
+import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
+import { loadTaxonomy } from '../../src/labels/categories.ts';
+import type { LabelReader } from '../../src/labels/index/reader.ts';
+import type { Label } from '../../src/labels/label.ts';
+import type { Category } from '../../src/labels/taxonomy.ts';
+import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
+import { createProcessor, type Processor } from '../../src/monitoring/processor.ts';
+import { type Alert, type MonitoredWallet, RULE_IDS } from '../../src/monitoring/records.ts';
+import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
+import { loadPolicy } from '../../src/risk/policy.ts';
+
+const canonical = (text: string): string => parseAddress('ETH', text).canonical;
+const WALLET = canonical('0x1111111111111111111111111111111111111111');
+const FRIEND = canonical('0xabcdef0000000000000000000000000000005678');
+const LOOK_ALIKE = canonical('0xabcffffffffffffffffffffffffffffffff05678'.replace('f05678', 'ff5678'));
+const STRANGER = canonical('0x2222222222222222222222222222222222222222');
+const WORTHLESS = canonical('0x3333333333333333333333333333333333333333');
+const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
+const RISKY = {
+  [canonical('0x00000000000000000000000000000000000000a1')]: 'SANCTIONED_ENTITY',
+  [canonical('0x00000000000000000000000000000000000000a2')]: 'MIXER',
+  [canonical('0x00000000000000000000000000000000000000a3')]: 'PHISHING',
+  [canonical('0x00000000000000000000000000000000000000a4')]: 'RANSOMWARE',
+  [canonical('0x00000000000000000000000000000000000000a5')]: 'DARKNET_MARKET',
+} as const satisfies Record<string, Category>;
+const SANCTIONED = Object.keys(RISKY)[0] as string;
+
+const nowMs = Date.UTC(2026, 0, 5);
+const clock: Clock = { now: () => nowMs, monotonic: () => nowMs };
+
+const labelOf = (category: Category): Label =>
+  ({
+    entity: { id: category, name: `The ${category}`, category, jurisdiction: null, url: null },
+    scope: 'EVM',
+    category,
+    threatLevel: 'CRITICAL',
+    source: 'ofac',
+    sourceUrl: null,
+    tags: [],
+    confidence: 1,
+    sanctions:
+      category === 'SANCTIONED_ENTITY'
+        ? [{ list: 'OFAC_SDN', matchType: 'DIRECT', listedAt: '2020-01-01', delistedAt: null }]
+        : [],
+    verified: true,
+    synthetic: false,
+    firstSeen: null,
+    lastSeen: null,
+  }) as unknown as Label;
+
+let folder: string;
+let store: MonitoringStore;
+let transfers: TransferStore;
+let processor: Processor;
+let wallet: MonitoredWallet;
+let height: number;
+let isListed: boolean;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'assay-spoofed-'));
+  height = 100;
+  isListed = true;
+  store = openMonitoringStore(
+    { path: join(folder, 'monitoring.lmdb') },
+    { clock, random: systemRandom, seal: createSeal(new Uint8Array(32), systemRandom) },
+  );
+  transfers = openTransferStore({ path: join(folder, 'transfers'), readOnly: false });
+  const byKey = new Map(
+    Object.entries(RISKY).map(([address, category]) => [
+      Buffer.from(parseAddress('ETH', address).key).toString('hex'),
+      labelOf(category),
+    ]),
+  );
+  const reader = {
+    get meta() {
+      return { dataVersion: isListed ? 'listed' : 'none' };
+    },
+    lookup: (key: Uint8Array) => {
+      const label = byKey.get(Buffer.from(key).toString('hex'));
+      return isListed && label !== undefined ? [label] : [];
+    },
+  } as unknown as LabelReader;
+  processor = createProcessor({
+    store,
+    policy: loadMonitoringPolicy(),
+    riskPolicy: loadPolicy(loadTaxonomy().rows),
+    labels: () => reader,
+    transfers,
+    assets: loadTokenList(),
+    clock,
+  });
+  wallet = await store.addWallet(
+    {
+      accountId: 'a',
+      chain: 'ETH',
+      walletAddress: WALLET,
+      label: null,
+      riskScore: null,
+      riskLevel: null,
+      enabledRules: RULE_IDS,
+      customWebhookUrl: null,
+      alertThreshold: 'all',
+      alertFrequency: 'realtime',
+      notes: null,
+      watchFromHeight: null,
+    },
+    100,
+  );
+});
+afterEach(async () => {
+  await store.close();
+  await transfers.close();
+  rmSync(folder, { recursive: true });
+});
+
+const moved = (from: string, to: string, change: Partial<Transfer> = {}): Transfer => ({
+  chain: 'ETH',
+  txHash: `0x${(height * 1_000).toString(16).padStart(64, '0')}`,
+  position: 'log:0',
+  blockNumber: height,
+  timestampMs: nowMs,
+  from,
+  to,
+  asset: WORTHLESS,
+  amount: 5_000_000n,
+  decimals: 6,
+  valueUsd: null,
+  ...change,
+});
+const payment = { asset: 'ETH', decimals: 18, amount: 10n ** 18n, valueUsd: 5_000, position: 'value' };
+
+async function block(...moves: Transfer[]): Promise<readonly Alert[]> {
+  const next = {
+    chain: 'ETH' as const,
+    height,
+    hash: `b${height}`,
+    parentHash: null,
+    timestampMs: nowMs,
+    transfers: moves.map((move, index) => ({
+      ...move,
+      blockNumber: height,
+      position: `${move.position}${index}`,
+    })),
+  };
+  height++;
+  await transfers.ingest(next.transfers);
+  await processor.block('ETH', next, buildWatchTable(store.watched()));
+  return store.alerts('a', {}, { limit: 100, offset: 0 }).alerts;
+}
+const stored = () => store.transactions('a', wallet.id, { limit: 1_000, offset: 0 }).transactions;
+
+describe('a watched wallet and a transfer of an unknown token', () => {
+  it('raises LOW alerts at most, by whichever rule, in either direction', async () => {
+    const moves = Object.keys(RISKY).flatMap((address, index) => [
+      moved(WALLET, address, { txHash: `0x${index.toString(16).padStart(64, '1')}` }),
+      moved(address, WALLET, { txHash: `0x${index.toString(16).padStart(64, '2')}` }),
+    ]);
+    const alerts = await block(...moves);
+    expect(new Set(alerts.map(({ ruleId }) => ruleId))).toEqual(
+      new Set(RULE_IDS.filter((id) => id !== 'VELOCITY-001')),
+    );
+    expect(new Set(alerts.map(({ severity }) => severity))).toEqual(new Set(['LOW']));
+    for (const { title, message } of alerts) {
+      expect(title).toMatch(/^Not evidence: /);
+      expect(message).toMatch(/anybody can forge/);
+    }
+    expect(stored().map(({ riskScore, riskLevel, spoofable }) => [riskScore, riskLevel, spoofable])).toEqual(
+      moves.map(() => [0, 'LOW', true]),
+    );
+  });
+
+  it('raises what it always raised for a listed token and for the native coin', async () => {
+    const alerts = await block(
+      moved(WALLET, SANCTIONED, { ...payment, txHash: `0x${'1'.repeat(64)}` }),
+      moved(WALLET, SANCTIONED, { asset: USDT, valueUsd: 5, txHash: `0x${'2'.repeat(64)}` }),
+    );
+    expect(alerts.map(({ ruleId, severity }) => [ruleId, severity])).toEqual([
+      ['SANCTIONS-001', 'CRITICAL'],
+      ['SANCTIONS-001', 'CRITICAL'],
+    ]);
+    expect(stored().map(({ spoofable }) => spoofable)).toEqual([false, false]);
+  });
+
+  it("of a listed token that moved no amount raises LOW: transferFrom with 0 needs nobody's consent", async () => {
+    const alerts = await block(moved(WALLET, SANCTIONED, { asset: USDT, amount: 0n, valueUsd: 0 }));
+    expect(alerts.map(({ ruleId, severity }) => [ruleId, severity])).toEqual([['SANCTIONS-001', 'LOW']]);
+    expect(alerts[0]?.message).toMatch(/No amount moved/);
+  });
+
+  it('counts for no velocity, also when its block is taken back', async () => {
+    const spam = (count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        moved(STRANGER, WALLET, { txHash: `0x${(index + 1).toString(16).padStart(64, '3')}` }),
+      );
+    expect(await block(...spam(300))).toEqual([]);
+    await processor.takeBack('ETH', 99);
+    // 199 real transfers are below the cold limit of 200, 200 are not.
+    const real = (count: number, digit: string) =>
+      Array.from({ length: count }, (_, index) =>
+        moved(STRANGER, WALLET, {
+          ...payment,
+          valueUsd: 1,
+          txHash: `0x${(index + 1).toString(16).padStart(64, digit)}`,
+        }),
+      );
+    height = 100;
+    expect(await block(...real(199, '4'))).toEqual([]);
+    const alerts = await block(...real(2, '5'));
+    expect(alerts.map(({ ruleId }) => ruleId)).toEqual(['VELOCITY-001']);
+  });
+
+  it('is no dealing that a list which changes later could be held against', async () => {
+    isListed = false;
+    await block(moved(WALLET, SANCTIONED), moved(SANCTIONED, WALLET, { asset: USDT, amount: 0n }));
+    isListed = true;
+    const signal = new AbortController().signal;
+    expect(await processor.recheck(signal)).toEqual({ counterparties: 0, alerts: 0 });
+  });
+});
+
+describe('address poisoning of a watched wallet', () => {
+  it.each([
+    [
+      'a zero-value transferFrom in its name',
+      () => moved(WALLET, LOOK_ALIKE, { asset: USDT, amount: 0n, valueUsd: 0 }),
+    ],
+    ['an unknown token from the look-alike', () => moved(LOOK_ALIKE, WALLET)],
+    [
+      'dust from the look-alike',
+      () => moved(LOOK_ALIKE, WALLET, { ...payment, amount: 1n, valueUsd: 0.001 }),
+    ],
+  ])('is named at LOW: %s', async (_, poison) => {
+    expect(await block(moved(WALLET, FRIEND, payment))).toEqual([]);
+    const alerts = await block(poison());
+    expect(alerts.map(({ ruleId, severity, title }) => [ruleId, severity, title])).toEqual([
+      ['SCAM-001', 'LOW', 'Address poisoning'],
+    ]);
+    expect(alerts[0]?.message).toContain(LOOK_ALIKE);
+    expect(alerts[0]?.message).toContain(FRIEND);
+  });
+
+  it('is not seen in money of worth, nor in an address that looks like none', async () => {
+    await block(moved(WALLET, FRIEND, payment));
+    expect(await block(moved(LOOK_ALIKE, WALLET, payment), moved(STRANGER, WALLET))).toEqual([]);
+  });
+});
