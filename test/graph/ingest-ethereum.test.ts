@@ -316,6 +316,75 @@ describe('tokens', () => {
   });
 });
 
+describe('who sent the transaction of a transfer', () => {
+  const word = (value: string): string => value.replace(/^0x/, '').toLowerCase().padStart(64, '0');
+  const moved = {
+    token_address: C.toLowerCase(),
+    from_address: A.toLowerCase(),
+    to_address: B.toLowerCase(),
+    value: '4711',
+    transaction_hash: hash('3'),
+    log_index: 4,
+    block_number: 10,
+    block_timestamp: 1_683_029_999,
+  };
+  const call = (more: object = {}): object => ({
+    hash: hash('3'),
+    from_address: A.toLowerCase(),
+    to_address: C.toLowerCase(),
+    value: 0,
+    input: `0xa9059cbb${word(B)}${word((4711).toString(16))}`,
+    block_number: 10,
+    block_timestamp: 1_683_029_999,
+    receipt_status: 1,
+    ...more,
+  });
+  const inner = trace({
+    transaction_hash: hash('3'),
+    trace_type: 'call',
+    call_type: 'call',
+    trace_address: '0',
+    value: 9,
+  });
+  const startOf = async (transaction: object | null, row: object = moved) => {
+    const files = [lines('moved.json', [row]), ...(transaction ? [lines('tx.json', [transaction])] : [])];
+    const { transfers, faults } = await read(...files);
+    expect(faults).toEqual([]);
+    return transfers[0]?.initiation;
+  };
+
+  it('is read from the transactions of the same command, whatever the order of the files', async () => {
+    expect(await startOf(call())).toEqual({ sender: A, callsAsset: true, decodes: true });
+    expect(await startOf(call({ from_address: B }))).toEqual({ sender: B, callsAsset: true, decodes: false });
+    expect(await startOf(call({ to_address: B, from_address: B }))).toEqual({
+      sender: B,
+      callsAsset: false,
+      decodes: false,
+    });
+    expect(await startOf(call({ input: '0xdeadbeef' }))).toEqual({
+      sender: A,
+      callsAsset: true,
+      decodes: false,
+    });
+    expect(await startOf(call({ input: undefined }))).toEqual({ sender: A, callsAsset: true, decodes: null });
+  });
+
+  it('is not known without them, and says so', async () => {
+    expect(await startOf(null)).toBeNull();
+    expect(await startOf(call({ hash: hash('4') }))).toBeNull();
+  });
+
+  it('holds for value inside the transaction, and for the transaction itself', async () => {
+    expect(await startOf(call({ from_address: B }), inner)).toEqual({
+      sender: B,
+      callsAsset: null,
+      decodes: null,
+    });
+    const { transfers } = await read(lines('tx.json', [call({ value: 5 })]));
+    expect(transfers[0]?.initiation).toEqual({ sender: A, callsAsset: null, decodes: null });
+  });
+});
+
 describe('receipts', () => {
   it('tell failed transactions and made contracts where transactions do not', async () => {
     const bare = (digit: string, more: object = {}): object => ({

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseAddress } from '../../src/chains/address/parse.ts';
+import { ethereumEtlReader } from '../../src/graph/ingest/ethereum-etl.ts';
 import { ingestFiles } from '../../src/graph/ingest/ingest-files.ts';
+import { readRows } from '../../src/graph/ingest/rows.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 
@@ -150,6 +152,34 @@ describe('ingesting NDJSON', () => {
     ]);
   });
 
+  it('keeps who sent the transaction, which contract it called, and whether that is the transfer', async () => {
+    const token = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
+    const moved = { asset: token.toLowerCase(), position: 'log:1', decimals: 6 };
+    const rows = [
+      row({ ...moved, txHash: hash('1'), sender, called: token, decodes: true }),
+      row({ ...moved, txHash: hash('2'), sender: token, called: sender, decodes: true }),
+      row({ ...moved, txHash: hash('3'), sender: receiver }),
+      row({ ...moved, txHash: hash('4') }),
+      row({ txHash: hash('5'), sender, called: receiver, decodes: true }),
+    ];
+    const bad = [
+      row({ txHash: hash('6'), called: token }),
+      row({ txHash: hash('7'), sender: '0x12' }),
+      row({ txHash: hash('8'), sender, decodes: 'perhaps' }),
+    ];
+    const path = file('rows', [...rows, ...bad].join('\n'));
+    const report = await ingestFiles({ format: 'ndjson', files: [path], chain: 'ETH' }, { store });
+    expect(report).toMatchObject({ stored: 5, rejected: 3 });
+    const starts = new Map(
+      store.recent('ETH', keyOf(sender), 64).map(({ txHash, initiation }) => [txHash, initiation]),
+    );
+    expect(starts.get(hash('1'))).toEqual({ sender: 'FROM', callsAsset: true, decodes: true });
+    expect(starts.get(hash('2'))).toEqual({ sender: 'OTHER', callsAsset: false, decodes: false });
+    expect(starts.get(hash('3'))).toEqual({ sender: 'TO', callsAsset: null, decodes: null });
+    expect(starts.get(hash('4'))).toBeNull();
+    expect(starts.get(hash('5'))).toEqual({ sender: 'FROM', callsAsset: null, decodes: null });
+  });
+
   it('reads other chains by their own addresses', async () => {
     const bitcoin = row({
       txHash: 'ab'.repeat(32),
@@ -212,6 +242,22 @@ describeWithSharedData('two real Ethereum blocks', () => {
     expect(second).toMatchObject({ stored: 0, duplicates: 589, rejected: 0 });
     expect(store.coverage('ETH')).toEqual(coverage);
     expect(store.totals('ETH', keyOf(sender))).toEqual(totals);
+  });
+
+  it('say of every token transfer who sent its transaction, if both files are given', async () => {
+    const reader = await ethereumEtlReader({ chain: 'ETH', files });
+    const starts = { all: 0, known: 0, ofParty: 0, decoded: 0 };
+    for await (const row of readRows(part('token_transfers'))) {
+      const transfer = row.ok ? reader(row.fields) : null;
+      if (!transfer) continue;
+      const { initiation, from, to } = transfer;
+      starts.all++;
+      if (!initiation) continue;
+      starts.known++;
+      if (initiation.sender === from || initiation.sender === to) starts.ofParty++;
+      if (initiation.decodes) starts.decoded++;
+    }
+    expect(starts).toEqual({ all: 291, known: 291, ofParty: 145, decoded: 52 });
   });
 
   it('keep every digit of the largest token amount', async () => {

@@ -248,6 +248,50 @@ describe('what TRON moves', () => {
     await world.dispose();
   });
 
+  it('says who sent the transaction, and whether its call is the transfer', async () => {
+    const call = (owner: string, data: string | undefined): Tx => ({
+      type: 'TriggerSmartContract',
+      value: {
+        owner_address: hex41(owner),
+        contract_address: hex41(usdt),
+        ...(data === undefined ? {} : { data }),
+      },
+      tokens: [[alice, bob, 7n]],
+    });
+    const toBob = hex41(bob).padStart(64, '0');
+    const transfer = `a9059cbb${toBob}${'7'.padStart(64, '0')}`;
+    const world = await makeWorld([
+      [call(alice, transfer), call(bob, transfer), call(alice, undefined), call(alice, 'not hex')],
+    ]);
+    const adapter = openFor(family, 'TRON', { rpc: [world.rpc] });
+    const { block } = await adapter.block(70_000_000, within(5_000));
+    const logs = block?.transfers.filter(({ position }) => position === 'log:0') ?? [];
+    expect(logs.map(({ initiation }) => initiation)).toEqual([
+      { sender: alice, callsAsset: true, decodes: true },
+      { sender: bob, callsAsset: true, decodes: false },
+      { sender: alice, callsAsset: true, decodes: null },
+      { sender: alice, callsAsset: true, decodes: null },
+    ]);
+    await adapter.close();
+    await world.dispose();
+  });
+
+  it('is nothing in a failed transaction, and no approval', async () => {
+    const approval = {
+      address: hex41(usdt).slice(2),
+      // keccak-256 of Approval(address,address,uint256)
+      topics: ['8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925', topic(alice), topic(bob)],
+      data: '9'.padStart(64, '0'),
+    };
+    const failed: Tx = { ...calls(alice, usdt, { tokens: [[alice, bob, 5n]] }), result: 'REVERT' };
+    const world = await makeWorld([[failed, calls(alice, usdt, { logs: [approval] })]]);
+    const adapter = openFor(family, 'TRON', { rpc: [world.rpc] });
+    const { block } = await adapter.block(70_000_000, within(5_000));
+    expect(block?.transfers.map(({ position, amount }) => [position, amount])).toEqual([['value', 0n]]);
+    await adapter.close();
+    await world.dispose();
+  });
+
   it('is what a contract is given when it is made', async () => {
     const creation: Tx = {
       type: 'CreateSmartContract',
