@@ -1,6 +1,6 @@
 /**
  * Addresses that look alike where programs shorten them: the same first and last characters. Address poisoning plants such an
- * address in somebody's history, so that it is copied in place of the real one.
+ * address in the history of a holder, so that it is copied in place of the real one.
  */
 import { type ChainId, chainOf, isEvm } from './registry.ts';
 

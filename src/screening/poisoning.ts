@@ -1,5 +1,5 @@
 /**
- * Transfers that anybody can put into somebody's history, and the look-alike addresses that they plant there (address poisoning).
+ * Transfers that anybody can put into the history of an address, and the look-alike addresses that they plant there (address poisoning).
  * Used by screening and by monitoring. docs/decisions/evidence.md.
  */
 import { LIMITS } from '../base/limits.ts';
@@ -43,8 +43,8 @@ const NONE: RealCounterparties = { imitatedBy: () => null };
 /**
  * Reads the counterparties that value of known assets moved with: the greatest of each direction, and those of the newest transfers.
  *
- * @param subject.key - the address whose history it is
- * @param dustUsd - below this a counterparty is not a real one: whoever poisons a history may send dust as well
+ * @param subject.key - the address that the history belongs to
+ * @param dustUsd - below this a counterparty is not a real one: a poisoner may send dust as well
  */
 export function realCounterparties(
   subject: { readonly chain: ChainId; readonly key: AddressKey },

@@ -118,13 +118,13 @@ function reasonsOf(rows: readonly SpoofableTransfer[], risky: readonly Seen[]): 
   const [worst] = [...risky].sort((a, b) => b.attribution.points - a.attribution.points);
   if (worst !== undefined) {
     const { category, entity } = worst.attribution;
-    const who = entity === null ? category : `${entity.name} (${category})`;
+    const name = entity === null ? category : `${entity.name} (${category})`;
     reasons.push({
       ...base,
       code: 'SPOOFABLE_TRANSFER',
       category,
       message:
-        `${risky.length} ${risky.length === 1 ? 'transfer' : 'transfers'} with ${who}` +
+        `${risky.length} ${risky.length === 1 ? 'transfer' : 'transfers'} with ${name}` +
         `${new Set(risky.map(({ counterparty }) => counterparty)).size > 1 ? ' and others' : ''}: of tokens on no curated list, ` +
         'or of no amount. Anybody can forge them, so they count for nothing: 0 points.',
     });
