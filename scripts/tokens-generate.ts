@@ -179,6 +179,8 @@ interface Peg {
   readonly symbol: string;
   readonly decimals: number;
   readonly source: string;
+  /** ISO date of the source, if the row has its own. */
+  readonly date?: string;
 }
 
 interface SourceRecord {
@@ -206,9 +208,9 @@ async function generate(work: string): Promise<void> {
     readonly pegs: readonly Peg[];
     readonly asOf: string;
   };
-  for (const { chain, asset, symbol, decimals, source } of pegs) {
-    let at = sources.findIndex(({ url }) => url === source);
-    if (at < 0) at = sources.push({ id: 'prices.json', url: source, date: asOf }) - 1;
+  for (const { chain, asset, symbol, decimals, source, date = asOf } of pegs) {
+    let at = sources.findIndex((known) => known.url === source && known.date === date);
+    if (at < 0) at = sources.push({ id: 'prices.json', url: source, date }) - 1;
     add({ chain, asset: canonicalAsset(chain, asset), symbol, decimals }, at);
   }
   for (const source of SOURCES) {
