@@ -120,6 +120,8 @@ export const LIMITS = {
   reorgBlocksKept: 192,
   /** Newest transfers kept of each pair and asset: what a person reads; the sums hold the rest. */
   recentTransfersPerEdge: 4,
+  /** Counterparties of a direction among which a screening looks for forged dealings: about a millisecond. */
+  spoofingCounterpartiesRead: 1_000,
   /** Counterparties of a direction among which the one is looked for that an address imitates: the greatest; more costs a screening milliseconds. */
   realCounterpartiesRead: 200,
   /** Newest transfers kept of each address: what an answer lists. About 8 bytes each. */

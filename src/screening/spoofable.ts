@@ -7,19 +7,18 @@ import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
+import { createNeighbourColumns, type NodeId } from '../graph/graph.ts';
 import type { Direction, RecentTransfer, TransferReader } from '../graph/transfers.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import type { Reason, SpoofableTransfer } from './answers.ts';
 import type { Place } from './assess.ts';
 import { type Attribution, UNATTRIBUTED } from './attribution.ts';
-import { attributedOf, type Side } from './counterparties.ts';
 import { type RealCounterparties, realCounterparties, spoofKindOf } from './poisoning.ts';
 import { type Subject, shownAddress, shownAsset, shownNode } from './subject.ts';
 
 export interface SpoofingOptions {
   readonly subject: Pick<Subject, 'chain' | 'key'>;
   readonly place: Place | null;
-  readonly sides: readonly Side[];
 }
 
 export interface SpoofingDeps {
@@ -61,9 +60,32 @@ function kindOf(
   return transfer.valueUsd !== null && transfer.valueUsd < policy.dustUsd ? 'DUST' : null;
 }
 
+interface RiskyDealing {
+  readonly node: NodeId;
+  readonly direction: Direction;
+  readonly attribution: Attribution;
+}
+
+/** Risky counterparties that something without a price, or nothing, moved with: the riskiest of those that are read. */
+function riskyDealings({ graph, node, attributions }: Place): RiskyDealing[] {
+  const columns = createNeighbourColumns(LIMITS.spoofingCounterpartiesRead);
+  const found = (['out', 'in'] as const).flatMap((direction) => {
+    const count = graph.neighbours(node, direction, LIMITS.spoofingCounterpartiesRead, columns);
+    const dealings: RiskyDealing[] = [];
+    for (let at = 0; at < count; at++) {
+      // All of it was priced, and worth something: those are no unknown tokens.
+      if (columns.unpriced[at] === 0 && (columns.valueUsd[at] as number) > 0) continue;
+      const attribution = attributions.of(columns.ids[at] as number);
+      if (attribution.isRisky) dealings.push({ node: columns.ids[at] as number, direction, attribution });
+    }
+    return dealings;
+  });
+  return found.sort((a, b) => b.attribution.points - a.attribution.points).slice(0, LIMITS.screeningListMax);
+}
+
 /** The newest transfers, and the newest with the riskiest counterparties, which newer spam may have pushed out of them. */
 function seenTransfers(
-  { subject, place, sides }: SpoofingOptions & { readonly place: Place },
+  { subject, place }: SpoofingOptions & { readonly place: Place },
   deps: SpoofingDeps,
 ): Seen[] {
   const { transfers } = deps;
@@ -91,8 +113,7 @@ function seenTransfers(
       kind,
     });
   }
-  const risky = attributedOf(sides).filter(({ attribution }) => attribution.isRisky);
-  for (const { node, direction, attribution } of risky.slice(0, LIMITS.screeningListMax)) {
+  for (const { node, direction, attribution } of riskyDealings(place)) {
     const other = graph.keyOf(node);
     const [from, to] = direction === 'in' ? [other, key] : [key, other];
     for (const transfer of transfers.newest(chain, from, to, LIMITS.screeningListMax)) {
@@ -146,7 +167,8 @@ function reasonsOf(rows: readonly SpoofableTransfer[], risky: readonly Seen[]): 
 
 /**
  * Returns the transfers of an address that prove nothing and are worth a look, and the reasons that name them. Reads at most
- * `recentTransfersPerAddress` transfers and those of `screeningListMax` counterparties.
+ * `recentTransfersPerAddress` transfers, `spoofingCounterpartiesRead` counterparties of each direction, and the newest transfers of
+ * `screeningListMax` of them.
  */
 export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofing {
   const { subject, place } = options;
