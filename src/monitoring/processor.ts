@@ -32,7 +32,7 @@ import { nativeUnits } from '../screening/trace-graph.ts';
 import { weighingOf } from '../screening/weighing.ts';
 import type { MonitoringPolicy } from './policy.ts';
 import type { CounterpartyEntity, MonitoredTransaction, MonitoringChain, RuleId } from './records.ts';
-import { type Behind, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';
+import { type Basis, type Behind, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';
 import type { BlockWriter, KnownCounterparty, MonitoringStore } from './store.ts';
 import { addTransfer, dayOf, judgeVelocity, removeTransfer } from './velocity.ts';
 import type { Watcher, WatchTable } from './watch-table.ts';
@@ -275,11 +275,16 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     const finalAtHeight = block.height + policy.confirmations[chain] - 1;
     const alertIds = new Set(stored.alertIds);
     let raised = 0;
-    for (const { ruleId, finding } of evaluate(evidence, wallet.enabledRules, policy)) {
-      const cause =
-        finding.riskType === 'BEHAVIOUR'
-          ? `${ruleId} day ${dayOf(block.timestampMs)}`
-          : `${ruleId} ${txHash} ${counterparty ?? ''}`;
+    const day = dayOf(block.timestampMs);
+    // Anybody can make as many of the last two kinds as they like: each raises one alert a day.
+    const causes: Readonly<Record<Basis, string>> = {
+      TRANSFER: `${txHash} ${counterparty ?? ''}`,
+      BEHAVIOUR: `day ${day}`,
+      SPOOFED: `spoofed ${direction} ${counterparty ?? ''} day ${day}`,
+      POISONING: `poisoning ${imitation?.imitates ?? ''} day ${day}`,
+    };
+    for (const { ruleId, finding, basis } of evaluate(evidence, wallet.enabledRules, policy)) {
+      const cause = `${ruleId} ${causes[basis]}`;
       const alert = writer.raise(
         wallet,
         {

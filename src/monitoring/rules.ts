@@ -185,18 +185,31 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
   'VELOCITY-001': velocityRule,
 };
 
+/** What a finding rests on, which decides how often its cause alerts: once a transfer, or once a day. */
+export type Basis = 'TRANSFER' | 'SPOOFED' | 'POISONING' | 'BEHAVIOUR';
+
+export interface RuleFinding {
+  readonly ruleId: RuleId;
+  readonly finding: Finding;
+  readonly basis: Basis;
+}
+
 /** What the enabled rules find, in the order of the table. */
 export function evaluate(
   evidence: Evidence,
   enabled: readonly RuleId[],
   policy: MonitoringPolicy,
-): { readonly ruleId: RuleId; readonly finding: Finding }[] {
-  return RULE_IDS.filter((id) => enabled.includes(id)).flatMap((ruleId) => {
+): RuleFinding[] {
+  return RULE_IDS.filter((id) => enabled.includes(id)).flatMap((ruleId): RuleFinding[] => {
     const found = RULES[ruleId](evidence, policy);
     const { spoof, imitation } = evidence;
-    const isOfTransfer = found !== null && found.riskType !== 'BEHAVIOUR';
-    const finding = isOfTransfer && spoof !== null ? asSpoofed(found, spoof) : found;
-    if (finding !== null) return [{ ruleId, finding }];
-    return ruleId === 'SCAM-001' && imitation !== null ? [{ ruleId, finding: poisoning(imitation) }] : [];
+    if (found !== null && found.riskType === 'BEHAVIOUR')
+      return [{ ruleId, finding: found, basis: 'BEHAVIOUR' }];
+    if (found !== null)
+      return spoof === null
+        ? [{ ruleId, finding: found, basis: 'TRANSFER' }]
+        : [{ ruleId, finding: asSpoofed(found, spoof), basis: 'SPOOFED' }];
+    if (ruleId !== 'SCAM-001' || imitation === null) return [];
+    return [{ ruleId, finding: poisoning(imitation), basis: 'POISONING' }];
   });
 }

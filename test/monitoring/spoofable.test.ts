@@ -221,6 +221,18 @@ describe('a watched wallet and a transfer of an unknown token', () => {
     expect(alerts.map(({ ruleId }) => ruleId)).toEqual(['VELOCITY-001']);
   });
 
+  it('raises one alert a day for each counterparty, however many of them are made', async () => {
+    const spam = (digit: string) =>
+      Array.from({ length: 50 }, (_, index) =>
+        moved(SANCTIONED, WALLET, { txHash: `0x${(index + 1).toString(16).padStart(64, digit)}` }),
+      );
+    expect(await block(...spam('6'))).toHaveLength(1);
+    expect(await block(...spam('7'))).toHaveLength(1);
+    // What is evidence is not held back by it.
+    const alerts = await block(moved(SANCTIONED, WALLET, payment));
+    expect(alerts.map(({ severity }) => severity).sort()).toEqual(['CRITICAL', 'LOW']);
+  });
+
   it('is no dealing that a list which changes later could be held against', async () => {
     isListed = false;
     await block(moved(WALLET, SANCTIONED), moved(SANCTIONED, WALLET, { asset: USDT, amount: 0n }));
@@ -249,6 +261,16 @@ describe('address poisoning of a watched wallet', () => {
     ]);
     expect(alerts[0]?.message).toContain(LOOK_ALIKE);
     expect(alerts[0]?.message).toContain(FRIEND);
+  });
+
+  it('raises one alert a day for each address that is imitated', async () => {
+    await block(moved(WALLET, FRIEND, payment));
+    const poison = Array.from({ length: 20 }, (_, index) =>
+      moved(canonical(`0xabc${index.toString(16).padStart(33, '0')}5678`), WALLET, {
+        txHash: `0x${(index + 1).toString(16).padStart(64, '8')}`,
+      }),
+    );
+    expect(await block(...poison)).toHaveLength(1);
   });
 
   it('is not seen in money of worth, nor in an address that looks like none', async () => {
