@@ -8,7 +8,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { createNeighbourColumns, type NodeId } from '../graph/graph.ts';
-import type { Direction, RecentTransfer, TransferReader } from '../graph/transfers.ts';
+import type { AddressTotals, Direction, RecentTransfer, TransferReader } from '../graph/transfers.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import type { Reason, SpoofableTransfer } from './answers.ts';
 import type { Place } from './assess.ts';
@@ -19,6 +19,7 @@ import { type Subject, shownAddress, shownAsset, shownNode } from './subject.ts'
 export interface SpoofingOptions {
   readonly subject: Pick<Subject, 'chain' | 'key'>;
   readonly place: Place | null;
+  readonly totals: AddressTotals | null;
 }
 
 export interface SpoofingDeps {
@@ -66,10 +67,20 @@ interface RiskyDealing {
   readonly attribution: Attribution;
 }
 
-/** Risky counterparties that something without a price, or nothing, moved with: the riskiest of those that are read. */
-function riskyDealings({ graph, node, attributions }: Place): RiskyDealing[] {
+/**
+ * Risky counterparties that something without a price moved with, in directions in which unknown tokens did: the riskiest of those
+ * that are read.
+ */
+function riskyDealings(
+  { subject, totals, place }: SpoofingOptions & { readonly place: Place },
+  { assets }: SpoofingDeps,
+): RiskyDealing[] {
+  const { graph, node, attributions } = place;
   const columns = createNeighbourColumns(LIMITS.spoofingCounterpartiesRead);
-  const found = (['out', 'in'] as const).flatMap((direction) => {
+  const directions = (['out', 'in'] as const).filter((direction) =>
+    totals?.[direction].byAsset.some(({ asset }) => !assets.isKnown(subject.chain, asset)),
+  );
+  const found = directions.flatMap((direction) => {
     const count = graph.neighbours(node, direction, LIMITS.spoofingCounterpartiesRead, columns);
     const dealings: RiskyDealing[] = [];
     for (let at = 0; at < count; at++) {
@@ -84,10 +95,8 @@ function riskyDealings({ graph, node, attributions }: Place): RiskyDealing[] {
 }
 
 /** The newest transfers, and the newest with the riskiest counterparties, which newer spam may have pushed out of them. */
-function seenTransfers(
-  { subject, place }: SpoofingOptions & { readonly place: Place },
-  deps: SpoofingDeps,
-): Seen[] {
+function seenTransfers(options: SpoofingOptions & { readonly place: Place }, deps: SpoofingDeps): Seen[] {
+  const { subject, place } = options;
   const { transfers } = deps;
   const { chain, key } = subject;
   const { graph, attributions } = place;
@@ -113,7 +122,7 @@ function seenTransfers(
       kind,
     });
   }
-  for (const { node, direction, attribution } of riskyDealings(place)) {
+  for (const { node, direction, attribution } of riskyDealings(options, deps)) {
     const other = graph.keyOf(node);
     const [from, to] = direction === 'in' ? [other, key] : [key, other];
     for (const transfer of transfers.newest(chain, from, to, LIMITS.screeningListMax)) {
