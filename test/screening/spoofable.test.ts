@@ -5,6 +5,7 @@ import { lookAlikeKey } from '../../src/chains/look-alike.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import type { ScreeningAnswer } from '../../src/screening/answers.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
+import { createKyt } from '../../src/screening/kyt.ts';
 import { createScreening } from '../../src/screening/screen.ts';
 import { createWorld, sent, WALLETS, type World } from './world.ts';
 
@@ -69,6 +70,18 @@ describe('a transfer of an unknown token', () => {
         message: expect.stringMatching(/^1 transfer with LAZARUS GROUP \(SANCTIONED_ENTITY\): .*0 points\.$/),
       }),
     ]);
+  });
+
+  it('brings no point, and KYT allows', async () => {
+    const spam = Array.from({ length: 5 }, (_, index) =>
+      sent(40 + index, WALLETS.mixer, HOLDER, token(WORTHLESS)),
+    );
+    const answer = await screen(forged, ...spam);
+    expect([answer.riskScore, answer.riskLevel, answer.scoreBreakdown]).toEqual([0, 'LOW', []]);
+    expect(answer.reasons.map(({ code }) => code)).toEqual(['SPOOFABLE_TRANSFER']);
+    const { deps } = world as World;
+    const kyt = createKyt(deps, createAssessor(deps))({ chain: 'ETH', address: HOLDER });
+    expect([kyt.riskScore, kyt.decision]).toEqual([0, 'ALLOW']);
   });
 
   it('says that nothing is known of the transaction if its source does not say', async () => {
