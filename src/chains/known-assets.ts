@@ -1,12 +1,13 @@
 /** Which assets are evidence and how their prices are known: the curated list of tokens, and the tables of prices. */
 import type { AssetFacts } from './assets.ts';
 import { createPriceBook, type PriceBook } from './prices/book.ts';
-import { loadPegs, loadShippedPrices, type Pegs } from './prices/table.ts';
+import { loadPegs, loadShippedPrices } from './prices/table.ts';
+import { chainOf } from './registry.ts';
 import { loadTokenList } from './tokens.ts';
 
 export interface AssetFactsOptions {
   /** Prices of the installation (`openInstalledPrices`). Default: closes and pegs that ship. */
-  readonly prices?: { readonly book: Pick<PriceBook, 'priceStatusAt'>; readonly pegs: Pegs };
+  readonly prices?: { readonly book: Pick<PriceBook, 'priceStatusAt'> };
   /** The curated list of tokens. Default: the list that ships. */
   readonly tokens?: Pick<AssetFacts, 'isKnown'>;
 }
@@ -15,5 +16,8 @@ export interface AssetFactsOptions {
 export function loadAssetFacts(options: AssetFactsOptions = {}): AssetFacts {
   const book = options.prices?.book ?? createPriceBook({ tables: [loadShippedPrices()], pegs: loadPegs() });
   const { tokens = loadTokenList() } = options;
-  return { isKnown: tokens.isKnown, priceStatusAt: book.priceStatusAt };
+  return {
+    isKnown: (chain, asset) => asset === chainOf(chain).symbol || tokens.isKnown(chain, asset),
+    priceStatusAt: book.priceStatusAt,
+  };
 }
