@@ -23,6 +23,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   monitoring: 'monitoring.js',
   adapters: 'adapters.js',
   scale: 'scale.js',
+  'exposure-index': 'exposure-index.js',
 };
 
 const [name, ...options] = process.argv.slice(2);

@@ -60,8 +60,38 @@ export interface TransferStore extends TransferReader {
    * @param signal - ends the count between two chunks of the log
    */
   assetUses(chain: ChainId, signal?: AbortSignal): readonly AssetUse[];
+  /** How far the log of a chain has come; null if no transfer of it was ever stored here. */
+  logPosition(chain: ChainId): LogPosition | null;
+  /** The transfers with the numbers from `first` to `end - 1`, without those that were taken back. */
+  loggedParties(chain: ChainId, first: number, end: number): Iterable<LoggedParties>;
+  /** Blocks that can still be taken back, with the numbers of their transfers. */
+  pendingBlocks(chain: ChainId): readonly PendingBlock[];
   /** Begins a bulk load of a file, or takes up the one that was interrupted. */
   bulkLoad(chain: ChainId, source: LoadSource, runTransfers?: number): BulkLoad;
+}
+
+/** How far a log has come. */
+export interface LogPosition {
+  /** Number of the next transfer. */
+  readonly ordinal: number;
+  /** Transfers that are stored: taking a block back lowers it, and gives no number again. */
+  readonly transfers: number;
+}
+
+/** A transfer as the log has it: dense ids, of which 0 is no address, and the number of the asset in the graph. */
+export interface LoggedParties {
+  readonly from: number;
+  readonly to: number;
+  readonly asset: number;
+  /** Smallest units, as the nearest double. */
+  readonly amount: number;
+}
+
+export interface PendingBlock {
+  readonly height: number;
+  readonly hash: string;
+  readonly firstOrdinal: number;
+  readonly count: number;
 }
 
 export interface TransferStoreOptions {
@@ -305,6 +335,29 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     assetUses(chain, signal) {
       const opened = chainOf(chain);
       return opened === null ? [] : countAssets(opened.store, signal);
+    },
+
+    logPosition(chain) {
+      const opened = chainOf(chain);
+      if (opened === null) return null;
+      const { nextOrdinal, transfers } = readState(opened.store);
+      return { ordinal: nextOrdinal, transfers };
+    },
+
+    *loggedParties(chain, first, end) {
+      const opened = chainOf(chain);
+      if (opened === null) return;
+      for (const { from, to, asset, amount } of loggedTransfers(opened.store, first, end))
+        yield { from, to, asset, amount: Number(amount) };
+    },
+
+    pendingBlocks(chain) {
+      const opened = chainOf(chain);
+      if (opened === null) return [];
+      return [...opened.store.blocks.getRange({})].map(({ key: height, value }) => {
+        const { hash, firstOrdinal, count } = value;
+        return { height, hash, firstOrdinal, count };
+      });
     },
 
     bulkLoad(chain, source, runTransfers = LIMITS.bulkRunTransfers) {

@@ -3,7 +3,7 @@
 import { isCanonicalAsGiven } from '../chains/address/canonical.ts';
 import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
 import { CHAINS, type ChainId, isEvm, parseChainId } from '../chains/registry.ts';
-import type { LabelHandle, LabelReader } from '../labels/index/reader.ts';
+import { type LabelHandle, type LabelReader, NOT_LABELLED } from '../labels/index/reader.ts';
 import { parseSubject } from './subject.ts';
 
 /**
@@ -94,7 +94,17 @@ export function headInto(shown: string, chain: ChainId, out: Buffer, offset: num
 export interface Found {
   chain: ChainId;
   handle: LabelHandle;
+  /** The key of the address is `key[0, keyLength)`. */
+  key: Uint8Array;
+  keyLength: number;
 }
+
+export const newFound = (): Found => ({
+  chain: 'ETH',
+  handle: NOT_LABELLED,
+  key: new Uint8Array(0),
+  keyLength: 0,
+});
 
 /**
  * Returns a function that parses chain and address, looks the address up in `reader` and writes the head of the answer; it
@@ -113,15 +123,21 @@ export function createHeadWriter(
       // Parsed again only to say what is wrong with it.
       if (length < 0) parseSubject(chain, addressText);
       found.handle = reader.find(key, 0, length);
+      found.key = key;
+      found.keyLength = length;
       return evmHeadInto(key, chain, out, offset);
     }
     const length = writeAddressKeyFromText(chain, addressText, key, 0);
     if (length > 0 && isCanonicalAsGiven(chain, addressText.charCodeAt(0))) {
       found.handle = reader.find(key, 0, length);
+      found.key = key;
+      found.keyLength = length;
       return headInto(addressText, chain, out, offset);
     }
     const subject = parseSubject(chain, addressText);
     found.handle = reader.find(subject.key, 0, subject.key.length);
+    found.key = subject.key;
+    found.keyLength = subject.key.length;
     return headInto(subject.shown, chain, out, offset);
   };
 }

@@ -11,7 +11,7 @@ import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
 import { combinedConfidence, isDecisive, type OwnershipEvidence } from '../risk/ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
-import { score } from '../risk/score.ts';
+import { confidenceClass, score } from '../risk/score.ts';
 import type { SanctionsList } from '../sources/records.ts';
 import type { EntitySummary, ExposureCategory } from './answers.ts';
 import { labelEvidence, ownershipEvidence } from './judge.ts';
@@ -21,6 +21,8 @@ import { isHistory, isSanctionHit, sanctionsEntries } from './sanctions-detail.t
 export interface Attribution {
   /** Category and entity: exposures of equal ones are added up. Empty where unattributed. */
   readonly key: string;
+  /** The same with all that its severity depends on: walks add up no more than a score tells apart. */
+  readonly rowKey: string;
   /** Id of the entity; empty where unattributed. */
   readonly entityId: string;
   readonly entity: EntitySummary | null;
@@ -60,6 +62,7 @@ export interface DesignatedLater {
 
 export const UNATTRIBUTED: Attribution = {
   key: '',
+  rowKey: '',
   entityId: '',
   entity: null,
   jurisdiction: null,
@@ -145,13 +148,16 @@ function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string
   const category = listed ? 'SANCTIONED_ENTITY' : label.category;
   const evidence = labelEvidence(labels, policy, asOf);
   const points = score(evidence, policy).riskScore;
+  const confidence = listed ? 1 : confidenceIn(label, evidence.labels);
+  const key = `${category} ${label.entity.id}`;
   return {
-    key: `${category} ${label.entity.id}`,
+    key,
+    rowKey: `${key} ${confidenceClass(confidence)} ${label.class}`,
     entityId: label.entity.id,
     entity: summaryOf(label),
     jurisdiction: label.entity.jurisdiction,
     category,
-    confidence: listed ? 1 : confidenceIn(label, evidence.labels),
+    confidence,
     class: label.class,
     sanctioned: listed !== undefined,
     // A derived label may be wrong about one of many addresses: it never ends a walk as a service does.
@@ -166,8 +172,10 @@ function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string
 function bridgeAttribution({ id, name }: BridgeHit, policy: RiskPolicy): Attribution {
   const category = 'BRIDGE';
   const points = Math.round(policy.weights[category]);
+  const key = `${category} ${id}`;
   return {
-    key: `${category} ${id}`,
+    key,
+    rowKey: `${key} 1 published`,
     entityId: id,
     entity: { name, category, threatLevel: policy.threats[category] },
     jurisdiction: null,

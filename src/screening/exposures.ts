@@ -166,10 +166,37 @@ export function exposuresOf(
   );
 }
 
+/** Rows of one attribution and type as one: an answer does not list an entity once for each confidence. */
+function mergedRows(rows: readonly ExposureRow<Attribution>[]): ExposureRow<Attribution>[] {
+  const merged = new Map<string, ExposureRow<Attribution>>();
+  for (const row of rows) {
+    const name = `${row.type} ${row.attribution.key}`;
+    const known = merged.get(name);
+    merged.set(
+      name,
+      known === undefined
+        ? row
+        : {
+            ...known,
+            hops: Math.min(known.hops, row.hops),
+            share: known.share + row.share,
+            valueUsd:
+              known.valueUsd === null && row.valueUsd === null
+                ? null
+                : (known.valueUsd ?? 0) + (row.valueUsd ?? 0),
+            transfers: known.transfers + row.transfers,
+            unpricedTransfers: known.unpricedTransfers + row.unpricedTransfers,
+          },
+    );
+  }
+  return [...merged.values()].sort((a, b) => b.share - a.share);
+}
+
 function weighedExposures(
-  { direction, flow, basis, value, rows, unknownShare }: FollowedSide,
+  { direction, flow, basis, value, rows: parts, unknownShare }: FollowedSide,
   names: ExposureNames,
 ): Exposure[] {
+  const rows = mergedRows(parts);
   const { shown, priceStatus } = names;
   const of: Shown =
     basis.basis === 'USD'

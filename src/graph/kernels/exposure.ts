@@ -10,9 +10,11 @@ import { type Basis, RowReader, type Weighing } from './rows.ts';
 import type { StopReason } from './stops.ts';
 import type { KernelDeps } from './workspace.ts';
 
-/** Whom an address belongs to. Addresses of equal `key` make one row. */
+/** Whom an address belongs to. Addresses of equal `rowKey` make one row. */
 export interface Attribution {
   readonly key: string;
+  /** Of what differs among addresses of one key (how sure it is, for one), the row holds one each. Default: `key`. */
+  readonly rowKey?: string;
   /**
    * The attribution applies to edges whose last transfer is not before `fromMs`; others have `before` (null: none, the walk goes on).
    * A party that was designated later is an example.
@@ -110,7 +112,8 @@ const SHARE_MIN = 1e-13;
 const REST_MIN = 1e-9;
 
 /** What is left of a flow without a part of it; 0 if only rounding is. */
-const flowOf = (whole: number, part: number): number => (whole - part > whole * REST_MIN ? whole - part : 0);
+export const flowOf = (whole: number, part: number): number =>
+  whole - part > whole * REST_MIN ? whole - part : 0;
 
 /** Hops that the budget is shared out to at once; where more may follow, those nearest have the most. */
 const SHARING_HOPS = 4;
@@ -169,7 +172,9 @@ class Tally<A> {
 /** Greatest share first, then by key, DIRECT before INDIRECT. */
 function compareTallies<A extends Attribution>(a: Tally<A>, b: Tally<A>): number {
   if (a.share !== b.share) return b.share - a.share;
-  if (a.attribution.key !== b.attribution.key) return a.attribution.key < b.attribution.key ? -1 : 1;
+  const first = a.attribution.rowKey ?? a.attribution.key;
+  const second = b.attribution.rowKey ?? b.attribution.key;
+  if (first !== second) return first < second ? -1 : 1;
   return a.type < b.type ? -1 : 1;
 }
 
@@ -342,10 +347,11 @@ class ExposureWalk<A extends Attribution> {
 
   #tally(attribution: A, type: RowType): Tally<A> {
     const tallies = this.#tallies[type];
-    let tally = tallies.get(attribution.key);
+    const key = attribution.rowKey ?? attribution.key;
+    let tally = tallies.get(key);
     if (!tally) {
       tally = new Tally(attribution, type);
-      tallies.set(attribution.key, tally);
+      tallies.set(key, tally);
     }
     return tally;
   }
