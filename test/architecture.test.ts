@@ -12,6 +12,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['labels', 'names', 'registers', 'graph'],
   ['risk', 'travel'],
   ['screening', 'backup'],
+  ['exposure'],
   ['jobs', 'accounts', 'monitoring'],
   ['http', 'cli', 'dashboard'],
   ['app'],

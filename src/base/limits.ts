@@ -333,6 +333,18 @@ export const LIMITS = {
   exposureNodesMax: 1_000,
   /** Edges that one direction of a screening keeps, a bound for graphs in which all trade with all: 12 MB; a usual one has 20,000. */
   exposureEdgesMax: 1_000_000,
+  /** Decisions: an entry of the exposure index that waits longer than this makes an answer say GRAPH_NOT_READ. */
+  exposureWaitMsMax: 10 * 60_000,
+  /** Transfers that one round of an update reads: their addresses take up to 2 s at 2 ms each, and are visible after the round. */
+  exposureLogARound: 500,
+  /** Transfers behind which an index is built again: computing their addresses one by one would take longer (40,000 at 2 ms each). */
+  exposureLogBehindMax: 20_000,
+  /** Addresses that one round makes wait: 40 s of walks at 2 ms each. A sweep of everything costs less than many such rounds. */
+  exposureReachMax: 20_000,
+  /** Entries that are computed between two commits of an update. */
+  exposureBatch: 64,
+  /** Milliseconds of each second that entries which wait are computed in: a fifth of one core, 100 entries. */
+  exposureWorkMsASecond: 200,
   /** Exposures that an answer lists of each direction: what a person reads; the shares count all. */
   exposuresListed: 200,
   /** Transactions that a screening looks for the origin of outputs in, under each rule: about 5 ms. */

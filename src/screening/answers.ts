@@ -132,6 +132,8 @@ export interface OracleAnswer {
   readonly entity: EntitySummary | null;
   readonly coverage: Coverage;
   readonly assessed: boolean;
+  /** When the exposure in this answer was last up to date, ISO 8601 UTC; null if no transfers are part of it. */
+  readonly exposureAsOf: string | null;
   readonly dataVersion: string;
   readonly policyVersion: string;
   readonly evaluatedAt: string;

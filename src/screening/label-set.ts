@@ -9,9 +9,9 @@ import {
   type AnswerWriter,
   copyInto,
   createHeadWriter,
-  type Found,
   fieldsJson,
   fragment,
+  newFound,
   textInto,
 } from './answer-bytes.ts';
 import type { EntityLabelSet } from './answers.ts';
@@ -58,7 +58,7 @@ const CLEAN = fragment(',"sanctioned":false,"sanctionsDetail":null,');
 /** Answers with bytes: see AnswerWriter. Only a sanctioned address costs objects. */
 export function createLabelSetWriter(deps: LabelDeps): AnswerWriter {
   const contextNow = createLabelContext(deps);
-  const found: Found = { chain: 'ETH', handle: NOT_LABELLED };
+  const found = newFound();
   const writeHead = createHeadWriter(found);
   let rendered: LabelContext | null = null;
   let known = fragment('');

@@ -1,24 +1,30 @@
-/** GET /oracle/address/{chain}/{address}: safe, warning or danger from the labels alone, in microseconds. */
-import { isoTime } from '../base/clock.ts';
+/** GET /oracle/address/{chain}/{address}: safe, warning or danger from labels and the exposure index, in microseconds. */
+import { type Clock, isoTime } from '../base/clock.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { ChainId } from '../chains/registry.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
 import type { Entity, Label } from '../labels/label.ts';
 import { type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
-import { score } from '../risk/score.ts';
 import {
   copyInto,
   createHeadWriter,
-  type Found,
   fieldsJson,
   fragment,
   integerInto,
+  newFound,
   textInto,
 } from './answer-bytes.ts';
-import type { OracleAnswer, OracleQuota, Verdict } from './answers.ts';
+import type { OracleAnswer, OracleQuota, Reason, Verdict } from './answers.ts';
 import { primaryOf, summaryOf } from './attribution.ts';
-import { createLabelContext, type LabelContext } from './context.ts';
+import { createLabelContext, type LabelContext, NOT_READ } from './context.ts';
 import type { LabelDeps } from './deps.ts';
-import { isWorthReason, labelEvidence, labelReason, labelReasons, loneLabelPoints } from './judge.ts';
+import { type ExposureView, entryReasons, graphNotRead, joinScore, NOT_ASSESSED } from './exposure-join.ts';
+import { EXPOSURE, type ExposureReader, type ExposureStatus, NO_EXPOSURE } from './exposure-port.ts';
+import { isWorthReason, labelEvidence, labelReasons, loneLabelPoints } from './judge.ts';
 import { parseSubject } from './subject.ts';
+
+/** Reasons that transfers are missing, of which judgements are kept. */
+const JUDGEMENTS_MAX = 100;
 
 export type OracleQuery = (chainText: string, addressText: string, quota: OracleQuota) => OracleAnswer;
 
@@ -33,67 +39,134 @@ export type OracleWriter = (
 
 type Judgement = Pick<OracleAnswer, 'verdict' | 'score' | 'riskLevel' | 'sanctioned' | 'reasons'>;
 
-/** safe below MEDIUM, danger from CRITICAL or a sanction in force; never safe on lists that are missing or too old. */
-function verdictOf(points: number, sanctioned: boolean, isStale: boolean, policy: RiskPolicy): Verdict {
-  if (sanctioned || points >= policy.levels.CRITICAL) return 'danger';
-  return isStale || points >= policy.levels.MEDIUM ? 'warning' : 'safe';
+/** Labels, and the exposure indexes. Left out: no transfer of any chain is stored. */
+export interface OracleDeps extends LabelDeps {
+  readonly exposures?: ExposureReader;
 }
 
-/** The most common case apart, which spares it the making of evidence: one label, and no list has ever named the address. */
-function judgeLone(label: Label, { staleReason }: LabelContext, policy: RiskPolicy): Judgement {
-  const points = loneLabelPoints(label, policy);
-  const reasons = isWorthReason(label, policy) ? [labelReason(label)] : [];
-  return {
-    verdict: verdictOf(points, false, staleReason !== null, policy),
-    score: points,
-    riskLevel: riskLevelOf(points, policy),
-    sanctioned: false,
-    reasons: staleReason ? [...reasons, staleReason] : reasons,
+/** An address of a chain without stored transfers: its labels are all there is. */
+const NO_GRAPH: ExposureView = {
+  status: { state: 'NO_GRAPH', asOf: null, graphAsOf: null, isOld: false },
+  verdict: NO_EXPOSURE,
+  isSeen: false,
+  notRead: null,
+  asOf: null,
+};
+
+/** Looks the address of the last key up, and returns what that means for its answer; the same object for the same state if it is clean. */
+export function createExposureViews(
+  exposures: ExposureReader | undefined,
+  clock: Clock,
+): (chain: ChainId, key: Uint8Array, length: number) => ExposureView {
+  if (exposures === undefined) return () => NO_GRAPH;
+  interface Shared {
+    readonly status: ExposureStatus;
+    readonly views: readonly ExposureView[];
+  }
+  const shared = new Map<ChainId, Shared>();
+
+  /** The views of a state of an index that no entry is part of, by number of the state. */
+  function sharedOf(chain: ChainId): Shared {
+    const status = exposures?.status(chain) ?? NO_GRAPH.status;
+    const known = shared.get(chain);
+    if (known?.status === status) return known;
+    const old = status.isOld ? graphNotRead(status.asOf) : null;
+    const view = (fields: Partial<ExposureView>): ExposureView => ({
+      ...{ status, verdict: NO_EXPOSURE, isSeen: false, notRead: old, asOf: status.asOf },
+      ...fields,
+    });
+    const views: ExposureView[] = [];
+    views[EXPOSURE.NO_GRAPH] = NO_GRAPH;
+    views[EXPOSURE.NOT_READ] = view({ notRead: graphNotRead(null), asOf: null });
+    views[EXPOSURE.UNSEEN] = view({});
+    views[EXPOSURE.CLEAN] = view({ isSeen: true });
+    const made = { status, views };
+    shared.set(chain, made);
+    return made;
+  }
+
+  return (chain, key, length) => {
+    const found = exposures.find(chain, key, length);
+    const { status, views } = sharedOf(chain);
+    const waitsSinceMs = exposures.waitsSinceMs();
+    if (found !== EXPOSURE.EXPOSED && waitsSinceMs === 0) return views[found] as ExposureView;
+    const isOld = status.isOld || (waitsSinceMs > 0 && clock.now() - waitsSinceMs > LIMITS.exposureWaitMsMax);
+    const waitedFrom = waitsSinceMs > 0 ? isoTime(waitsSinceMs) : null;
+    const asOf =
+      waitedFrom !== null && (status.asOf === null || waitedFrom < status.asOf) ? waitedFrom : status.asOf;
+    const base = views[found === EXPOSURE.EXPOSED ? EXPOSURE.CLEAN : found] as ExposureView;
+    return {
+      ...base,
+      verdict: exposures.verdict(),
+      asOf,
+      notRead: isOld ? graphNotRead(asOf) : base.notRead,
+    };
   };
 }
 
-function judge(labels: readonly Label[], context: LabelContext, policy: RiskPolicy): Judgement {
-  const lone = labels.length === 1 ? labels[0] : undefined;
-  if (lone?.sanctions.length === 0) return judgeLone(lone, context, policy);
-  const { staleReason } = context;
+/** safe below MEDIUM, danger from CRITICAL or a sanction in force; never safe if data that a clean answer needs is missing or too old. */
+function verdictOf(points: number, sanctioned: boolean, isUncertain: boolean, policy: RiskPolicy): Verdict {
+  if (sanctioned || points >= policy.levels.CRITICAL) return 'danger';
+  return isUncertain || points >= policy.levels.MEDIUM ? 'warning' : 'safe';
+}
+
+/** The verdict of an address: what its labels say of it, and its entry of what it traded. */
+function judge(
+  labels: readonly Label[],
+  { staleReason }: LabelContext,
+  { verdict: entry, isSeen, notRead }: ExposureView,
+  policy: RiskPolicy,
+): Judgement {
   const evidence = labelEvidence(labels, policy);
-  const { riskScore, riskLevel } = score(evidence, policy);
+  const points = joinScore(evidence, entry, policy);
   const sanctioned = evidence.sanctions.length > 0;
-  const reasons = labelReasons(labels, policy);
+  const exposed = entryReasons(entry, policy);
+  const isHub = exposed.some(({ code }) => code === 'HUB_NOT_FOLLOWED');
+  const missing = [notRead, staleReason].filter((reason): reason is Reason => reason !== null);
+  const verdict = verdictOf(points, sanctioned, isHub || missing.length > 0, policy);
+  const isUnknown = labels.length === 0 && !isSeen && verdict === 'safe';
   return {
-    verdict: verdictOf(riskScore, sanctioned, staleReason !== null, policy),
-    score: riskScore,
-    riskLevel,
+    verdict,
+    score: points,
+    riskLevel: riskLevelOf(points, policy),
     sanctioned,
-    reasons: staleReason ? [...reasons, staleReason] : reasons,
+    reasons: [...labelReasons(labels, policy), ...exposed, ...missing, ...(isUnknown ? [NOT_ASSESSED] : [])],
   };
 }
 
 const restOf = (
   { coverage, reader }: LabelContext,
-  assessed: boolean,
+  isLabelled: boolean,
+  { status, isSeen, asOf }: ExposureView,
   policy: RiskPolicy,
-): Pick<OracleAnswer, 'coverage' | 'assessed' | 'dataVersion' | 'policyVersion'> => ({
-  coverage,
-  assessed,
+): Pick<OracleAnswer, 'coverage' | 'assessed' | 'exposureAsOf' | 'dataVersion' | 'policyVersion'> => ({
+  coverage: {
+    ...coverage,
+    // As in a screening: files are parts of a chain's history.
+    graph: asOf === null ? NOT_READ : { status: 'PARTIAL', asOf: status.graphAsOf },
+  },
+  assessed: isLabelled || isSeen,
+  exposureAsOf: asOf,
   dataVersion: reader.meta.dataVersion,
   policyVersion: policy.version,
 });
 
 /** Answers with objects. Throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
-export function createOracle(deps: LabelDeps): OracleQuery {
+export function createOracle(deps: OracleDeps): OracleQuery {
   const contextNow = createLabelContext(deps);
   const { policy, clock } = deps;
+  const viewOf = createExposureViews(deps.exposures, clock);
   return (chainText, addressText, { limit, remaining, resetAt }) => {
     const subject = parseSubject(chainText, addressText);
     const context = contextNow();
     const labels = context.reader.lookup(subject.key, subject.chain);
+    const view = viewOf(subject.chain, subject.key, subject.key.length);
     return {
       address: subject.shown,
       chain: subject.chain,
-      ...judge(labels, context, policy),
+      ...judge(labels, context, view, policy),
       entity: summaryOf(primaryOf(labels)),
-      ...restOf(context, labels.length > 0, policy),
+      ...restOf(context, labels.length > 0, view, policy),
       evaluatedAt: isoTime(clock.now()),
       ttlSeconds: policy.oracleTtlSeconds,
       quota: { limit, remaining, resetAt },
@@ -108,13 +181,18 @@ interface RenderedEntity extends Pick<Label, 'category' | 'threatLevel'> {
   readonly bytes: Buffer;
 }
 
-/** Parts of a context's answers that do not depend on the address, rendered. */
+/** What answers about one view share, rendered. */
 interface Rendered {
-  readonly context: LabelContext;
   /** All between the head and the time, for an address without a label. */
   readonly unknown: Buffer;
   /** The same for a labelled one, behind its judgement. */
   readonly knownRest: Buffer;
+  readonly judgements: Judgements;
+}
+
+/** Judgements of addresses without exposure, by their labels. They depend on the view only by the reason that transfers are missing. */
+interface Judgements {
+  readonly view: ExposureView;
   /** The judgement of a lone label that gives no reason, by its points, without the entity: exchanges and the like, most of all labels. */
   readonly quiet: Map<number, Buffer>;
   /**
@@ -141,40 +219,66 @@ const isJudgedAlike = (a: Label, b: Label): boolean =>
 const UNLABELLED: readonly Label[] = [];
 
 /** Answers with bytes: see OracleWriter. */
-export function createOracleWriter(deps: LabelDeps): OracleWriter {
+export function createOracleWriter(deps: OracleDeps): OracleWriter {
   const contextNow = createLabelContext(deps);
   const { policy, clock } = deps;
-  const found: Found = { chain: 'ETH', handle: NOT_LABELLED };
+  const viewOf = createExposureViews(deps.exposures, clock);
+  const found = newFound();
   const writeHead = createHeadWriter(found);
   const writeEnd = createEndWriter(policy.oracleTtlSeconds);
-  let rendered: Rendered | null = null;
+  let context: LabelContext | null = null;
+  /** By view: a few for each chain, replaced when the state of its index changes. */
+  let rendered = new WeakMap<ExposureView, Rendered>();
+  /** By the reason that transfers are missing. */
+  let judgements = new Map<string, Judgements>();
 
-  const render = (context: LabelContext): Rendered => {
-    const rest = (assessed: boolean): string =>
-      `,${fieldsJson(restOf(context, assessed, policy))},"evaluatedAt":"`;
-    return {
-      context,
-      unknown: fragment(`${fieldsJson(judge(UNLABELLED, context, policy))},"entity":null${rest(false)}`),
-      knownRest: fragment(rest(true)),
-      quiet: new Map(),
+  const judgementsOf = (view: ExposureView): Judgements => {
+    const name = view.notRead?.message ?? '';
+    const known = judgements.get(name);
+    if (known !== undefined) return known;
+    // Such a reason has a time in it: old ones are forgotten.
+    if (judgements.size > JUDGEMENTS_MAX) judgements = new Map();
+    const made = {
+      view,
+      quiet: new Map<number, Buffer>(),
       ofTemplate: new WeakMap(),
       ofEntity: new WeakMap(),
       missed: new Array<Entity | undefined>(MISSED_SLOTS),
     };
+    judgements.set(name, made);
+    return made;
   };
 
-  const quietJudgement = (label: Label, { context, quiet }: Rendered): Buffer => {
+  const restText = (now: LabelContext, isLabelled: boolean, view: ExposureView): string =>
+    `,${fieldsJson(restOf(now, isLabelled, view, policy))},"evaluatedAt":"`;
+
+  const render = (now: LabelContext, view: ExposureView): Rendered => {
+    const unlabelled = fieldsJson(judge(UNLABELLED, now, view, policy));
+    const made = {
+      unknown: fragment(`${unlabelled},"entity":null${restText(now, false, view)}`),
+      knownRest: fragment(restText(now, true, view)),
+      judgements: judgementsOf(view),
+    };
+    rendered.set(view, made);
+    return made;
+  };
+
+  const quietJudgement = (label: Label, now: LabelContext, { view, quiet }: Judgements): Buffer => {
     const points = loneLabelPoints(label, policy);
     const known = quiet.get(points);
     if (known) return known;
-    const judgement = fragment(fieldsJson(judge([label], context, policy)));
+    const judgement = fragment(fieldsJson(judge([label], now, view, policy)));
     quiet.set(points, judgement);
     return judgement;
   };
 
-  const judgementOf = (labels: readonly Label[], { context, ofTemplate }: Rendered): Buffer => {
+  const judgementOf = (
+    labels: readonly Label[],
+    now: LabelContext,
+    { view, ofTemplate }: Judgements,
+  ): Buffer => {
     const entity = summaryOf(primaryOf(labels));
-    const render = (): Buffer => fragment(fieldsJson({ ...judge(labels, context, policy), entity }));
+    const render = (): Buffer => fragment(fieldsJson({ ...judge(labels, now, view, policy), entity }));
     const label = labels.length === 1 ? labels[0] : undefined;
     if (!label) return render();
     const known = ofTemplate.get(label.entity);
@@ -185,7 +289,12 @@ export function createOracleWriter(deps: LabelDeps): OracleWriter {
   };
 
   /** Writes the entity of a lone label. What is asked for twice is kept: most answers are about few entities. */
-  const writeEntity = (label: Label, { ofEntity, missed }: Rendered, out: Buffer, offset: number): number => {
+  const writeEntity = (
+    label: Label,
+    { ofEntity, missed }: Judgements,
+    out: Buffer,
+    offset: number,
+  ): number => {
     const { entity, category, threatLevel } = label;
     const known = ofEntity.get(entity);
     if (known?.category === category && known.threatLevel === threatLevel)
@@ -201,7 +310,8 @@ export function createOracleWriter(deps: LabelDeps): OracleWriter {
   /** Writes judgement and entity. */
   const writeJudgement = (
     labels: readonly Label[],
-    rendered: Rendered,
+    now: LabelContext,
+    shared: Judgements,
     out: Buffer,
     offset: number,
   ): number => {
@@ -212,19 +322,31 @@ export function createOracleWriter(deps: LabelDeps): OracleWriter {
       label.sanctions.length > 0 ||
       isWorthReason(label, policy)
     )
-      return copyInto(judgementOf(labels, rendered), out, offset);
-    const at = copyInto(quietJudgement(label, rendered), out, offset);
-    return writeEntity(label, rendered, out, at);
+      return copyInto(judgementOf(labels, now, shared), out, offset);
+    const at = copyInto(quietJudgement(label, now, shared), out, offset);
+    return writeEntity(label, shared, out, at);
   };
 
   return (chainText, addressText, quota, out, offset) => {
-    const context = contextNow();
-    if (rendered?.context !== context) rendered = render(context);
-    const { reader } = context;
+    const now = contextNow();
+    if (context !== now) {
+      context = now;
+      rendered = new WeakMap();
+      judgements = new Map();
+    }
+    const { reader } = now;
     let at = writeHead(reader, chainText, addressText, out, offset);
     const labels = found.handle === NOT_LABELLED ? UNLABELLED : reader.labels(found.handle, found.chain);
-    if (labels.length === 0) at = copyInto(rendered.unknown, out, at);
-    else at = copyInto(rendered.knownRest, out, writeJudgement(labels, rendered, out, at));
+    const view = viewOf(found.chain, found.key, found.keyLength);
+    if (view.verdict !== NO_EXPOSURE) {
+      const entity = summaryOf(primaryOf(labels));
+      const judged = fieldsJson({ ...judge(labels, now, view, policy), entity });
+      at = copyInto(fragment(judged + restText(now, labels.length > 0, view)), out, at);
+    } else {
+      const parts = rendered.get(view) ?? render(now, view);
+      if (labels.length === 0) at = copyInto(parts.unknown, out, at);
+      else at = copyInto(parts.knownRest, out, writeJudgement(labels, now, parts.judgements, out, at));
+    }
     return writeEnd(clock.now(), quota, out, at);
   };
 }

@@ -7,9 +7,9 @@ import {
   type AnswerWriter,
   copyInto,
   createHeadWriter,
-  type Found,
   fieldsJson,
   fragment,
+  newFound,
   textInto,
 } from './answer-bytes.ts';
 import type { ListDates, SanctionsCheckAnswer } from './answers.ts';
@@ -66,7 +66,7 @@ export function createSanctionsCheck(deps: LabelDeps): SanctionsCheckQuery {
 /** Answers with bytes: see AnswerWriter. Only an address that some list names costs an answer in objects. */
 export function createSanctionsCheckWriter(deps: LabelDeps): AnswerWriter {
   const contextNow = createLabelContext(deps);
-  const found: Found = { chain: 'ETH', handle: NOT_LABELLED };
+  const found = newFound();
   const writeHead = createHeadWriter(found);
   let rendered: LabelContext | null = null;
   let unknown = fragment('');

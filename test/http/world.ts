@@ -141,6 +141,7 @@ const oracleAnswer = (
   entity: null,
   coverage,
   assessed: true,
+  exposureAsOf: null,
   dataVersion: DATA_VERSION,
   policyVersion: 'p1',
   evaluatedAt: READ.asOf,

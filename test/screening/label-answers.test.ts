@@ -245,7 +245,13 @@ describe('the oracle', () => {
   });
 
   it('says of an unknown address that nothing was assessed', () => {
-    expect(ask(WALLETS.unknown)).toMatchObject({ verdict: 'safe', score: 0, assessed: false, reasons: [] });
+    expect(ask(WALLETS.unknown)).toMatchObject({
+      verdict: 'safe',
+      score: 0,
+      assessed: false,
+      exposureAsOf: null,
+      reasons: [{ code: 'NOT_ASSESSED', severity: 'LOW' }],
+    });
   });
 
   it('scores what an address is exactly as a screening does', () => {

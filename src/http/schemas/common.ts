@@ -213,6 +213,10 @@ export const OracleVerdict = Type.Object({
   entity: nullable(EntitySummary, 'The owner of the address; null if no label names one.'),
   coverage: Coverage,
   assessed: flag(),
+  exposureAsOf: nullable(
+    text(),
+    'When the exposure in this answer was last up to date; null if no transfers are part of it. An entry that waits to be computed again keeps its last verdict.',
+  ),
   dataVersion: DataVersion,
   policyVersion: text(),
   evaluatedAt: text(),

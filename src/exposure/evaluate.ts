@@ -1,0 +1,83 @@
+/** Entries from evidence: of one address by a walk, and of many by what a sweep found. Both go through the score that screenings use. */
+import type { ChainId } from '../chains/registry.ts';
+import type { Direction } from '../graph/flow.ts';
+import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
+import type { RiskPolicy } from '../risk/policy.ts';
+import { type ExposureEvidence, isRisky, type ScoreFactor, score } from '../risk/score.ts';
+import type { Assessor } from '../screening/assess.ts';
+import type { ExposureRecord } from './record.ts';
+
+/** The evidence that an entry is made of. */
+export interface EntryEvidence {
+  readonly exposures: readonly ExposureEvidence[];
+  /** Of the address itself (`RiskEvidence.isService`). */
+  readonly isService: boolean;
+  /** Share of each direction that ended at hubs, 0 to 1. */
+  readonly hubShare: Readonly<Record<Direction, number>>;
+}
+
+const pointsOf = (factors: readonly ScoreFactor[]): number =>
+  factors.reduce((sum, { points }) => sum + points, 0);
+
+/** Shares that only rounding makes differ from 0. */
+const SHARE_MIN = 1e-9;
+
+/** Returns the entry that evidence comes to. */
+export function recordOf(
+  { exposures, isService, hubShare }: EntryEvidence,
+  policy: RiskPolicy,
+): ExposureRecord {
+  const factorsOf = (items: readonly ExposureEvidence[]): ScoreFactor[] =>
+    // The cap of derived labels is of the whole score: it is applied when the entry meets the labels of the address.
+    score({ sanctions: [], labels: [], exposures: items, isService }, policy).scoreBreakdown.filter(
+      ({ factor }) => factor !== 'DERIVED_LABELS_CAP',
+    );
+  const isRisk = ({ category, isOwn }: ExposureEvidence): boolean =>
+    isRisky(category, policy) && isOwn !== true;
+  const risks = exposures.filter(isRisk);
+  const isDerivedRisk = (item: ExposureEvidence): boolean => isRisk(item) && isDerived(item.class);
+  const factors = risks.length === 0 ? [] : factorsOf(exposures);
+  const hubOf = (direction: Direction): number | null =>
+    hubShare[direction] >= policy.dustShare && hubShare[direction] > 0 ? hubShare[direction] : null;
+  const flowsIn = (direction: Direction): boolean =>
+    hubShare[direction] > SHARE_MIN || risks.some((item) => item.direction === direction);
+  return {
+    factors,
+    pointsWithoutDerived: risks.some(isDerivedRisk)
+      ? pointsOf(factorsOf(exposures.filter((item) => !isDerivedRisk(item))))
+      : null,
+    hubShare: { in: hubOf('in'), out: hubOf('out') },
+    flows: { in: flowsIn('in'), out: flowsIn('out') },
+  };
+}
+
+/** Returns what computes the entry of one address by a walk, as a screening does. */
+export const createWalk =
+  (chain: ChainId, { assess }: Pick<Assessor, 'assess'>, policy: RiskPolicy, maxHops: number) =>
+  (graph: TransferGraph, node: NodeId): ExposureRecord => {
+    const key = graph.keyOf(node);
+    const subject = { chain, key, canonical: '', shown: '', kind: '', memo: null };
+    const { evidence, followed } = assess({ subject, asOf: null, maxHops, directions: ['in', 'out'] });
+    const hubIn = (direction: Direction): number =>
+      followed.find((side) => side.direction === direction)?.hubShare ?? 0;
+    return recordOf(
+      {
+        exposures: evidence.exposures,
+        isService: evidence.isService,
+        hubShare: { in: hubIn('in'), out: hubIn('out') },
+      },
+      policy,
+    );
+  };
+
+/** A kind of risk that value can end at: what severity and rows of a score tell apart. */
+export interface RiskColumn {
+  readonly category: Exclude<ExposureEvidence['category'], 'UNKNOWN'>;
+  /** Quantised (`confidenceClass`). */
+  readonly confidence: number;
+  readonly class: EvidenceClass;
+}
+
+/** Hops that entries look: the default of a screening. */
+export const ENTRY_HOPS = 3;

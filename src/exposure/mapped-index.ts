@@ -1,0 +1,153 @@
+/** The mapped part of an index, opened for reading: one search in a table, which every thread and process shares. */
+import { join } from 'node:path';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { hasFinishedSize } from '../base/finished-size.ts';
+import { openEnvironment, type RootDatabase } from '../base/lmdb.ts';
+import { withOpeningLock } from '../base/opening-lock.ts';
+import { placeHash, SLOT_WORDS, writeSlot } from '../labels/index/slot.ts';
+import {
+  ENTRY_WORD,
+  FORMAT_VERSION,
+  INDEX_FILE,
+  type IndexMeta,
+  MAP_BYTES,
+  NODE_WORD,
+  PLACE_WORDS,
+  SIZE_FILE,
+  VALUE_KEYS,
+} from './format.ts';
+import { type ExposureRecord, isSilent, RECORD_CATEGORIES, readRecord } from './record.ts';
+import { firstPlace } from './write-index.ts';
+
+export class MappedIndex {
+  readonly meta: IndexMeta;
+  readonly #table: Int32Array;
+  readonly #entries: Buffer;
+  readonly #slot = new Int32Array(SLOT_WORDS);
+  readonly #places: number;
+  /** Of the last address that was found: its id in the graph (0: it is not in the index), and the place of its entry (0: none). */
+  node = 0;
+  entry = 0;
+
+  constructor(meta: IndexMeta, table: Int32Array, entries: Buffer) {
+    this.meta = meta;
+    this.#table = table;
+    this.#entries = entries;
+    this.#places = meta.tablePlaces;
+  }
+
+  /** Looks up the address whose key is `key[0, length)`; the result is in `node` and `entry`. */
+  find(key: Uint8Array, length: number): void {
+    const slot = this.#slot;
+    writeSlot(key, 0, length, slot, 0);
+    const a = slot[0] as number;
+    const b = slot[1] as number;
+    const c = slot[2] as number;
+    const d = slot[3] as number;
+    const e = slot[4] as number;
+    const f = slot[5] as number;
+    const table = this.#table;
+    const places = this.#places;
+    let place = firstPlace(placeHash(a, b, c, d, e, f), places);
+    for (;;) {
+      const at = place * PLACE_WORDS;
+      const node = table[at + NODE_WORD] as number;
+      if (node === 0) break;
+      if (
+        table[at] === a &&
+        table[at + 1] === b &&
+        table[at + 2] === c &&
+        table[at + 3] === d &&
+        table[at + 4] === e &&
+        table[at + 5] === f
+      ) {
+        this.node = node;
+        this.entry = table[at + ENTRY_WORD] as number;
+        return;
+      }
+      place = place + 1 === places ? 0 : place + 1;
+    }
+    this.node = 0;
+    this.entry = 0;
+  }
+
+  /** Returns true if the entry at a place says nothing in an answer. */
+  isSilent(entry: number): boolean {
+    return isSilent(this.#entries, entry * 4);
+  }
+
+  /** Reads the entry at a place. */
+  record(entry: number): ExposureRecord {
+    return readRecord(this.#entries, entry * 4);
+  }
+}
+
+export interface OpenedIndex {
+  readonly index: MappedIndex;
+  /** Closes the environment. Only when nothing can call the index any more: its views would read unmapped memory. */
+  close(): Promise<void>;
+}
+
+/** Opens the index in a folder. Throws STORE_CORRUPT, or STORE_VERSION for a format this program does not read. */
+export function openMappedIndex(folder: string): OpenedIndex {
+  const file = join(folder, INDEX_FILE);
+  if (!hasFinishedSize(file, join(folder, SIZE_FILE)))
+    throw new AssayError('STORE_CORRUPT', `The exposure index ${file} is missing or cut short.`);
+  return withOpeningLock(folder, () => {
+    let environment: RootDatabase;
+    try {
+      environment = openEnvironment(file, {
+        encoding: 'binary',
+        keyEncoding: 'binary',
+        readOnly: true,
+        mapSize: MAP_BYTES,
+      });
+    } catch (cause) {
+      throw new AssayError(
+        'STORE_CORRUPT',
+        `The exposure index ${file} cannot be opened: ${messageOf(cause)}`,
+        {
+          cause,
+        },
+      );
+    }
+    try {
+      return { index: viewOf(environment, file), close: () => environment.close() };
+    } catch (error) {
+      void environment.close();
+      throw error;
+    }
+  });
+}
+
+function viewOf(environment: RootDatabase, file: string): MappedIndex {
+  const bytes = environment.getBinary(VALUE_KEYS.meta);
+  if (!bytes) throw new AssayError('STORE_CORRUPT', `${file} holds no exposure index.`);
+  const meta = JSON.parse(bytes.toString('utf8')) as IndexMeta;
+  if (meta.formatVersion !== FORMAT_VERSION || meta.categories.join() !== RECORD_CATEGORIES.join())
+    throw new AssayError(
+      'STORE_VERSION',
+      `${file} is of format ${meta.formatVersion}; this version reads ${FORMAT_VERSION}. It is built again.`,
+    );
+  const value = (key: Buffer, length: number): Buffer => {
+    const view = environment.getBinaryFast(key);
+    if (view?.length !== length)
+      throw new AssayError(
+        'STORE_CORRUPT',
+        `The values of ${file} do not have the sizes that its meta names.`,
+      );
+    // Small values come in lmdb-js's one buffer, which the next read overwrites; large ones are the memory map itself.
+    const isMapped = (view.buffer as { isSharedMap?: boolean }).isSharedMap === true;
+    return isMapped && view.byteOffset % 4 === 0 ? view : copyOf(view, length);
+  };
+  const entries = value(VALUE_KEYS.entries, meta.entryBytes);
+  const table = value(VALUE_KEYS.table, meta.tableBytes);
+  return new MappedIndex(meta, new Int32Array(table.buffer, table.byteOffset, table.length / 4), entries);
+}
+
+/** A copy in memory of its own: what small buffers share is not aligned. */
+function copyOf(view: Buffer, length: number): Buffer {
+  const copy = Buffer.from(new ArrayBuffer(length));
+  copy.set(view.subarray(0, length));
+  return copy;
+}

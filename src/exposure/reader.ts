@@ -1,0 +1,220 @@
+/**
+ * One thread's view of the exposure indexes: looks for newer ones at most every `LOOK_AGAIN_MS`, and answers from the mapped table and the
+ * changes over it.
+ */
+import { join } from 'node:path';
+import { type Clock, isoTime } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { FileLease } from '../base/file-lease.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Logger } from '../base/log.ts';
+import type { ChainId } from '../chains/registry.ts';
+import type { TransferCoverage } from '../graph/transfers.ts';
+import { leaseCurrent, publicationMark, removeUnheld } from '../labels/index/folder.ts';
+import {
+  EXPOSURE,
+  type ExposureReader,
+  type ExposureState,
+  type ExposureStatus,
+  type ExposureVerdict,
+  NO_EXPOSURE,
+} from '../screening/exposure-port.ts';
+import { type Changes, type ChangesState, openChanges } from './changes.ts';
+import type { GraphPosition, IndexInputs } from './format.ts';
+import { type MappedIndex, openMappedIndex } from './mapped-index.ts';
+import { isSilentRecord } from './record.ts';
+
+/** A look costs one `stat` and a few reads of LMDB: an answer is at most this much behind a commit. */
+const LOOK_AGAIN_MS = 250;
+const SECOND_MS = 1_000;
+
+/** Where the index of a chain is kept. */
+export const exposureFolderOf = (root: string, chain: ChainId): string => join(root, chain.toLowerCase());
+
+export interface ExposureReaderDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** How far the stored transfers of a chain have come; null if none is stored here. */
+  readonly position: (chain: ChainId) => GraphPosition | null;
+  readonly coverage: (chain: ChainId) => TransferCoverage;
+  /** What an index has to be computed from to be up to date. */
+  readonly inputs: (chain: ChainId) => IndexInputs;
+}
+
+/** An index that is open: kept until nothing refers to it. */
+interface Opened {
+  readonly index: MappedIndex;
+  readonly changes: Changes;
+}
+
+interface Held {
+  mark: string | null;
+  opened: Opened | null;
+  lookedAtMs: number;
+  state: ChangesState | null;
+  /** When the index was last known to be up to date. */
+  currentMs: number;
+  status: ExposureStatus;
+}
+
+interface Closing {
+  readonly close: () => Promise<unknown>;
+  readonly lease: FileLease;
+  readonly root: string;
+  readonly log: Logger;
+}
+
+/** Runs on the thread that opened the index, after the last reference to it went: its views are out of reach by then. */
+const unreachable = new FinalizationRegistry<Closing>(({ close, lease, root, log }) => {
+  close()
+    .then(() => {
+      lease.release();
+      removeUnheld(root, log);
+    })
+    .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'old exposure index not closed'));
+});
+
+const NO_GRAPH: ExposureStatus = { state: 'NO_GRAPH', asOf: null, graphAsOf: null, isOld: false };
+
+const isSamePosition = (a: GraphPosition, b: GraphPosition): boolean =>
+  a.ordinal === b.ordinal && a.transfers === b.transfers;
+
+export const isSameInputs = (a: IndexInputs, b: IndexInputs): boolean =>
+  a.chain === b.chain &&
+  a.dataVersion === b.dataVersion &&
+  a.policyVersion === b.policyVersion &&
+  a.facts === b.facts &&
+  a.maxHops === b.maxHops;
+
+/** Opens the index in force below `root`; null if there is none that can be used. */
+export function openCurrent(
+  root: string,
+  log: Logger,
+): { readonly opened: Opened; readonly path: string } | null {
+  const leased = leaseCurrent(root);
+  if (leased === null) return null;
+  try {
+    const { index, close } = openMappedIndex(leased.path);
+    const changes = openChanges(leased.path);
+    const closeAll = (): Promise<unknown> => Promise.all([close(), changes.close()]);
+    unreachable.register(index, { close: closeAll, lease: leased.lease, root, log });
+    return { opened: { index, changes }, path: leased.path };
+  } catch (error) {
+    leased.lease.release();
+    log.warn({ root, reason: messageOf(error) }, 'exposure index not opened');
+    return null;
+  }
+}
+
+/** Reads the indexes below `folder`. A broken index, or one of an unknown format, is as none. */
+export function createExposureReader(folder: string, deps: ExposureReaderDeps): ExposureReader {
+  const { clock, log } = deps;
+  const chains = new Map<ChainId, Held>();
+  let verdict: ExposureVerdict = NO_EXPOSURE;
+  let place: { readonly index: MappedIndex; readonly entry: number } | null = null;
+  let waitsSinceMs = 0;
+
+  function look(chain: ChainId, held: Held, nowMs: number): void {
+    held.lookedAtMs = nowMs;
+    const position = deps.position(chain);
+    if (position === null || position.transfers === 0) {
+      held.status = NO_GRAPH;
+      return;
+    }
+    const root = exposureFolderOf(folder, chain);
+    const mark = publicationMark(root);
+    if (mark !== held.mark) {
+      held.mark = mark;
+      held.opened = mark === null ? null : (openCurrent(root, log)?.opened ?? null);
+      held.currentMs = 0;
+    }
+    const { opened } = held;
+    const graphAsOf = deps.coverage(chain).asOf;
+    if (opened === null) {
+      held.status = { state: 'NOT_READ', asOf: null, graphAsOf, isOld: false };
+      return;
+    }
+    const { meta } = opened.index;
+    opened.changes.root.resetReadTxn();
+    held.state = opened.changes.state();
+    const processed = held.state?.position ?? meta.position;
+    const isCurrent = isSamePosition(processed, position) && isSameInputs(meta, deps.inputs(chain));
+    if (isCurrent) held.currentMs = nowMs;
+    // A reader that never saw the index up to date knows when its writer last did.
+    else if (held.currentMs === 0) held.currentMs = held.state?.processedAtMs ?? meta.asOfMs;
+    const asOfMs = Math.min(held.currentMs, held.state?.allWaitSinceMs ?? Number.POSITIVE_INFINITY);
+    const asOf = isoTime(Math.floor(asOfMs / SECOND_MS) * SECOND_MS);
+    const isOld = nowMs - asOfMs > LIMITS.exposureWaitMsMax;
+    const { status } = held;
+    if (
+      status.state === 'READY' &&
+      status.asOf === asOf &&
+      status.graphAsOf === graphAsOf &&
+      status.isOld === isOld
+    )
+      return;
+    held.status = { state: 'READY', asOf, graphAsOf, isOld };
+  }
+
+  function heldOf(chain: ChainId): Held {
+    let held = chains.get(chain);
+    if (held === undefined) {
+      held = { mark: null, opened: null, lookedAtMs: 0, state: null, currentMs: 0, status: NO_GRAPH };
+      chains.set(chain, held);
+    }
+    const nowMs = clock.now();
+    if (held.lookedAtMs === 0 || Math.abs(nowMs - held.lookedAtMs) >= LOOK_AGAIN_MS) look(chain, held, nowMs);
+    return held;
+  }
+
+  /** The entry among the changes, if there is one. */
+  function findChanged({ changes, index }: Opened, node: number): ExposureState | null {
+    const changed = changes.entry(node);
+    if (changed === null) return null;
+    waitsSinceMs = changed.waitsSinceMs;
+    if (changed.record === null) {
+      // New since the build, and not computed yet.
+      if (index.node === 0) return EXPOSURE.NOT_READ;
+      return null;
+    }
+    verdict = changed.record;
+    return isSilentRecord(changed.record) ? EXPOSURE.CLEAN : EXPOSURE.EXPOSED;
+  }
+
+  return {
+    status: (chain) => heldOf(chain).status,
+
+    find(chain, key, length) {
+      const { opened, state, status } = heldOf(chain);
+      verdict = NO_EXPOSURE;
+      place = null;
+      waitsSinceMs = 0;
+      if (status.state === 'NO_GRAPH') return EXPOSURE.NO_GRAPH;
+      if (opened === null) return EXPOSURE.NOT_READ;
+      const { index, changes } = opened;
+      index.find(key, length);
+      let { node } = index;
+      if (state !== null) {
+        if (node === 0 && state.added > 0) node = changes.nodeOf(key.slice(0, length));
+        if (node !== 0 && state.computed + state.waiting > 0) {
+          const found = findChanged(opened, node);
+          if (found !== null) return found;
+        }
+      }
+      if (node === 0) return EXPOSURE.UNSEEN;
+      if (index.entry === 0 || index.isSilent(index.entry)) return EXPOSURE.CLEAN;
+      place = { index, entry: index.entry };
+      return EXPOSURE.EXPOSED;
+    },
+
+    verdict() {
+      if (place !== null) {
+        verdict = place.index.record(place.entry);
+        place = null;
+      }
+      return verdict;
+    },
+
+    waitsSinceMs: () => waitsSinceMs,
+  };
+}

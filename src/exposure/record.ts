@@ -1,0 +1,143 @@
+/** One entry of the index as bytes: the rows of a score breakdown that come from transfers, and the shares that ended at hubs. */
+import { AssayError } from '../base/errors.ts';
+import { ByteReader, type ByteWriter } from '../graph/store/bytes.ts';
+import { EVIDENCE_CLASSES } from '../labels/evidence-class.ts';
+import { CATEGORIES } from '../labels/taxonomy.ts';
+import type { ScoreFactor } from '../risk/score.ts';
+import type { ExposureVerdict } from '../screening/exposure-port.ts';
+
+const HUB_IN = 1;
+const HUB_OUT = 2;
+/** Risk or a hub is found in the direction, though it may add no point: addresses whose value passes through here depend on it. */
+const FLOWS_IN = 4;
+const FLOWS_OUT = 8;
+const DERIVED = 16;
+
+/** First byte of a row: its kind (2 bits), 4 if it is of the value sent, 8 if an asset follows, and the hops above. */
+const KINDS = ['DIRECT_EXPOSURE', 'INDIRECT_EXPOSURE', 'UNSOLICITED_INBOUND'] as const;
+const SENT = 4;
+const HAS_ASSET = 8;
+const HOPS_SHIFT = 4;
+
+/** Names of one row: the reasons of an answer name three. */
+const NAMES_MAX = 3;
+/** Bytes of one name: a label may carry any text. */
+const TEXT_BYTES_MAX = 120;
+/** Shares of hubs are kept as reasons write them: in hundredths of a percent. */
+const SHARE_UNITS = 1e4;
+
+/** Numbers of categories in an entry; an index names them in its meta, so that a change of their order is noticed. */
+export const RECORD_CATEGORIES: readonly ScoreFactor['category'][] = ['UNKNOWN', ...CATEGORIES];
+const CATEGORY_NUMBERS: ReadonlyMap<string, number> = new Map(
+  RECORD_CATEGORIES.map((category, at) => [category, at]),
+);
+
+export interface ExposureRecord extends ExposureVerdict {
+  /** Whether anything but neutral value was found in the direction, with or without points. */
+  readonly flows: { readonly in: boolean; readonly out: boolean };
+}
+
+/** Returns true for a record without anything that an answer says: no row, and no share that ended at a hub. */
+export const isSilentRecord = ({ factors, pointsWithoutDerived, hubShare }: ExposureVerdict): boolean =>
+  factors.length === 0 && pointsWithoutDerived === null && hubShare.in === null && hubShare.out === null;
+
+/** Returns true for a record that no entry is needed for. */
+export const isEmptyRecord = (record: ExposureRecord): boolean =>
+  isSilentRecord(record) && !record.flows.in && !record.flows.out;
+
+function writeText(out: ByteWriter, text: string): void {
+  const bytes = Buffer.from(text, 'utf8');
+  let length = bytes.length;
+  if (length > TEXT_BYTES_MAX) {
+    length = TEXT_BYTES_MAX;
+    // Not in the middle of a character.
+    while (((bytes[length] as number) & 0xc0) === 0x80) length--;
+  }
+  out.byte(length);
+  out.copy(bytes, 0, length);
+}
+
+/** Appends an entry. */
+export function writeRecord(
+  out: ByteWriter,
+  { factors, pointsWithoutDerived, hubShare, flows }: ExposureRecord,
+): void {
+  out.byte(
+    (hubShare.in === null ? 0 : HUB_IN) |
+      (hubShare.out === null ? 0 : HUB_OUT) |
+      (flows.in ? FLOWS_IN : 0) |
+      (flows.out ? FLOWS_OUT : 0) |
+      (pointsWithoutDerived === null ? 0 : DERIVED),
+  );
+  if (pointsWithoutDerived !== null) out.signed(pointsWithoutDerived);
+  if (hubShare.in !== null) out.varint(Math.round(hubShare.in * SHARE_UNITS));
+  if (hubShare.out !== null) out.varint(Math.round(hubShare.out * SHARE_UNITS));
+  out.varint(factors.length);
+  for (const row of factors) {
+    const kind = KINDS.indexOf(row.factor as (typeof KINDS)[number]);
+    if (kind < 0)
+      throw new AssayError('INTERNAL', `An exposure index has no place for a row of ${row.factor}.`);
+    out.byte(
+      kind |
+        (row.direction === 'out' ? SENT : 0) |
+        (row.asset === null ? 0 : HAS_ASSET) |
+        (row.hops << HOPS_SHIFT),
+    );
+    out.byte(CATEGORY_NUMBERS.get(row.category) as number);
+    out.signed(row.points);
+    out.varint(Math.round(row.percentage * 100));
+    out.byte(EVIDENCE_CLASSES.indexOf(row.class));
+    const names = row.evidence.slice(0, NAMES_MAX);
+    out.byte(names.length);
+    for (const name of names) writeText(out, name);
+    if (row.asset !== null) writeText(out, row.asset);
+  }
+}
+
+const reader = new ByteReader();
+
+/** The same of an entry. */
+export const isSilent = (bytes: Buffer, at: number): boolean =>
+  ((bytes[at] as number) & (HUB_IN | HUB_OUT | DERIVED)) === 0 && bytes[at + 1] === 0;
+
+/** Reads the entry at `at`. Throws STORE_CORRUPT if the bytes end inside it. */
+export function readRecord(bytes: Buffer, at: number): ExposureRecord {
+  reader.open(bytes, at);
+  const flags = reader.byte();
+  const pointsWithoutDerived = flags & DERIVED ? reader.signed() : null;
+  const shareIn = flags & HUB_IN ? reader.varint() / SHARE_UNITS : null;
+  const shareOut = flags & HUB_OUT ? reader.varint() / SHARE_UNITS : null;
+  const factors: ScoreFactor[] = [];
+  for (let left = reader.varint(); left > 0; left--) {
+    const head = reader.byte();
+    const factor = KINDS[head & 3];
+    const category = RECORD_CATEGORIES[reader.byte()];
+    const points = reader.signed();
+    const percentage = reader.varint() / 100;
+    const evidenceClass = EVIDENCE_CLASSES[reader.byte()];
+    if (factor === undefined || category === undefined || evidenceClass === undefined)
+      throw new AssayError('STORE_CORRUPT', 'An exposure index holds a row of no known kind.');
+    const evidence: string[] = [];
+    for (let names = reader.byte(); names > 0; names--) evidence.push(reader.text(reader.byte()));
+    const asset = head & HAS_ASSET ? reader.text(reader.byte()) : null;
+    factors.push({
+      factor,
+      category,
+      riskType: factor === 'INDIRECT_EXPOSURE' ? 'INDIRECT' : 'COUNTERPARTY',
+      direction: head & SENT ? 'out' : 'in',
+      percentage,
+      valueUsd: null,
+      hops: head >> HOPS_SHIFT,
+      points,
+      evidence,
+      asset,
+      class: evidenceClass,
+    });
+  }
+  return {
+    factors,
+    pointsWithoutDerived,
+    hubShare: { in: shareIn, out: shareOut },
+    flows: { in: (flags & FLOWS_IN) !== 0, out: (flags & FLOWS_OUT) !== 0 },
+  };
+}

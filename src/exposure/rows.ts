@@ -1,0 +1,134 @@
+/**
+ * All rows of a chain's graph in memory: for each address and direction the counterparties at or above dust and the share of its value
+ * that each has. Rows are weighed by the kernel's own reader, so that a sweep and a walk multiply the same shares.
+ */
+import { LIMITS } from '../base/limits.ts';
+import type { Direction } from '../graph/flow.ts';
+import { createNeighbourColumns, type NodeId, type TransferGraph } from '../graph/graph.ts';
+import { flowOf } from '../graph/kernels/exposure.ts';
+import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { HUB, NEUTRAL, type NodeKinds } from './kinds.ts';
+
+/** The rows of one direction: those of node v are at `start[v]` to `start[v + 1]`. */
+export interface DirectionRows {
+  readonly start: Float64Array;
+  readonly other: Uint32Array;
+  /** Share of the value of the direction. */
+  readonly share: Float64Array;
+  /** USD of the direction without dust, or the amount of its only asset; 0 if nothing of it can be weighed. */
+  readonly total: Float64Array;
+  /** Of the dust, what labelled addresses without risk have. */
+  readonly neutralDust: Float64Array;
+  /** What is special about a row: bits of `ROW`. */
+  readonly flags: Uint8Array;
+}
+
+/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. */
+export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4 } as const;
+
+export interface ReadRowsOptions {
+  readonly graph: TransferGraph;
+  readonly direction: Direction;
+  readonly weighing: Weighing;
+  readonly kinds: NodeKinds<unknown>;
+  readonly onProgress?: (nodes: number) => void;
+}
+
+/** Nodes between two reports of progress. */
+const PROGRESS_NODES = 2 ** 14;
+
+/** Columns that grow without a copy of all: a list of blocks, joined once. */
+const BLOCK = 2 ** 20;
+
+class GrowingRows {
+  readonly #others: Uint32Array[] = [];
+  readonly #shares: Float64Array[] = [];
+  #other = new Uint32Array(0);
+  #share = new Float64Array(0);
+  #at = BLOCK;
+  count = 0;
+
+  push(other: number, share: number): void {
+    if (this.#at === BLOCK) {
+      this.#other = new Uint32Array(BLOCK);
+      this.#share = new Float64Array(BLOCK);
+      this.#others.push(this.#other);
+      this.#shares.push(this.#share);
+      this.#at = 0;
+    }
+    this.#other[this.#at] = other;
+    this.#share[this.#at++] = share;
+    this.count++;
+  }
+
+  /** Joins the blocks, and lets go of each as soon as it is copied. */
+  join(): { other: Uint32Array; share: Float64Array } {
+    const joined = { other: new Uint32Array(this.count), share: new Float64Array(this.count) };
+    for (let at = 0; at < this.count; at += BLOCK) {
+      const left = Math.min(BLOCK, this.count - at);
+      joined.other.set((this.#others.shift() as Uint32Array).subarray(0, left), at);
+      joined.share.set((this.#shares.shift() as Float64Array).subarray(0, left), at);
+    }
+    return joined;
+  }
+}
+
+/** Set in `other` if the edge ended before the counterparty's attribution applies. Ids have 31 bits. */
+export const IS_BEFORE = 0x8000_0000;
+
+/** Reads the rows of one direction. Those of hubs are left empty, as no walk passes them. */
+export function readRows({ graph, direction, weighing, kinds, onProgress }: ReadRowsOptions): DirectionRows {
+  const { nodeCount } = graph;
+  const start = new Float64Array(nodeCount + 2);
+  const total = new Float64Array(nodeCount + 1);
+  const neutralDust = new Float64Array(nodeCount + 1);
+  const flags = new Uint8Array(nodeCount + 1);
+  const rows = new GrowingRows();
+  const reader = new RowReader(graph, weighing);
+  const columns = createNeighbourColumns(LIMITS.rowScanMax);
+  const { ids, weight, lastSeenMs } = columns;
+  for (let node = 1; node <= nodeCount; node++) {
+    start[node] = rows.count;
+    if (node % PROGRESS_NODES === 0) onProgress?.(node);
+    if (kinds.kinds[node] === HUB || graph.degree(node, direction) > LIMITS.counterpartiesMax) {
+      flags[node] = ROW.ALONE;
+      if (kinds.kinds[node] === HUB || graph.degree(node, direction) > LIMITS.rowScanMax) continue;
+    }
+    const basis = reader.basisOf(node, direction);
+    if (basis.basis === 'NOTHING') continue;
+    if (basis.basis === 'ASSET') flags[node] = (flags[node] as number) | ROW.IS_ASSET;
+    const { count } = reader.read(node, direction, { ...basis, dust: 0 }, LIMITS.rowScanMax, columns);
+    // Greatest first: dust is the end of the row.
+    let heavy = count;
+    let dust = 0;
+    while (heavy > 0 && (weight[heavy - 1] as number) < basis.dust) {
+      heavy--;
+      const each = weight[heavy] as number;
+      dust += each;
+      const kind = kindOf(kinds, ids[heavy] as number, lastSeenMs[heavy] as number);
+      if (kind >= 0) flags[node] = (flags[node] as number) | ROW.RISKY;
+      else if (kind === NEUTRAL) neutralDust[node] = (neutralDust[node] as number) + each;
+    }
+    const flow = flowOf(basis.total, dust);
+    // A walk follows dust if there is nothing else; less than the limit of dust brings no points, but may have come from a hub.
+    if (flow === 0 && dust > 0) flags[node] = (flags[node] as number) | ROW.ALONE;
+    total[node] = flow;
+    for (let at = 0; at < heavy; at++) {
+      const each = weight[at] as number;
+      const other = ids[at] as number;
+      const until = kinds.before.size === 0 ? undefined : kinds.before.get(other);
+      const isBefore = until !== undefined && (lastSeenMs[at] as number) < until.fromMs;
+      if ((isBefore ? until.kind : (kinds.kinds[other] as number)) >= 0)
+        flags[node] = (flags[node] as number) | ROW.RISKY;
+      if (each > 0 && flow > 0) rows.push(isBefore ? (other | IS_BEFORE) >>> 0 : other, each / flow);
+    }
+  }
+  start[nodeCount + 1] = rows.count;
+  return { start, total, neutralDust, flags, ...rows.join() };
+}
+
+/** The kind that applies to an edge. */
+function kindOf({ kinds, before }: NodeKinds<unknown>, node: NodeId, lastSeenMs: number): number {
+  const until = before.size === 0 ? undefined : before.get(node);
+  return until !== undefined && lastSeenMs < until.fromMs ? until.kind : (kinds[node] as number);
+}

@@ -1,0 +1,89 @@
+/** An entry of an exposure index joined with the labels of the address itself: the score and reasons that a screening would give. */
+import { LIMITS } from '../base/limits.ts';
+import { isDerived } from '../labels/evidence-class.ts';
+import type { RiskPolicy } from '../risk/policy.ts';
+import { exposureReasons, hubReasons } from '../risk/reasons.ts';
+import { type RiskEvidence, score } from '../risk/score.ts';
+import type { Reason } from './answers.ts';
+import type { ExposureStatus, ExposureVerdict } from './exposure-port.ts';
+
+const CAP = 'DERIVED_LABELS_CAP';
+
+const ownPoints = (evidence: RiskEvidence, policy: RiskPolicy): number =>
+  score(evidence, policy).scoreBreakdown.reduce(
+    (sum, { factor, points }) => (factor === CAP ? sum : sum + points),
+    0,
+  );
+
+/**
+ * Returns the score of an address from its labels and its entry.
+ *
+ * @param own - evidence of its labels alone
+ */
+export function joinScore(
+  own: RiskEvidence,
+  { factors, pointsWithoutDerived }: ExposureVerdict,
+  policy: RiskPolicy,
+): number {
+  const exposed = factors.reduce((sum, { points }) => sum + points, 0);
+  const points = ownPoints(own, policy) + exposed;
+  const most = policy.derivedScoreMax;
+  const labels = own.labels.filter((label) => !isDerived(label.class));
+  if (points > most && (pointsWithoutDerived !== null || labels.length < own.labels.length)) {
+    const kept = ownPoints({ ...own, labels }, policy) + (pointsWithoutDerived ?? exposed);
+    if (kept <= most) return Math.min(most, 100);
+  }
+  return Math.min(100, points);
+}
+
+/** The reasons that an entry gives, in the order of a screening's. */
+export function entryReasons({ factors, hubShare }: ExposureVerdict, policy: RiskPolicy): Reason[] {
+  const unfollowed = (['in', 'out'] as const).flatMap((direction) => {
+    const share = hubShare[direction];
+    return share === null ? [] : [{ direction, share }];
+  });
+  return [
+    ...exposureReasons(factors, policy)
+      .slice(0, LIMITS.screeningListMax)
+      .map((reason): Reason => ({ code: 'EXPOSURE', ...reason, source: null, verified: true })),
+    ...hubReasons(unfollowed, LIMITS.counterpartiesMax, policy).map(
+      (reason): Reason => ({ code: 'HUB_NOT_FOLLOWED', ...reason, source: null, verified: true }),
+    ),
+  ];
+}
+
+/** Why transfers are missing from an answer: there is no index of them, or what it says is too old. */
+export const graphNotRead = (asOf: string | null): Reason => ({
+  code: 'GRAPH_NOT_READ',
+  severity: 'MEDIUM',
+  category: 'UNKNOWN',
+  message:
+    asOf === null
+      ? 'Transfers of this chain are stored, and their exposure has not been computed yet (`assay exposure build`).'
+      : `The exposure of this address is out of date: it is of ${asOf}, and transfers or labels changed since.`,
+  source: null,
+  verified: true,
+});
+
+/** Why a clean answer says little: neither a label nor a transfer of the address is known. */
+export const NOT_ASSESSED: Reason = {
+  code: 'NOT_ASSESSED',
+  severity: 'LOW',
+  category: 'UNKNOWN',
+  message:
+    'Neither a label nor a stored transfer of this address is known: nothing speaks against it, and nothing for it.',
+  source: null,
+  verified: true,
+};
+
+/** What one look-up of an exposure index means for an answer. */
+export interface ExposureView {
+  readonly status: ExposureStatus;
+  readonly verdict: ExposureVerdict;
+  /** A transfer of the address is stored. */
+  readonly isSeen: boolean;
+  /** Set if the answer lacks transfers, or rests on an entry that has waited too long. */
+  readonly notRead: Reason | null;
+  /** When the entry was up to date; null if there is none. */
+  readonly asOf: string | null;
+}

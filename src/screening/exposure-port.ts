@@ -1,0 +1,54 @@
+/** What the oracle asks of an exposure index (src/exposure): the verdict on an address's transfers, computed before it is asked for. */
+import type { ChainId } from '../chains/registry.ts';
+import type { ScoreFactor } from '../risk/score.ts';
+
+/**
+ * What is known of an address. NO_GRAPH: no transfer of the chain is stored. NOT_READ: transfers are stored, but no index of them can be
+ * used. UNSEEN: no stored transfer has the address. CLEAN: it has transfers, and nothing in them adds points or a reason. EXPOSED: it
+ * has an entry.
+ */
+export const EXPOSURE = { NO_GRAPH: 0, NOT_READ: 1, UNSEEN: 2, CLEAN: 3, EXPOSED: 4 } as const;
+export type ExposureState = (typeof EXPOSURE)[keyof typeof EXPOSURE];
+
+/** Exposure of an address, as it was computed. */
+export interface ExposureVerdict {
+  /** The rows of a score breakdown that come from transfers. */
+  readonly factors: readonly ScoreFactor[];
+  /** Points of the rows if counterparties with derived labels are left out; null if there are none. */
+  readonly pointsWithoutDerived: number | null;
+  /** Share of the value received and sent that could not be followed at a hub without a label, 0 to 1. */
+  readonly hubShare: { readonly in: number | null; readonly out: number | null };
+}
+
+export const NO_EXPOSURE: ExposureVerdict = {
+  factors: [],
+  pointsWithoutDerived: null,
+  hubShare: { in: null, out: null },
+};
+
+/** The state of the index of one chain; the same object for as long as nothing in it changed. */
+export interface ExposureStatus {
+  readonly state: 'NO_GRAPH' | 'NOT_READ' | 'READY';
+  /** When entries that do not wait were last known to be up to date, ISO 8601 UTC; null if there is no index. */
+  readonly asOf: string | null;
+  /** Date of the newest stored transfer, ISO 8601 UTC; null if none is stored. */
+  readonly graphAsOf: string | null;
+  /** Transfers were stored that the index has not read for longer than an answer may wait. */
+  readonly isOld: boolean;
+}
+
+/** One thread's view of the exposure indexes. Not reentrant: details are of the last address that was found. */
+export interface ExposureReader {
+  /** The state of a chain's index. */
+  status(chain: ChainId): ExposureStatus;
+  /**
+   * Looks up the address whose key is `key[0, length)`.
+   *
+   * @returns its state; CLEAN and UNSEEN without any allocation
+   */
+  find(chain: ChainId, key: Uint8Array, length: number): ExposureState;
+  /** The entry of the address that was found last, if its state is EXPOSED. */
+  verdict(): ExposureVerdict;
+  /** Since when the address that was found last waits to be computed again, in milliseconds since the epoch; 0 if it does not wait. */
+  waitsSinceMs(): number;
+}

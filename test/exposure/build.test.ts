@@ -1,0 +1,160 @@
+import { truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Transfer } from '../../src/chains/transfer.ts';
+import { openMappedIndex } from '../../src/exposure/mapped-index.ts';
+import { exposureFolderOf } from '../../src/exposure/reader.ts';
+import { currentSnapshot } from '../../src/labels/index/folder.ts';
+import type { OracleQuota } from '../../src/screening/answers.ts';
+import { createAssessor } from '../../src/screening/assess.ts';
+import { createOracle, createOracleWriter } from '../../src/screening/oracle.ts';
+import { parseSubject } from '../../src/screening/subject.ts';
+import {
+  addressOf,
+  createExposureWorld,
+  type ExposureWorld,
+  randomLabels,
+  randomTransfers,
+  type WorldLabel,
+} from './world.ts';
+
+const quota: OracleQuota = { limit: 1000, remaining: 999, resetAt: '2026-12-01T00:00:00.000Z' };
+
+let world: ExposureWorld | null = null;
+afterEach(async () => {
+  await world?.close();
+  world = null;
+});
+
+async function open(transfers: readonly Transfer[], labels: readonly WorldLabel[]): Promise<ExposureWorld> {
+  world = await createExposureWorld(transfers, labels);
+  return world;
+}
+
+/** Returns what says of an address what its walk says, and what the oracle reads from the index. */
+function comparing({ deps, exposures }: ExposureWorld) {
+  const { assess } = createAssessor(deps);
+  const ask = createOracle({ ...deps, exposures });
+  return (address: string) => {
+    const subject = parseSubject('ETH', address);
+    const walked = assess({ subject, asOf: null, maxHops: 3, directions: ['in', 'out'] });
+    const read = ask('ETH', address, quota);
+    return {
+      walked: {
+        score: walked.judged.riskScore,
+        riskLevel: walked.judged.riskLevel,
+        assessed: walked.assessed,
+        reasons: walked.reasons,
+      },
+      read: {
+        score: read.score,
+        riskLevel: read.riskLevel,
+        assessed: read.assessed,
+        reasons: read.reasons.filter(({ code }) => code !== 'NOT_ASSESSED'),
+      },
+      verdict: read.verdict,
+    };
+  };
+}
+
+describe('an exposure index', () => {
+  let total = 0;
+  for (let seed = 1; seed <= 40; seed++)
+    it(`says of every address of a random graph what a walk says (${seed})`, async () => {
+      const nodes = 10 + (seed % 5) * 15;
+      const built = await open(
+        randomTransfers(seed, nodes, nodes * (2 + (seed % 4))),
+        randomLabels(seed, nodes, seed % 2 === 0 ? 0.1 : 0.4),
+      );
+      await built.build();
+      const bothOf = comparing(built);
+      let exposed = 0;
+      for (let node = 0; node < nodes; node++) {
+        const { walked, read } = bothOf(addressOf(node));
+        expect(read, `address ${node}`).toEqual(walked);
+        if (read.reasons.some(({ code }) => code === 'EXPOSURE')) exposed++;
+      }
+      total += exposed;
+    });
+
+  it('is read alike by both forms of the oracle, also where an entry waits or there is no index', async () => {
+    const nodes = 30;
+    const built = await open(randomTransfers(3, nodes, 80), randomLabels(3, nodes, 0.3));
+    const { deps, exposures, clock } = built;
+    const ask = createOracle({ ...deps, exposures });
+    const write = createOracleWriter({ ...deps, exposures });
+    const out = Buffer.alloc(64 * 1024);
+    const expectAlike = (): void => {
+      for (let node = 0; node <= nodes; node++) {
+        const end = write('ETH', addressOf(node), quota, out, 0);
+        expect(JSON.parse(out.toString('utf8', 0, end))).toEqual(ask('ETH', addressOf(node), quota));
+      }
+    };
+    expectAlike();
+    expect(ask('ETH', addressOf(1), quota).reasons.map(({ code }) => code)).toContain('GRAPH_NOT_READ');
+    expect(ask('ETH', addressOf(1), quota).verdict).not.toBe('safe');
+    await built.build();
+    clock.at += 1_000;
+    expectAlike();
+    expect(ask('ETH', addressOf(nodes), quota)).toMatchObject({
+      verdict: 'safe',
+      assessed: false,
+      reasons: [{ code: 'NOT_ASSESSED' }],
+      coverage: { graph: { status: 'PARTIAL' } },
+    });
+    // What the index has not read is older after each look, and too old after ten minutes.
+    await deps.transfers.ingest(randomTransfers(4, nodes, 10, 1_000));
+    clock.at += 60_000;
+    const asOf = new Date(clock.at - 60_000).toISOString();
+    expectAlike();
+    expect(ask('ETH', addressOf(1), quota).exposureAsOf).toBe(asOf);
+    clock.at += 10 * 60_000;
+    expectAlike();
+    expect(ask('ETH', addressOf(1), quota).reasons.map(({ code }) => code)).toContain('GRAPH_NOT_READ');
+  });
+
+  it('says that money was not followed past a hub, and warns', async () => {
+    const payers = 10_001;
+    const pay = (index: number, from: number, to: number): Transfer => ({
+      ...(randomTransfers(1, 2, 1, index)[0] as Transfer),
+      from: addressOf(from),
+      to: addressOf(to),
+      asset: 'ETH',
+      amount: 10n ** 18n,
+      valueUsd: 2_000,
+    });
+    const hub = 20_000;
+    const transfers = Array.from({ length: payers }, (_, at) => pay(at, at, hub));
+    const built = await open(
+      [...transfers, pay(payers, hub, 20_001), pay(payers + 1, 20_001, 20_002)],
+      [{ node: 0, category: 'MIXER', confidence: 0.9, source: 'graphsense', entity: 'mixer' }],
+    );
+    await built.build();
+    const bothOf = comparing(built);
+    for (const node of [1, hub, 20_001, 20_002]) {
+      const { walked, read, verdict } = bothOf(addressOf(node));
+      expect(read, `address ${node}`).toEqual(walked);
+      if (node === hub) continue;
+      expect(read.reasons.map(({ code }) => code)).toContain('HUB_NOT_FOLLOWED');
+      expect(verdict).toBe('warning');
+    }
+  }, 60_000);
+
+  it('is not used if it is of another format, and is built again', async () => {
+    const built = await open(randomTransfers(2, 10, 30), randomLabels(2, 10, 0.3));
+    await built.build();
+    const current = currentSnapshot(exposureFolderOf(built.indexes, 'ETH')) as string;
+    expect(openMappedIndex(current).index.meta.addresses).toBe(10);
+    truncateSync(join(current, 'index.mdb'), 4_096);
+    expect(() => openMappedIndex(current)).toThrow('cut short');
+    const ask = createOracle({ ...built.deps, exposures: built.exposures });
+    expect(ask('ETH', addressOf(1), quota).reasons.map(({ code }) => code)).toContain('GRAPH_NOT_READ');
+    await built.build();
+    built.clock.at += 1_000;
+    expect(ask('ETH', addressOf(1), quota).exposureAsOf).not.toBeNull();
+  });
+
+  it('finds exposure in most of the random graphs', () => {
+    expect(total).toBeGreaterThan(300);
+  });
+});

@@ -1,0 +1,212 @@
+/** A world of random transfers and labels, to hold an exposure index against walks of the same graph. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { seededUint32 } from '../../src/base/random.ts';
+import { parseAddress } from '../../src/chains/address/parse.ts';
+import { loadBridges } from '../../src/chains/bridges.ts';
+import type { Transfer } from '../../src/chains/transfer.ts';
+import { type BuildExposureReport, buildExposureIndex } from '../../src/exposure/build.ts';
+import { ENTRY_HOPS } from '../../src/exposure/evaluate.ts';
+import type { IndexInputs } from '../../src/exposure/format.ts';
+import { createExposureReader } from '../../src/exposure/reader.ts';
+import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
+import { loadTaxonomy } from '../../src/labels/categories.ts';
+import { freshnessOf } from '../../src/labels/freshness.ts';
+import { buildSnapshot } from '../../src/labels/index/build.ts';
+import { dayFromIso } from '../../src/labels/index/days.ts';
+import { createSegmentWriter } from '../../src/labels/index/segment.ts';
+import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
+import { primaryOrder } from '../../src/labels/primary.ts';
+import { loadSourceTable } from '../../src/labels/source-table.ts';
+import type { Category } from '../../src/labels/taxonomy.ts';
+import { loadCountryLists } from '../../src/risk/geography.ts';
+import { loadJurisdictions } from '../../src/risk/jurisdictions.ts';
+import { loadPolicy } from '../../src/risk/policy.ts';
+import type { ScreeningDeps } from '../../src/screening/deps.ts';
+import type { ExposureReader } from '../../src/screening/exposure-port.ts';
+import { allFresh, NOW } from '../screening/world.ts';
+
+const taxonomy = loadTaxonomy();
+export const policy = loadPolicy(taxonomy.rows);
+const CHAIN = 'ETH';
+/** A token that no curated list knows. */
+export const SPAM = '0x00000000000000000000000000000000deadbeef';
+/** One that these tests let count, besides ETH. */
+export const TOKEN = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
+
+export const addressOf = (number: number): string => `0x${(number + 1).toString(16).padStart(40, '0')}`;
+
+export interface WorldLabel {
+  readonly node: number;
+  readonly category: Category;
+  readonly confidence: number;
+  /** `cluster` labels are derived. */
+  readonly source: string;
+  readonly entity: string;
+}
+
+export interface ExposureWorld {
+  readonly folder: string;
+  readonly indexes: string;
+  readonly deps: ScreeningDeps & { readonly transfers: TransferStore };
+  readonly inputs: IndexInputs;
+  readonly clock: { at: number };
+  readonly exposures: ExposureReader;
+  build(): Promise<BuildExposureReport>;
+  close(): Promise<void>;
+}
+
+export async function createExposureWorld(
+  transfers: readonly Transfer[],
+  labels: readonly WorldLabel[],
+): Promise<ExposureWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-exposure-'));
+  const clock = { at: NOW };
+  const testClock: Clock = { now: () => clock.at, monotonic: () => performance.now() };
+  const path = join(folder, 'segment');
+  const writer = createSegmentWriter(path);
+  for (const { node, category, confidence, source, entity } of labels) {
+    const { key } = parseAddress(CHAIN, addressOf(node));
+    const template = writer.template({
+      entity: { id: entity, name: entity, category, jurisdiction: null, url: null },
+      scope: 'EVM',
+      category,
+      threatLevel: taxonomy.of(category).threatLevel,
+      source,
+      sourceUrl: null,
+      tags: [],
+      confidence,
+      sanctions: [],
+      verified: true,
+      synthetic: false,
+    });
+    writer.add(key, 0, key.length, template, dayFromIso('2021-05-01'), dayFromIso(null));
+  }
+  await writer.close();
+  const source = {
+    id: 'graphsense',
+    dataset: 'test',
+    publishedAt: '2026-11-01',
+    importedAt: '2026-11-20T00:00:00.000Z',
+    url: null,
+    lists: [],
+  };
+  await buildSnapshot(
+    {
+      segments: [{ path, source }],
+      folder: join(folder, 'labels'),
+      compareLabels: primaryOrder(loadSourceTable()),
+    },
+    { clock: testClock, log: silentLogger },
+  );
+  const snapshots = openSnapshotSet(join(folder, 'labels'), { log: silentLogger });
+  const store = openTransferStore({ path: join(folder, 'transfers'), readOnly: false });
+  await store.ingest(transfers);
+  const indexes = join(folder, 'exposure');
+  const inputs: IndexInputs = {
+    chain: CHAIN,
+    dataVersion: snapshots.current.meta.dataVersion,
+    policyVersion: policy.version,
+    facts: 'test',
+    maxHops: ENTRY_HOPS,
+  };
+  const deps = {
+    labels: snapshots,
+    freshness: () => freshnessOf(allFresh, clock.at, 7),
+    policy,
+    clock: testClock,
+    transfers: store,
+    outputs: { graph: () => null, outputsOf: () => [], addressNumber: () => null },
+    clusters: { clusterOf: () => null },
+    bridges: loadBridges(),
+    assets: {
+      isKnown: (_chain: string, asset: string) => asset === 'ETH' || asset === TOKEN,
+      priceStatusAt: () => 'EXACT' as const,
+    },
+    jurisdictions: loadJurisdictions(),
+    countryLists: loadCountryLists(),
+  };
+  return {
+    folder,
+    indexes,
+    deps,
+    inputs,
+    clock,
+    exposures: createExposureReader(indexes, {
+      clock: testClock,
+      log: silentLogger,
+      position: (chain) => store.logPosition(chain),
+      coverage: (chain) => store.coverage(chain),
+      inputs: () => inputs,
+    }),
+    build: () =>
+      buildExposureIndex({ chain: CHAIN, folder: indexes, inputs }, { ...deps, log: silentLogger }),
+    async close() {
+      snapshots.close();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const CATEGORIES: readonly Category[] = [
+  'MIXER',
+  'SCAM',
+  'EXCHANGE',
+  'GAMBLING',
+  'DARKNET_MARKET',
+  'BRIDGE',
+  'STOLEN_FUNDS',
+  'HIGH_RISK_EXCHANGE',
+  'DEFI',
+];
+
+/** Random transfers among few addresses, so that there are cycles, self-transfers and repeated pairs; all kinds of value. */
+export function randomTransfers(seed: number, nodes: number, count: number, first = 0): Transfer[] {
+  const next = seededUint32(seed);
+  const draw = (below: number): number => next() % below;
+  return Array.from({ length: count }, (_, at): Transfer => {
+    const index = first + at;
+    const kind = draw(10);
+    const asset = kind < 6 ? 'ETH' : kind < 8 ? TOKEN : SPAM;
+    const cents = Math.floor(2 ** ((next() / 2 ** 32) * 24));
+    // Some transfers are dust, of no amount, or without a price; some assets of an address have no price at all.
+    const amount = draw(20) === 0 ? 0n : BigInt(cents) * 5_000_000_000_000n;
+    const from = draw(30) === 0 ? null : addressOf(Math.floor(nodes * (next() / 2 ** 32) ** 2));
+    return {
+      chain: CHAIN,
+      txHash: `0x${index.toString(16).padStart(64, '0')}`,
+      position: asset === 'ETH' ? 'value' : 'log:1',
+      blockNumber: 100 + index,
+      timestampMs: Date.parse('2026-01-01T00:00:00Z') + index * 60_000,
+      from,
+      to: addressOf(draw(nodes)),
+      asset,
+      amount,
+      decimals: 18,
+      valueUsd: asset === SPAM || draw(8) === 0 || (seed % 3 === 0 && asset === TOKEN) ? null : cents / 100,
+    };
+  });
+}
+
+export function randomLabels(seed: number, nodes: number, share: number): WorldLabel[] {
+  const next = seededUint32(seed + 1);
+  const labels: WorldLabel[] = [];
+  for (let node = 0; node < nodes; node++) {
+    // Always one: an index of labels cannot be empty.
+    if (node > 0 && next() / 2 ** 32 > share) continue;
+    const category = CATEGORIES[next() % CATEGORIES.length] as Category;
+    const source = next() % 4 === 0 ? 'cluster' : 'graphsense';
+    labels.push({
+      node,
+      category,
+      confidence: (1 + (next() % 20)) / 20,
+      source,
+      entity: `${category.toLowerCase()}-${next() % 3}`,
+    });
+  }
+  return labels;
+}
