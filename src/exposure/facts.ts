@@ -1,0 +1,45 @@
+/** What ships with the product and decides what an entry says, as one number: an index of other facts is built again. */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { shippedData } from '../base/paths.ts';
+import type { ChainId } from '../chains/registry.ts';
+import { ENTRY_HOPS } from './evaluate.ts';
+import type { IndexInputs } from './format.ts';
+
+/** Files of data/: categories and policy, curated tokens and the assets with a price, contracts of bridges, owners of listed parties. */
+const FILES = [
+  'categories.json',
+  'policy.json',
+  'tokens.json',
+  'prices.json',
+  'bridges.json',
+  'entity-parties.json',
+];
+
+/** Returns the first 16 digits of a digest over the shipped files that entries depend on. */
+export function factsVersion(): string {
+  const digest = createHash('sha256');
+  for (const name of FILES) {
+    const path = shippedData(name);
+    if (existsSync(path)) digest.update(name).update(readFileSync(path));
+  }
+  return digest.digest('hex').slice(0, 16);
+}
+
+/** Returns what makes the inputs of an index that is up to date. */
+export function createInputs(deps: {
+  readonly dataVersion: () => string;
+  readonly policyVersion: string;
+}): (chain: ChainId) => IndexInputs {
+  let facts: string | null = null;
+  return (chain) => {
+    facts ??= factsVersion();
+    return {
+      chain,
+      dataVersion: deps.dataVersion(),
+      policyVersion: deps.policyVersion,
+      facts,
+      maxHops: ENTRY_HOPS,
+    };
+  };
+}

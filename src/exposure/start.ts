@@ -1,0 +1,52 @@
+/** The keeper's thread, as the server sees it: started, started again if it ends, and stopped. */
+import { Worker } from 'node:worker_threads';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { workerUrl } from '../base/paths.ts';
+import type { ExposureThreadJob } from './thread.ts';
+
+/** A thread that ended is started again after this. */
+const RESTART_MS = 10_000;
+/** A thread that does not stop within this is ended: its index is whole at any moment. */
+const STOP_MS = 5_000;
+
+export interface ExposureKeeping {
+  stop(): Promise<void>;
+}
+
+/** Starts the thread. */
+export function startExposureKeeping(
+  job: ExposureThreadJob,
+  { log }: { readonly log: Logger },
+): ExposureKeeping {
+  let thread: Worker | null = null;
+  let restart: NodeJS.Timeout | undefined;
+  let isStopping = false;
+
+  const start = (): void => {
+    const started = new Worker(workerUrl('exposure'), { workerData: job, execArgv: [] });
+    thread = started;
+    started.on('error', (error) => log.error({ reason: messageOf(error) }, 'exposure thread failed'));
+    started.on('exit', () => {
+      thread = null;
+      if (isStopping) return;
+      restart = setTimeout(start, RESTART_MS);
+      restart.unref();
+    });
+  };
+  start();
+
+  return {
+    async stop() {
+      isStopping = true;
+      clearTimeout(restart);
+      const running = thread;
+      if (running === null) return;
+      const ended = new Promise<void>((resolve) => running.once('exit', () => resolve()));
+      running.postMessage('stop');
+      const late = setTimeout(() => void running.terminate(), STOP_MS);
+      await ended;
+      clearTimeout(late);
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/** The thread that keeps exposure indexes: opens what it reads, and builds in a process of its own, whose memory ends with it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
+import { parentPort } from 'node:worker_threads';
+import { systemClock } from '../base/clock.ts';
+import { createLogger, type LogLevel } from '../base/log.ts';
+import { loadBridges } from '../chains/bridges.ts';
+import { loadAssetFacts } from '../chains/known-assets.ts';
+import type { ChainId } from '../chains/registry.ts';
+import { openTransferStore } from '../graph/store.ts';
+import { loadTaxonomy } from '../labels/categories.ts';
+import { openFreshness } from '../labels/freshness.ts';
+import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
+import { loadCountryLists } from '../risk/geography.ts';
+import { loadJurisdictions } from '../risk/jurisdictions.ts';
+import { loadPolicy } from '../risk/policy.ts';
+import { createInputs } from './facts.ts';
+import { createExposureKeeper, TICK_MS } from './keeper.ts';
+
+export interface ExposureThreadJob {
+  readonly folder: string;
+  readonly snapshotsFolder: string;
+  readonly labelsFolder: string;
+  readonly transfersFolder: string;
+  readonly listMaxAgeDays: number;
+  readonly logLevel: LogLevel;
+  /** Builds an index, with the name of a chain behind it. */
+  readonly buildCommand: readonly string[];
+}
+
+/** Runs until it is told to stop. */
+export function runExposureThread(job: ExposureThreadJob): void {
+  const log = createLogger({ level: job.logLevel });
+  const labels = openSnapshotSet(job.snapshotsFolder, { log });
+  const freshness = openFreshness({ labelsFolder: job.labelsFolder });
+  const policy = loadPolicy(loadTaxonomy().rows);
+  let child: ChildProcess | null = null;
+
+  const build = (chain: ChainId): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const [command, ...args] = job.buildCommand as [string, ...string[]];
+      const started = spawn(command, [...args, chain], { stdio: ['ignore', 'ignore', 'pipe'] });
+      child = started;
+      // Questions come first.
+      if (started.pid !== undefined) setPriority(started.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+      let errors = '';
+      started.stderr?.on('data', (chunk: Buffer) => {
+        errors = (errors + chunk.toString()).slice(-2_000);
+      });
+      started.on('error', reject);
+      started.on('close', (code) => {
+        child = null;
+        if (code === 0) resolve();
+        else reject(new Error(`The build ended with ${code}: ${errors.trim()}`));
+      });
+    });
+
+  const keeper = createExposureKeeper(
+    { folder: job.folder, transfersFolder: job.transfersFolder },
+    {
+      labels,
+      freshness: () => freshness.listFreshness(systemClock.now(), job.listMaxAgeDays),
+      policy,
+      clock: systemClock,
+      log,
+      transfers: openTransferStore({ path: job.transfersFolder, readOnly: true }),
+      outputs: { graph: () => null, outputsOf: () => [], addressNumber: () => null },
+      clusters: { clusterOf: () => null },
+      bridges: loadBridges(),
+      assets: loadAssetFacts(),
+      jurisdictions: loadJurisdictions(),
+      countryLists: loadCountryLists(),
+      inputs: createInputs({
+        dataVersion: () => labels.current.meta.dataVersion,
+        policyVersion: policy.version,
+      }),
+      build,
+    },
+  );
+  const timer = setInterval(() => keeper.tick(), TICK_MS);
+  parentPort?.on('message', () => {
+    clearInterval(timer);
+    child?.kill();
+    parentPort?.close();
+  });
+}

@@ -1,0 +1,310 @@
+/**
+ * Keeps an index up to date with the log of its chain, whichever process writes it. Addresses of new transfers are computed again at once;
+ * those that their value passes through within reach wait, and are computed in the background. A change that cannot reach others (dust, an
+ * unknown token, an address without any risk around it) makes none wait.
+ */
+import type { Clock } from '../base/clock.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { ChainId } from '../chains/registry.ts';
+import type { Direction } from '../graph/flow.ts';
+import { createNeighbourColumns, NOBODY, type NodeId, type TransferGraph } from '../graph/graph.ts';
+import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import type { TransferStore } from '../graph/store.ts';
+import type { Changes, ChangesState, NotedBlock } from './changes.ts';
+import type { GraphPosition } from './format.ts';
+import type { MappedIndex } from './mapped-index.ts';
+import type { ExposureRecord } from './record.ts';
+
+export interface UpdaterDeps {
+  readonly clock: Clock;
+  readonly transfers: Pick<
+    TransferStore,
+    'graph' | 'logPosition' | 'loggedParties' | 'pendingBlocks' | 'finalHeight'
+  >;
+  readonly weighing: Weighing;
+  /** Computes an entry by a walk, from what is stored now. */
+  readonly evaluate: (graph: TransferGraph, node: NodeId) => ExposureRecord;
+  /** Returns true if value passes through the node: no label names it. */
+  readonly passes: (graph: TransferGraph, node: NodeId) => boolean;
+}
+
+/** CURRENT: nothing is new. UPDATED: what is new was read. BEHIND: so much is new that building the index again costs less. */
+export type FollowOutcome = 'CURRENT' | 'UPDATED' | 'BEHIND';
+
+export interface ExposureUpdater {
+  /** Reads what is new in the log, at most `exposureLogARound` transfers, and computes the addresses of it. */
+  follow(): FollowOutcome;
+  /** Computes entries that wait, for about as long as given. Returns how many. */
+  recompute(budgetMs: number): number;
+  /** Entries that wait, and since when the first of those that were seen last has waited; null if none waits. */
+  readonly waiting: number;
+  state(): ChangesState;
+}
+
+/** What moved between two addresses in one round, by number of the asset. */
+interface Moved {
+  readonly from: NodeId;
+  readonly to: NodeId;
+  readonly amounts: Map<number, number>;
+}
+
+const NO_COLUMNS = createNeighbourColumns(0);
+const OTHER: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
+
+export function createUpdater(
+  chain: ChainId,
+  { index, changes }: { readonly index: MappedIndex; readonly changes: Changes },
+  deps: UpdaterDeps,
+): ExposureUpdater {
+  const { clock, transfers, weighing } = deps;
+  const { meta } = index;
+  const columns = createNeighbourColumns(LIMITS.counterpartiesMax);
+  let cursor: NodeId = 0;
+
+  const stateNow = (): ChangesState =>
+    changes.state() ?? {
+      position: meta.position,
+      processedAtMs: meta.asOfMs,
+      allWaitSinceMs: null,
+      computed: 0,
+      added: 0,
+      waiting: 0,
+    };
+
+  const isNew = (node: NodeId): boolean => node > meta.addresses;
+
+  /** The entry as it is answered now; null if there is none yet. */
+  function recordOf(graph: TransferGraph, node: NodeId): ExposureRecord | null {
+    const changed = changes.entry(node)?.record;
+    if (changed) return changed;
+    if (isNew(node)) return null;
+    const key = graph.keyOf(node);
+    index.find(key, key.length);
+    return index.node === 0 || index.entry === 0 ? null : index.record(index.entry);
+  }
+
+  /** Blocks that were taken back since they were noted: their addresses changed. Forgets blocks that are final. */
+  function takenBack(): { nodes: Set<NodeId>; gone: number[] } {
+    const nodes = new Set<NodeId>();
+    const gone: number[] = [];
+    const noted = changes.blocks();
+    if (noted.size === 0) return { nodes, gone };
+    const stored = new Map(transfers.pendingBlocks(chain).map(({ height, hash }) => [height, hash]));
+    const finalHeight = transfers.finalHeight(chain);
+    for (const [height, block] of noted) {
+      if (stored.get(height) === block.hash) continue;
+      gone.push(height);
+      if (height > finalHeight) for (const node of block.nodes) nodes.add(node);
+    }
+    return { nodes, gone };
+  }
+
+  /** Pending blocks that begin in the range, with the addresses that their transfers changed. */
+  function newBlocks(first: number, end: number): [height: number, block: NotedBlock][] {
+    return transfers
+      .pendingBlocks(chain)
+      .filter(({ firstOrdinal, count }) => count > 0 && firstOrdinal >= first && firstOrdinal < end)
+      .map(({ height, hash, firstOrdinal, count }) => {
+        const nodes = new Set<NodeId>();
+        for (const { from, to } of transfers.loggedParties(chain, firstOrdinal, firstOrdinal + count))
+          for (const node of [from, to]) if (node !== NOBODY) nodes.add(node);
+        return [height, { hash, firstOrdinal, count, nodes: [...nodes] }];
+      });
+  }
+
+  /**
+   * True if what moved changes the shares of the row it is in: the edge is at or above dust, or little but this round's transfers moved in
+   * the direction, or nothing in it can be weighed any more.
+   */
+  function changesShares(rows: RowReader, graph: TransferGraph, moved: Moved, direction: Direction): boolean {
+    const node = direction === 'out' ? moved.from : moved.to;
+    const { basis, rates, dust, total } = rows.basisOf(node, direction);
+    if (basis === 'NOTHING') return false;
+    if (basis === 'UNKNOWN') return true;
+    const weighed = [...moved.amounts].reduce(
+      (sum, [asset, amount]) => sum + (rates.get(asset) ?? 0) * amount,
+      0,
+    );
+    if (total - weighed < dust) return true;
+    if (moved.from === NOBODY || moved.to === NOBODY) return weighed >= dust;
+    if (weighed === 0) return false;
+    const byName = new Map([...rates].map(([asset, rate]) => [graph.assetName(asset), rate]));
+    let weight = 0;
+    for (const { asset, amount } of graph.edge(moved.from, moved.to))
+      weight += (byName.get(asset) ?? 0) * Number(amount);
+    return weight >= dust;
+  }
+
+  /** True if the row has an edge that is not dust. */
+  const hasMore = (rows: RowReader, node: NodeId, direction: Direction): boolean =>
+    rows.read(node, direction, rows.basisOf(node, direction), 0, NO_COLUMNS).heavy > 0;
+
+  /**
+   * Addresses whose value passes through `node` in the direction within the hops that an entry looks: against it, hop by hop, through
+   * addresses that no label names and that are no hubs. Returns false once more than the limit are found.
+   */
+  function reach(
+    graph: TransferGraph,
+    rows: RowReader,
+    node: NodeId,
+    direction: Direction,
+    into: Set<NodeId>,
+  ): boolean {
+    const back = OTHER[direction];
+    // Of this address alone: another one may have been found from further away, and then what lies behind it was not.
+    const seen = new Set<NodeId>();
+    let level = [node];
+    for (let hop = 1; hop < meta.maxHops && level.length > 0; hop++) {
+      const next: NodeId[] = [];
+      for (const at of level) {
+        if (!deps.passes(graph, at) || rows.isHub(at, LIMITS.counterpartiesMax)) continue;
+        const count = rows.readAll(at, back, LIMITS.counterpartiesMax, columns);
+        for (let place = 0; place < count; place++) {
+          const usd = columns.valueUsd[place] as number;
+          const other = columns.ids[place] as NodeId;
+          if (seen.has(other)) continue;
+          // Dust with a price is dust in the row of the other side too, which follows it only if it has nothing else.
+          if (
+            usd > 0 &&
+            usd < weighing.dustUsd &&
+            columns.unpriced[place] === 0 &&
+            hasMore(rows, other, direction)
+          )
+            continue;
+          seen.add(other);
+          into.add(other);
+          next.push(other);
+        }
+        if (into.size > LIMITS.exposureReachMax) return false;
+      }
+      level = next;
+    }
+    return true;
+  }
+
+  const flowsOf = (record: ExposureRecord | null, direction: Direction): boolean =>
+    record?.flows[direction] ?? false;
+
+  return {
+    get waiting() {
+      return stateNow().waiting;
+    },
+    state: stateNow,
+
+    follow() {
+      const position = transfers.logPosition(chain);
+      const graph = transfers.graph(chain);
+      if (position === null || graph === null) return 'CURRENT';
+      const state = stateNow();
+      const { ordinal, transfers: stored } = state.position;
+      if (ordinal === position.ordinal && stored === position.transfers) return 'CURRENT';
+      if (position.ordinal - ordinal > LIMITS.exposureLogBehindMax) return 'BEHIND';
+      const nowMs = clock.now();
+      const end = Math.min(position.ordinal, ordinal + LIMITS.exposureLogARound);
+      const rows = new RowReader(graph, weighing);
+      const removed = takenBack();
+      const changed = new Set(removed.nodes);
+      const edges = new Map<string, Moved>();
+      for (const { from, to, asset, amount } of transfers.loggedParties(chain, ordinal, end)) {
+        for (const node of [from, to]) if (node !== NOBODY) changed.add(node);
+        if (from === to || amount === 0 || !rows.isEvidence(asset)) continue;
+        const name = `${from} ${to}`;
+        const moved = edges.get(name) ?? { from, to, amounts: new Map<number, number>() };
+        moved.amounts.set(asset, (moved.amounts.get(asset) ?? 0) + amount);
+        edges.set(name, moved);
+      }
+      const blocks = newBlocks(ordinal, end);
+      const before = new Map([...changed].map((node) => [node, recordOf(graph, node)]));
+      const after = new Map([...changed].map((node) => [node, deps.evaluate(graph, node)]));
+
+      // Others see the change only if something but neutral value flows here, or did.
+      const found = new Set<NodeId>();
+      const starts = new Set<string>();
+      let isWhole = true;
+      const spread = (node: NodeId, direction: Direction): void => {
+        const name = `${direction} ${node}`;
+        if (!isWhole || starts.has(name)) return;
+        starts.add(name);
+        if (!flowsOf(before.get(node) ?? null, direction) && !flowsOf(after.get(node) ?? null, direction))
+          return;
+        isWhole = reach(graph, rows, node, direction, found);
+      };
+      for (const moved of edges.values()) {
+        if (moved.from !== NOBODY && changesShares(rows, graph, moved, 'out')) spread(moved.from, 'out');
+        if (moved.to !== NOBODY && changesShares(rows, graph, moved, 'in')) spread(moved.to, 'in');
+      }
+      for (const node of removed.nodes) {
+        spread(node, 'out');
+        spread(node, 'in');
+      }
+
+      const processed: GraphPosition = {
+        ordinal: end,
+        // Numbers behind `end` are counted when they are read.
+        transfers: end === position.ordinal ? position.transfers : stored,
+      };
+      changes.write(() => {
+        let { added, computed, waiting } = state;
+        for (const height of removed.gone) changes.removeBlock(height);
+        for (const [height, block] of blocks) changes.setBlock(height, block);
+        for (const [node, record] of after) {
+          if (isNew(node)) {
+            const key = graph.keyOf(node);
+            if (changes.nodeOf(key) === 0) {
+              changes.add(key, node);
+              added++;
+            }
+          }
+          const known = changes.entry(node);
+          if (known?.record == null) computed++;
+          if (known !== null && known.waitsSinceMs > 0) waiting--;
+          changes.put(node, record);
+        }
+        for (const node of isWhole ? found : [])
+          if (!after.has(node) && changes.wait(node, nowMs, isNew(node))) waiting++;
+        const allWaitSinceMs = isWhole ? state.allWaitSinceMs : (state.allWaitSinceMs ?? nowMs);
+        changes.setState({
+          position: processed,
+          processedAtMs: nowMs,
+          allWaitSinceMs,
+          computed,
+          added,
+          waiting,
+        });
+      });
+      return isWhole ? 'UPDATED' : 'BEHIND';
+    },
+
+    recompute(budgetMs) {
+      const graph = transfers.graph(chain);
+      if (graph === null) return 0;
+      const untilMs = clock.monotonic() + budgetMs;
+      let done = 0;
+      while (clock.monotonic() < untilMs) {
+        let batch = changes.waiting(cursor, LIMITS.exposureBatch);
+        if (batch.length === 0 && cursor > 0) batch = changes.waiting(0, LIMITS.exposureBatch);
+        if (batch.length === 0) {
+          cursor = 0;
+          return done;
+        }
+        const records: [NodeId, ExposureRecord][] = [];
+        for (const { node } of batch) {
+          records.push([node, deps.evaluate(graph, node)]);
+          cursor = node + 1;
+          if (clock.monotonic() >= untilMs) break;
+        }
+        changes.write(() => {
+          const state = stateNow();
+          let { computed } = state;
+          for (const [node, record] of records) {
+            if (changes.entry(node)?.record == null) computed++;
+            changes.put(node, record);
+          }
+          changes.setState({ ...state, computed, waiting: Math.max(0, state.waiting - records.length) });
+        });
+        done += records.length;
+      }
+      return done;
+    },
+  };
+}

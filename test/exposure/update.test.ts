@@ -1,0 +1,226 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/base/log.ts';
+import type { Block } from '../../src/chains/block.ts';
+import type { Transfer } from '../../src/chains/transfer.ts';
+import { createWalk, ENTRY_HOPS } from '../../src/exposure/evaluate.ts';
+import { exposureFolderOf, openCurrent } from '../../src/exposure/reader.ts';
+import { createUpdater, type ExposureUpdater } from '../../src/exposure/update.ts';
+import { createNeighbourColumns, type TransferGraph } from '../../src/graph/graph.ts';
+import { RowReader } from '../../src/graph/kernels/rows.ts';
+import { createAssessor } from '../../src/screening/assess.ts';
+import { absorbs } from '../../src/screening/attribution.ts';
+import { createOracle } from '../../src/screening/oracle.ts';
+import { parseSubject } from '../../src/screening/subject.ts';
+import { weighingOf } from '../../src/screening/weighing.ts';
+import {
+  addressOf,
+  createExposureWorld,
+  type ExposureWorld,
+  policy,
+  randomLabels,
+  randomTransfers,
+  type WorldLabel,
+} from './world.ts';
+
+const quota = { limit: 1000, remaining: 999, resetAt: '2026-12-01T00:00:00.000Z' };
+const MINUTE_MS = 60_000;
+
+let world: ExposureWorld | null = null;
+afterEach(async () => {
+  await world?.close();
+  world = null;
+});
+
+interface Kept {
+  readonly built: ExposureWorld;
+  readonly updater: ExposureUpdater;
+  /** Entries that were computed by a walk. */
+  readonly walked: number[];
+}
+
+/** Builds an index of the first transfers, and what keeps it up to date. */
+async function keep(transfers: readonly Transfer[], labels: readonly WorldLabel[]): Promise<Kept> {
+  const built = await createExposureWorld(transfers, labels);
+  world = built;
+  await built.build();
+  const { deps } = built;
+  const opened = openCurrent(exposureFolderOf(built.indexes, 'ETH'), silentLogger)?.opened;
+  if (opened === undefined) throw new Error('The index was not opened.');
+  const assessor = createAssessor(deps);
+  const walk = createWalk('ETH', assessor, policy, ENTRY_HOPS);
+  const walked: number[] = [];
+  const updater = createUpdater('ETH', opened, {
+    clock: deps.clock,
+    transfers: deps.transfers,
+    weighing: weighingOf('ETH', deps),
+    evaluate(graph, node) {
+      walked.push(node);
+      return walk(graph, node);
+    },
+    passes: (graph, node) => !absorbs(assessor.attributions(graph, deps.labels.current, null).of(node)),
+  });
+  return { built, updater, walked };
+}
+
+/** Compares what the index says of every address with a walk of the graph as it is now. */
+function expectCurrent({ deps, exposures, clock }: ExposureWorld, nodes: number): void {
+  clock.at += 1_000;
+  const { assess } = createAssessor(deps);
+  const ask = createOracle({ ...deps, exposures });
+  const graph = deps.transfers.graph('ETH') as TransferGraph;
+  const rows = new RowReader(graph, weighingOf('ETH', deps));
+  /** An address without anything but dust follows the dust of others too, for which nothing waits. */
+  const isDustAlone = (key: Uint8Array): boolean => {
+    const id = graph.idOf(key);
+    if (id === null) return false;
+    return (['in', 'out'] as const).some((direction) => {
+      const basis = rows.basisOf(id, direction);
+      return basis.total > 0 && rows.read(id, direction, basis, 0, createNeighbourColumns(0)).heavy === 0;
+    });
+  };
+  for (let node = 0; node < nodes; node++) {
+    const address = addressOf(node);
+    if (isDustAlone(parseSubject('ETH', address).key)) continue;
+    const subject = parseSubject('ETH', address);
+    const walked = assess({ subject, asOf: null, maxHops: 3, directions: ['in', 'out'] });
+    const read = ask('ETH', address, quota);
+    const reasons = read.reasons.filter(({ code }) => code !== 'NOT_ASSESSED');
+    expect({ score: read.score, assessed: read.assessed, reasons }, `address ${node}`).toEqual({
+      score: walked.judged.riskScore,
+      assessed: walked.assessed,
+      reasons: walked.reasons,
+    });
+  }
+}
+
+/**
+ * The same with prices for all transfers of an asset or for none, and without mints of dust: dust that has no edge of its own moves the shares
+ * of others by as little as it is worth, and nothing waits for that.
+ */
+function withPrices(transfers: readonly Transfer[]): Transfer[] {
+  const priced = new Set(transfers.filter(({ valueUsd }) => valueUsd !== null).map(({ asset }) => asset));
+  return transfers.map((transfer) =>
+    priced.has(transfer.asset)
+      ? {
+          ...transfer,
+          from: transfer.amount < 10n ** 15n ? (transfer.from ?? addressOf(0)) : transfer.from,
+          valueUsd: Number(transfer.amount) / 5e14,
+        }
+      : transfer,
+  );
+}
+
+function settle(updater: ExposureUpdater): void {
+  for (let round = 0; round < 100 && updater.follow() !== 'CURRENT'; round++);
+  while (updater.waiting > 0) updater.recompute(1_000);
+}
+
+describe('an index that is kept up to date', () => {
+  for (let seed = 1; seed <= 16; seed++)
+    it(`says what walks say after more transfers (${seed})`, async () => {
+      const nodes = 40;
+      const transfers = withPrices(randomTransfers(seed, nodes, 160));
+      const { built, updater } = await keep(transfers.slice(0, 80), randomLabels(seed, nodes, 0.2));
+      for (let from = 80; from < 160; from += 20) {
+        await built.deps.transfers.ingest(transfers.slice(from, from + 20));
+        settle(updater);
+        expectCurrent(built, nodes);
+      }
+    });
+
+  it('follows a block and its reorganisation', async () => {
+    const nodes = 30;
+    const transfers = withPrices(randomTransfers(5, nodes, 100));
+    const { built, updater } = await keep(transfers.slice(0, 80), randomLabels(5, nodes, 0.3));
+    const block: Block = {
+      chain: 'ETH',
+      height: 5_000,
+      hash: '0xblock',
+      parentHash: null,
+      timestampMs: Date.parse('2026-02-01T00:00:00Z'),
+      transfers: transfers.slice(80).map((transfer) => ({ ...transfer, blockNumber: 5_000 })),
+    };
+    await built.deps.transfers.appendBlock(block);
+    settle(updater);
+    expectCurrent(built, nodes);
+    await built.deps.transfers.revertBlock('ETH', 5_000);
+    settle(updater);
+    expectCurrent(built, nodes);
+  });
+
+  const risky = {
+    node: 1,
+    category: 'MIXER',
+    confidence: 0.9,
+    source: 'graphsense',
+    entity: 'mixer',
+  } as const;
+  const pay = (index: number, from: number, to: number, usd: number): Transfer => ({
+    chain: 'ETH',
+    txHash: `0x${index.toString(16).padStart(64, '0')}`,
+    position: 'value',
+    blockNumber: 100 + index,
+    timestampMs: Date.parse('2026-01-01T00:00:00Z') + index * MINUTE_MS,
+    from: addressOf(from),
+    to: addressOf(to),
+    asset: 'ETH',
+    amount: BigInt(Math.round(usd * 100)) * 5_000_000_000_000n,
+    decimals: 18,
+    valueUsd: usd,
+  });
+  // The mixer pays 2, which pays 3, which pays 4.
+  const chain = [pay(1, 1, 2, 10_000), pay(2, 2, 3, 9_000), pay(3, 3, 4, 8_000), pay(4, 5, 6, 100)];
+
+  it('lets others wait for a change, and not for dust', async () => {
+    const { built, updater, walked } = await keep(chain, [risky]);
+    const { transfers } = built.deps;
+    await transfers.ingest([pay(10, 7, 2, 0.5)]);
+    expect(updater.follow()).toBe('UPDATED');
+    expect(updater.waiting).toBe(0);
+    await transfers.ingest([pay(11, 7, 2, 5_000)]);
+    walked.length = 0;
+    expect(updater.follow()).toBe('UPDATED');
+    // Addresses 3 and 4 hold what came through 2.
+    expect(updater.waiting).toBe(2);
+    expect(walked).toHaveLength(2);
+    updater.recompute(1_000);
+    expect(updater.waiting).toBe(0);
+    expectCurrent(built, 8);
+  });
+
+  it('answers an entry that waits with its last verdict and its time, and warns after ten minutes', async () => {
+    const { built, updater } = await keep(chain, [risky]);
+    const { deps, exposures, clock } = built;
+    const ask = createOracle({ ...deps, exposures });
+    const before = ask('ETH', addressOf(3), quota);
+    expect(before.reasons.map(({ code }) => code)).toEqual(['EXPOSURE']);
+    await deps.transfers.ingest([pay(11, 7, 2, 5_000_000)]);
+    updater.follow();
+    const waitedFrom = clock.at;
+    clock.at += 9 * MINUTE_MS;
+    const waiting = ask('ETH', addressOf(3), quota);
+    expect(waiting).toMatchObject({ score: before.score, reasons: before.reasons });
+    expect(waiting.exposureAsOf).toBe(new Date(waitedFrom).toISOString());
+    clock.at += 2 * MINUTE_MS;
+    const late = ask('ETH', addressOf(3), quota);
+    expect(late.score).toBe(before.score);
+    expect(late.reasons.map(({ code }) => code)).toEqual(['EXPOSURE', 'GRAPH_NOT_READ']);
+    expect(late.verdict).toBe('warning');
+    updater.recompute(1_000);
+    clock.at += 1_000;
+    expect(ask('ETH', addressOf(3), quota).score).toBeLessThan(before.score);
+  });
+
+  it('does not make anything wait for a token that no list knows', async () => {
+    const { built, updater } = await keep(chain, [risky]);
+    const spam = {
+      ...pay(20, 1, 2, 1),
+      asset: '0x00000000000000000000000000000000DeaDBeef',
+      position: 'log:1',
+    };
+    await built.deps.transfers.ingest([{ ...spam, valueUsd: null }]);
+    updater.follow();
+    expect(updater.waiting).toBe(0);
+    expectCurrent(built, 8);
+  });
+});
