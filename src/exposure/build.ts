@@ -84,8 +84,7 @@ function kindsOf(
       const found = attributions.of(node);
       if (!absorbs(found)) return null;
       const { until } = found;
-      const earlier = until?.before ?? null;
-      const before = earlier !== null && absorbs(earlier) ? earlier : null;
+      const before = until?.before ?? null;
       return {
         now: sweptOf(found, deps),
         until:

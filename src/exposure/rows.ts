@@ -110,8 +110,8 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
       else if (kind === NEUTRAL) neutralDust[node] = (neutralDust[node] as number) + each;
     }
     const flow = flowOf(basis.total, dust);
-    // A walk follows dust if there is nothing else; less than the limit of dust brings no points, but may have come from a hub.
-    if (flow === 0 && dust > 0) flags[node] = (flags[node] as number) | ROW.ALONE;
+    // A walk follows dust if there is nothing else. Less than dust in all brings neither points nor a reason.
+    if (flow === 0 && dust > 0 && basis.total >= basis.dust) flags[node] = (flags[node] as number) | ROW.ALONE;
     total[node] = flow;
     for (let at = 0; at < heavy; at++) {
       const each = weight[at] as number;

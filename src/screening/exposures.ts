@@ -86,7 +86,8 @@ export function follow(
     value: result.total,
     rows: result.rows,
     unknownShare: result.unknown.share,
-    hubShare: hubs.reduce((sum, { share }) => sum + share, 0),
+    // Less than dust in all is no reason to warn: anybody can send it from anywhere.
+    hubShare: basis.total < basis.dust ? 0 : hubs.reduce((sum, { share }) => sum + share, 0),
     stops: result.stops,
     isComplete: result.isComplete,
   };
