@@ -46,7 +46,14 @@ const SEED = 1;
 /** One address in this many has a label, and one label in this many is a risk. */
 const LABEL_EVERY = 200;
 const RISKY_EVERY = 5;
-const RISKY: readonly Category[] = ['MIXER', 'SCAM', 'DARKNET_MARKET', 'STOLEN_FUNDS', 'GAMBLING', 'RANSOMWARE'];
+const RISKY: readonly Category[] = [
+  'MIXER',
+  'SCAM',
+  'DARKNET_MARKET',
+  'STOLEN_FUNDS',
+  'GAMBLING',
+  'RANSOMWARE',
+];
 const NEUTRAL: readonly Category[] = ['EXCHANGE', 'DEFI', 'BRIDGE'];
 const CONFIDENCES = [0.5, 0.9];
 const WALKS = 500;
@@ -151,7 +158,7 @@ async function makeSubject(folder: string, addresses: number, edges: number): Pr
 const inputsOf = (deps: ReturnType<typeof depsIn>) =>
   createInputs({
     dataVersion: () => deps.labels.current.meta.dataVersion,
-    policyVersion: deps.policy.version,
+    policyVersion: () => deps.policy.version,
   });
 
 /** Child: builds the index. */
@@ -191,7 +198,10 @@ async function build(folder: string): Promise<Built> {
 async function measure(folder: string): Promise<Measured> {
   const deps = depsIn(folder, 'write');
   const graph = deps.transfers.graph(POWER_LAW_CHAIN);
-  const opened = openCurrent(exposureFolderOf(join(folder, 'exposure'), POWER_LAW_CHAIN), silentLogger)?.opened;
+  const opened = openCurrent(
+    exposureFolderOf(join(folder, 'exposure'), POWER_LAW_CHAIN),
+    silentLogger,
+  )?.opened;
   if (graph === null || opened === undefined) throw new Error('There is no graph, or no index of it.');
   const assessor = createAssessor(deps);
   const walk = createWalk(POWER_LAW_CHAIN, assessor, deps.policy, ENTRY_HOPS);
@@ -230,6 +240,9 @@ async function measure(folder: string): Promise<Measured> {
     evaluate: walk,
     passes: (of, node) => !absorbs(assessor.attributions(of, deps.labels.current, null).of(node)),
   });
+  // As the keeper does once for each index.
+  const attributions = assessor.attributions(graph, deps.labels.current, null);
+  for (let node = 1; node <= graph.nodeCount; node++) attributions.of(node);
   const blockMs: number[] = [];
   const waiting: number[] = [];
   const outcomes: string[] = [];
@@ -278,6 +291,7 @@ async function main(): Promise<void> {
     await makeSubject(folder, addresses, edges);
     const built = await runChild<Built>(SELF, ['--child', 'build', folder]);
     const measured = await runChild<Measured>(SELF, ['--child', 'measure', folder]);
+    if (process.argv.includes('--print')) process.stdout.write(`${JSON.stringify(measured)}\n`);
     const all = (built.addresses * measured.walkMs) / 1_000;
     const bytes = built.bytes / built.addresses - KEY_BYTES;
     const slowest = Math.max(...measured.blockMs);

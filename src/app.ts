@@ -26,6 +26,11 @@ import { pricesFolderOf } from './chains/prices/table.ts';
 import { CHAINS } from './chains/registry.ts';
 import type { FillReport, FillRequest, Parts, Served, SharedState } from './cli/parts.ts';
 import { type Config, SETTINGS } from './config.ts';
+import { buildExposureIndex } from './exposure/build.ts';
+import { createInputs } from './exposure/facts.ts';
+import { createExposureReader } from './exposure/reader.ts';
+import { type ExposureKeeping, startExposureKeeping } from './exposure/start.ts';
+import { chainsWithTransfers, exposureStatus } from './exposure/status.ts';
 import { clustersFolderOf } from './graph/cluster/store.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { HttpApp, UseCases } from './http/ports.ts';
@@ -68,6 +73,7 @@ import { type Joined, joinNodes, openShared, type Shared } from './scaled-out.ts
 import { type Assessor, createAssessor } from './screening/assess.ts';
 import type { ScreeningDeps } from './screening/deps.ts';
 import { resolveNames } from './screening/ens-names.ts';
+import type { ExposureReader } from './screening/exposure-port.ts';
 import { createKyt } from './screening/kyt.ts';
 import { createLabelSet, createLabelSetWriter } from './screening/label-set.ts';
 import { withHistory } from './screening/on-demand.ts';
@@ -109,12 +115,14 @@ interface Begun {
   travel?: Travel;
   look?: NodeJS.Timeout;
   refreshing?: Refreshing;
+  exposures?: ExposureKeeping;
 }
 
 /** How long a node waits for a publisher that begins beside it: building the first index takes seconds. */
 const FIRST_PULL_MS = 2 * MINUTE_MS;
 
 /** Where each store stands inside the folder of state. */
+const exposureFolderIn = (dataDir: string): string => join(dataDir, 'exposure');
 const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
 
 /** Opens what commands need, as they need it. Throws INVALID_CONFIG and what the stores throw. */
@@ -152,6 +160,7 @@ export function openParts(config: Config, version: string): Parts {
     graphStores: chainParts.graphStores,
     logLevel: config.logLevel,
   };
+  const exposureFolder = exposureFolderIn(dataDir);
   const plans = once(readPlans, () => {});
   const policy = once(
     () => loadPolicy(rules.taxonomy.rows),
@@ -222,6 +231,27 @@ export function openParts(config: Config, version: string): Parts {
   });
   const assessor = once<Assessor>(
     () => createAssessor(screeningDeps()),
+    () => {},
+  );
+
+  /** What an exposure index has to be made from to be up to date. */
+  const exposureInputs = createInputs({
+    dataVersion: () => snapshots().current.meta.dataVersion,
+    policyVersion: () => policy().version,
+  });
+  const exposureReader = once<ExposureReader>(
+    () =>
+      createExposureReader(exposureFolder, {
+        clock,
+        log,
+        // Transfers that are read out of a server have no index here; asking the server would hold the oracle up.
+        position: (chain) =>
+          chainParts.graphStores[chain] === undefined
+            ? transferStores.read().logPosition(chain)
+            : { ordinal: 0, transfers: 1 },
+        coverage: (chain) => transferStores.read().coverage(chain),
+        inputs: exposureInputs,
+      }),
     () => {},
   );
 
@@ -376,7 +406,7 @@ export function openParts(config: Config, version: string): Parts {
       labelSet: createLabelSetWriter(deps),
       labelSetVersion: () => labelSetVersion(deps.labels.current.meta.dataVersion, freshness()),
       sanctionsCheck: createSanctionsCheckWriter(deps),
-      oracle: createOracleWriter(deps),
+      oracle: createOracleWriter({ ...deps, exposures: exposureReader() }),
       exchangeStatus: (name, jurisdiction) => exchanges().answerBytes(name, jurisdiction),
       bulk: (body) => pool.run('bulk-labels', body),
       ...graph,
@@ -452,11 +482,11 @@ export function openParts(config: Config, version: string): Parts {
   }
 
   /** Ends what a server was made of, each part though another one fails. Throws what the first of them threw. */
-  function end({ look, refreshing, travel, app, node, chunks, pool }: Begun): Promise<void> {
+  function end({ look, refreshing, exposures, travel, app, node, chunks, pool }: Begun): Promise<void> {
     clearInterval(look);
     return endEach([
       () => watching?.service.streams.close('The server is stopping.'),
-      () => Promise.all([refreshing?.stop(), travel?.close(), app?.close()]),
+      () => Promise.all([refreshing?.stop(), exposures?.stop(), travel?.close(), app?.close()]),
       () => watching?.close(),
       () => jobsAtWork?.jobs.close(),
       () => node?.leave(),
@@ -574,6 +604,15 @@ export function openParts(config: Config, version: string): Parts {
     if (mayWatch || hasMonitoring(dataDir)) monitoring(serving);
     const mayWork = redis !== null && (answers || roles.includes('worker'));
     if (mayWork || hasBulkJobs(jobPlaces)) bulkJobs(serving);
+    if (answers)
+      begun.exposures = startExposureKeeping(
+        {
+          ...workerFolders,
+          folder: exposureFolder,
+          buildCommand: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'exposure', 'build'],
+        },
+        { log },
+      );
     if (config.syncEnabled && pullsFrom === null)
       begun.refreshing = startRefreshing(
         {
@@ -612,6 +651,16 @@ export function openParts(config: Config, version: string): Parts {
       labelsFolder: labelsFolderOf(dataDir),
       listMaxAgeDays: config.listMaxAgeDays,
       clock,
+    },
+    exposures: {
+      chains: () => chainsWithTransfers(transferStores.read()),
+      build: (chain, options) =>
+        buildExposureIndex(
+          { chain, folder: exposureFolder, inputs: exposureInputs(chain), ...options },
+          { ...screeningDeps(), transfers: transferStores.read(), log },
+        ),
+      status: () =>
+        exposureStatus(exposureFolder, { transfers: transferStores.read(), inputs: exposureInputs, log }),
     },
     syncFrom: config.syncFrom,
     registers,

@@ -13,6 +13,7 @@ import { addClusterCommand } from './cli/cluster.ts';
 import type { Terminal } from './cli/context.ts';
 import { addCreditsCommand } from './cli/credits.ts';
 import { addEntitiesCommand } from './cli/entities.ts';
+import { addExposureCommand } from './cli/exposure.ts';
 import { addGraphCommand } from './cli/graph.ts';
 import { addKytCommand, addTraceCommand } from './cli/graph-questions.ts';
 import { addImportCommand } from './cli/import.ts';
@@ -64,6 +65,7 @@ process.exitCode = await runProgram(
     addImportCommand,
     addListsCommand,
     addIndexCommand,
+    addExposureCommand,
     addEntitiesCommand,
     addSnapshotCommand,
     addBackupCommand,

@@ -9,6 +9,9 @@ import type { ChainAdapters } from '../chains/adapters/registry.ts';
 import type { PriceSyncReport } from '../chains/prices/daily.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
 import type { InstalledPrices } from '../chains/prices/tables.ts';
+import type { ChainId } from '../chains/registry.ts';
+import type { BuildExposureOptions, BuildExposureReport } from '../exposure/build.ts';
+import type { ExposureIndexStatus } from '../exposure/status.ts';
 import type { ClusterReader } from '../graph/cluster/store.ts';
 import type { LiveIngest } from '../graph/ingest/live.ts';
 import type { PushOptions, PushReport } from '../graph/remote/push-session.ts';
@@ -64,6 +67,17 @@ export interface FillReport {
 /** What nodes may share: keys, people and all that is of accounts; and with that, wallets and their alerts. */
 export type SharedState = 'accounts' | 'monitoring';
 
+/** What `assay exposure` asks. */
+export interface ExposureParts {
+  /** Chains with stored transfers. */
+  chains(): readonly ChainId[];
+  build(
+    chain: ChainId,
+    options: Pick<BuildExposureOptions, 'signal' | 'onProgress'>,
+  ): Promise<BuildExposureReport>;
+  status(): readonly ExposureIndexStatus[];
+}
+
 export interface Parts extends ImportDeps {
   /** Folder of all state. */
   readonly dataDir: string;
@@ -72,6 +86,8 @@ export interface Parts extends ImportDeps {
   /** Threads that bulk work uses unless told otherwise: one a core. */
   readonly threads: number;
   readonly bulkDeps: BulkFileDeps;
+  /** The exposure indexes of this machine. */
+  readonly exposures: ExposureParts;
   /** The mirror that stands in for the publishers; null asks the publishers. */
   readonly syncFrom: string | null;
   /** Regulatory registers, of which exchanges are looked up. */

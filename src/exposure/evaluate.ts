@@ -52,13 +52,15 @@ export function recordOf(
   };
 }
 
-/** Returns what computes the entry of one address by a walk, as a screening does. */
+export const BOTH: readonly Direction[] = ['in', 'out'];
+
+/** Returns what computes the entry of one address by a walk, as a screening does; of the directions asked for. */
 export const createWalk =
   (chain: ChainId, { assess }: Pick<Assessor, 'assess'>, policy: RiskPolicy, maxHops: number) =>
-  (graph: TransferGraph, node: NodeId): ExposureRecord => {
+  (graph: TransferGraph, node: NodeId, directions: readonly Direction[] = BOTH): ExposureRecord => {
     const key = graph.keyOf(node);
     const subject = { chain, key, canonical: '', shown: '', kind: '', memo: null };
-    const { evidence, followed } = assess({ subject, asOf: null, maxHops, directions: ['in', 'out'] });
+    const { evidence, followed } = assess({ subject, asOf: null, maxHops, directions });
     const hubIn = (direction: Direction): number =>
       followed.find((side) => side.direction === direction)?.hubShare ?? 0;
     return recordOf(
@@ -81,3 +83,26 @@ export interface RiskColumn {
 
 /** Hops that entries look: the default of a screening. */
 export const ENTRY_HOPS = 3;
+
+const isDirectInbound = ({ factor, direction }: ScoreFactor): boolean =>
+  direction === 'in' && factor !== 'INDIRECT_EXPOSURE';
+
+/**
+ * Joins an entry whose other direction did not change with what was computed of one. Null if that direction depends on the other: direct
+ * inbound may be unsolicited, which depends on what was sent, and derived labels are counted over both.
+ */
+export function joinDirections(
+  before: ExposureRecord,
+  now: ExposureRecord,
+  direction: Direction,
+): ExposureRecord | null {
+  if (before.pointsWithoutDerived !== null || now.pointsWithoutDerived !== null) return null;
+  if (before.factors.some(isDirectInbound) || now.factors.some(isDirectInbound)) return null;
+  const of = (wanted: Direction): ExposureRecord => (wanted === direction ? now : before);
+  return {
+    factors: BOTH.flatMap((each) => of(each).factors.filter((row) => row.direction === each)),
+    pointsWithoutDerived: null,
+    hubShare: { in: of('in').hubShare.in, out: of('out').hubShare.out },
+    flows: { in: of('in').flows.in, out: of('out').flows.out },
+  };
+}

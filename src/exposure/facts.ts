@@ -29,7 +29,7 @@ export function factsVersion(): string {
 /** Returns what makes the inputs of an index that is up to date. */
 export function createInputs(deps: {
   readonly dataVersion: () => string;
-  readonly policyVersion: string;
+  readonly policyVersion: () => string;
 }): (chain: ChainId) => IndexInputs {
   let facts: string | null = null;
   return (chain) => {
@@ -37,7 +37,7 @@ export function createInputs(deps: {
     return {
       chain,
       dataVersion: deps.dataVersion(),
-      policyVersion: deps.policyVersion,
+      policyVersion: deps.policyVersion(),
       facts,
       maxHops: ENTRY_HOPS,
     };

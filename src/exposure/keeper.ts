@@ -113,6 +113,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     of.inputs = meta;
     of.addresses = meta.addresses;
     of.builtInMs = meta.builtInMs;
+    warm(chain);
     of.updater = createUpdater(chain, opened, {
       clock,
       transfers,
@@ -120,6 +121,15 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
       evaluate: createWalk(chain, assessor, deps.policy, ENTRY_HOPS),
       passes: (graph, node) => !absorbs(assessor.attributions(graph, deps.labels.current, null).of(node)),
     });
+  }
+
+  /** Looks every address up once, a few seconds for millions: a walk then finds the labels of the thousand that it meets in memory. */
+  function warm(chain: ChainId): void {
+    const graph = transfers.graph(chain);
+    if (graph === null) return;
+    const attributions = assessor.attributions(graph, deps.labels.current, null);
+    const last = Math.min(graph.nodeCount, LIMITS.attributedNodesKept);
+    for (let node = 1; node <= last; node++) attributions.of(node);
   }
 
   function follow(of: KeptChain, updater: ExposureUpdater): void {

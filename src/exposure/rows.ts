@@ -111,7 +111,8 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
     }
     const flow = flowOf(basis.total, dust);
     // A walk follows dust if there is nothing else. Less than dust in all brings neither points nor a reason.
-    if (flow === 0 && dust > 0 && basis.total >= basis.dust) flags[node] = (flags[node] as number) | ROW.ALONE;
+    if (flow === 0 && dust > 0 && basis.total >= basis.dust)
+      flags[node] = (flags[node] as number) | ROW.ALONE;
     total[node] = flow;
     for (let at = 0; at < heavy; at++) {
       const each = weight[at] as number;

@@ -72,7 +72,7 @@ export function runExposureThread(job: ExposureThreadJob): void {
       countryLists: loadCountryLists(),
       inputs: createInputs({
         dataVersion: () => labels.current.meta.dataVersion,
-        policyVersion: policy.version,
+        policyVersion: () => policy.version,
       }),
       build,
     },

@@ -10,7 +10,9 @@ import type { Direction } from '../graph/flow.ts';
 import { createNeighbourColumns, NOBODY, type NodeId, type TransferGraph } from '../graph/graph.ts';
 import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { TransferStore } from '../graph/store.ts';
+import { NO_EXPOSURE } from '../screening/exposure-port.ts';
 import type { Changes, ChangesState, NotedBlock } from './changes.ts';
+import { joinDirections } from './evaluate.ts';
 import type { GraphPosition } from './format.ts';
 import type { MappedIndex } from './mapped-index.ts';
 import type { ExposureRecord } from './record.ts';
@@ -22,8 +24,12 @@ export interface UpdaterDeps {
     'graph' | 'logPosition' | 'loggedParties' | 'pendingBlocks' | 'finalHeight'
   >;
   readonly weighing: Weighing;
-  /** Computes an entry by a walk, from what is stored now. */
-  readonly evaluate: (graph: TransferGraph, node: NodeId) => ExposureRecord;
+  /** Computes an entry by a walk, from what is stored now; of both directions unless one is named. */
+  readonly evaluate: (
+    graph: TransferGraph,
+    node: NodeId,
+    directions?: readonly Direction[],
+  ) => ExposureRecord;
   /** Returns true if value passes through the node: no label names it. */
   readonly passes: (graph: TransferGraph, node: NodeId) => boolean;
 }
@@ -48,6 +54,8 @@ interface Moved {
   readonly amounts: Map<number, number>;
 }
 
+/** Of an address without an entry. */
+const NO_RECORD: ExposureRecord = { ...NO_EXPOSURE, flows: { in: false, out: false } };
 const NO_COLUMNS = createNeighbourColumns(0);
 const OTHER: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
 
@@ -135,6 +143,32 @@ export function createUpdater(
     return weight >= dust;
   }
 
+  /** Computes an address of new transfers: the direction that changed alone (then it is in `partial`), if the other one does not depend on it. */
+  function evaluateChanged(
+    graph: TransferGraph,
+    rows: RowReader,
+    node: NodeId,
+    bits: number,
+    before: ExposureRecord | null,
+    partial: Set<NodeId>,
+  ): ExposureRecord {
+    const direction = bits === 1 ? 'in' : bits === 2 ? 'out' : null;
+    const waits = (changes.entry(node)?.waitsSinceMs ?? 0) > 0;
+    if (direction !== null && !waits && !isNew(node)) {
+      // What is dust of an asset without a price depends on both directions.
+      const { basis } = rows.basisOf(node, OTHER[direction]);
+      if (basis === 'USD' || basis === 'NOTHING') {
+        const now = deps.evaluate(graph, node, [direction]);
+        const joined = joinDirections(before ?? NO_RECORD, now, direction);
+        if (joined !== null) {
+          partial.add(node);
+          return joined;
+        }
+      }
+    }
+    return deps.evaluate(graph, node);
+  }
+
   /** True if the row has an edge that is not dust. */
   const hasMore = (rows: RowReader, node: NodeId, direction: Direction): boolean =>
     rows.read(node, direction, rows.basisOf(node, direction), 0, NO_COLUMNS).heavy > 0;
@@ -203,10 +237,15 @@ export function createUpdater(
       const end = Math.min(position.ordinal, ordinal + LIMITS.exposureLogARound);
       const rows = new RowReader(graph, weighing);
       const removed = takenBack();
-      const changed = new Set(removed.nodes);
+      // Bits of the directions that changed: 1 in, 2 out.
+      const changed = new Map([...removed.nodes].map((node) => [node, 3]));
+      const note = (node: NodeId, bit: number): void => {
+        if (node !== NOBODY) changed.set(node, (changed.get(node) ?? 0) | bit);
+      };
       const edges = new Map<string, Moved>();
       for (const { from, to, asset, amount } of transfers.loggedParties(chain, ordinal, end)) {
-        for (const node of [from, to]) if (node !== NOBODY) changed.add(node);
+        note(from, 2);
+        note(to, 1);
         if (from === to || amount === 0 || !rows.isEvidence(asset)) continue;
         const name = `${from} ${to}`;
         const moved = edges.get(name) ?? { from, to, amounts: new Map<number, number>() };
@@ -214,13 +253,20 @@ export function createUpdater(
         edges.set(name, moved);
       }
       const blocks = newBlocks(ordinal, end);
-      const before = new Map([...changed].map((node) => [node, recordOf(graph, node)]));
-      const after = new Map([...changed].map((node) => [node, deps.evaluate(graph, node)]));
+      const before = new Map([...changed.keys()].map((node) => [node, recordOf(graph, node)]));
+      const partial = new Set<NodeId>();
+      const after = new Map(
+        [...changed].map(([node, bits]) => [
+          node,
+          evaluateChanged(graph, rows, node, bits, before.get(node) ?? null, partial),
+        ]),
+      );
 
       // Others see the change only if something but neutral value flows here, or did.
       const found = new Set<NodeId>();
       const starts = new Set<string>();
-      let isWhole = true;
+      // If every entry waits already, it does not matter which ones a change reaches.
+      let isWhole = state.allWaitSinceMs === null;
       const spread = (node: NodeId, direction: Direction): void => {
         const name = `${direction} ${node}`;
         if (!isWhole || starts.has(name)) return;
@@ -260,8 +306,9 @@ export function createUpdater(
           if (known !== null && known.waitsSinceMs > 0) waiting--;
           changes.put(node, record);
         }
+        // What another change reached of an address waits too, unless all of it was computed.
         for (const node of isWhole ? found : [])
-          if (!after.has(node) && changes.wait(node, nowMs, isNew(node))) waiting++;
+          if ((!after.has(node) || partial.has(node)) && changes.wait(node, nowMs, isNew(node))) waiting++;
         const allWaitSinceMs = isWhole ? state.allWaitSinceMs : (state.allWaitSinceMs ?? nowMs);
         changes.setState({
           position: processed,

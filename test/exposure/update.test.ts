@@ -53,9 +53,9 @@ async function keep(transfers: readonly Transfer[], labels: readonly WorldLabel[
     clock: deps.clock,
     transfers: deps.transfers,
     weighing: weighingOf('ETH', deps),
-    evaluate(graph, node) {
+    evaluate(graph, node, directions) {
       walked.push(node);
-      return walk(graph, node);
+      return walk(graph, node, directions);
     },
     passes: (graph, node) => !absorbs(assessor.attributions(graph, deps.labels.current, null).of(node)),
   });
@@ -182,7 +182,7 @@ describe('an index that is kept up to date', () => {
     expect(updater.follow()).toBe('UPDATED');
     // Addresses 3 and 4 hold what came through 2.
     expect(updater.waiting).toBe(2);
-    expect(walked).toHaveLength(2);
+    expect(new Set(walked).size).toBe(2);
     updater.recompute(1_000);
     expect(updater.waiting).toBe(0);
     expectCurrent(built, 8);

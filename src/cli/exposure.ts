@@ -1,0 +1,83 @@
+/** `assay exposure build|status`: the index that the oracle reads exposure from. */
+import type { Command } from 'commander';
+import { AssayError } from '../base/errors.ts';
+import { CHAINS, type ChainId, parseChainId } from '../chains/registry.ts';
+import type { BuildExposureReport } from '../exposure/build.ts';
+import type { ExposureIndexStatus } from '../exposure/status.ts';
+import { answer, type Terminal, table } from './context.ts';
+import type { Parts } from './parts.ts';
+import { createProgress } from './progress.ts';
+
+const PERCENT = 100;
+
+const builtLine = ({
+  chain,
+  addresses,
+  entries,
+  tableBytes,
+  entryBytes,
+  builtInMs,
+}: BuildExposureReport): string =>
+  `${chain}: ${entries} of ${addresses} addresses have an entry; ` +
+  `${((tableBytes + entryBytes) / 2 ** 20).toFixed(1)} MiB, built in ${(builtInMs / 1_000).toFixed(1)} s`;
+
+function statusLines(rows: readonly ExposureIndexStatus[]): readonly string[] {
+  if (rows.length === 0) return ['No transfer of any chain is stored.'];
+  return table([
+    ['CHAIN', 'STATE', 'AS OF', 'ADDRESSES', 'ENTRIES', 'NEW TRANSFERS', 'CHANGED', 'WAITING'],
+    ...rows.map((row) => [
+      row.chain,
+      row.state,
+      row.asOf ?? '-',
+      String(row.addresses),
+      String(row.entries),
+      String(row.newTransfers),
+      String(row.computed),
+      String(row.waiting),
+    ]),
+  ]);
+}
+
+export function addExposureCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+  const exposure = program.command('exposure').description('the index of exposures that the oracle reads');
+
+  exposure
+    .command('build')
+    .description('compute the exposure of all stored addresses; a running server takes the new index')
+    .argument('[chains...]', 'default: every chain with stored transfers')
+    .option('--json', 'answer as JSON')
+    .action(async (names: readonly string[], options: { json?: boolean }) => {
+      const { exposures } = parts();
+      const chains: readonly ChainId[] =
+        names.length > 0 ? names.map((name) => parseChainId(name)) : exposures.chains();
+      if (chains.length === 0)
+        throw new AssayError(
+          'NOT_READY',
+          `No transfer of any of ${CHAINS.length} chains is stored. Read some with \`assay ingest\` first.`,
+        );
+      const progress = createProgress(terminal);
+      const reports: BuildExposureReport[] = [];
+      try {
+        for (const chain of chains)
+          reports.push(
+            await exposures.build(chain, {
+              signal: terminal.signal,
+              onProgress: ({ step, part }) =>
+                progress.update(`${chain} ${step}`, Math.round(part * PERCENT), PERCENT, '%'),
+            }),
+          );
+        progress.end();
+        answer(terminal, options.json ?? false, reports, () => reports.map(builtLine));
+      } finally {
+        progress.end();
+      }
+    });
+
+  exposure
+    .command('status')
+    .description('which chains have an index, and how far it is behind the stored transfers')
+    .option('--json', 'answer as JSON')
+    .action((options: { json?: boolean }) => {
+      answer(terminal, options.json ?? false, parts().exposures.status(), statusLines);
+    });
+}
