@@ -28,7 +28,7 @@ import type { FillReport, FillRequest, Parts, Served, SharedState } from './cli/
 import { type Config, SETTINGS } from './config.ts';
 import { buildExposureIndex } from './exposure/build.ts';
 import { createInputs } from './exposure/facts.ts';
-import { createExposureReader } from './exposure/reader.ts';
+import { createExposureReader, positionIn } from './exposure/reader.ts';
 import { type ExposureKeeping, startExposureKeeping } from './exposure/start.ts';
 import { chainsWithTransfers, exposureStatus } from './exposure/status.ts';
 import { clustersFolderOf } from './graph/cluster/store.ts';
@@ -244,11 +244,7 @@ export function openParts(config: Config, version: string): Parts {
       createExposureReader(exposureFolder, {
         clock,
         log,
-        // Transfers that are read out of a server have no index here; asking the server would hold the oracle up.
-        position: (chain) =>
-          chainParts.graphStores[chain] === undefined
-            ? transferStores.read().logPosition(chain)
-            : { ordinal: 0, transfers: 1 },
+        position: positionIn(transferStores.read(), chainParts.graphStores),
         coverage: (chain) => transferStores.read().coverage(chain),
         inputs: exposureInputs,
       }),

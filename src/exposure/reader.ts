@@ -9,6 +9,7 @@ import type { FileLease } from '../base/file-lease.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { ChainId } from '../chains/registry.ts';
+import type { TransferStore } from '../graph/store.ts';
 import type { TransferCoverage } from '../graph/transfers.ts';
 import { leaseCurrent, publicationMark, removeUnheld } from '../labels/index/folder.ts';
 import {
@@ -40,6 +41,15 @@ export interface ExposureReaderDeps {
   /** What an index has to be computed from to be up to date. */
   readonly inputs: (chain: ChainId) => IndexInputs;
 }
+
+/**
+ * Returns how far the transfers of a chain have come that are stored here. A chain that is read out of a server has no index here, and
+ * asking the server would hold an answer up: its transfers count as there, and as not read.
+ */
+export const positionIn =
+  (transfers: Pick<TransferStore, 'logPosition'>, remote: Readonly<Partial<Record<ChainId, unknown>>>) =>
+  (chain: ChainId): GraphPosition | null =>
+    remote[chain] === undefined ? transfers.logPosition(chain) : { ordinal: 0, transfers: 1 };
 
 /** An index that is open: kept until nothing refers to it. */
 interface Opened {

@@ -7,6 +7,8 @@ import { loadBridges } from '../chains/bridges.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
 import { openInstalledPrices } from '../chains/prices/tables.ts';
 import { loadTokenList } from '../chains/tokens.ts';
+import { createInputs } from '../exposure/facts.ts';
+import { createExposureReader, positionIn } from '../exposure/reader.ts';
 import { openClusters } from '../graph/cluster/store.ts';
 import { type GraphStores, withRemoteChains } from '../graph/remote/transfers.ts';
 import { openTransferStore } from '../graph/store.ts';
@@ -24,6 +26,7 @@ import { loadPolicy } from '../risk/policy.ts';
 import { createAssessor } from '../screening/assess.ts';
 import { type BulkAnswer, createBulk } from '../screening/bulk.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
+import type { ExposureReader } from '../screening/exposure-port.ts';
 import { createKyt, type KytRequest } from '../screening/kyt.ts';
 import { createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
 import { createScreening, type ScreeningRequest } from '../screening/screen.ts';
@@ -39,6 +42,8 @@ export interface WorkerSettings {
   readonly outputsFolder: string;
   readonly clustersFolder: string;
   readonly namesFolder: string;
+  /** Folder of the exposure indexes; left out: verdicts of bulk requests know no transfers. */
+  readonly exposureFolder?: string;
   /** Own and synced price tables; absent: the tables that ship alone. */
   readonly pricesFolder?: string;
   readonly listMaxAgeDays: number;
@@ -80,13 +85,14 @@ export function createTasks(
   deps: ScreeningDeps,
   screenNames: NameScreening,
   log: Logger = silentLogger,
+  exposures?: ExposureReader,
 ): TaskTable {
   const assessor = createAssessor(deps);
   const screen = createScreening(deps, assessor);
   const kyt = createKyt(deps, assessor);
   const trace = createTrace(deps, assessor);
   return {
-    'bulk-labels': createBulk(deps),
+    'bulk-labels': createBulk(exposures === undefined ? deps : { ...deps, exposures }),
     screening: (request) => bytesOf(screen(request)),
     kyt: (request) => bytesOf(kyt(request)),
     trace(request) {
@@ -127,16 +133,18 @@ export function openTasks(settings: WorkerSettings): TaskTable {
     listMaxAgeDays: settings.listMaxAgeDays,
   });
   const clusters = openClusters({ folder: settings.clustersFolder });
+  const transfers = openTransferStore({ path: settings.transfersFolder, readOnly: true });
+  const policy = loadPolicy(loadTaxonomy().rows);
   const tasks = createTasks(
     {
       labels,
       freshness: () => freshness.listFreshness(systemClock.now(), settings.listMaxAgeDays),
-      policy: loadPolicy(loadTaxonomy().rows),
+      policy,
       clock: systemClock,
       transfers: withRemoteChains(
         { stores: settings.graphStores ?? {}, logLevel: settings.logLevel },
         {
-          local: openTransferStore({ path: settings.transfersFolder, readOnly: true }),
+          local: transfers,
           clock: systemClock,
           log,
         },
@@ -155,6 +163,18 @@ export function openTasks(settings: WorkerSettings): TaskTable {
     },
     screenNames,
     log,
+    settings.exposureFolder === undefined
+      ? undefined
+      : createExposureReader(settings.exposureFolder, {
+          clock: systemClock,
+          log,
+          position: positionIn(transfers, settings.graphStores ?? {}),
+          coverage: (chain) => transfers.coverage(chain),
+          inputs: createInputs({
+            dataVersion: () => labels.current.meta.dataVersion,
+            policyVersion: () => policy.version,
+          }),
+        }),
   );
   const epoch = new Int32Array(settings.snapshotEpoch);
   let seen = Atomics.load(epoch, 0);

@@ -7,8 +7,8 @@ import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
 import { BATCH_ITEMS, type BulkItem, BulkItems } from './bulk-items.ts';
-import { createLabelContext } from './context.ts';
-import type { LabelDeps } from './deps.ts';
+import { createLabelContext, type LabelContext } from './context.ts';
+import { createItemVerdicts, type OracleDeps } from './oracle.ts';
 
 export interface BulkAnswer {
   /** JSON text of `data`, UTF-8; the caller's own, or on loan where there is a `release`. */
@@ -171,6 +171,8 @@ const invalid = (field: string, expected: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field} must be ${expected}.`, { field });
 
 interface ParsedBody {
+  /** Each item is to carry its verdict. */
+  readonly verdict: boolean;
   readonly chain: string | null;
   readonly items: readonly { readonly address: string; readonly chain: string | null }[];
 }
@@ -191,7 +193,8 @@ function parseBody(bytes: Uint8Array): ParsedBody {
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw invalid('body', 'a JSON object');
-  const { addresses, chain } = body as { addresses?: unknown; chain?: unknown };
+  const { addresses, chain, verdict } = body as { addresses?: unknown; chain?: unknown; verdict?: unknown };
+  if (verdict !== undefined && typeof verdict !== 'boolean') throw invalid('verdict', 'true or false');
   const bound = `an array of 1 to ${LIMITS.bulkAddressesMax} addresses`;
   if (!Array.isArray(addresses) || addresses.length < 1 || addresses.length > LIMITS.bulkAddressesMax)
     throw invalid('addresses', bound);
@@ -204,7 +207,7 @@ function parseBody(bytes: Uint8Array): ParsedBody {
     if (typeof row.address !== 'string') throw invalid(`${field}.address`, 'a string');
     return { address: row.address, chain: optionalText(row.chain, `${field}.chain`) };
   });
-  return { chain: optionalText(chain, 'chain'), items };
+  return { chain: optionalText(chain, 'chain'), items, verdict: verdict === true };
 }
 
 const counting = newShape();
@@ -215,6 +218,8 @@ export function countBulkAddresses(body: Uint8Array): number {
 }
 
 const CLOSE_RESULTS = 0x5d;
+/** The last field of an item begins with this. */
+const ASSESSED = '"assessed":';
 
 export interface BulkQueryOptions {
   /** False sends every body through JSON.parse: what the scan is held against. */
@@ -229,8 +234,9 @@ function isSameText(bytes: Uint8Array, a: Range, b: Range): boolean {
 }
 
 /** The bulk query of one thread. Throws INVALID_JSON, INVALID_REQUEST, UNKNOWN_CHAIN for the chain beside the addresses. */
-export function createBulk(deps: LabelDeps, { scan = true }: BulkQueryOptions = {}): BulkQuery {
+export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions = {}): BulkQuery {
   const contextNow = createLabelContext(deps);
+  const verdictOf = createItemVerdicts(deps);
   const shape = newShape();
   const writer = new BulkItems();
   const missing = new AssayError('INVALID_REQUEST', 'chain: it is missing, here and beside addresses.', {
@@ -306,10 +312,31 @@ export function createBulk(deps: LabelDeps, { scan = true }: BulkQueryOptions = 
     return Buffer.from(body.items.map(({ address }) => address).join(''), 'utf8');
   }
 
+  /** Writes the items one by one, each with the fields of its verdict in place of `assessed`, which a transfer makes true too. */
+  function writeWithVerdicts(context: LabelContext, bytes: Buffer, count: number): void {
+    const { reader, freshness } = context;
+    for (let index = 0; index < count; index++) {
+      const { failed } = writer;
+      writer.write({ reader, dataAsOf: freshness.asOf }, bytes, items, index, index + 1, COMMA, null);
+      if (writer.failed === failed) {
+        const { start, end, chain } = items[index] as BulkItem;
+        const { sanctioned: _, ...fields } = verdictOf(
+          context,
+          chain as ChainId,
+          bytes.toString('latin1', start, end),
+        );
+        writer.length = writer.out.lastIndexOf(ASSESSED, writer.length - 1, 'latin1');
+        writer.append(`${JSON.stringify(fields).slice(1, -1)}}`);
+      }
+      writer.append(index === count - 1 ? ']' : ',');
+    }
+  }
+
   return (body) => {
     const raw = Buffer.from(body.buffer, body.byteOffset, body.length);
     let bytes = raw;
     let count: number;
+    let verdict = false;
     if (scan && scanBody(raw, shape)) {
       takeScanned(raw);
       count = shape.count;
@@ -317,12 +344,14 @@ export function createBulk(deps: LabelDeps, { scan = true }: BulkQueryOptions = 
       const parsed = parseBody(raw);
       bytes = takeParsed(parsed);
       count = parsed.items.length;
+      verdict = parsed.verdict;
     }
     const context = contextNow();
     const { reader, freshness, coverage, staleReason } = context;
     writer.clear();
     writer.append('{"results":[');
-    for (let from = 0; from < count; from += BATCH_ITEMS) {
+    if (verdict) writeWithVerdicts(context, bytes, count);
+    for (let from = 0; from < count && !verdict; from += BATCH_ITEMS) {
       const to = Math.min(count, from + BATCH_ITEMS);
       const last = to === count ? CLOSE_RESULTS : COMMA;
       writer.write({ reader, dataAsOf: freshness.asOf }, bytes, items, from, to, COMMA, last);

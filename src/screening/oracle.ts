@@ -181,6 +181,28 @@ interface RenderedEntity extends Pick<Label, 'category' | 'threatLevel'> {
   readonly bytes: Buffer;
 }
 
+/** The verdict of one address, without reasons: what a bulk request adds to each item. */
+export type ItemVerdict = Pick<
+  OracleAnswer,
+  'verdict' | 'score' | 'riskLevel' | 'sanctioned' | 'assessed' | 'exposureAsOf'
+>;
+
+/** Returns what judges one address after another as the oracle does. */
+export function createItemVerdicts(
+  deps: OracleDeps,
+): (context: LabelContext, chain: ChainId, addressText: string) => ItemVerdict {
+  const { policy } = deps;
+  const viewOf = createExposureViews(deps.exposures, deps.clock);
+  return (context, chain, addressText) => {
+    const { key } = parseSubject(chain, addressText);
+    const labels = context.reader.lookup(key, chain);
+    const view = viewOf(chain, key, key.length);
+    const { verdict, score, riskLevel, sanctioned } = judge(labels, context, view, policy);
+    const { assessed, exposureAsOf } = restOf(context, labels.length > 0, view, policy);
+    return { verdict, score, riskLevel, sanctioned, assessed, exposureAsOf };
+  };
+}
+
 /** What answers about one view share, rendered. */
 interface Rendered {
   /** All between the head and the time, for an address without a label. */

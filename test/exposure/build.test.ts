@@ -7,6 +7,7 @@ import { exposureFolderOf } from '../../src/exposure/reader.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import type { OracleQuota } from '../../src/screening/answers.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
+import { createBulk } from '../../src/screening/bulk.ts';
 import { createOracle, createOracleWriter } from '../../src/screening/oracle.ts';
 import { parseSubject } from '../../src/screening/subject.ts';
 import {
@@ -152,6 +153,31 @@ describe('an exposure index', () => {
     await built.build();
     built.clock.at += 1_000;
     expect(ask('ETH', addressOf(1), quota).exposureAsOf).not.toBeNull();
+  });
+
+  it('adds the verdict of the oracle to the items of a bulk request that asks for it', async () => {
+    const nodes = 20;
+    const built = await open(randomTransfers(7, nodes, 60), randomLabels(7, nodes, 0.3));
+    await built.build();
+    const deps = { ...built.deps, exposures: built.exposures };
+    const addresses = [...Array.from({ length: nodes }, (_, node) => addressOf(node)), 'no address'];
+    const bulk = createBulk(deps);
+    const ask = (verdict: boolean) => {
+      const { json } = bulk(Buffer.from(JSON.stringify({ addresses, chain: 'ETH', verdict })));
+      return (JSON.parse(Buffer.from(json).toString('utf8')) as { results: Record<string, unknown>[] })
+        .results;
+    };
+    const plain = ask(false);
+    const oracle = createOracle(deps);
+    for (const [at, item] of ask(true).entries()) {
+      if (at === nodes) {
+        expect(item).toEqual(plain[at]);
+        continue;
+      }
+      const { verdict, score, riskLevel, assessed, exposureAsOf } = oracle('ETH', addressOf(at), quota);
+      expect(item).toEqual({ ...plain[at], verdict, score, riskLevel, assessed, exposureAsOf });
+    }
+    expect(() => bulk(Buffer.from('{"addresses":["0x0"],"chain":"ETH","verdict":"yes"}'))).toThrow('verdict');
   });
 
   it('finds exposure in most of the random graphs', () => {

@@ -1,7 +1,17 @@
 /** Schemas of the raw label operations. */
 import { Type } from 'typebox';
 import { LIMITS } from '../../base/limits.ts';
-import { AddressText, ChainText, labelSetBasis, labelSetFields, listOf, text } from './common.ts';
+import {
+  AddressText,
+  ChainText,
+  labelSetBasis,
+  labelSetFields,
+  listOf,
+  nullable,
+  oneOf,
+  RiskLevelSchema,
+  text,
+} from './common.ts';
 
 export const ScreenBody = Type.Object({ address: AddressText, chain: ChainText });
 
@@ -15,6 +25,11 @@ export const BulkBody = Type.Object({
     },
   ),
   chain: Type.Optional(ChainText),
+  verdict: Type.Optional(
+    Type.Boolean({
+      description: 'Adds the verdict of the oracle to each item: labels and exposure, without its reasons.',
+    }),
+  ),
 });
 
 export const BulkError = Type.Object(
@@ -22,7 +37,17 @@ export const BulkError = Type.Object(
   { description: 'In the place of an item that is no address. It costs no quota.' },
 );
 
-export const BulkItem = Type.Object(labelSetFields);
+export const BulkItem = Type.Object({
+  ...labelSetFields,
+  verdict: Type.Optional(
+    oneOf(['safe', 'warning', 'danger'], 'Only with `verdict: true`, as the next three.'),
+  ),
+  score: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+  riskLevel: Type.Optional(RiskLevelSchema),
+  exposureAsOf: Type.Optional(
+    nullable(text(), 'When the exposure was last up to date; null if no transfers are part of it.'),
+  ),
+});
 
 export const BulkResult = Type.Object({
   results: listOf(Type.Union([BulkItem, BulkError]), 'In the order of the request.'),
