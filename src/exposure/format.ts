@@ -48,6 +48,8 @@ export interface IndexInputs {
 
 /** How far a chain's store had come: numbers given in its log, and transfers stored (blocks that are taken back lower it). */
 export interface GraphPosition {
+  /** Names the store: an index of another store is not used. */
+  readonly store: string;
   readonly ordinal: number;
   readonly transfers: number;
 }

@@ -49,7 +49,9 @@ export interface ExposureReaderDeps {
 export const positionIn =
   (transfers: Pick<TransferStore, 'logPosition'>, remote: Readonly<Partial<Record<ChainId, unknown>>>) =>
   (chain: ChainId): GraphPosition | null =>
-    remote[chain] === undefined ? transfers.logPosition(chain) : { ordinal: 0, transfers: 1 };
+    remote[chain] === undefined
+      ? transfers.logPosition(chain)
+      : { store: 'remote', ordinal: 0, transfers: 1 };
 
 /** An index that is open: kept until nothing refers to it. */
 interface Opened {
@@ -87,7 +89,7 @@ const unreachable = new FinalizationRegistry<Closing>(({ close, lease, root, log
 const NO_GRAPH: ExposureStatus = { state: 'NO_GRAPH', asOf: null, graphAsOf: null, isOld: false };
 
 const isSamePosition = (a: GraphPosition, b: GraphPosition): boolean =>
-  a.ordinal === b.ordinal && a.transfers === b.transfers;
+  a.store === b.store && a.ordinal === b.ordinal && a.transfers === b.transfers;
 
 export const isSameInputs = (a: IndexInputs, b: IndexInputs): boolean =>
   a.chain === b.chain &&
@@ -140,7 +142,8 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
     }
     const { opened } = held;
     const graphAsOf = deps.coverage(chain).asOf;
-    if (opened === null) {
+    if (opened === null || opened.index.meta.position.store !== position.store) {
+      held.opened = null;
       held.status = { state: 'NOT_READ', asOf: null, graphAsOf, isOld: false };
       return;
     }

@@ -36,7 +36,8 @@ export const exposureStatus = (folder: string, deps: StatusDeps): ExposureIndexS
   chainsWithTransfers(deps.transfers).map((chain) => {
     const ordinal = deps.transfers.logPosition(chain)?.ordinal ?? 0;
     const opened = openCurrent(exposureFolderOf(folder, chain), deps.log)?.opened;
-    if (opened === undefined)
+    const isOfStore = opened?.index.meta.position.store === deps.transfers.logPosition(chain)?.store;
+    if (opened === undefined || !isOfStore)
       return {
         ...{ chain, state: 'MISSING', asOf: null, addresses: 0, entries: 0 },
         ...{ newTransfers: ordinal, computed: 0, waiting: 0 },

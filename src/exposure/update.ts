@@ -230,7 +230,8 @@ export function createUpdater(
       const graph = transfers.graph(chain);
       if (position === null || graph === null) return 'CURRENT';
       const state = stateNow();
-      const { ordinal, transfers: stored } = state.position;
+      const { store, ordinal, transfers: stored } = state.position;
+      if (store !== position.store) return 'BEHIND';
       if (ordinal === position.ordinal && stored === position.transfers) return 'CURRENT';
       if (position.ordinal - ordinal > LIMITS.exposureLogBehindMax) return 'BEHIND';
       const nowMs = clock.now();
@@ -285,6 +286,7 @@ export function createUpdater(
       }
 
       const processed: GraphPosition = {
+        store: position.store,
         ordinal: end,
         // Numbers behind `end` are counted when they are read.
         transfers: end === position.ordinal ? position.transfers : stored,

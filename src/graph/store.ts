@@ -2,6 +2,7 @@
  * The store of transfers: one LMDB environment a chain, written in batches that are whole or absent, counted once for each
  * (transaction, position). How it is laid out stands in docs/decisions/transfer-store.md.
  */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -72,6 +73,8 @@ export interface TransferStore extends TransferReader {
 
 /** How far a log has come. */
 export interface LogPosition {
+  /** Names the store: another one, made anew or restored from elsewhere, has another name. */
+  readonly store: string;
   /** Number of the next transfer. */
   readonly ordinal: number;
   /** Transfers that are stored: taking a block back lowers it, and gives no number again. */
@@ -103,6 +106,8 @@ export interface TransferStoreOptions {
 }
 
 interface OpenChain {
+  /** Of the store; says nothing of its secret. */
+  readonly name: string;
   readonly store: ChainStore;
   readonly reader: ChainReader;
   readonly cache: IdCache;
@@ -254,6 +259,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     // Not remembered: another process may make it at any moment.
     if (store === null) return null;
     const opened = {
+      name: createHash('sha256').update('store ').update(store.salt).digest('hex').slice(0, 16),
       store,
       reader: createChainReader(recordsOf(store)),
       cache: new IdCache(),
@@ -341,7 +347,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       const opened = chainOf(chain);
       if (opened === null) return null;
       const { nextOrdinal, transfers } = readState(opened.store);
-      return { ordinal: nextOrdinal, transfers };
+      return { store: opened.name, ordinal: nextOrdinal, transfers };
     },
 
     *loggedParties(chain, first, end) {

@@ -1,9 +1,11 @@
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/base/log.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { openMappedIndex } from '../../src/exposure/mapped-index.ts';
-import { exposureFolderOf } from '../../src/exposure/reader.ts';
+import { createExposureReader, exposureFolderOf } from '../../src/exposure/reader.ts';
+import { openTransferStore } from '../../src/graph/store.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import type { OracleQuota } from '../../src/screening/answers.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
@@ -153,6 +155,29 @@ describe('an exposure index', () => {
     await built.build();
     built.clock.at += 1_000;
     expect(ask('ETH', addressOf(1), quota).exposureAsOf).not.toBeNull();
+  });
+
+  it('is not used for another store of transfers, however alike', async () => {
+    const transfers = randomTransfers(2, 10, 30);
+    const built = await open(transfers, randomLabels(2, 10, 0.3));
+    await built.build();
+    const { deps, clock, indexes, inputs } = built;
+    const other = openTransferStore({ path: join(built.folder, 'restored'), readOnly: false });
+    await other.ingest(transfers);
+    expect(other.logPosition('ETH')).toMatchObject({ ordinal: 30, transfers: 30 });
+    const exposures = createExposureReader(indexes, {
+      clock: deps.clock,
+      log: silentLogger,
+      position: (chain) => other.logPosition(chain),
+      coverage: (chain) => other.coverage(chain),
+      inputs: () => inputs,
+    });
+    for (const _look of [1, 2]) {
+      clock.at += 1_000;
+      const { reasons } = createOracle({ ...deps, exposures })('ETH', addressOf(1), quota);
+      expect(reasons.map(({ code }) => code)).toContain('GRAPH_NOT_READ');
+    }
+    await other.close();
   });
 
   it('adds the verdict of the oracle to the items of a bulk request that asks for it', async () => {
