@@ -5,6 +5,8 @@ import type { EmbeddedQuotaMeter } from '../src/accounts/quota-lmdb.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
 import { systemRandom } from '../src/base/random.ts';
+import { createInputs } from '../src/exposure/facts.ts';
+import { createExposureReader } from '../src/exposure/reader.ts';
 import { openTransferStore } from '../src/graph/store.ts';
 import { createHttpApp } from '../src/http/http-app.ts';
 import { createPool } from '../src/jobs/pool.ts';
@@ -65,13 +67,23 @@ async function serve(settings: BenchServerSettings): Promise<void> {
   const labels = openSnapshotSet(settings.snapshots, { log });
   const freshness = openFreshness({ labelsFolder: settings.state });
   const transfersFolder = join(settings.state, 'transfers');
-  openTransferStore({ path: transfersFolder, readOnly: false });
+  const transfers = openTransferStore({ path: transfersFolder, readOnly: false });
   const deps = {
     labels,
     freshness: () => freshness.listFreshness(systemClock.now(), 7),
     policy: loadPolicy(loadTaxonomy().rows),
     clock: systemClock,
   };
+  const exposures = createExposureReader(join(settings.state, 'exposure'), {
+    clock: systemClock,
+    log,
+    position: (chain) => transfers.logPosition(chain),
+    coverage: (chain) => transfers.coverage(chain),
+    inputs: createInputs({
+      dataVersion: () => labels.current.meta.dataVersion,
+      policyVersion: () => deps.policy.version,
+    }),
+  });
   const pool = createPool(
     {
       threads: settings.threads,
@@ -103,7 +115,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
         labelSet: createLabelSetWriter(deps),
         labelSetVersion: () => labels.current.meta.dataVersion,
         sanctionsCheck: createSanctionsCheckWriter(deps),
-        oracle: createOracleWriter(deps),
+        oracle: createOracleWriter({ ...deps, exposures }),
         exchangeStatus: createExchangeStatuses({
           store: openRegisterStore({ dataDir: settings.state }),
           log,
