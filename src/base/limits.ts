@@ -339,8 +339,8 @@ export const LIMITS = {
   exposureLogARound: 500,
   /** Transfers behind which an index is built again: computing their addresses one by one would take longer (40,000 at 2 ms each). */
   exposureLogBehindMax: 20_000,
-  /** Addresses that one round makes wait: 40 s of walks at 2 ms each. A sweep of everything costs less than many such rounds. */
-  exposureReachMax: 20_000,
+  /** Addresses that one change makes wait: 10 s of walks at 2 ms each. A sweep of everything costs less than many such changes. */
+  exposureReachMax: 5_000,
   /** Entries that are computed between two commits of an update. */
   exposureBatch: 64,
   /** Milliseconds of each second that entries which wait are computed in: a fifth of one core, 100 entries. */

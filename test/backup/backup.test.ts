@@ -53,7 +53,7 @@ describe('a backup', () => {
     const environments = files.filter(({ kind }) => kind === 'lmdb').map(({ path }) => path);
     expect(environments.some((path) => path.startsWith('accounts/'))).toBe(true);
     expect(files.map(({ path }) => path)).toContain('snapshots/CURRENT');
-    expect(files.some(({ path }) => /LOCK|-lock$|leases|building/.test(path))).toBe(false);
+    expect(files.some(({ path }) => /LOCK|-lock$|leases|building|^exposure/.test(path))).toBe(false);
     // The state has nothing of it left behind.
     expect(readdirSync(join(world.folder, 'store')).filter((name) => name.startsWith('.backup-'))).toEqual(
       [],
