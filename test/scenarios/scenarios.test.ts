@@ -1,0 +1,182 @@
+/**
+ * Every scenario of scenarios.json over HTTP (screening, KYT and oracle) and on the command line, once with prices and once
+ * without: the score lies within its bounds, and verdict, decision and reasons are as expected.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openParts } from '../../src/app.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { projectRoot } from '../../src/base/paths.ts';
+import { addScreenCommand } from '../../src/cli/lookup.ts';
+import type { Parts } from '../../src/cli/parts.ts';
+import { runProgram } from '../../src/cli/program.ts';
+import { loadConfig } from '../../src/config.ts';
+import { newWorld, type Outcome, patiently, type RunningServer, type World } from '../e2e/program.ts';
+import { type Expectation, roleAddress, type Scenario, writeScenarioFiles } from './world.ts';
+
+const SCENARIOS = JSON.parse(
+  readFileSync(join(projectRoot, 'test', 'scenarios', 'scenarios.json'), 'utf8'),
+) as Scenario[];
+
+/** A key may screen 20 times a minute; so many keys ask all scenarios without waiting. */
+const KEYS = Math.ceil((SCENARIOS.length * 2) / 20) + 1;
+const SUBJECT = 'subject';
+
+interface Answers {
+  readonly screening: Answer;
+  readonly kyt: Answer;
+  readonly oracle: Answer;
+}
+
+interface Answer {
+  readonly riskScore?: number;
+  readonly score?: number;
+  readonly verdict?: string;
+  readonly decision?: string;
+  readonly sanctioned?: boolean;
+  readonly assessed: boolean;
+  readonly entity: { readonly name: string } | null;
+  readonly reasons: readonly { readonly code: string }[];
+  readonly scoreBreakdown?: readonly { readonly points: number }[];
+}
+
+it('has 200 scenarios with names of their own', () => {
+  expect(SCENARIOS.length).toBeGreaterThanOrEqual(200);
+  expect(new Set(SCENARIOS.map(({ id }) => id)).size).toBe(SCENARIOS.length);
+  expect(new Set(SCENARIOS.map(({ name }) => name)).size).toBe(SCENARIOS.length);
+});
+
+/** Runs a command of the program in this process: four hundred processes would take longer than all scenarios. */
+async function runCommand(args: readonly string[], parts: Parts): Promise<Outcome> {
+  let out = '';
+  let err = '';
+  const into = (add: (text: string) => void): Writable =>
+    new Writable({
+      write(chunk, _encoding, written) {
+        add(String(chunk));
+        written();
+      },
+    });
+  const terminal = {
+    out: into((text) => (out += text)),
+    err: into((text) => (err += text)),
+    clock: systemClock,
+    signal: new AbortController().signal,
+  };
+  // Opened once for all commands, and closed behind the last.
+  const kept: Parts = Object.create(parts, { close: { value: async () => {} } });
+  const code = await runProgram([addScreenCommand], args, terminal, () => kept, '0');
+  return { code, out, err };
+}
+
+const codesOf = ({ reasons }: Answer): Set<string> => new Set(reasons.map(({ code }) => code));
+
+function checkReasons(answer: Answer, { reasons = [], notReasons = [] }: Expectation): void {
+  const codes = codesOf(answer);
+  for (const wanted of reasons)
+    expect(
+      wanted.split('|').some((code) => codes.has(code)),
+      `${wanted} is not among ${[...codes].join(', ')}`,
+    ).toBe(true);
+  for (const code of notReasons) expect([...codes]).not.toContain(code);
+}
+
+function checkScore(score: number | undefined, { score: [least, greatest] }: Expectation): void {
+  expect(score).toBeGreaterThanOrEqual(least);
+  expect(score).toBeLessThanOrEqual(greatest);
+}
+
+function checkScreening(screening: Answer, expected: Expectation): void {
+  checkScore(screening.riskScore, expected);
+  checkReasons(screening, expected);
+  const points = (screening.scoreBreakdown ?? []).reduce((sum, row) => sum + row.points, 0);
+  expect(Math.min(100, points)).toBe(screening.riskScore);
+  if (expected.sanctioned !== undefined) expect(screening.sanctioned).toBe(expected.sanctioned);
+  if (expected.assessed !== undefined) expect(screening.assessed).toBe(expected.assessed);
+  if (expected.entity !== undefined) expect(screening.entity?.name ?? null).toBe(expected.entity);
+}
+
+describe.each([
+  { mode: 'with prices', options: [] },
+  { mode: 'without prices', options: ['--no-prices'] },
+])('scenarios $mode', ({ options }) => {
+  const world: World = newWorld();
+  let server: RunningServer;
+  let parts: Parts | null = null;
+  const keys: string[] = [];
+  const expectedOf = (scenario: Scenario): Expectation =>
+    options.length > 0 && scenario.withoutPrices ? scenario.withoutPrices : scenario.expect;
+
+  const done = async (args: readonly string[]): Promise<string> => {
+    const { code, out, err } = await world.run(args);
+    expect(code, `${args.join(' ')}: ${err}`).toBe(0);
+    return out;
+  };
+
+  beforeAll(async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    const { imports, transfers } = writeScenarioFiles(world.folder, SCENARIOS, today);
+    for (const args of imports) await done(args);
+    await done(['index', 'build']);
+    for (const [chain, path] of transfers)
+      await done(['ingest', 'ndjson', path, '--chain', chain, ...options]);
+    await done(['exposure', 'build']);
+    server = await world.serve();
+    keys.push(server.firstKey);
+    await done(['credits', 'grant', 'local', '10000']);
+    while (keys.length < KEYS) {
+      const made = await done(['keys', 'create', '--name', `scenarios ${keys.length}`]);
+      keys.push(/assay_live_\w+/.exec(made)?.[0] ?? '');
+    }
+  });
+  afterAll(async () => {
+    await parts?.close();
+    await world.end();
+  });
+
+  let asked = 0;
+  async function ask(path: string, body?: object): Promise<Answer> {
+    const key = keys[asked++ % keys.length] as string;
+    const response = await patiently(() =>
+      fetch(`${server.url}/api/v1${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    );
+    const answer = (await response.json()) as { data: Answer };
+    expect(response.status, JSON.stringify(answer)).toBe(200);
+    return answer.data;
+  }
+
+  async function answersTo(scenario: Scenario): Promise<Answers> {
+    const { chain } = scenario;
+    const address = roleAddress(scenario, SUBJECT);
+    return {
+      screening: await ask('/screening', { chain, address }),
+      kyt: await ask('/kyt', { chain, address }),
+      oracle: await ask(`/oracle/address/${chain}/${address}`),
+    };
+  }
+
+  it.each(SCENARIOS)('$id over HTTP: $name', async (scenario) => {
+    const expected = expectedOf(scenario);
+    const { screening, kyt, oracle } = await answersTo(scenario);
+    checkScreening(screening, expected);
+    expect(oracle.score, 'the oracle agrees with the screening').toBe(screening.riskScore);
+    expect(oracle.sanctioned).toBe(screening.sanctioned);
+    if (expected.verdict !== undefined) expect(oracle.verdict).toBe(expected.verdict);
+    expect(kyt.riskScore).toBe(screening.riskScore);
+    if (expected.decision !== undefined) expect(kyt.decision).toBe(expected.decision);
+  });
+
+  it.each(SCENARIOS)('$id on the command line: $name', async (scenario) => {
+    const args = ['screen', scenario.chain, roleAddress(scenario, SUBJECT), '--json'];
+    parts ??= openParts(loadConfig({ ASSAY_DATA_DIR: join(world.folder, 'store'), ASSAY_SYNC: 'off' }), '0');
+    const { code, out, err } = await runCommand(args, parts);
+    expect(code, err).toBe(0);
+    checkScreening(JSON.parse(out) as Answer, expectedOf(scenario));
+  });
+});
