@@ -15,6 +15,10 @@ export type CoverageStatus = 'COMPLETE' | 'PARTIAL' | 'NONE';
 
 export interface CoverageEntry {
   readonly status: CoverageStatus;
+  /**
+   * Of `graph` in answers of screening and KYT: assets that are evidence and moved without a USD value. Shares of these are by amount.
+   */
+  readonly unpricedAssets?: readonly string[];
   /** ISO 8601 UTC; null where nothing was read or its age is not known. */
   readonly asOf: string | null;
 }

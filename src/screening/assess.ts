@@ -3,6 +3,7 @@
  * and the score that come of it.
  */
 import { LIMITS } from '../base/limits.ts';
+import { unpricedFlows } from '../graph/asset-uses.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
 import { createKernelWorkspace, type KernelWorkspace } from '../graph/kernels/workspace.ts';
@@ -30,7 +31,7 @@ import { type FollowedSide, follow, indirectEvidence, nothingFollowed } from './
 import { labelEvidence, labelReasons } from './judge.ts';
 import { createRememberedDegrees } from './remembered-degrees.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
-import type { Subject } from './subject.ts';
+import { type Subject, shownAsset } from './subject.ts';
 import { weighingOf } from './weighing.ts';
 
 export interface AssessOptions {
@@ -185,8 +186,17 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       ],
     };
     const judged = score(evidence, policy);
+    const unpricedAssets = new Set(
+      unpricedFlows(totals)
+        .filter(({ asset }) => place?.weighing.isEvidence(asset))
+        .map(({ asset }) => shownAsset(subject.chain, asset)),
+    );
     return {
       ...reading,
+      coverage: {
+        ...reading.coverage,
+        graph: { ...reading.coverage.graph, unpricedAssets: [...unpricedAssets] },
+      },
       totals,
       sides,
       followed,

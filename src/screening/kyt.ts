@@ -145,6 +145,11 @@ function riskyBetween(from: Assessment, to: Assessment, workspace: KernelWorkspa
   return [...found.values()];
 }
 
+/** Assets without a price of both parties, each once. */
+const unpricedAssetsOf = (assessments: readonly Assessment[]): string[] => [
+  ...new Set(assessments.flatMap(({ coverage }) => coverage.graph.unpricedAssets ?? [])),
+];
+
 /** Reasons of both parties, each once. */
 function reasonsOf(assessments: readonly Assessment[]): Reason[] {
   const seen = new Map<string, Reason>();
@@ -193,7 +198,11 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
       reasons: reasonsOf(assessments),
       resolved: request.resolved ?? {},
       assessed: assessments.some((one) => one.assessed),
-      coverage: { ...first.coverage, history: request.history ?? first.coverage.history },
+      coverage: {
+        ...first.coverage,
+        graph: { ...first.coverage.graph, unpricedAssets: unpricedAssetsOf(assessments) },
+        history: request.history ?? first.coverage.history,
+      },
       dataVersion: first.reader.meta.dataVersion,
       policyVersion: policy.version,
       checkedAt: isoTime(clock.now()),

@@ -109,6 +109,15 @@ describe('value without a price', () => {
     expect(screen(MANY_TINY)).toMatchObject({ riskScore: 0, exposureReceiving: { EXCHANGE: 100 } });
   });
 
+  it('names the assets without a price in the coverage, and no unknown token', () => {
+    const assetsOf = (address: string): readonly string[] | undefined =>
+      screen(address).coverage.graph.unpricedAssets;
+    expect(assetsOf(ONE_WEI_IN)).toEqual(['ETH']);
+    expect([...(assetsOf(SEVERAL) ?? [])].sort()).toEqual([USDC.toLowerCase(), USDT.toLowerCase()].sort());
+    expect(assetsOf(FORGED)).toEqual([]);
+    expect(check(ONE_WEI_IN).coverage.graph.unpricedAssets).toEqual(['ETH']);
+  });
+
   it('gives several assets without a price rows of their own, and bounds their points', () => {
     const answer = screen(SEVERAL);
     expect(answer.exposureReceiving).toEqual({ UNKNOWN: 100 });

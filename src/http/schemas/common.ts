@@ -85,6 +85,12 @@ export const Label = Type.Object(
 export const CoverageEntry = Type.Object({
   status: oneOf(['COMPLETE', 'PARTIAL', 'NONE']),
   asOf: nullable(Type.String()),
+  unpricedAssets: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Of `graph` in screening and KYT: assets that are evidence and moved without a USD value; their shares are by amount.',
+    }),
+  ),
 });
 
 export const Coverage = Type.Object(
