@@ -11,6 +11,8 @@ const ROUTER = '0xef1c6e67703c7bd7107eed8303fbe6ec2554bf6b';
 const BLACKLISTED = '0x881d40237659c251811cec9c364ef91dc08d300c';
 /** In block 300025 of Bitcoin: placed bets, and was paid by the same house. */
 const GAMBLER = '18bW2s7nDP2VBper8WaJ25KdQXepZgF4df';
+/** Paid LuckyB.it in many outputs of the same block. */
+const PAYS_A_HOUSE = '1LuckyR1fFHEsXYyx5QK4UFzv3PEAepPMK';
 const PAID_A_PONZI = '125g98Po2KgbaC28k8qb358uHv81nk8xMh';
 const PONZI = '1FyedPPk923wRfmVphV1CLt3bVLGxHZXpK';
 
@@ -48,7 +50,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
       );
       await done('ingest', 'ethereum-etl', ...blocks, '--chain', 'ETH');
       const block = sharedData('transactions', 'bitcoin', 'block300025_inputs_outputs.csv');
-      // The payment to the Ponzi scheme was of 45 US cents: with a price it would be dust.
+      // The payment to the Ponzi scheme was of 45,981 satoshi, about 21 US cents: with a price it would be dust.
       await done('ingest', 'bitcoin-resolved', block, '--chain', 'BTC', '--no-prices');
     };
     await Promise.all([labels(), transfers()]);
@@ -171,9 +173,26 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
     expect(sum(answer.exposureReceiving)).toBe(100);
   });
 
-  it('tells a payment to a Ponzi scheme on Bitcoin, and its way', async () => {
+  it('takes shares of a block without prices by amount, not by the number of transfers', async () => {
+    const answer = await post('/screening', { address: PAYS_A_HOUSE, chain: 'BTC' });
+    // Recomputed from the satoshi values of the block: 57.83. By number of transfers it would be 40.
+    expect(answer.exposures).toContainEqual(
+      expect.objectContaining({
+        entity: expect.objectContaining({ name: 'LuckyB.it' }),
+        category: 'GAMBLING',
+        direction: 'out',
+        type: 'DIRECT',
+        percentage: 57.83,
+        asset: 'BTC',
+        priceStatus: 'NONE',
+        valueUsd: null,
+      }),
+    );
+  });
+
+  it('shows a payment to a Ponzi scheme on Bitcoin, and its path', async () => {
     const answer = await post('/screening', { address: PAID_A_PONZI, chain: 'BTC' });
-    expect(answer).toMatchObject({ exposureSending: { PONZI: 83.33 }, riskLevel: 'MEDIUM' });
+    expect(answer).toMatchObject({ exposureSending: { PONZI: 100 }, riskLevel: 'MEDIUM' });
     expect(answer.flaggedTransactions).toContainEqual(
       expect.objectContaining({ counterparty: PONZI, category: 'PONZI', direction: 'out' }),
     );

@@ -1,6 +1,6 @@
 /**
  * A UTXO transaction as movements between addresses: what its outputs pay is divided among its inputs in proportion, change is kept
- * out, the fee goes to nobody. Pure; the sums are exact.
+ * out, and so is the fee. Pure; the sums are exact.
  */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -77,13 +77,13 @@ function sendersOf(tx: UtxoTransaction): Sender[] {
 }
 
 interface Payment {
-  /** `out:3`, `fee`, `shielded`. */
+  /** `out:3` or `shielded`. */
   readonly name: string;
   readonly to: string | null;
   readonly value: bigint;
 }
 
-/** What leaves, but for change. Throws INVALID_FILE for a transaction that pays more than it takes. */
+/** Everything that leaves except change and the fee. Throws INVALID_FILE for a transaction that pays more than it takes. */
 function paymentsOf(tx: UtxoTransaction, taken: bigint, isKept: (n: number) => boolean): Payment[] {
   const shieldedOut = tx.shielded?.out ?? 0n;
   let fee = taken - shieldedOut;
@@ -96,7 +96,6 @@ function paymentsOf(tx: UtxoTransaction, taken: bigint, isKept: (n: number) => b
   if (tx.isCoinbase) return payments;
   if (fee < 0n)
     throw new AssayError('INVALID_FILE', `Transaction ${tx.txid} pays ${-fee} satoshi more than it takes.`);
-  payments.push({ name: 'fee', to: null, value: fee });
   return payments;
 }
 
@@ -104,9 +103,10 @@ const NO_CHANGE = { returned: [], change: null, coinJoin: null, isUnpaired: fals
 
 /**
  * Divides a transaction whose inputs are all known into transfers. Every output that is no change is paid by every input address in
- * proportion of what the address put in (greatest remainders, so that the parts are the output exactly), and so is the fee. An output
- * to an address of the inputs is change always, but for a CoinJoin; another only where heuristics are sure enough. Positions are
- * `out:<n>`, `fee` and `shielded`, with `:<sender>` behind where several addresses pay; a coinbase has no sender. Throws INVALID_FILE
+ * proportion of what the address put in (greatest remainders, so that the parts are the output exactly). An output to an address of
+ * the inputs is change always, but for a CoinJoin; another only where heuristics are sure enough. The fee is no transfer, as on all
+ * other chains: the sender does not choose who gets it, and it would lower the shares of those who were paid. Positions are
+ * `out:<n>` and `shielded`, with `:<sender>` behind where several addresses pay; a coinbase has no sender. Throws INVALID_FILE
  * where outputs exceed inputs.
  */
 export function projectTransaction(tx: UtxoTransaction): Projection {

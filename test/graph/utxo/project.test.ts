@@ -40,13 +40,11 @@ const rows = (tx: UtxoTransaction): unknown[] =>
   projectTransaction(tx).transfers.map(({ position, from, to, amount }) => [position, from, to, amount]);
 
 describe('a UTXO transaction as transfers', () => {
-  it('divides every payment and the fee in proportion of what each address put in', () => {
+  it('divides every payment in proportion of what each address put in, and leaves the fee out', () => {
     const tx = transaction([input(A, 10n), input(B, 15n, 1), input(A, 5n, 2)], [output(0, C, 20n)]);
     expect(rows(tx)).toEqual([
       ['out:0:0', A, C, 10n],
       ['out:0:1', B, C, 10n],
-      ['fee:0', A, null, 5n],
-      ['fee:1', B, null, 5n],
     ]);
   });
 
@@ -73,10 +71,7 @@ describe('a UTXO transaction as transfers', () => {
 
   it('keeps what comes back to a paying address out of the flow', () => {
     const tx = transaction([input(A, 100n)], [output(0, B, 30n), output(1, A, 65n)]);
-    expect(rows(tx)).toEqual([
-      ['out:0', A, B, 30n],
-      ['fee', A, null, 5n],
-    ]);
+    expect(rows(tx)).toEqual([['out:0', A, B, 30n]]);
     expect(projectTransaction(tx).returned).toEqual([1]);
   });
 
@@ -113,7 +108,6 @@ describe('a UTXO transaction as transfers', () => {
       ['out:0:0', A, B, 30n],
       ['out:0:1', null, B, 30n],
       ['shielded:0', A, null, 15n],
-      ['fee:0', A, null, 5n],
     ]);
   });
 
@@ -145,7 +139,7 @@ describe('a UTXO transaction as transfers', () => {
     expect(projection.isUnpaired).toBe(true);
     expect(projection.transfers.map(({ from, to, amount }) => [from, to, amount])).toEqual([
       [A, null, 10n],
-      [B, null, 1_000n],
+      [B, null, 990n],
       [null, C, 1_000n],
     ]);
   });
