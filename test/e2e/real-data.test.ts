@@ -94,15 +94,27 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
     });
   });
 
-  it('a Binance hot wallet is named by several sources, and its two deposits are seen', async () => {
+  it('names a Binance hot wallet by several sources, and shows its two deposits and two payments', async () => {
     const answer = await screening(BINANCE_HOT_WALLET);
     expect(answer).toMatchObject({ entity: { name: 'Binance', category: 'EXCHANGE' }, riskLevel: 'LOW' });
+    const oracle = await ask(server, key, `/api/v1/oracle/address/ETH/${BINANCE_HOT_WALLET}`);
+    expect(oracle.body.data).toMatchObject({ entity: { name: 'Binance', category: 'EXCHANGE' } });
     const sources = (answer.entityLabels as { source: string }[]).map((label) => label.source);
     expect(new Set(sources)).toEqual(new Set(['seed', 'graphsense']));
-    expect((answer.topCounterparties as unknown[]).length).toBeGreaterThanOrEqual(2);
+    // Both deposits are of one listed token without a price, so each has its share by amount.
+    const dealings = answer.topCounterparties as {
+      direction: string;
+      percentage: number;
+      valueUsd: number;
+    }[];
+    expect(dealings.filter(({ direction }) => direction === 'in')).toMatchObject([
+      { valueUsd: null, percentage: 50 },
+      { valueUsd: null, percentage: 50 },
+    ]);
+    expect(dealings.filter(({ direction }) => direction === 'out')).toHaveLength(2);
   });
 
-  it('a phishing address is told as such, by whom', async () => {
+  it('names the publishers that call an address phishing', async () => {
     const oracle = await ask(server, key, `/api/v1/oracle/address/ETH/${PHISHING}`);
     expect(oracle.body.data).toMatchObject({ verdict: 'warning', sanctioned: false });
     expect(oracle.body.data).toMatchObject({ reasons: [{ category: 'PHISHING', source: 'scams' }, {}, {}] });
@@ -125,7 +137,7 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
     });
   });
 
-  it('an address nobody knows is not assessed, and not safe on lists this old', async () => {
+  it('does not assess an unknown address, and calls none safe on lists this old', async () => {
     expect(await screening(UNKNOWN)).toMatchObject({ assessed: false, entity: null, riskScore: 0 });
     const oracle = await ask(server, key, `/api/v1/oracle/address/ETH/${UNKNOWN}`);
     expect(oracle.body.data).toMatchObject({
