@@ -15,7 +15,7 @@ export const NOBODY: NodeId = 0;
 /** Columns a kernel reads neighbours into; reused from call to call. */
 export interface NeighbourColumns {
   readonly ids: Uint32Array;
-  /** What a query for a row orders by; not written by `neighbours`. */
+  /** Weight by which a query for a row orders; not written by `neighbours`. */
   readonly weight: Float64Array;
   /** USD of the priced transfers, all assets together; 0 where none is priced. */
   readonly valueUsd: Float64Array;
@@ -37,7 +37,7 @@ export const createNeighbourColumns = (capacity: number): NeighbourColumns => ({
   lastSeenMs: new Float64Array(capacity),
 });
 
-/** What moved of one asset in one direction of an address, with or without a counterparty; self-transfers are not included. */
+/** Sums of one asset in one direction of an address, with or without a counterparty; self-transfers are not included. */
 export interface AssetSums {
   /** Number of the asset in this graph (`TransferGraph.assetName`). */
   readonly asset: number;
@@ -129,7 +129,7 @@ export interface TransferGraph {
    * transfers, then smallest id. No counterparty twice, never the node itself, never NOBODY. `limit` must fit the columns.
    */
   neighbours(node: NodeId, direction: Direction, limit: number, into: NeighbourColumns): number;
-  /** What moved at a node, by asset. */
+  /** The sums of a node by asset, each direction apart. */
   sums(node: NodeId): Readonly<Record<Direction, readonly AssetSums[]>>;
   /** The chain's native symbol, or the canonical address of a token contract. */
   assetName(asset: number): string;

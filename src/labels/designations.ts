@@ -131,7 +131,7 @@ const hasNewestParties = ({ files, newestAt }: ListState): boolean =>
   newestAt !== null &&
   files.some((file) => file.whole && file.publishedAt === newestAt && file.detailed !== undefined);
 
-/** What the file says of an entry, else what is true of the whole list; null if neither says. */
+/** Returns whether an entry freezes assets: as its file says, else as the whole list does; null if neither says. */
 const freezes = (list: SanctionsList, said: boolean | null): boolean | null =>
   list === 'OFAC_CONS' ? false : (said ?? FREEZES_ASSETS[list] ?? null);
 

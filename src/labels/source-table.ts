@@ -33,7 +33,7 @@ export interface SourceTable {
   classOf(source: string): EvidenceClass;
   /**
    * The independence group of a label.
-   * @param sourceUrl Where the label can be read: collections repeat other publishers, and the original publisher decides.
+   * @param sourceUrl Page on which the label can be read: collections repeat other publishers, and the original publisher decides.
    */
   groupOf(source: string, sourceUrl: string | null): string;
   /** The most that all labels of a group together are believed, 0 to 1. */

@@ -255,7 +255,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       known === null ? writer.addTransaction(facts) : { ...known, ...facts, reorged: false };
 
     const before = writer.past(wallet.id) ?? { sinceDay: dayOf(wallet.createdAtMs), days: [] };
-    // What anybody can forge would let anybody make a wallet look busy.
+    // Counting forgeable transfers would let anybody make a wallet look busy.
     const past =
       spoof === null
         ? addTransfer(before, { timestampMs: block.timestampMs, usd: valueUsd }, policy.velocity)

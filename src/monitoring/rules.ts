@@ -185,7 +185,7 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
   'VELOCITY-001': velocityRule,
 };
 
-/** What a finding rests on, which decides how often its cause alerts: once a transfer, or once a day. */
+/** The basis of a finding decides how often its cause alerts: once a transfer, or once a day. */
 export type Basis = 'TRANSFER' | 'SPOOFED' | 'POISONING' | 'BEHAVIOUR';
 
 export interface RuleFinding {

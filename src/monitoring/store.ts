@@ -69,7 +69,7 @@ export interface KnownCounterparty {
 /** Where a page of counterparties ended. */
 export type CounterpartyPlace = [walletId: string, direction: string, address: string];
 
-/** Where a page of watched wallets ended. */
+/** The last place of a page of watched wallets. */
 export type WatchPlace = [chain: string, address: string, walletId: string];
 
 /** What an alert is raised with; the store adds its id, its number and its history. */
@@ -170,8 +170,8 @@ export interface MonitoringStore {
   /**
    * Gives the wallets that an earlier version stored their places in the schedule, a page of at least two at a time.
    *
-   * @param after where the page before ended; null for the first page.
-   * @returns where this one ended; null when all wallets have their places, as after the first time.
+   * @param after last place of the previous page; null for the first page.
+   * @returns the last place of this page; null when all wallets have their places, as after the first time.
    */
   planRefreshes(after: WatchPlace | null, limit: number): Promise<WatchPlace | null>;
 

@@ -25,7 +25,7 @@ export interface Validity {
 export type Fact = FactSource & Validity;
 
 /**
- * Tells whether a fact holds on a day.
+ * Returns true if a fact holds on a day.
  *
  * @param day - ISO date.
  */

@@ -128,7 +128,7 @@ interface WeighedExposure {
   readonly name: string;
 }
 
-/** What one direction of the trade in USD, or in one asset without a price, is made of. */
+/** The parts of one direction of the trade in USD, or in one asset without a price. */
 interface Trade {
   readonly direction: 'in' | 'out';
   /** Null: USD. */
@@ -336,7 +336,7 @@ function unsolicitedDiscount(trade: Trade, total: number, policy: RiskPolicy): S
 }
 
 /**
- * What assets without a price add to the points of a direction. Each is judged alone, by share, with unsolicited money let off; the
+ * Returns the points that assets without a price add to a direction. Each is judged alone, by share, with unsolicited money let off; the
  * worst decides, up to a bound, and only what it has more than the priced points is added. Neither the number of transfers nor the
  * number of assets adds anything. The bound is lower if neutral value with a price moved too.
  */

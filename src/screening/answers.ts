@@ -162,7 +162,7 @@ export interface ConflictingLabel {
 
 /** Two labels of an address that disagree in what matters, and which of them was taken. */
 export interface LabelConflict {
-  /** What they disagree about. */
+  /** Fields that differ. */
   readonly fields: readonly ('category' | 'threatLevel' | 'entity')[];
   /** The label that was taken, then the other one. */
   readonly labels: readonly ConflictingLabel[];
@@ -360,7 +360,7 @@ export interface ScreeningAnswer {
   readonly walletAddress: string;
   readonly address: string;
   readonly chain: ChainId;
-  /** The day that was asked for; null: now. */
+  /** The requested day; null: now. */
   readonly asOf: string | null;
   readonly riskScore: number;
   readonly riskLevel: RiskLevel;

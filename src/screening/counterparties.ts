@@ -31,7 +31,7 @@ export interface Party {
   readonly lastSeenMs: number;
 }
 
-/** What a labelled counterparty moved of an asset without a price. */
+/** Dealings of a labelled counterparty in an asset without a price. */
 export interface UnpricedDealing {
   readonly party: Party;
   readonly asset: UnpricedAsset;
@@ -44,7 +44,7 @@ export interface UnpricedDealing {
 export interface Side {
   readonly direction: Direction;
   readonly flow: Flow;
-  /** What values and shares are measured in. */
+  /** Measure of values and shares. */
   readonly basis: DirectionBasis;
   /** Those that labels know, greatest value first. */
   readonly attributed: readonly Party[];

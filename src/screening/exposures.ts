@@ -25,7 +25,7 @@ import { type DirectionBasis, directionBasis, NOTHING_MOVED, withDust } from './
 export interface FollowedSide {
   readonly direction: Direction;
   readonly flow: Flow;
-  /** What shares are measured in. */
+  /** Measure of the shares. */
   readonly basis: DirectionBasis;
   /** Weight of the direction without dust: what shares are of. */
   readonly value: number;
@@ -289,7 +289,7 @@ function unpricedExposures(
   });
 }
 
-/** What is behind further hops, and what has no label, as evidence: shares of the address's own value. */
+/** Value from further hops and value without a label, as evidence: shares of the address's own value. */
 export function indirectEvidence(
   { direction, basis, value, rows, unknownShare }: FollowedSide,
   own: Attribution,

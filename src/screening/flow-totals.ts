@@ -1,4 +1,4 @@
-/** What moved, by asset, as answers write it. */
+/** Totals of a flow by asset, in the form of answers. */
 import type { AssetFacts, PriceStatus } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { AssetFlow, Flow } from '../graph/transfers.ts';
@@ -6,7 +6,7 @@ import type { AssetTotal, FlowTotal } from './answers.ts';
 import { addUsd, twoDecimals } from './counterparties.ts';
 import { shownAsset } from './subject.ts';
 
-/** What totals by asset are named with. */
+/** Names and prices that totals by asset need. */
 export interface FlowNames {
   readonly chain: ChainId;
   readonly assets: AssetFacts;

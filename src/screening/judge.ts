@@ -36,7 +36,7 @@ export function ownershipEvidence(label: Label): OwnershipEvidence {
 
 /** Points of an address whose only label is this one, which no list has named. */
 export const loneLabelPoints = (label: Label, policy: RiskPolicy): number =>
-  // Most labels weigh nothing, whoever says so.
+  // Most labels weigh nothing, whatever their source.
   policy.weights[label.category] === 0 && label.threatLevel !== 'CRITICAL'
     ? 0
     : labelPoints(ownershipEvidence(label), policy);

@@ -174,7 +174,7 @@ export function createOracle(deps: OracleDeps): OracleQuery {
   };
 }
 
-/** Entities remembered as asked for once: a few thousand make up most questions, and collisions only cost a rendering. */
+/** Entities remembered as requested once: a few thousand make up most requests, and collisions only cost a rendering. */
 const MISSED_SLOTS = 1024;
 
 interface RenderedEntity extends Pick<Label, 'category' | 'threatLevel'> {
@@ -310,7 +310,7 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     return judgement;
   };
 
-  /** Writes the entity of a lone label. What is asked for twice is kept: most answers are about few entities. */
+  /** Writes the entity of a lone label. An entity that is requested twice is kept: most answers are about few entities. */
   const writeEntity = (
     label: Label,
     { ofEntity, missed }: Judgements,

@@ -30,7 +30,7 @@ export interface UnpricedAsset {
   readonly flowPart: number;
 }
 
-/** What moved in one direction of an address, as shares and scores measure it. */
+/** How shares and scores measure one direction of an address. */
 export interface DirectionBasis extends RowBasis {
   readonly unpriced: readonly UnpricedAsset[];
 }

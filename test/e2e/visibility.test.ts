@@ -38,7 +38,7 @@ async function done(world: World, args: readonly string[], environment: Record<s
 type Json = any;
 
 let numbers = 0;
-/** An address that nothing was asked of before. */
+/** An address that no request has used before. */
 const fresh = (): string => address(0xa55e_0000 + ++numbers);
 
 const rowTo = (to: string, chain: ChainId): object => ({
@@ -300,7 +300,7 @@ describe.runIf(hasRedis)('a node beside a writer on another machine', { timeout:
     await redis.stop();
   });
 
-  it('sees what is ingested where the chain is held', async () => {
+  it('sees transfers that are ingested on the node that holds the chain', async () => {
     for (let round = 0; round < 2; round++) {
       const to = fresh();
       expect(await readers.scores('ETH', to)).toEqual([0]);

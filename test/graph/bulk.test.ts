@@ -35,7 +35,7 @@ const hash = (index: number): string => `0x${(index * 104_729).toString(16).padS
 const token = (index: number): string => parseAddress('ETH', address(index)).canonical;
 const ADDRESSES = 150;
 
-/** What a source says of the start of a transaction: nothing, the sender alone, or the call as well. */
+/** The start of a transaction as a source describes it: not at all, the sender alone, or the call as well. */
 function initiationOf(
   from: string | null,
   to: string | null,

@@ -128,13 +128,13 @@ describe('a thread of the pool', () => {
     expect(await transactionsOf(2)).not.toContain(1);
   });
 
-  it('sees the first transfers of a chain that had no file when it was asked', async () => {
+  it('sees the first transfers of a chain that had no file at the first read', async () => {
     expect(await transactionsOf(1)).toEqual([null]);
     writeElsewhere(1);
     expect(await transactionsOf(1)).toEqual([1]);
   });
 
-  it('bears to be asked while another process makes the file, and sees what it writes', async () => {
+  it('reads while another process creates the file, and sees what that process writes', async () => {
     mkdirSync(graph, { recursive: true });
     const file = join(graph, 'eth.mdb');
     // A writer makes the file, then the header, then one database after the other.
@@ -200,7 +200,7 @@ describe('a reading', () => {
     const labels = openSnapshotSet(world.snapshotsFolder, { log: silentLogger });
     const work = createChunkWork({
       labels,
-      // Not asked for a line of a screening.
+      // A line of a screening does not need it.
       freshness: () => {
         throw new Error('not needed');
       },

@@ -102,7 +102,7 @@ overLiveStates((makeState) => {
   const current = ({ id }: MonitoredWallet): MonitoredWallet => monitoring.service.wallet('a', id);
   const start = (): void => monitoring.start({ follows: true, sends: false });
 
-  it('keeps what the screening of a new wallet said', async () => {
+  it('keeps the result of the screening of a new wallet', async () => {
     screenings.score = [80, 'CRITICAL'];
     const wallet = await register(1);
     const answer = walletAnswer(current(wallet));

@@ -1,4 +1,4 @@
-/** What anybody can forge never alarms: the real processor over blocks with forged transfers. */
+/** Forgeable transfers never raise an alarm: the real processor over blocks with forged transfers. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -228,7 +228,7 @@ describe('a watched wallet and a transfer of an unknown token', () => {
       );
     expect(await block(...spam('6'))).toHaveLength(1);
     expect(await block(...spam('7'))).toHaveLength(1);
-    // What is evidence is not held back by it.
+    // Evidence still raises its own alert.
     const alerts = await block(moved(SANCTIONED, WALLET, payment));
     expect(alerts.map(({ severity }) => severity).sort()).toEqual(['CRITICAL', 'LOW']);
   });

@@ -51,7 +51,7 @@ describe('a registration with a last day', () => {
     expect(statuses.indexOf('WITHDRAWN')).toBe(statuses.length - 1);
   });
 
-  it('is answered anew on the next day, although answers are kept', () => {
+  it('changes on the next day, although answers are cached', () => {
     const clock = { day: '2026-07-01', now: () => Date.parse(clock.day), monotonic: () => 0 };
     const statuses = createExchangeStatuses({ store: world.store, log: silentLogger, clock });
     const text = () => statuses.answerBytes('Binance', 'FR').toString();

@@ -72,7 +72,7 @@ describe('a contradiction', () => {
     expect(decided(exchange, other)).toMatchObject({ fields: ['entity'], decidedBy: 'CONFIDENCE' });
   });
 
-  it('is none if labels differ only in what does not matter', () => {
+  it('is not reported if labels differ only in what does not matter', () => {
     const same = label('Binance', 'EXCHANGE', { source: 'exchanges', tags: ['cold wallet'] });
     const custody = label('Binance', 'CUSTODIAN', { source: 'own' });
     const unnamed = label('Somebody', 'OTHER', { source: 'own' });

@@ -162,7 +162,7 @@ describe('address poisoning', () => {
     expect(reasonsOf(answer, 'ADDRESS_POISONING')).toEqual([]);
   });
 
-  it('is not seen where the look-alike of a poisoner is all there is', async () => {
+  it('is not reported if the only similar address is another one of the poisoner', async () => {
     const other = LOOK_ALIKE.replace('ffff', 'eeee');
     const answer = await screen(
       sent(36, LOOK_ALIKE, HOLDER, token(WORTHLESS)),

@@ -1,4 +1,4 @@
-/** What has no price, what anybody can forge, and what is dust: none of it decides a score, and shares are by amount. */
+/** Value without a price, forgeable transfers and dust do not decide a score, and shares are by amount. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/base/limits.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';

@@ -122,7 +122,7 @@ const CONTEXT_READERS: Readonly<Partial<Record<RowKind, (fields: RowFields, cont
 /** Kinds of rows that a transaction explains: it says who sent it and what it calls. */
 const EXPLAINED: ReadonlySet<RowKind> = new Set(['token_transfer', 'trace']);
 
-/** What the first row of a file is; null for an empty file. */
+/** Returns the kind of the first row of a file; null for an empty file. */
 async function firstKind(file: string, signal: AbortSignal | undefined): Promise<RowKind | null> {
   for await (const row of readRows(file, signal)) return row.ok ? kindOf(row.fields) : null;
   return null;

@@ -8,7 +8,7 @@ export interface EdgeList {
   readonly count: number;
   readonly from: Uint32Array;
   readonly to: Uint32Array;
-  /** What edges are ordered by (`RowQuery.rates` null). */
+  /** Edges are ordered by this (`RowQuery.rates` null). */
   readonly weight: Float64Array;
   /** USD of the priced transfers; 0 where none is priced. */
   readonly valueUsd: Float64Array;

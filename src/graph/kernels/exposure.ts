@@ -90,7 +90,7 @@ export interface ExposureResult<A extends Attribution> {
   /** Greatest share first, then by key, DIRECT before INDIRECT. With `unknown` the shares add up to 1, or to 0 where no value moved. */
   readonly rows: readonly ExposureRow<A>[];
   readonly unknown: UnknownExposure;
-  /** What the start's own flow was weighed by; further addresses are weighed each by its own. */
+  /** Basis of the weights of the start's own flow; each further address has its own. */
   readonly basis: Basis;
   /** The asset of basis ASSET; null otherwise. */
   readonly asset: string | null;
@@ -111,7 +111,7 @@ const SHARE_MIN = 1e-13;
 /** A difference of less than this part of a flow is the rounding of sums. */
 const REST_MIN = 1e-9;
 
-/** What is left of a flow without a part of it; 0 if only rounding is. */
+/** Returns a flow without a part of it; 0 if the rest is only rounding. */
 export const flowOf = (whole: number, part: number): number =>
   whole - part > whole * REST_MIN ? whole - part : 0;
 
@@ -192,7 +192,7 @@ const rowOf = <A extends Attribution>(tally: Tally<A>): ExposureRow<A> => ({
 
 /**
  * Follows value hop by hop as an absorbing Markov chain: an unattributed address passes on what it has in proportion to the weights of
- * its edges (rows.ts), an attributed one keeps it. The start passes on again what comes back to it, unless it is attributed itself. What is still on its way after
+ * its edges (rows.ts), an attributed one keeps it. The start passes on again what comes back to it, unless it is attributed itself. Value that is still on its way after
  * `maxHops` is UNKNOWN. With `maxHops` without bound that is the chain's absorption probabilities, B = (I - Q)^-1 R of Kemeny and
  * Snell, Finite Markov Chains (1960), theorem 3.3.7, summed as a power series. "Haircut" is that of Möser, Böhme and Breuker,
  * Towards Risk Scoring of Bitcoin Transactions (2014).

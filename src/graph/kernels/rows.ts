@@ -4,7 +4,7 @@ import type { Direction } from '../flow.ts';
 import type { RowQuery, RowScan, TransferGraph } from '../graph.ts';
 import { type AssetSums, createNeighbourColumns, type NeighbourColumns, type NodeId } from '../graph.ts';
 
-/** What weighs, and what is too little to matter. */
+/** Which transfers have weight, and which are dust. */
 export interface Weighing {
   /** Returns true if transfers of the asset are evidence. Others are ignored: anybody can forge them. */
   readonly isEvidence: (asset: string) => boolean;
@@ -15,7 +15,7 @@ export interface Weighing {
 }
 
 /**
- * What the weights of a direction are: USD if anything in it has a price, else the amount of its only asset. UNKNOWN: several assets
+ * Unit of the weights of a direction: USD if anything in it has a price, else the amount of its only asset. UNKNOWN: several assets
  * moved and none has a price. NOTHING: no evidence moved.
  */
 export type Basis = 'USD' | 'ASSET' | 'UNKNOWN' | 'NOTHING';

@@ -79,7 +79,7 @@ export class Adjacency {
     return this;
   }
 
-  /** What is remembered holds until the running code ends, or its reading: whatever is written comes after it. */
+  /** A remembered record is valid until the running code or its reading ends: later commits are not visible before that. */
   #remember(node: number): void {
     const delta = this.#records.delta(node);
     this.#last.node = node;

@@ -315,7 +315,7 @@ export const ScreeningResult = Type.Object(
     chain: ChainIdSchema,
     asOf: nullable(
       Type.String(),
-      'The day that was asked for; null: now. As of a day, later labels, listings, delistings and counterparties are hidden, and `coverage` is PARTIAL.',
+      'The requested day; null: now. As of a day, later labels, listings, delistings and counterparties are hidden, and `coverage` is PARTIAL.',
     ),
     riskScore: Type.Integer({ minimum: 0, maximum: 100 }),
     riskLevel: RiskLevelSchema,

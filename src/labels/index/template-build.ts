@@ -23,7 +23,7 @@ export interface TemplateBuild {
   close(): Promise<void>;
 }
 
-/** Where the templates of a build come from: plain data, which a thread can be given. */
+/** Inputs of the templates of a build: plain data, which a message to a thread can carry. */
 export interface TemplateSources {
   /** Path of each segment, and the ISO date of its dataset. */
   readonly segments: readonly { readonly path: string; readonly date: string | null }[];

@@ -51,7 +51,7 @@ describe('a record of the log', () => {
           const bytes = Buffer.concat([packTransfer({ ...record, initiation }), packTransfer(record)]);
           const read = readTransfer(recordsOf(bytes), 0);
           expect(initiationIn(read.initiation)).toEqual({ sender: name, callsAsset, decodes });
-          // The record behind it begins where it ends.
+          // The next record begins at its end.
           expect(readTransfer(recordsOf(bytes), 1)).toEqual(record);
         }
   });
