@@ -234,7 +234,7 @@ export function openParts(config: Config, version: string): Parts {
     () => {},
   );
 
-  /** What an exposure index has to be made from to be up to date. */
+  /** The inputs from which an index must be computed to be up to date. */
   const exposureInputs = createInputs({
     dataVersion: () => snapshots().current.meta.dataVersion,
     policyVersion: () => policy().version,

@@ -67,7 +67,7 @@ export interface FillReport {
 /** What nodes may share: keys, people and all that is of accounts; and with that, wallets and their alerts. */
 export type SharedState = 'accounts' | 'monitoring';
 
-/** What `assay exposure` asks. */
+/** Operations of `assay exposure`. */
 export interface ExposureParts {
   /** Chains with stored transfers. */
   chains(): readonly ChainId[];

@@ -98,7 +98,7 @@ function kindsOf(
 
 type PerDirection<T> = Readonly<Record<Direction, T>>;
 
-/** What the entries of one graph are made from. */
+/** Inputs of the entries of one graph. */
 interface Swept {
   readonly graph: TransferGraph;
   readonly attributions: Attributions;
@@ -223,7 +223,7 @@ function createEntries(
       const flags = (rows.in.flags[node] as number) | (rows.out.flags[node] as number);
       if ((flags & ROW.ALONE) !== 0) return true;
       const kind = kinds.kinds[node] as number;
-      // Dealings within its own entity are neutral, which columns do not tell apart.
+      // Dealings within its own entity are neutral, and columns do not know the entity.
       return kind >= 0 && !isDerived((kinds.columns[kind] as RiskColumn).class);
     },
     entryOf(node: NodeId): ExposureRecord | null {

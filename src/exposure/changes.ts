@@ -1,5 +1,5 @@
 /**
- * What was computed since an index was built: entries that replace those of the mapped table, addresses that are new, and entries that
+ * Results computed since an index was built: entries that replace those of the mapped table, addresses that are new, and entries that
  * wait to be computed again. One writer (update.ts); readers in any thread or process see whole commits.
  */
 import { join } from 'node:path';

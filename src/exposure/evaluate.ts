@@ -73,7 +73,7 @@ export const createWalk =
     );
   };
 
-/** A kind of risk that value can end at: what severity and rows of a score tell apart. */
+/** A kind of risk that value can end at, as far as severity and rows of a score depend on it. */
 export interface RiskColumn {
   readonly category: Exclude<ExposureEvidence['category'], 'UNKNOWN'>;
   /** Quantised (`confidenceClass`). */

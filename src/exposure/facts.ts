@@ -1,4 +1,4 @@
-/** What ships with the product and decides what an entry says, as one number: an index of other facts is built again. */
+/** One number for all shipped facts that entries depend on: an index of other facts is built again. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { shippedData } from '../base/paths.ts';

@@ -36,7 +36,7 @@ export const TABLE_LOAD = 0.75;
  */
 export const MAP_BYTES = 0xf0000000;
 
-/** What an index was computed from. An index of other inputs goes on answering until a new one is built. */
+/** Inputs of an index. An index of other inputs answers until a new one is built. */
 export interface IndexInputs {
   readonly chain: ChainId;
   readonly dataVersion: string;

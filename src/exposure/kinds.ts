@@ -16,7 +16,7 @@ export const HUB = -3;
 /** The most columns: a kind has 15 bits, and each column costs 8 bytes an address while it is swept. */
 export const COLUMNS_MAX = 4_096;
 
-/** What a graph's addresses are to a sweep. */
+/** How a sweep treats the addresses of a graph. */
 export interface NodeKinds<C> {
   /** By node: PASSES, NEUTRAL, HUB, or the number of a column. */
   readonly kinds: Int16Array;

@@ -29,7 +29,7 @@ import { isSilentRecord } from './record.ts';
 const LOOK_AGAIN_MS = 250;
 const SECOND_MS = 1_000;
 
-/** Where the index of a chain is kept. */
+/** Folder of the index of a chain. */
 export const exposureFolderOf = (root: string, chain: ChainId): string => join(root, chain.toLowerCase());
 
 export interface ExposureReaderDeps {
@@ -38,7 +38,7 @@ export interface ExposureReaderDeps {
   /** How far the stored transfers of a chain have come; null if none is stored here. */
   readonly position: (chain: ChainId) => GraphPosition | null;
   readonly coverage: (chain: ChainId) => TransferCoverage;
-  /** What an index has to be computed from to be up to date. */
+  /** The inputs from which an index must be computed to be up to date. */
   readonly inputs: (chain: ChainId) => IndexInputs;
 }
 
@@ -98,7 +98,7 @@ export const isSameInputs = (a: IndexInputs, b: IndexInputs): boolean =>
   a.facts === b.facts &&
   a.maxHops === b.maxHops;
 
-/** Opens the index in force below `root`; null if there is none that can be used. */
+/** Opens the index in force below `root`; null if none can be used. */
 export function openCurrent(
   root: string,
   log: Logger,

@@ -19,7 +19,7 @@ export interface DirectionRows {
   readonly total: Float64Array;
   /** Of the dust, what labelled addresses without risk have. */
   readonly neutralDust: Float64Array;
-  /** What is special about a row: bits of `ROW`. */
+  /** Properties of a row: bits of `ROW`. */
   readonly flags: Uint8Array;
 }
 

@@ -1,4 +1,4 @@
-/** What there is to know of the indexes without using them. */
+/** State of the exposure indexes, read from outside. */
 import { isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
@@ -8,9 +8,9 @@ import { exposureFolderOf, isSameInputs, openCurrent } from './reader.ts';
 
 export interface ExposureIndexStatus {
   readonly chain: ChainId;
-  /** MISSING: there is none that can be used. OTHER_INPUTS: labels, policy or shipped facts changed since it was built. */
+  /** MISSING: no usable index. OTHER_INPUTS: labels, policy or shipped facts changed since it was built. */
   readonly state: 'CURRENT' | 'BEHIND' | 'OTHER_INPUTS' | 'MISSING';
-  /** When it last was up to date, ISO 8601 UTC; null if there is none. */
+  /** When it was last up to date, ISO 8601 UTC; null without an index. */
   readonly asOf: string | null;
   readonly addresses: number;
   readonly entries: number;

@@ -29,7 +29,7 @@ export interface SweepInput {
 
 /**
  * Shares by node: those of node v are at `start[v]` to `start[v + 1]`. An item is a column and a hop, as
- * `column × maxHops + hop − 1`; the column after the last stands for hubs.
+ * `column × maxHops + hop − 1`; the column after the last is for hubs.
  */
 export interface SweptShares {
   readonly start: Float64Array;
@@ -37,7 +37,7 @@ export interface SweptShares {
   readonly share: Float64Array;
 }
 
-/** What one block of columns found, in the order of nodes. */
+/** Shares that one block of columns found, in the order of nodes. */
 interface BlockShares {
   readonly counts: Uint8Array;
   readonly items: Uint16Array;
@@ -87,7 +87,7 @@ class Items {
   }
 }
 
-/** One block: a pass over the edges for each hop. What each node has is written down in the last one. */
+/** One block: a pass over the edges for each hop. The last pass writes the shares of each node. */
 function sweepBlock(
   { rows, kinds, before, columns, maxHops }: SweepInput,
   first: number,

@@ -28,7 +28,7 @@ export interface ExposureThreadJob {
   readonly buildCommand: readonly string[];
 }
 
-/** Runs until it is told to stop. */
+/** Runs until it receives the message to stop. */
 export function runExposureThread(job: ExposureThreadJob): void {
   const log = createLogger({ level: job.logLevel });
   const labels = openSnapshotSet(job.snapshotsFolder, { log });

@@ -47,7 +47,7 @@ export interface ExposureUpdater {
   state(): ChangesState;
 }
 
-/** What moved between two addresses in one round, by number of the asset. */
+/** Sums that moved between two addresses in one round, by number of the asset. */
 interface Moved {
   readonly from: NodeId;
   readonly to: NodeId;
@@ -81,7 +81,7 @@ export function createUpdater(
 
   const isNew = (node: NodeId): boolean => node > meta.addresses;
 
-  /** The entry as it is answered now; null if there is none yet. */
+  /** Returns the current entry; null before the first one. */
   function recordOf(graph: TransferGraph, node: NodeId): ExposureRecord | null {
     const changed = changes.entry(node)?.record;
     if (changed) return changed;
@@ -155,7 +155,7 @@ export function createUpdater(
     const direction = bits === 1 ? 'in' : bits === 2 ? 'out' : null;
     const waits = (changes.entry(node)?.waitsSinceMs ?? 0) > 0;
     if (direction !== null && !waits && !isNew(node)) {
-      // What is dust of an asset without a price depends on both directions.
+      // The dust limit of an asset without a price depends on both directions.
       const { basis } = rows.basisOf(node, OTHER[direction]);
       if (basis === 'USD' || basis === 'NOTHING') {
         const now = deps.evaluate(graph, node, [direction]);
@@ -308,7 +308,7 @@ export function createUpdater(
           if (known !== null && known.waitsSinceMs > 0) waiting--;
           changes.put(node, record);
         }
-        // What another change reached of an address waits too, unless all of it was computed.
+        // A direction that another change reached waits too, unless the whole address was computed.
         for (const node of isWhole ? found : [])
           if ((!after.has(node) || partial.has(node)) && changes.wait(node, nowMs, isNew(node))) waiting++;
         const allWaitSinceMs = isWhole ? state.allWaitSinceMs : (state.allWaitSinceMs ?? nowMs);

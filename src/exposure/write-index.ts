@@ -23,7 +23,7 @@ import { type ExposureRecord, writeRecord } from './record.ts';
 const SLACK_BYTES = 16 * 1024 * 1024;
 const PAGE_BYTES = 4_096;
 
-/** The place where the search for a slot begins: the upper part of a 64-bit product, without 64-bit numbers. */
+/** The first slot of a search: the upper part of a 64-bit product, without 64-bit numbers. */
 export const firstPlace = (hash: number, places: number): number =>
   Math.floor(((hash >>> 0) / 2 ** 32) * places);
 

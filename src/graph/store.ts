@@ -73,7 +73,7 @@ export interface TransferStore extends TransferReader {
 
 /** How far a log has come. */
 export interface LogPosition {
-  /** Names the store: another one, made anew or restored from elsewhere, has another name. */
+  /** Names the store: a new store, or one restored from elsewhere, has another name. */
   readonly store: string;
   /** Number of the next transfer. */
   readonly ordinal: number;

@@ -21,7 +21,7 @@ import { isHistory, isSanctionHit, sanctionsEntries } from './sanctions-detail.t
 export interface Attribution {
   /** Category and entity: exposures of equal ones are added up. Empty where unattributed. */
   readonly key: string;
-  /** The same with all that its severity depends on: walks add up no more than a score tells apart. */
+  /** `key` with all that severity depends on: walks add up only rows that a score treats alike. */
   readonly rowKey: string;
   /** Id of the entity; empty where unattributed. */
   readonly entityId: string;

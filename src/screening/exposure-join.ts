@@ -76,7 +76,7 @@ export const NOT_ASSESSED: Reason = {
   verified: true,
 };
 
-/** What one look-up of an exposure index means for an answer. */
+/** The meaning of one look-up in an exposure index for an answer. */
 export interface ExposureView {
   readonly status: ExposureStatus;
   readonly verdict: ExposureVerdict;
@@ -84,6 +84,6 @@ export interface ExposureView {
   readonly isSeen: boolean;
   /** Set if the answer lacks transfers, or rests on an entry that has waited too long. */
   readonly notRead: Reason | null;
-  /** When the entry was up to date; null if there is none. */
+  /** When the entry was last up to date; null without an entry. */
   readonly asOf: string | null;
 }

@@ -1,9 +1,9 @@
-/** What the oracle asks of an exposure index (src/exposure): the verdict on an address's transfers, computed before it is asked for. */
+/** Port of the oracle to an exposure index (src/exposure): the verdict on an address's transfers, computed in advance. */
 import type { ChainId } from '../chains/registry.ts';
 import type { ScoreFactor } from '../risk/score.ts';
 
 /**
- * What is known of an address. NO_GRAPH: no transfer of the chain is stored. NOT_READ: transfers are stored, but no index of them can be
+ * State of an address. NO_GRAPH: no transfer of the chain is stored. NOT_READ: transfers are stored, but no index of them can be
  * used. UNSEEN: no stored transfer has the address. CLEAN: it has transfers, and nothing in them adds points or a reason. EXPOSED: it
  * has an entry.
  */

@@ -203,7 +203,7 @@ export function createItemVerdicts(
   };
 }
 
-/** What answers about one view share, rendered. */
+/** Parts that all answers about one view share, rendered. */
 interface Rendered {
   /** All between the head and the time, for an address without a label. */
   readonly unknown: Buffer;

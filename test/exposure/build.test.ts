@@ -80,7 +80,7 @@ describe('an exposure index', () => {
       total += exposed;
     });
 
-  it('is read alike by both forms of the oracle, also where an entry waits or there is no index', async () => {
+  it('is read alike by both forms of the oracle, also if an entry waits or the index is missing', async () => {
     const nodes = 30;
     const built = await open(randomTransfers(3, nodes, 80), randomLabels(3, nodes, 0.3));
     const { deps, exposures, clock } = built;
@@ -105,7 +105,7 @@ describe('an exposure index', () => {
       reasons: [{ code: 'NOT_ASSESSED' }],
       coverage: { graph: { status: 'PARTIAL' } },
     });
-    // What the index has not read is older after each look, and too old after ten minutes.
+    // Transfers that the index has not read get older with each look, and are too old after ten minutes.
     await deps.transfers.ingest(randomTransfers(4, nodes, 10, 1_000));
     clock.at += 60_000;
     const asOf = new Date(clock.at - 60_000).toISOString();

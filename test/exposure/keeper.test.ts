@@ -44,7 +44,7 @@ describe('the keeper of indexes', () => {
     const round = async (): Promise<void> => {
       keeper.tick();
       await building;
-      // What follows a build runs after it.
+      // The callback of a build runs after it.
       await new Promise((resolve) => setImmediate(resolve));
     };
     const ask = createOracle({ ...deps, exposures });

@@ -10,7 +10,7 @@ import { type Basis, RowReader, type Weighing } from './rows.ts';
 import type { StopReason } from './stops.ts';
 import type { KernelDeps } from './workspace.ts';
 
-/** Whom an address belongs to. Addresses of equal `rowKey` make one row. */
+/** The owner of an address. Addresses of equal `rowKey` make one row. */
 export interface Attribution {
   readonly key: string;
   /** Of what differs among addresses of one key (how sure it is, for one), the row holds one each. Default: `key`. */
