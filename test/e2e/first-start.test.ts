@@ -24,6 +24,23 @@ describe('the first start', () => {
     expect(err).not.toContain(server.firstKey);
   });
 
+  it('names Binance in the answer to the printed question, and says that the lists are missing', async () => {
+    const [, path] = /(\/api\/v1\/oracle\/\S+)/.exec(server.output().out) ?? [];
+    expect(await ask(server, server.firstKey, path ?? '')).toMatchObject({
+      status: 200,
+      body: {
+        data: {
+          verdict: 'warning',
+          score: 0,
+          entity: { name: 'Binance', category: 'EXCHANGE', threatLevel: 'SAFE' },
+          reasons: [
+            { code: 'STALE_OR_MISSING_DATA', message: expect.stringContaining('OFAC_SDN (never loaded)') },
+          ],
+        },
+      },
+    });
+  });
+
   it('answers from what ships: a sanctioned wallet is danger, an exchange is known', async () => {
     const danger = await ask(server, server.firstKey, `/api/v1/oracle/address/ETH/${LAZARUS}`);
     expect(danger).toMatchObject({ status: 200, body: { data: { verdict: 'danger', sanctioned: true } } });
