@@ -106,6 +106,41 @@ export const nothingFollowed = (direction: Direction, flow: Flow): FollowedSide 
   isComplete: true,
 });
 
+/**
+ * A followed side as answers show it: shares of all that moved, dust included. Dust leaves the walk and brings no points, but the
+ * shares of direct counterparties stay exact.
+ *
+ * @param parties - the labelled direct counterparties of the side, those of dust among them
+ */
+export function withDustShown(side: FollowedSide, parties: Side['attributed']): FollowedSide {
+  const { basis, value } = side;
+  // Without dust, or with nothing else, the shares are of all that moved already.
+  if (value === 0 || value >= basis.total) return side;
+  const followedPart = value / basis.total;
+  const rows = side.rows.map((row) => ({
+    ...row,
+    share: row.share * followedPart,
+    shareByHop: row.shareByHop.map((share) => share * followedPart),
+  }));
+  for (const party of parties) {
+    if (party.value >= basis.dust || party.value === 0 || !absorbs(party.attribution)) continue;
+    const share = party.value / basis.total;
+    rows.push({
+      attribution: party.attribution,
+      type: 'DIRECT',
+      hops: 1,
+      share,
+      shareByHop: [share],
+      valueUsd: basis.basis === 'USD' ? party.value : null,
+      transfers: party.transfers,
+      unpricedTransfers: party.unpricedTransfers,
+      largestNode: party.node,
+    });
+  }
+  const known = rows.reduce((sum, { share }) => sum + share, 0);
+  return { ...side, value: basis.total, rows, unknownShare: Math.max(0, 1 - known) };
+}
+
 /** Rounds percentages to two decimals so that they still add up to 100 (largest remainder). Empty where no value moved. */
 export function roundedShares<K extends string>(values: ReadonlyMap<K, number>): Partial<Record<K, number>> {
   const total = [...values.values()].reduce((sum, value) => sum + value, 0);
@@ -119,7 +154,11 @@ export function roundedShares<K extends string>(values: ReadonlyMap<K, number>):
     .sort((a, b) => b.rest - a.rest || (a.name < b.name ? -1 : 1));
   let left = 10_000 - rows.reduce((sum, row) => sum + row.whole, 0);
   const shares: Partial<Record<K, number>> = {};
-  for (const row of rows) shares[row.name] = (row.whole + (left-- > 0 ? 1 : 0)) / 100;
+  for (const { name, whole } of rows) {
+    const share = (whole + (left-- > 0 ? 1 : 0)) / 100;
+    // Less than a hundredth of a percent is not listed.
+    if (share > 0) shares[name] = share;
+  }
   return shares;
 }
 
@@ -218,7 +257,8 @@ function weighedExposures(
       unpricedTxCount: unpricedTransfers,
     }),
   );
-  if (unknownShare <= SHARE_MIN) return known;
+  const listed = known.filter(({ percentage }) => percentage > 0);
+  if (unknownShare <= SHARE_MIN) return listed;
   const direct = rows.filter(({ type }) => type === 'DIRECT');
   const rest = (all: number, ofRow: (row: ExposureRow<Attribution>) => number): number =>
     Math.max(0, all - direct.reduce((sum, row) => sum + ofRow(row), 0));
@@ -236,7 +276,7 @@ function weighedExposures(
     txCount: rest(flow.transfers, (row) => row.transfers),
     unpricedTxCount: rest(flow.unpricedTransfers, (row) => row.unpricedTransfers),
   };
-  return [...known, unknown].sort((a, b) => b.percentage - a.percentage || b.txCount - a.txCount);
+  return [...listed, unknown].sort((a, b) => b.percentage - a.percentage || b.txCount - a.txCount);
 }
 
 /** The rows of each asset without a price: its labelled direct counterparties by attribution, and the rest. */

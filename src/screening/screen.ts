@@ -23,6 +23,7 @@ import {
   exposuresOf,
   type FollowedSide,
   stoppedFlows,
+  withDustShown,
 } from './exposures.ts';
 import { flowTotal, netTotal, weakestPrice } from './flow-totals.ts';
 import { labelConflicts } from './label-conflicts.ts';
@@ -102,7 +103,8 @@ function transferSections(
   const inflow = flowIn(totals, 'in');
   const outflow = flowIn(totals, 'out');
   const names = { chain, assets, atMs: totals?.lastSeenMs ?? 0 };
-  const exposures = followed.flatMap((side, at) =>
+  const shown = followed.map((side, at) => withDustShown(side, sides[at]?.attributed ?? []));
+  const exposures = shown.flatMap((side, at) =>
     exposuresOf(side, sides[at]?.unpriced ?? [], {
       shown: (asset) => shownAsset(chain, asset),
       priceStatus: weakestPrice(side.flow, names),
@@ -113,8 +115,8 @@ function transferSections(
     flaggedTransactions:
       place === null ? [] : flaggedTransactions(sides, { chain, key, ...place }, transfers),
     topCounterparties: place === null ? [] : topCounterparties(sides, place.graph),
-    exposureSending: sharesOf(followed, 'out'),
-    exposureReceiving: sharesOf(followed, 'in'),
+    exposureSending: sharesOf(shown, 'out'),
+    exposureReceiving: sharesOf(shown, 'in'),
     exposures,
     stoppedAt: place === null ? [] : stoppedFlows(followed, place.graph),
     transactionFlow: {
@@ -132,7 +134,7 @@ function transferSections(
     },
     historicalServices: historicalServices(sides),
     bridgeActivity: bridgeActivity(sides),
-    darknetExposure: darknetExposure(followed),
+    darknetExposure: darknetExposure(shown),
   };
 }
 

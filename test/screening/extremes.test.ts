@@ -91,9 +91,9 @@ describe('an address of more counterparties than are read', () => {
 });
 
 describe('dust', () => {
-  it('says nothing of an address that also received something', () => {
+  it('has its exact share, and brings no points to an address that also received something', () => {
     const answer = screen(DUSTED);
-    expect(answer.exposureReceiving).toEqual({ EXCHANGE: 100 });
+    expect(answer.exposureReceiving).toEqual({ EXCHANGE: 97.83, UNKNOWN: 2.17 });
     expect(answer.riskScore).toBe(0);
     // It is still seen.
     expect(answer.transactionFlow.inflow.txCount).toBe(2_002);

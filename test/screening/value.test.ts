@@ -36,6 +36,8 @@ const ATTACKED = account(0xa8);
 /** Paid by an address without a label that 10,001 others paid. */
 const BEHIND_HUB = account(0xa9);
 const HUB = account(0xaa);
+/** Paid an exchange, and less than a dollar each to a mixer and to an address without a label. */
+const DUSTY = account(0xab);
 
 function transfers(): Transfer[] {
   const made: Transfer[] = [];
@@ -71,6 +73,9 @@ function transfers(): Transfer[] {
     add(account(0x100_0000 + at), ATTACKED, { valueUsd: 0.01 });
     add(account(0x200_0000 + at), ATTACKED, { asset: SPAM, ...unpriced(ETHER) });
   }
+  add(DUSTY, WALLETS.exchange, { valueUsd: 10 });
+  add(DUSTY, WALLETS.mixer, { valueUsd: 0.45 });
+  add(DUSTY, WALLETS.unknown, { valueUsd: 0.44 });
   add(HUB, BEHIND_HUB, { valueUsd: 5_000 });
   for (let at = 0; at <= LIMITS.counterpartiesMax; at++) add(account(0x300_0000 + at), HUB, { valueUsd: 20 });
   return made;
@@ -107,6 +112,19 @@ describe('value without a price', () => {
 
   it('is not driven by the number of transfers', () => {
     expect(screen(MANY_TINY)).toMatchObject({ riskScore: 0, exposureReceiving: { EXCHANGE: 100 } });
+  });
+
+  it('shows dust at its exact share, and gives it no points', () => {
+    const answer = screen(DUSTY);
+    expect(answer.exposureSending).toEqual({ EXCHANGE: 91.83, MIXER: 4.13, UNKNOWN: 4.04 });
+    expect(
+      answer.exposures.map(({ category, percentage, valueUsd }) => [category, percentage, valueUsd]),
+    ).toEqual([
+      ['EXCHANGE', 91.83, 10],
+      ['MIXER', 4.13, 0.45],
+      ['UNKNOWN', 4.04, 0.44],
+    ]);
+    expect(answer.riskScore).toBe(0);
   });
 
   it('names the assets without a price in the coverage, and no unknown token', () => {
