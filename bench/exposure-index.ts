@@ -159,6 +159,7 @@ const inputsOf = (deps: ReturnType<typeof depsIn>) =>
   createInputs({
     dataVersion: () => deps.labels.current.meta.dataVersion,
     policyVersion: () => deps.policy.version,
+    tokensFile: null,
   });
 
 /** Child: builds the index. */

@@ -82,6 +82,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
     inputs: createInputs({
       dataVersion: () => labels.current.meta.dataVersion,
       policyVersion: () => deps.policy.version,
+      tokensFile: null,
     }),
   });
   const pool = createPool(

@@ -238,6 +238,7 @@ export function openParts(config: Config, version: string): Parts {
   const exposureInputs = createInputs({
     dataVersion: () => snapshots().current.meta.dataVersion,
     policyVersion: () => policy().version,
+    tokensFile: config.tokensFile,
   });
   const exposureReader = once<ExposureReader>(
     () =>

@@ -45,6 +45,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   // The second signal finds no listener and ends the process at once.
   process.once(signal, () => stopping.abort());
 }
+// A process that another one started with a channel ends with it: the server may be killed while it builds an index in a child.
+if (process.channel) {
+  process.once('disconnect', () => stopping.abort());
+  process.channel.unref();
+}
 // A reader that went away (`| head`) is no fault of ours.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);

@@ -1,4 +1,4 @@
-/** One number for all shipped facts that entries depend on: an index of other facts is built again. */
+/** One number for all facts that entries depend on: an index of other facts is built again. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { shippedData } from '../base/paths.ts';
@@ -16,9 +16,14 @@ const FILES = [
   'entity-parties.json',
 ];
 
-/** Returns the first 16 digits of a digest over the shipped files that entries depend on. */
-export function factsVersion(): string {
+/**
+ * Returns the first 16 digits of a digest over the files that entries depend on.
+ *
+ * @param tokensFile - the operator's own list of tokens; null if there is none
+ */
+export function factsVersion(tokensFile: string | null): string {
   const digest = createHash('sha256');
+  if (tokensFile !== null && existsSync(tokensFile)) digest.update('own').update(readFileSync(tokensFile));
   for (const name of FILES) {
     const path = shippedData(name);
     if (existsSync(path)) digest.update(name).update(readFileSync(path));
@@ -30,10 +35,12 @@ export function factsVersion(): string {
 export function createInputs(deps: {
   readonly dataVersion: () => string;
   readonly policyVersion: () => string;
+  /** The operator's own list of tokens; null if there is none. */
+  readonly tokensFile: string | null;
 }): (chain: ChainId) => IndexInputs {
   let facts: string | null = null;
   return (chain) => {
-    facts ??= factsVersion();
+    facts ??= factsVersion(deps.tokensFile);
     return {
       chain,
       dataVersion: deps.dataVersion(),

@@ -7,6 +7,7 @@ import { createLogger, type LogLevel } from '../base/log.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
 import type { ChainId } from '../chains/registry.ts';
+import { loadTokenList } from '../chains/tokens.ts';
 import { openTransferStore } from '../graph/store.ts';
 import { loadTaxonomy } from '../labels/categories.ts';
 import { openFreshness } from '../labels/freshness.ts';
@@ -23,6 +24,8 @@ export interface ExposureThreadJob {
   readonly labelsFolder: string;
   readonly transfersFolder: string;
   readonly listMaxAgeDays: number;
+  /** The operator's own list of tokens. Default: there is none. */
+  readonly tokensFile?: string | null;
   readonly logLevel: LogLevel;
   /** Builds an index, with the name of a chain behind it. */
   readonly buildCommand: readonly string[];
@@ -34,12 +37,14 @@ export function runExposureThread(job: ExposureThreadJob): void {
   const labels = openSnapshotSet(job.snapshotsFolder, { log });
   const freshness = openFreshness({ labelsFolder: job.labelsFolder });
   const policy = loadPolicy(loadTaxonomy().rows);
+  const tokensFile = job.tokensFile ?? null;
   let child: ChildProcess | null = null;
 
   const build = (chain: ChainId): Promise<void> =>
     new Promise((resolve, reject) => {
       const [command, ...args] = job.buildCommand as [string, ...string[]];
-      const started = spawn(command, [...args, chain], { stdio: ['ignore', 'ignore', 'pipe'] });
+      // By the channel it hears that this process is gone, however that ended, and does not go on alone.
+      const started = spawn(command, [...args, chain], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
       child = started;
       // Questions come first.
       if (started.pid !== undefined) setPriority(started.pid, constants.priority.PRIORITY_BELOW_NORMAL);
@@ -67,12 +72,13 @@ export function runExposureThread(job: ExposureThreadJob): void {
       outputs: { graph: () => null, outputsOf: () => [], addressNumber: () => null },
       clusters: { clusterOf: () => null },
       bridges: loadBridges(),
-      assets: loadAssetFacts(),
+      assets: loadAssetFacts({ tokens: loadTokenList({ ownFile: tokensFile }) }),
       jurisdictions: loadJurisdictions(),
       countryLists: loadCountryLists(),
       inputs: createInputs({
         dataVersion: () => labels.current.meta.dataVersion,
         policyVersion: () => policy.version,
+        tokensFile,
       }),
       build,
     },

@@ -173,6 +173,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
           inputs: createInputs({
             dataVersion: () => labels.current.meta.dataVersion,
             policyVersion: () => policy.version,
+            tokensFile: settings.tokensFile ?? null,
           }),
         }),
   );

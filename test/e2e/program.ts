@@ -118,7 +118,8 @@ export function newWorld(): World {
             }),
         ),
       );
-      rmSync(folder, { recursive: true, force: true });
+      // A child of a killed server may write for a moment longer.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
 }
