@@ -163,14 +163,20 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
 
   const readEntry = (sequence: number): StoredEntry => decodeEntry(sequence, entries.getBinaryFast(sequence));
 
+  /**
+   * Takes over an entry that is on the disk, unless a later one of its account is known: a commit is reported some time after it is on
+   * the disk, and `catchUp` may have read it until then, with what other processes appended behind it.
+   */
+  function takeOver(entry: StoredEntry): void {
+    const { accountId } = entry;
+    if (entry.sequence > (heads.get(accountId)?.sequence ?? 0)) heads.set(accountId, entry);
+    unindexed.add(accountId);
+  }
+
   /** Takes over what the store holds behind `applied`: what another process wrote, or what a start finds behind the index. */
   function catchUp(): void {
     const last = meta.get('last') ?? 0;
-    for (let sequence = applied + 1; sequence <= last; sequence++) {
-      const entry = readEntry(sequence);
-      heads.set(entry.accountId, entry);
-      unindexed.add(entry.accountId);
-    }
+    for (let sequence = applied + 1; sequence <= last; sequence++) takeOver(readEntry(sequence));
     if (last > applied) applied = last;
   }
 
@@ -214,7 +220,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
 
   // What follows up to `drain` runs inside a transaction: its own heads lie over the committed ones until it is on the disk.
 
-  let over = new Map<string, Head>();
+  let over = new Map<string, StoredEntry>();
   let lastInside = 0;
 
   const insideHead = (accountId: string): Head => over.get(accountId) ?? headOf(accountId);
@@ -478,10 +484,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
       if (batch.length === 0) batch.push(...queue.splice(0));
     }
     if (failure === null) {
-      for (const [accountId, head] of over) {
-        heads.set(accountId, head);
-        unindexed.add(accountId);
-      }
+      for (const entry of over.values()) takeOver(entry);
       applied = Math.max(applied, lastInside);
       root.resetReadTxn();
       if (evictNext) evict();

@@ -1,9 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type EmbeddedLedger, openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { openEnvironment } from '../../src/base/lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import { projectRoot } from '../../src/base/paths.ts';
 import { chargeOf, ledgerConformance } from '../conformance/ledger.ts';
 import { tempFolder } from './temp-folder.ts';
 
@@ -21,6 +23,59 @@ const openAt = (path: string, world: World): EmbeddedLedger =>
       freeCredits: () => world.freeCredits,
     },
   );
+
+const CHARGER = join(projectRoot, 'dist', 'test', 'accounts', 'ledger-charger.js');
+
+interface Charging {
+  readonly path: string;
+  readonly now: number;
+  readonly charges: number;
+  /** Milliseconds between two charges. */
+  readonly gapMs?: number;
+  /** Milliseconds for which the process is busy after each transaction, so that commits are reported late. */
+  readonly busyMs?: number;
+}
+
+const chargerArgs = ({ path, now, charges, gapMs = 0, busyMs = 0 }: Charging): string[] =>
+  [CHARGER, path, now, 'a', charges, gapMs, busyMs].map(String);
+
+/** Number of charges to account `a` that succeeded in another process; this one does nothing until then. */
+function chargeInOtherProcess(charging: Charging): number {
+  const { stdout, stderr } = spawnSync(process.execPath, chargerArgs(charging), {
+    input: 'go',
+    encoding: 'utf8',
+  });
+  expect(stderr).toBe('');
+  return Number(stdout.replace('ready', ''));
+}
+
+/**
+ * Commits a charge to account `a`, and runs `work` when the charge is on the disk, or waits for it there, and was not reported yet: the
+ * report comes in a later phase of the event loop.
+ */
+async function chargeAnd(ledger: EmbeddedLedger, amount: number, work: () => void): Promise<void> {
+  let isReported = false;
+  let commit: Promise<unknown> = Promise.resolve();
+  const worked = new Promise<void>((resolve, reject) => {
+    const workInTime = () => {
+      try {
+        expect(isReported).toBe(false);
+        work();
+        resolve();
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const answer = (): Buffer => {
+      setImmediate(workInTime);
+      return Buffer.alloc(0);
+    };
+    commit = ledger.commit(ledger.reserve('a', amount), chargeOf(amount, { answer })).then(() => {
+      isReported = true;
+    });
+  });
+  await Promise.all([worked, commit]);
+}
 
 ledgerConformance('LMDB', async () => {
   const folder = tempFolder();
@@ -59,6 +114,23 @@ describe('the ledger on LMDB', () => {
     expect([one.balance('a'), two.balance('a')]).toMatchObject([{ balance: 0 }, { balance: 0 }]);
     expect((await one.verify()).faults).toEqual([]);
     await Promise.all([one.close(), two.close()]);
+    folder.remove();
+  });
+
+  it('keeps what another process charges before a commit is reported', async () => {
+    const { folder, world, path, open } = newWorld();
+    const ledger = open();
+    await ledger.book({ accountId: 'a', type: 'GRANT', amount: 90, reference: null });
+    await chargeAnd(ledger, 1, () => {
+      expect(chargeInOtherProcess({ path, now: world.now, charges: 98 })).toBe(98);
+      expect(ledger.balance('a').balance).toBe(1);
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ledger.balance('a').balance).toBe(1);
+    expect((await ledger.commit(ledger.reserve('a', 1), chargeOf(1))).remaining).toBe(0);
+    expect(() => ledger.reserve('a', 1)).toThrow('has 0 left');
+    expect((await ledger.verify()).faults).toEqual([]);
+    await ledger.close();
     folder.remove();
   });
 
