@@ -63,6 +63,8 @@ export interface LedgerDeps {
 /** A change that waits for its transaction. `apply` runs inside it, and writes nothing where it throws an AssayError. */
 interface Change {
   readonly apply: () => unknown;
+  /** If it is a charge: the credits held for it. */
+  readonly reservation: Reservation | null;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
   outcome: { readonly result: unknown } | { readonly error: unknown } | null;
@@ -178,6 +180,8 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     const last = meta.get('last') ?? 0;
     for (let sequence = applied + 1; sequence <= last; sequence++) takeOver(readEntry(sequence));
     if (last > applied) applied = last;
+    // The balance lacks what this process charged, though its commit was not reported yet: those credits must not count as held too.
+    if (over.size > 0 && applied >= lastInside) releaseAll(inside);
   }
 
   /** Starts again from what the store holds. */
@@ -222,6 +226,8 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
 
   let over = new Map<string, StoredEntry>();
   let lastInside = 0;
+  /** The changes of the transaction. */
+  let inside: readonly Change[] = [];
 
   const insideHead = (accountId: string): Head => over.get(accountId) ?? headOf(accountId);
 
@@ -431,14 +437,15 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
   let writing: Promise<void> | null = null;
   let closed = false;
 
-  function enqueue<T>(apply: () => T): Promise<T> {
+  function enqueue<T>(apply: () => T, reservation: Reservation | null = null): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (closed) return reject(new AssayError('LEDGER_UNAVAILABLE', 'The ledger is closed.'));
       if (queue.length >= LIMITS.ledgerQueueMax)
         return reject(
           new AssayError('OVERLOADED', 'Too many charges wait for the disk.', { retryAfterSeconds: 1 }),
         );
-      queue.push({ apply, resolve: resolve as (result: unknown) => void, reject, outcome: null });
+      const take = resolve as (result: unknown) => void;
+      queue.push({ apply, reservation, resolve: take, reject, outcome: null });
       writing ??= drain();
     });
   }
@@ -451,6 +458,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
 
   function applyAll(batch: Change[]): void {
     over = new Map();
+    inside = batch;
     catchUp();
     lastInside = applied;
     batch.push(...queue.splice(0, LIMITS.ledgerBatchMax));
@@ -522,6 +530,10 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     else held.delete(reservation.accountId);
   }
 
+  function releaseAll(changes: readonly Change[]): void {
+    for (const { reservation } of changes) if (reservation !== null) release(reservation);
+  }
+
   function balanceOf(accountId: string, standing: Standing): Balance {
     const { balance, free, granted } = standing;
     return {
@@ -590,7 +602,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
       if (!Number.isInteger(charge.amount) || charge.amount < 0 || charge.amount > reservation.amount)
         throw new AssayError('INTERNAL', 'A charge takes at most what was reserved.');
       try {
-        return await enqueue(() => applyCharge(reservation, charge));
+        return await enqueue(() => applyCharge(reservation, charge), reservation);
       } finally {
         release(reservation);
       }

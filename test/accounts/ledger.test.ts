@@ -134,6 +134,22 @@ describe('the ledger on LMDB', () => {
     folder.remove();
   });
 
+  it('does not hold credits that are on the disk as spent, before their commit is reported', async () => {
+    const { folder, world, path, open } = newWorld();
+    const ledger = open();
+    await ledger.book({ accountId: 'a', type: 'GRANT', amount: 90, reference: null });
+    await chargeAnd(ledger, 60, () => {
+      // That of the other process comes behind ours, so ours is on the disk.
+      expect(chargeInOtherProcess({ path, now: world.now, charges: 1 })).toBe(1);
+      expect(ledger.balance('a')).toMatchObject({ balance: 39, held: 0 });
+      ledger.release(ledger.reserve('a', 39));
+      expect(() => ledger.reserve('a', 40)).toThrow('has 39 left');
+    });
+    expect(ledger.balance('a')).toMatchObject({ balance: 39, held: 0 });
+    await ledger.close();
+    folder.remove();
+  });
+
   it('finds every account again behind an index that lags, without a clean end', async () => {
     const { folder, open } = newWorld();
     const ledger = open();
