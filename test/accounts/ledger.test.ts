@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type EmbeddedLedger, openLedger } from '../../src/accounts/ledger-lmdb.ts';
@@ -47,6 +48,22 @@ function chargeInOtherProcess(charging: Charging): number {
   });
   expect(stderr).toBe('');
   return Number(stdout.replace('ready', ''));
+}
+
+/** The same of several processes that start to charge at once. */
+async function chargeInOtherProcesses(processes: number, charging: Charging): Promise<number> {
+  const chargers = Array.from({ length: processes }, () => {
+    const child = spawn(process.execPath, chargerArgs(charging), { stdio: ['pipe', 'pipe', 'inherit'] });
+    let out = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+    });
+    return { child, ready: once(child.stdout, 'data'), closed: once(child, 'close'), out: () => out };
+  });
+  await Promise.all(chargers.map(({ ready }) => ready));
+  for (const { child } of chargers) child.stdin.end('go');
+  await Promise.all(chargers.map(({ closed }) => closed));
+  return chargers.reduce((sum, { out }) => sum + Number(out().replace('ready', '')), 0);
 }
 
 /**
@@ -114,6 +131,18 @@ describe('the ledger on LMDB', () => {
     expect([one.balance('a'), two.balance('a')]).toMatchObject([{ balance: 0 }, { balance: 0 }]);
     expect((await one.verify()).faults).toEqual([]);
     await Promise.all([one.close(), two.close()]);
+    folder.remove();
+  });
+
+  it('two processes never spend a credit twice', async () => {
+    const { folder, world, path, open } = newWorld();
+    const ledger = open();
+    await ledger.book({ accountId: 'a', type: 'GRANT', amount: 90, reference: null });
+    const charging = { path, now: world.now, charges: 150, gapMs: 1, busyMs: 2 };
+    expect(await chargeInOtherProcesses(2, charging)).toBe(100);
+    expect(ledger.balance('a').balance).toBe(0);
+    expect((await ledger.verify()).faults).toEqual([]);
+    await ledger.close();
     folder.remove();
   });
 
