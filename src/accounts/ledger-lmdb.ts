@@ -408,7 +408,8 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
   function writeIndex(all: boolean): void {
     const isFull = heads.size > LIMITS.ledgerHeadsMax;
     const lags = lastInside - indexedThrough > LIMITS.ledgerIndexLagMax || isFull;
-    if (isFull && unindexed.size === 0) evictNext = true;
+    // While slices of the index remain to be written, their accounts are known in memory alone.
+    if (isFull && unindexed.size === 0 && indexing === null) evictNext = true;
     if (indexing === null && unindexed.size > 0 && (lags || all)) {
       indexing = { accounts: [...unindexed].sort(), at: 0, through: applied };
       unindexed = new Set();

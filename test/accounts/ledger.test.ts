@@ -206,6 +206,27 @@ describe('the ledger on LMDB', () => {
     folder.remove();
   });
 
+  it('forgets no account of a full memory before the index has it', async () => {
+    const { folder, open } = newWorld();
+    const ledger = open();
+    // More than two slices of the index.
+    const accounts = LIMITS.ledgerIndexSliceMax * 3;
+    await Promise.all(
+      Array.from({ length: accounts }, (_, account) =>
+        ledger.book({ accountId: `a${account}`, type: 'GRANT', amount: 90, reference: null }),
+      ),
+    );
+    for (let account = 0; account <= LIMITS.ledgerHeadsMax; account++) ledger.balance(`read${account}`);
+    // Each is a transaction without an entry, which writes a slice.
+    for (let slice = 0; slice < 4; slice++)
+      await expect(ledger.refund('a0', 'unknown')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const balances = Array.from({ length: accounts }, (_, account) => ledger.balance(`a${account}`).balance);
+    expect(new Set(balances)).toEqual(new Set([100]));
+    expect((await ledger.verify()).faults).toEqual([]);
+    await ledger.close();
+    folder.remove();
+  });
+
   it('verify names an entry that was changed, and one that is gone', async () => {
     const { folder, open, path } = newWorld();
     const ledger = open();
