@@ -67,7 +67,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
   const labels = openSnapshotSet(settings.snapshots, { log });
   const freshness = openFreshness({ labelsFolder: settings.state });
   const transfersFolder = join(settings.state, 'transfers');
-  const transfers = openTransferStore({ path: transfersFolder, readOnly: false });
+  const transfers = openTransferStore({ path: transfersFolder, readOnly: true });
   const deps = {
     labels,
     freshness: () => freshness.listFreshness(systemClock.now(), 7),
