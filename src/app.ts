@@ -147,6 +147,7 @@ export function openParts(config: Config, version: string): Parts {
   // A file of own links that cannot be read stops the start, and not the first build.
   if (config.entityParties !== null) rules.parties();
   /** What threads of workers open. */
+  const exposureFolder = exposureFolderIn(dataDir);
   const workerFolders = {
     snapshotsFolder,
     labelsFolder: labelsFolderOf(dataDir),
@@ -155,12 +156,12 @@ export function openParts(config: Config, version: string): Parts {
     clustersFolder: clustersFolderOf(dataDir),
     namesFolder: namesFolderOf(dataDir),
     pricesFolder: pricesFolderOf(dataDir),
+    exposureFolder,
     listMaxAgeDays: config.listMaxAgeDays,
     tokensFile: config.tokensFile,
     graphStores: chainParts.graphStores,
     logLevel: config.logLevel,
   };
-  const exposureFolder = exposureFolderIn(dataDir);
   const plans = once(readPlans, () => {});
   const policy = once(
     () => loadPolicy(rules.taxonomy.rows),
