@@ -54,6 +54,8 @@ const LABELS: ReadonlyMap<ChainId, Words> = new Map(
 );
 const KNOWN_CLEAN = wordsOf(',"sanctioned":false,"sanctionsDetail":null,"assessed":true}');
 const UNKNOWN_CLEAN = wordsOf('[],"sanctioned":false,"sanctionsDetail":null,"assessed":false}');
+/** Name of the last field of every item. */
+const ASSESSED = '"assessed":';
 /** Characters of an EVM address: ten words, and two bytes. */
 const EVM_TEXT_LENGTH = 42;
 const EVM_CHAINS: ReadonlySet<ChainId> = new Set(CHAINS.filter(({ id }) => isEvm(id)).map(({ id }) => id));
@@ -90,6 +92,11 @@ export class BulkItems {
   /** Items rendered since `clear` that carry an answer, and that carry an error. */
   answered = 0;
   failed = 0;
+  /**
+   * Returns the fields that take the place of `assessed` in an item whose address was understood, by chain and text; null: items have
+   * their label sets alone.
+   */
+  fieldsOf: ((chain: ChainId, address: string) => object) | null = null;
   /** Called in the middle of every error item, behind its sentence: the bulk file notes where its line number belongs. */
   onError: ((index: number) => void) | null = null;
 
@@ -140,7 +147,10 @@ export class BulkItems {
     for (let index = from; index < to; index++) {
       const item = items[index] as BulkItem;
       if ((this.#keyLengths[index - from] as number) < 0) this.#writeError(bytes, item, index);
-      else this.#writeItem(context, bytes, item, this.#handles[index - from] as LabelHandle);
+      else {
+        this.#writeItem(context, bytes, item, this.#handles[index - from] as LabelHandle);
+        if (this.fieldsOf !== null) this.#replaceEnd(this.fieldsOf, bytes, item);
+      }
       const end = index === to - 1 ? last : separator;
       if (end !== null) this.out[this.length++] = end;
     }
@@ -199,6 +209,14 @@ export class BulkItems {
     }
     const detail = sanctionsDetail(reader.labels(handle, chain), context.dataAsOf);
     this.append(`,"sanctioned":true,"sanctionsDetail":${JSON.stringify(detail)},"assessed":true}`);
+    this.#reserve(1);
+  }
+
+  /** Writes more fields over the last one of the item that was written just now. */
+  #replaceEnd(fieldsOf: NonNullable<BulkItems['fieldsOf']>, bytes: Buffer, item: BulkItem): void {
+    const fields = fieldsOf(item.chain as ChainId, bytes.toString('latin1', item.start, item.end));
+    this.length = this.out.lastIndexOf(ASSESSED, this.length - 1, 'latin1');
+    this.append(`${JSON.stringify(fields).slice(1, -1)}}`);
     this.#reserve(1);
   }
 

@@ -7,7 +7,7 @@ import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
 import { BATCH_ITEMS, type BulkItem, BulkItems } from './bulk-items.ts';
-import { createLabelContext, type LabelContext } from './context.ts';
+import { createLabelContext } from './context.ts';
 import { createItemVerdicts, type OracleDeps } from './oracle.ts';
 
 export interface BulkAnswer {
@@ -218,8 +218,6 @@ export function countBulkAddresses(body: Uint8Array): number {
 }
 
 const CLOSE_RESULTS = 0x5d;
-/** The last field of an item begins with this. */
-const ASSESSED = '"assessed":';
 
 export interface BulkQueryOptions {
   /** False sends every body through JSON.parse: what the scan is held against. */
@@ -312,26 +310,6 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
     return Buffer.from(body.items.map(({ address }) => address).join(''), 'utf8');
   }
 
-  /** Writes the items one by one, each with the fields of its verdict in place of `assessed`, which a transfer makes true too. */
-  function writeWithVerdicts(context: LabelContext, bytes: Buffer, count: number): void {
-    const { reader, freshness } = context;
-    for (let index = 0; index < count; index++) {
-      const { failed } = writer;
-      writer.write({ reader, dataAsOf: freshness.asOf }, bytes, items, index, index + 1, COMMA, null);
-      if (writer.failed === failed) {
-        const { start, end, chain } = items[index] as BulkItem;
-        const { sanctioned: _, ...fields } = verdictOf(
-          context,
-          chain as ChainId,
-          bytes.toString('latin1', start, end),
-        );
-        writer.length = writer.out.lastIndexOf(ASSESSED, writer.length - 1, 'latin1');
-        writer.append(`${JSON.stringify(fields).slice(1, -1)}}`);
-      }
-      writer.append(index === count - 1 ? ']' : ',');
-    }
-  }
-
   return (body) => {
     const raw = Buffer.from(body.buffer, body.byteOffset, body.length);
     let bytes = raw;
@@ -349,9 +327,9 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
     const context = contextNow();
     const { reader, freshness, coverage, staleReason } = context;
     writer.clear();
+    writer.fieldsOf = verdict ? (chain, address) => verdictOf(context, chain, address) : null;
     writer.append('{"results":[');
-    if (verdict) writeWithVerdicts(context, bytes, count);
-    for (let from = 0; from < count && !verdict; from += BATCH_ITEMS) {
+    for (let from = 0; from < count; from += BATCH_ITEMS) {
       const to = Math.min(count, from + BATCH_ITEMS);
       const last = to === count ? CLOSE_RESULTS : COMMA;
       writer.write({ reader, dataAsOf: freshness.asOf }, bytes, items, from, to, COMMA, last);

@@ -181,11 +181,12 @@ interface RenderedEntity extends Pick<Label, 'category' | 'threatLevel'> {
   readonly bytes: Buffer;
 }
 
-/** The verdict of one address, without reasons: what a bulk request adds to each item. */
-export type ItemVerdict = Pick<
-  OracleAnswer,
-  'verdict' | 'score' | 'riskLevel' | 'sanctioned' | 'assessed' | 'exposureAsOf'
->;
+/** What a bulk request adds to the labels of an address: the oracle's answer, with the codes of its reasons in place of their texts. */
+export interface ItemVerdict
+  extends Pick<OracleAnswer, 'verdict' | 'score' | 'riskLevel' | 'assessed' | 'exposureAsOf'> {
+  /** Each code once, in the order of the oracle's reasons. */
+  readonly reasonCodes: readonly Reason['code'][];
+}
 
 /** Returns what judges one address after another as the oracle does. */
 export function createItemVerdicts(
@@ -197,9 +198,10 @@ export function createItemVerdicts(
     const { key } = parseSubject(chain, addressText);
     const labels = context.reader.lookup(key, chain);
     const view = viewOf(chain, key, key.length);
-    const { verdict, score, riskLevel, sanctioned } = judge(labels, context, view, policy);
+    const { verdict, score, riskLevel, reasons } = judge(labels, context, view, policy);
     const { assessed, exposureAsOf } = restOf(context, labels.length > 0, view, policy);
-    return { verdict, score, riskLevel, sanctioned, assessed, exposureAsOf };
+    const reasonCodes = [...new Set(reasons.map(({ code }) => code))];
+    return { verdict, score, riskLevel, reasonCodes, assessed, exposureAsOf };
   };
 }
 

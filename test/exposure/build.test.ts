@@ -199,8 +199,16 @@ describe('an exposure index', () => {
         expect(item).toEqual(plain[at]);
         continue;
       }
-      const { verdict, score, riskLevel, assessed, exposureAsOf } = oracle('ETH', addressOf(at), quota);
-      expect(item).toEqual({ ...plain[at], verdict, score, riskLevel, assessed, exposureAsOf });
+      const { verdict, score, riskLevel, reasons, assessed, exposureAsOf } = oracle(
+        'ETH',
+        addressOf(at),
+        quota,
+      );
+      const reasonCodes = [...new Set(reasons.map(({ code }) => code))];
+      expect(item).toEqual({
+        ...plain[at],
+        ...{ verdict, score, riskLevel, reasonCodes, assessed, exposureAsOf },
+      });
     }
     expect(() => bulk(Buffer.from('{"addresses":["0x0"],"chain":"ETH","verdict":"yes"}'))).toThrow('verdict');
   });

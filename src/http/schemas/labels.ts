@@ -40,10 +40,16 @@ export const BulkError = Type.Object(
 export const BulkItem = Type.Object({
   ...labelSetFields,
   verdict: Type.Optional(
-    oneOf(['safe', 'warning', 'danger'], 'Only with `verdict: true`, as the next three.'),
+    oneOf(['safe', 'warning', 'danger'], 'Only with `verdict: true`, as the next four.'),
   ),
   score: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
   riskLevel: Type.Optional(RiskLevelSchema),
+  reasonCodes: Type.Optional(
+    listOf(
+      text(),
+      'Codes of the reasons that the oracle gives, each once; `GRAPH_NOT_READ` if stored transfers are not part of the verdict.',
+    ),
+  ),
   exposureAsOf: Type.Optional(
     nullable(text(), 'When the exposure was last up to date; null if no transfers are part of it.'),
   ),
