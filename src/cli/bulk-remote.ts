@@ -27,6 +27,8 @@ export interface RemoteBulkOptions {
   readonly kind: JobKind;
   readonly format: JobFormat;
   readonly chain: ChainId | null;
+  /** Adds the verdict of the oracle to each label set. */
+  readonly verdict: boolean;
   /** A job that was begun before; nothing is sent then. */
   readonly job: string | null;
   /** What is sent in place of a file. */
@@ -170,7 +172,7 @@ async function persist<T>(
  */
 async function send(
   server: Server,
-  { input, standardInput, kind, format, chain }: RemoteBulkOptions,
+  { input, standardInput, kind, format, chain, verdict }: RemoteBulkOptions,
   once: string,
   progress: Progress,
 ): Promise<JobView> {
@@ -184,7 +186,11 @@ async function send(
       yield bytes;
     }
   }
-  const query = new URLSearchParams({ kind, format, ...(chain === null ? {} : { chain }) });
+  const query = new URLSearchParams({
+    ...{ kind, format },
+    ...(chain === null ? {} : { chain }),
+    ...(verdict ? { verdict: 'true' } : {}),
+  });
   const headers = {
     'content-type': TYPES[format],
     'idempotency-key': once,

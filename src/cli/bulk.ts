@@ -27,10 +27,11 @@ interface BulkOptions {
   readonly kind?: string;
   readonly format?: string;
   readonly job?: string;
+  readonly verdict?: true;
 }
 
 /** Only a server has use for these. */
-const REMOTE_ONLY = ['key', 'keyFile', 'kind', 'format', 'job'] as const;
+const REMOTE_ONLY = ['key', 'keyFile', 'kind', 'format', 'job', 'verdict'] as const;
 
 const optionOf = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -74,6 +75,7 @@ async function runRemotely(
       kind: oneOf('--kind', options.kind ?? 'labels', JOB_KINDS),
       format: formatOf(options.format, options.input),
       chain: options.chain === undefined ? null : parseChainId(options.chain, '--chain'),
+      verdict: options.verdict ?? false,
       job: options.job ?? null,
       standardInput: process.stdin,
     },
@@ -145,6 +147,7 @@ export function addBulkCommand(
       '--format <format>',
       `with --remote: ${JOB_FORMATS.join(', ')} (default: by the name of the file)`,
     )
+    .option('--verdict', 'with --remote: add the verdict of the oracle to the labels of each address')
     .option('--job <id>', 'with --remote: fetch the result of a job that was begun before')
     .option('--key-file <file>', 'with --remote: file with the API key (default: ASSAY_API_KEY)')
     .option('--key <key>', 'with --remote: the API key itself, which others can see in the list of processes')

@@ -962,6 +962,11 @@ export const ROUTES: readonly Route[] = [
       { ...inQuery('kind', JobKindSchema, 'What is asked of every line.'), required: true },
       inQuery('format', JobFormatSchema, 'Default: by the Content-Type.'),
       inQuery('chain', ChainText, 'Of lines that name none.'),
+      inQuery(
+        'verdict',
+        Type.Boolean(),
+        'Only with `kind=labels`: adds the verdict of the oracle to each label set, as `verdict: true` of `POST /screen/bulk` does. Default: false.',
+      ),
     ],
     upload: ['application/x-ndjson', 'text/csv'],
     takes: { quota: 'intel, one a line (labels, sanctions)', credits: '1 a line (screening, kyt)' },

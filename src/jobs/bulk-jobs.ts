@@ -22,6 +22,8 @@ export interface JobView {
   readonly format: JobFormat;
   /** Of lines that name none. */
   readonly chain: ChainId | null;
+  /** Each label set has the verdict of the oracle. */
+  readonly verdict: boolean;
   readonly state: JobState;
   readonly createdAt: string;
   readonly startedAt: string | null;
@@ -55,6 +57,8 @@ export interface JobRequest {
   readonly kind: JobKind;
   readonly format: JobFormat;
   readonly chain: ChainId | null;
+  /** Adds the verdict of the oracle to each label set; only of the kind `labels`. Default: false. */
+  readonly verdict?: boolean;
   /**
    * Name of the request, of the account's own: what is sent again under it within 24 hours is the same job. Default: each is one of
    * its own.

@@ -16,6 +16,8 @@ export interface ChunkTask {
   readonly format: JobFormat;
   /** Names of the columns of a CSV with a head line, in their order; null where each line is one address. */
   readonly columns: readonly string[] | null;
+  /** Adds the verdict of the oracle to each label set; left out: false. */
+  readonly verdict?: boolean;
   /** Whole lines. */
   readonly input: FilePart;
   /** Number of the first of them in the input, counted from 1: what an error names. */

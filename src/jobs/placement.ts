@@ -92,16 +92,17 @@ const KINDS_OF_LABELS: ReadonlySet<JobKind> = new Set(['labels', 'sanctions']);
  * away, INVALID_REQUEST where its lines may be of any chain and no worker holds all.
  */
 export function placementOfChunk(
-  { kind, chain, chunk }: Pick<ChunkTask, 'kind' | 'chain' | 'chunk'>,
+  { kind, chain, chunk, verdict = false }: Pick<ChunkTask, 'kind' | 'chain' | 'chunk' | 'verdict'>,
   nodes: { readonly live: readonly PlacedNode[]; readonly gone: readonly PlacedNode[] },
 ): string | null {
   const workers = nodes.live.filter(({ facts }) => facts.roles.includes('worker'));
-  if (KINDS_OF_LABELS.has(kind) || workers.every(({ facts }) => facts.holds === 'all')) return null;
+  const isOfLabels = KINDS_OF_LABELS.has(kind) && !verdict;
+  if (isOfLabels || workers.every(({ facts }) => facts.holds === 'all')) return null;
   if (chain === null) {
     if (workers.some(({ facts }) => facts.holds === 'all')) return 'all';
     throw new AssayError(
       'INVALID_REQUEST',
-      `chain: a job of ${kind} whose lines are of several chains needs a worker that holds all of them; send one for each chain.`,
+      `chain: a job of ${kind}${verdict ? ' with verdicts' : ''} whose lines are of several chains needs a worker that holds all of them; send one for each chain.`,
       { field: 'chain' },
     );
   }

@@ -26,7 +26,7 @@ import { loadPolicy } from '../risk/policy.ts';
 import { createAssessor } from '../screening/assess.ts';
 import { type BulkAnswer, createBulk } from '../screening/bulk.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
-import type { ExposureReader } from '../screening/exposure-port.ts';
+import { type ExposureReader, unreadExposures } from '../screening/exposure-port.ts';
 import { createKyt, type KytRequest } from '../screening/kyt.ts';
 import { createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
 import { createScreening, type ScreeningRequest } from '../screening/screen.ts';
@@ -42,7 +42,7 @@ export interface WorkerSettings {
   readonly outputsFolder: string;
   readonly clustersFolder: string;
   readonly namesFolder: string;
-  /** Folder of the exposure indexes; left out: verdicts of bulk requests know no transfers. */
+  /** Folder of the exposure indexes; left out: verdicts say that no transfers were read. */
   readonly exposureFolder?: string;
   /** Own and synced price tables; absent: the tables that ship alone. */
   readonly pricesFolder?: string;
@@ -85,14 +85,14 @@ export function createTasks(
   deps: ScreeningDeps,
   screenNames: NameScreening,
   log: Logger = silentLogger,
-  exposures?: ExposureReader,
+  exposures: ExposureReader = unreadExposures((chain) => deps.transfers.coverage(chain).transfers),
 ): TaskTable {
   const assessor = createAssessor(deps);
   const screen = createScreening(deps, assessor);
   const kyt = createKyt(deps, assessor);
   const trace = createTrace(deps, assessor);
   return {
-    'bulk-labels': createBulk(exposures === undefined ? deps : { ...deps, exposures }),
+    'bulk-labels': createBulk({ ...deps, exposures }),
     screening: (request) => bytesOf(screen(request)),
     kyt: (request) => bytesOf(kyt(request)),
     trace(request) {
@@ -103,6 +103,7 @@ export function createTasks(
     names: (requests) => bytesOf(screenNames(requests)),
     'job-chunk': createChunkWork({
       ...deps,
+      exposures,
       sanctionsCheck: createSanctionsCheckWriter(deps),
       screening: screen,
       kyt,

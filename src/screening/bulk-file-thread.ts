@@ -215,10 +215,19 @@ export class BlockAnswers {
   #numbered = Buffer.alloc(0);
   lines = 0;
 
-  /** `chain` (or why there is none) is of lines that are addresses alone; others need a reader, which names it for each. */
-  constructor(context: BulkContext, chain: BulkItem['chain'], readLine: LineReader | null = null) {
+  /**
+   * @param chain - of lines that are addresses alone, or why there is none; others need a reader, which names it for each
+   * @param fieldsOf - further fields of each answer (`BulkItems.fieldsOf`)
+   */
+  constructor(
+    context: BulkContext,
+    chain: BulkItem['chain'],
+    readLine: LineReader | null = null,
+    fieldsOf: BulkItems['fieldsOf'] = null,
+  ) {
     this.#context = context;
     this.#readLine = readLine;
+    this.#writer.fieldsOf = fieldsOf;
     this.#items = Array.from({ length: BATCH_ITEMS }, () => ({ start: 0, end: 0, chain }));
     this.#writer.onError = (index) => {
       this.#marks.push(this.#writer.length);

@@ -37,6 +37,22 @@ export interface ExposureStatus {
   readonly isOld: boolean;
 }
 
+/**
+ * Returns what a thread knows of exposure that has no indexes: of a chain with stored transfers, that they were not read.
+ *
+ * @param stored - number of stored transfers of a chain
+ */
+export function unreadExposures(stored: (chain: ChainId) => number): ExposureReader {
+  const notRead: ExposureStatus = { state: 'NOT_READ', asOf: null, graphAsOf: null, isOld: false };
+  const noGraph: ExposureStatus = { ...notRead, state: 'NO_GRAPH' };
+  return {
+    status: (chain) => (stored(chain) > 0 ? notRead : noGraph),
+    find: (chain) => (stored(chain) > 0 ? EXPOSURE.NOT_READ : EXPOSURE.NO_GRAPH),
+    verdict: () => NO_EXPOSURE,
+    waitsSinceMs: () => 0,
+  };
+}
+
 /** One thread's view of the exposure indexes. Not reentrant: details are of the last address that was found. */
 export interface ExposureReader {
   /** The state of a chain's index. */

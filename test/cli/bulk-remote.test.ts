@@ -83,7 +83,17 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     lines: Pick<Parameters<typeof runRemoteBulk>[0], 'format' | 'chain'> = { format: 'csv', chain: 'ETH' },
   ): Promise<void> =>
     runRemoteBulk(
-      { url, key, input: null, output: null, kind: 'labels', ...lines, job: null, standardInput },
+      {
+        url,
+        key,
+        input: null,
+        output: null,
+        kind: 'labels',
+        verdict: false,
+        ...lines,
+        job: null,
+        standardInput,
+      },
       terminal,
       createProgress(terminal),
     );
@@ -122,6 +132,19 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
       ['sanctions', 'csv', null],
       ['labels', 'ndjson', 'ETH'],
     ]);
+  });
+
+  it('asks for verdicts with --verdict, of a server alone', async () => {
+    const input = file('verdicts.ndjson', 3);
+    expect(await run(['--remote', world.url, '--chain', 'eth', '--verdict', '--input', input])).toMatchObject(
+      {
+        code: 0,
+      },
+    );
+    const [job] = (await jobs.list('local', { limit: 1, offset: 0 })).jobs;
+    expect(job).toMatchObject({ kind: 'labels', verdict: true });
+    const here = await run(['--chain', 'eth', '--verdict', '--input', input]);
+    expect([here.code, here.err]).toEqual([1, expect.stringContaining('--verdict is for a server')]);
   });
 
   it('sends a pipe', async () => {

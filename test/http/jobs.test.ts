@@ -116,6 +116,25 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     expect((await from.ask(`/jobs/${id}/result`)).status).toBe(404);
   });
 
+  it('takes verdict as true or false, and says of a job which it is', async () => {
+    const from = await caller();
+    for (const [query, verdict] of [
+      ['&verdict=true', true],
+      ['&verdict=false', false],
+      ['', false],
+    ] as const) {
+      const answer = (await (await send(from, `kind=labels&chain=eth${query}`, bodyOf(1))).json()) as {
+        data: { job: unknown };
+      };
+      expect(answer.data.job).toMatchObject({ verdict });
+    }
+    const wrong = await send(from, 'kind=labels&chain=eth&verdict=yes', bodyOf(1));
+    expect([wrong.status, await wrong.json()]).toMatchObject([
+      400,
+      { error: 'verdict: must be one of true, false.' },
+    ]);
+  });
+
   it('answers a request that is sent again under its Idempotency-Key with the job that it began', async () => {
     const from = await caller();
     const again = (name: string): Promise<Response> =>

@@ -66,6 +66,7 @@ export function folderJobs(folder: string): FolderJobs {
       kind: job.request.kind,
       format: job.request.format,
       chain: job.request.chain,
+      verdict: job.request.verdict ?? false,
       state: job.state,
       createdAt: job.createdAt,
       startedAt: job.createdAt,

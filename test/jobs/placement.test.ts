@@ -43,7 +43,7 @@ describe('who follows a chain', () => {
 
 describe('who works a chunk', () => {
   const of = (
-    task: { kind: 'labels' | 'screening'; chain: 'BTC' | null; chunk?: number },
+    task: { kind: 'labels' | 'screening'; chain: 'BTC' | null; chunk?: number; verdict?: boolean },
     live: readonly PlacedNode[],
     gone: readonly PlacedNode[] = [],
   ) => placementOfChunk({ chunk: 0, ...task }, { live, gone });
@@ -57,6 +57,8 @@ describe('who works a chunk', () => {
     expect(of({ kind: 'screening', chain: 'BTC' }, [eth])).toBeNull();
   });
   it('is whoever holds the chain, or all of them', () => {
+    expect(of({ kind: 'labels', chain: 'BTC', verdict: true }, [btc, eth])).toBe('BTC');
+    expect(of({ kind: 'labels', chain: null, verdict: true }, [btc, all])).toBe('all');
     expect(of({ kind: 'screening', chain: 'BTC' }, [btc, eth])).toBe('BTC');
     expect(of({ kind: 'screening', chain: 'BTC', chunk: 1 }, [btc, all, eth])).toBe('all');
     expect(of({ kind: 'screening', chain: null }, [btc, all])).toBe('all');

@@ -78,9 +78,11 @@ function requestOf(call: Call): JobRequest {
   checkPermission(caller, kind);
   const name = call.exchange.header('idempotency-key');
   const { method, path } = call.exchange;
+  const verdict = queryValue(query, 'verdict');
   return {
     accountId: caller.accountId,
     kind,
+    verdict: verdict !== undefined && oneOf('verdict', verdict, ['true', 'false']) === 'true',
     format: formatOf(queryValue(query, 'format'), call.exchange.header('content-type')),
     chain: chain === undefined ? null : parseChainId(chain),
     once: name === '' ? null : Buffer.from(answerSlot(caller.accountId, method, path, name)).toString('hex'),

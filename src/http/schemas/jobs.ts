@@ -12,6 +12,7 @@ export const Job = Type.Object(
     kind: JobKindSchema,
     format: JobFormatSchema,
     chain: nullable(ChainIdSchema, 'Of lines that name none.'),
+    verdict: Type.Boolean({ description: 'Each label set has the verdict of the oracle.' }),
     state: oneOf(JOB_STATES),
     createdAt: text(),
     startedAt: nullable(Type.String()),

@@ -6,18 +6,19 @@ import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { endReading } from '../../base/reading.ts';
+import type { ChainId } from '../../chains/registry.ts';
 import type { AnswerWriter } from '../../screening/answer-bytes.ts';
 import { BlockAnswers } from '../../screening/bulk-file-thread.ts';
 import { createLabelContext, type LabelContext } from '../../screening/context.ts';
-import type { LabelDeps } from '../../screening/deps.ts';
 import type { KytRequest } from '../../screening/kyt.ts';
+import { createItemVerdicts, type OracleDeps } from '../../screening/oracle.ts';
 import type { ScreeningRequest } from '../../screening/screen.ts';
 import type { ChunkDone, ChunkTask } from '../chunks.ts';
 import { fieldsOf, type LineFields, type LineShape, lineReader, sharedChain } from './lines.ts';
 
 export type ChunkWork = (task: ChunkTask) => ChunkDone;
 
-export interface ChunkWorkDeps extends LabelDeps {
+export interface ChunkWorkDeps extends OracleDeps {
   readonly sanctionsCheck: AnswerWriter;
   readonly screening: (request: ScreeningRequest) => unknown;
   readonly kyt: (request: KytRequest) => unknown;
@@ -96,20 +97,25 @@ const shortened = (text: string): string => (text.length > 512 ? `${text.slice(0
 
 export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
   const contextNow = createLabelContext(deps);
+  const verdictOf = createItemVerdicts(deps);
   const { log } = deps;
   let out = Buffer.allocUnsafeSlow(OUT_BYTES);
   let kept: { readonly name: string; readonly context: LabelContext; readonly answers: BlockAnswers } | null =
     null;
 
   /** Of the chunk before, where that was of the same kind of lines and the same labels: its buffers have grown already. */
-  function answersOf({ kind, format, chain, columns }: ChunkTask): BlockAnswers {
+  function answersOf({ kind, format, chain, columns, verdict = false }: ChunkTask): BlockAnswers {
     const context = contextNow();
     const shape: LineShape = { kind, format, chain, columns };
-    const name = JSON.stringify(shape);
+    const name = JSON.stringify({ ...shape, verdict });
     if (kept === null || kept.name !== name || kept.context !== context) {
       const { reader, freshness } = context;
       const rests = { reader, dataAsOf: freshness.asOf };
-      kept = { name, context, answers: new BlockAnswers(rests, sharedChain(shape), lineReader(shape)) };
+      const fieldsOf = verdict
+        ? (chain: ChainId, address: string): object => verdictOf(context, chain, address)
+        : null;
+      const answers = new BlockAnswers(rests, sharedChain(shape), lineReader(shape), fieldsOf);
+      kept = { name, context, answers };
     }
     return kept.answers;
   }
@@ -121,6 +127,8 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
     for (let at = textStart(bytes, task); at < bytes.length; ) {
       const cut = bytes.indexOf(NEWLINE, Math.min(bytes.length, at + BLOCK_BYTES));
       const end = cut < 0 ? bytes.length : cut + 1;
+      // Each block is answered from what is stored when its turn comes.
+      if (task.verdict) endReading();
       answers.answer(bytes, at, end);
       const numbered = answers.numbered(task.firstLine - 1 + items);
       output.write(numbered.bytes, numbered.length);

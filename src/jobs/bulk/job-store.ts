@@ -17,6 +17,8 @@ export interface JobRecord {
   readonly kind: JobKind;
   readonly format: JobFormat;
   readonly chain: ChainId | null;
+  /** Set if each label set has a verdict; records of earlier versions lack it. */
+  readonly verdict?: true;
   readonly columns: readonly string[] | null;
   /** Bytes of the head line of a CSV, its end among them; 0 for none. */
   readonly headBytes: number;

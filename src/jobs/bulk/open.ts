@@ -18,6 +18,7 @@ import {
   type BulkJobs,
   type FilePart,
   JOB_KINDS,
+  type JobKind,
   type JobRequest,
   type JobResult,
   type JobUpload,
@@ -120,6 +121,7 @@ export function viewOf(job: JobRecord): JobView {
     kind: job.kind,
     format: job.format,
     chain: job.chain,
+    verdict: job.verdict ?? false,
     state: job.state,
     createdAt: isoTime(job.createdAt),
     startedAt: timeOf(job.startedAt),
@@ -136,6 +138,9 @@ export function viewOf(job: JobRecord): JobView {
     error: job.error,
   };
 }
+
+const verdictOfLabels = (kind: JobKind): string =>
+  `verdict: only a job of 'labels' can have verdicts (got '${kind}').`;
 
 /** An upload that comes in. */
 interface Receiving {
@@ -309,7 +314,9 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   }
 
   async function begin(id: string, request: JobRequest): Promise<JobUpload> {
-    const { accountId, kind, format, chain, once = null } = request;
+    const { accountId, kind, format, chain, verdict = false, once = null } = request;
+    if (verdict && kind !== 'labels')
+      throw new AssayError('INVALID_REQUEST', verdictOfLabels(kind), { field: 'verdict' });
     await mkdir(options.folder, PRIVATE_FOLDER);
     await checkRoom();
     const { unit, perLine } = purse.priceOf(kind);
@@ -340,6 +347,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       reserved: 0,
       spent: null,
       filesRemoved: false,
+      ...(verdict ? { verdict } : {}),
       ...(once === null ? {} : { once }),
     };
     // Before there is a file, so that a start finds all of them.
@@ -358,8 +366,9 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   }
 
   function createUpload(record: JobRecord, input: InputFile): JobUpload {
-    const { id, once, kind, format, chain } = record;
-    const hash = once === undefined ? null : createHash('sha256').update(`${kind}\n${format}\n${chain}\n`);
+    const { id, once, kind, format, chain, verdict } = record;
+    const asked = verdict ? `${kind} verdict` : kind;
+    const hash = once === undefined ? null : createHash('sha256').update(`${asked}\n${format}\n${chain}\n`);
     let isRepeated = false;
     /** The job as it was last written. */
     let written = record;
@@ -430,7 +439,8 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
           'The first request with this Idempotency-Key is still being taken on. Try again.',
           { retryAfterSeconds: 1 },
         );
-      return first.answer;
+      // An earlier version kept answers without it.
+      return { ...first.answer, verdict: first.answer.verdict ?? false };
     }
 
     /** Ends the upload with nothing left of it, once. */

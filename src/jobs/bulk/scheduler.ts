@@ -267,11 +267,14 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   }
 
   async function work(active: Active, chunk: number): Promise<void> {
-    const { id, kind, chain, format, columns, headBytes } = active.record;
+    const { id, kind, chain, format, columns, headBytes, verdict } = active.record;
     const file = `${chunk}.${Buffer.from(random.bytes(FILE_RANDOM_BYTES)).toString('hex')}`;
     const { input, firstLine } = active.plan.partOf(chunk, places.input(id), headBytes);
     const output = places.answer(id, file);
-    const task: ChunkTask = { jobId: id, chunk, kind, chain, format, columns, input, firstLine, output };
+    const task: ChunkTask = {
+      ...{ jobId: id, chunk, kind, chain, format, columns, input, firstLine, output },
+      ...(verdict === undefined ? {} : { verdict }),
+    };
     const expected = active.plan.linesOf(chunk) - (chunk === 0 && headBytes > 0 ? 1 : 0);
     running++;
     try {
