@@ -14,7 +14,14 @@ import { beginBuild } from '../labels/index/folder.ts';
 import { confidenceClass, type ExposureEvidence, isRisky } from '../risk/score.ts';
 import { createAssessor } from '../screening/assess.ts';
 import { type Attribution, type Attributions, absorbs } from '../screening/attribution.ts';
-import { createSideReader, directEvidence, emptySide, measureOf } from '../screening/counterparties.ts';
+import { earlierDealings } from '../screening/before-designation.ts';
+import {
+  createSideReader,
+  directEvidence,
+  emptySide,
+  measureOf,
+  type Side,
+} from '../screening/counterparties.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { labelEvidence } from '../screening/judge.ts';
 import { directionBasis, weighingOf } from '../screening/weighing.ts';
@@ -209,11 +216,13 @@ function createEntries(
     return hubs;
   }
 
-  function direct(node: NodeId): ExposureEvidence[] {
-    const sides = DIRECTIONS.map((direction) => {
+  const sidesOf = (node: NodeId): Side[] =>
+    DIRECTIONS.map((direction) => {
       if (graph.degree(node, direction) === 0) return emptySide(direction, flow);
       return readSide({ graph, node, direction, flow, attributions, weighing });
     });
+
+  function direct(node: NodeId, sides: readonly Side[]): ExposureEvidence[] {
     return directEvidence(sides, { policy, own: attributions.of(node), sentTo: sentTo(node) });
   }
 
@@ -227,18 +236,21 @@ function createEntries(
       return kind >= 0 && !isDerived((kinds.columns[kind] as RiskColumn).class);
     },
     entryOf(node: NodeId): ExposureRecord | null {
-      const isDirect =
-        (((rows.in.flags[node] as number) | (rows.out.flags[node] as number)) & ROW.RISKY) !== 0;
+      const flags = (rows.in.flags[node] as number) | (rows.out.flags[node] as number);
+      const isDirect = (flags & ROW.RISKY) !== 0;
+      const isEarlier = (flags & ROW.EARLIER) !== 0;
       const isFound = DIRECTIONS.some(
         (direction) => shares[direction].start[node] !== shares[direction].start[node + 1],
       );
-      if (!isDirect && !isFound) return null;
-      const exposures: ExposureEvidence[] = isDirect ? direct(node) : [];
+      if (!isDirect && !isEarlier && !isFound) return null;
+      const sides = isDirect || isEarlier ? sidesOf(node) : [];
+      const exposures: ExposureEvidence[] = isDirect ? direct(node, sides) : [];
       const hubShare = {
         in: evidenceIn(node, 'in', isDirect, exposures),
         out: evidenceIn(node, 'out', isDirect, exposures),
       };
-      const evidence: EntryEvidence = { exposures, isService: isServiceAt(node), hubShare };
+      const earlier = isEarlier ? earlierDealings(sides) : [];
+      const evidence: EntryEvidence = { exposures, isService: isServiceAt(node), hubShare, earlier };
       const record = recordOf(evidence, policy);
       return isEmptyRecord(record) ? null : record;
     },

@@ -6,6 +6,7 @@ import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { type ExposureEvidence, isRisky, type ScoreFactor, score } from '../risk/score.ts';
 import type { Assessor } from '../screening/assess.ts';
+import { earlierDealings } from '../screening/before-designation.ts';
 import type { ExposureRecord } from './record.ts';
 
 /** The evidence that an entry is made of. */
@@ -15,6 +16,7 @@ export interface EntryEvidence {
   readonly isService: boolean;
   /** Share of each direction that ended at hubs, 0 to 1. */
   readonly hubShare: Readonly<Record<Direction, number>>;
+  readonly earlier: ExposureRecord['earlier'];
 }
 
 const pointsOf = (factors: readonly ScoreFactor[]): number =>
@@ -25,7 +27,7 @@ const SHARE_MIN = 1e-9;
 
 /** Returns the entry that evidence comes to. */
 export function recordOf(
-  { exposures, isService, hubShare }: EntryEvidence,
+  { exposures, isService, hubShare, earlier }: EntryEvidence,
   policy: RiskPolicy,
 ): ExposureRecord {
   const factorsOf = (items: readonly ExposureEvidence[]): ScoreFactor[] =>
@@ -48,6 +50,7 @@ export function recordOf(
       ? pointsOf(factorsOf(exposures.filter((item) => !isDerivedRisk(item))))
       : null,
     hubShare: { in: hubOf('in'), out: hubOf('out') },
+    earlier,
     flows: { in: flowsIn('in'), out: flowsIn('out') },
   };
 }
@@ -60,7 +63,7 @@ export const createWalk =
   (graph: TransferGraph, node: NodeId, directions: readonly Direction[] = BOTH): ExposureRecord => {
     const key = graph.keyOf(node);
     const subject = { chain, key, canonical: '', shown: '', kind: '', memo: null };
-    const { evidence, followed } = assess({ subject, asOf: null, maxHops, directions });
+    const { evidence, followed, sides } = assess({ subject, asOf: null, maxHops, directions });
     const hubIn = (direction: Direction): number =>
       followed.find((side) => side.direction === direction)?.hubShare ?? 0;
     return recordOf(
@@ -68,6 +71,7 @@ export const createWalk =
         exposures: evidence.exposures,
         isService: evidence.isService,
         hubShare: { in: hubIn('in'), out: hubIn('out') },
+        earlier: earlierDealings(sides),
       },
       policy,
     );
@@ -89,7 +93,8 @@ const isDirectInbound = ({ factor, direction }: ScoreFactor): boolean =>
 
 /**
  * Joins an entry whose other direction did not change with what was computed of one. Null if that direction depends on the other: direct
- * inbound may be unsolicited, which depends on what was sent, and derived labels are counted over both.
+ * inbound may be unsolicited, which depends on what was sent; derived labels are counted over both, and the last dealing before a
+ * designation is the later one of both.
  */
 export function joinDirections(
   before: ExposureRecord,
@@ -97,11 +102,13 @@ export function joinDirections(
   direction: Direction,
 ): ExposureRecord | null {
   if (before.pointsWithoutDerived !== null || now.pointsWithoutDerived !== null) return null;
+  if (before.earlier.length > 0 || now.earlier.length > 0) return null;
   if (before.factors.some(isDirectInbound) || now.factors.some(isDirectInbound)) return null;
   const of = (wanted: Direction): ExposureRecord => (wanted === direction ? now : before);
   return {
     factors: BOTH.flatMap((each) => of(each).factors.filter((row) => row.direction === each)),
     pointsWithoutDerived: null,
+    earlier: [],
     hubShare: { in: of('in').hubShare.in, out: of('out').hubShare.out },
     flows: { in: of('in').flows.in, out: of('out').flows.out },
   };

@@ -10,9 +10,10 @@
  * program does not know is not used, and a new index is built beside it.
  */
 import type { ChainId } from '../chains/registry.ts';
+import type { EarlierParty } from '../screening/before-designation.ts';
 
 /** Changes whenever bytes of the index mean something else, or the same evidence gives other rows. Never reused. */
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 
 export const INDEX_FILE = 'index.mdb';
 export const SIZE_FILE = 'index.size';
@@ -58,6 +59,8 @@ export interface IndexMeta extends IndexInputs {
   readonly formatVersion: number;
   /** Order of the categories in entries. */
   readonly categories: readonly string[];
+  /** Designated parties that entries name by their place here. */
+  readonly parties: readonly EarlierParty[];
   readonly addresses: number;
   /** Addresses with an entry. */
   readonly entries: number;

@@ -78,7 +78,7 @@ export class MappedIndex {
 
   /** Reads the entry at a place. */
   record(entry: number): ExposureRecord {
-    return readRecord(this.#entries, entry * 4);
+    return readRecord(this.#entries, entry * 4, this.meta.parties);
   }
 }
 

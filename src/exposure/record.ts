@@ -4,6 +4,7 @@ import { ByteReader, type ByteWriter } from '../graph/store/bytes.ts';
 import { EVIDENCE_CLASSES } from '../labels/evidence-class.ts';
 import { CATEGORIES } from '../labels/taxonomy.ts';
 import type { ScoreFactor } from '../risk/score.ts';
+import type { EarlierDealing, EarlierParty } from '../screening/before-designation.ts';
 import type { ExposureVerdict } from '../screening/exposure-port.ts';
 
 const HUB_IN = 1;
@@ -12,6 +13,8 @@ const HUB_OUT = 2;
 const FLOWS_IN = 4;
 const FLOWS_OUT = 8;
 const DERIVED = 16;
+/** Dealings before a designation follow. */
+const EARLIER = 32;
 
 /** First byte of a row: its kind (2 bits), 4 if it is of the value sent, 8 if an asset follows, and the hops above. */
 const KINDS = ['DIRECT_EXPOSURE', 'INDIRECT_EXPOSURE', 'UNSOLICITED_INBOUND'] as const;
@@ -38,8 +41,17 @@ export interface ExposureRecord extends ExposureVerdict {
 }
 
 /** Returns true for a record without anything that an answer says: no row, and no share that ended at a hub. */
-export const isSilentRecord = ({ factors, pointsWithoutDerived, hubShare }: ExposureVerdict): boolean =>
-  factors.length === 0 && pointsWithoutDerived === null && hubShare.in === null && hubShare.out === null;
+export const isSilentRecord = ({
+  factors,
+  pointsWithoutDerived,
+  hubShare,
+  earlier,
+}: ExposureVerdict): boolean =>
+  factors.length === 0 &&
+  pointsWithoutDerived === null &&
+  hubShare.in === null &&
+  hubShare.out === null &&
+  earlier.length === 0;
 
 /** Returns true for a record that no entry is needed for. */
 export const isEmptyRecord = (record: ExposureRecord): boolean =>
@@ -57,21 +69,67 @@ function writeText(out: ByteWriter, text: string): void {
   out.copy(bytes, 0, length);
 }
 
-/** Appends an entry. */
+const PARTY_TEXTS = ['entityId', 'entity', 'category', 'list', 'entityName', 'listedAt', 'source'] as const;
+
+function writeEarlier(
+  out: ByteWriter,
+  earlier: ExposureRecord['earlier'],
+  numberOf: (party: EarlierParty) => number | null,
+): void {
+  out.varint(earlier.length);
+  for (const { party, lastDay } of earlier) {
+    out.varint(lastDay);
+    const number = numberOf(party);
+    out.varint(number === null ? 0 : number + 1);
+    if (number !== null) continue;
+    for (const field of PARTY_TEXTS) {
+      const bytes = Buffer.from(party[field], 'utf8');
+      out.varint(bytes.length);
+      out.copy(bytes, 0, bytes.length);
+    }
+  }
+}
+
+function readEarlier(parties: readonly EarlierParty[]): EarlierDealing[] {
+  const earlier: EarlierDealing[] = [];
+  for (let left = reader.varint(); left > 0; left--) {
+    const lastDay = reader.varint();
+    const number = reader.varint();
+    const texts: Record<string, string> = {};
+    if (number === 0) for (const field of PARTY_TEXTS) texts[field] = reader.text(reader.varint());
+    const party = number === 0 ? (texts as unknown as EarlierParty) : parties[number - 1];
+    if (party === undefined)
+      throw new AssayError(
+        'STORE_CORRUPT',
+        'An exposure index names a designated party that it does not hold.',
+      );
+    earlier.push({ party, lastDay });
+  }
+  return earlier;
+}
+
+/**
+ * Appends an entry.
+ *
+ * @param numberOf - place of a designated party in the list that the reader is given; null if it is not there, then it is written out
+ */
 export function writeRecord(
   out: ByteWriter,
-  { factors, pointsWithoutDerived, hubShare, flows }: ExposureRecord,
+  { factors, pointsWithoutDerived, hubShare, flows, earlier }: ExposureRecord,
+  numberOf: (party: EarlierParty) => number | null = () => null,
 ): void {
   out.byte(
     (hubShare.in === null ? 0 : HUB_IN) |
       (hubShare.out === null ? 0 : HUB_OUT) |
       (flows.in ? FLOWS_IN : 0) |
       (flows.out ? FLOWS_OUT : 0) |
-      (pointsWithoutDerived === null ? 0 : DERIVED),
+      (pointsWithoutDerived === null ? 0 : DERIVED) |
+      (earlier.length === 0 ? 0 : EARLIER),
   );
   if (pointsWithoutDerived !== null) out.signed(pointsWithoutDerived);
   if (hubShare.in !== null) out.varint(Math.round(hubShare.in * SHARE_UNITS));
   if (hubShare.out !== null) out.varint(Math.round(hubShare.out * SHARE_UNITS));
+  if (earlier.length > 0) writeEarlier(out, earlier, numberOf);
   out.varint(factors.length);
   for (const row of factors) {
     const kind = KINDS.indexOf(row.factor as (typeof KINDS)[number]);
@@ -98,15 +156,21 @@ const reader = new ByteReader();
 
 /** The same of an entry. */
 export const isSilent = (bytes: Buffer, at: number): boolean =>
-  ((bytes[at] as number) & (HUB_IN | HUB_OUT | DERIVED)) === 0 && bytes[at + 1] === 0;
+  ((bytes[at] as number) & (HUB_IN | HUB_OUT | DERIVED | EARLIER)) === 0 && bytes[at + 1] === 0;
 
-/** Reads the entry at `at`. Throws STORE_CORRUPT if the bytes end inside it. */
-export function readRecord(bytes: Buffer, at: number): ExposureRecord {
+/**
+ * Reads the entry at `at`.
+ *
+ * @param parties - designated parties by their numbers
+ * @throws STORE_CORRUPT if the bytes end inside it
+ */
+export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierParty[] = []): ExposureRecord {
   reader.open(bytes, at);
   const flags = reader.byte();
   const pointsWithoutDerived = flags & DERIVED ? reader.signed() : null;
   const shareIn = flags & HUB_IN ? reader.varint() / SHARE_UNITS : null;
   const shareOut = flags & HUB_OUT ? reader.varint() / SHARE_UNITS : null;
+  const earlier = flags & EARLIER ? readEarlier(parties) : [];
   const factors: ScoreFactor[] = [];
   for (let left = reader.varint(); left > 0; left--) {
     const head = reader.byte();
@@ -138,6 +202,7 @@ export function readRecord(bytes: Buffer, at: number): ExposureRecord {
     factors,
     pointsWithoutDerived,
     hubShare: { in: shareIn, out: shareOut },
+    earlier,
     flows: { in: (flags & FLOWS_IN) !== 0, out: (flags & FLOWS_OUT) !== 0 },
   };
 }

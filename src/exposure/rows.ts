@@ -23,8 +23,8 @@ export interface DirectionRows {
   readonly flags: Uint8Array;
 }
 
-/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. */
-export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4 } as const;
+/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. EARLIER: a dealing ended before the counterparty was designated. */
+export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4, EARLIER: 8 } as const;
 
 export interface ReadRowsOptions {
   readonly graph: TransferGraph;
@@ -106,6 +106,8 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
       const each = weight[heavy] as number;
       dust += each;
       const kind = kindOf(kinds, ids[heavy] as number, lastSeenMs[heavy] as number);
+      if (isEarlier(kinds, ids[heavy] as number, lastSeenMs[heavy] as number))
+        flags[node] = (flags[node] as number) | ROW.EARLIER;
       if (kind >= 0) flags[node] = (flags[node] as number) | ROW.RISKY;
       else if (kind === NEUTRAL) neutralDust[node] = (neutralDust[node] as number) + each;
     }
@@ -119,6 +121,7 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
       const other = ids[at] as number;
       const until = kinds.before.size === 0 ? undefined : kinds.before.get(other);
       const isBefore = until !== undefined && (lastSeenMs[at] as number) < until.fromMs;
+      if (isBefore) flags[node] = (flags[node] as number) | ROW.EARLIER;
       if ((isBefore ? until.kind : (kinds.kinds[other] as number)) >= 0)
         flags[node] = (flags[node] as number) | ROW.RISKY;
       if (each > 0 && flow > 0) rows.push(isBefore ? (other | IS_BEFORE) >>> 0 : other, each / flow);
@@ -133,3 +136,7 @@ function kindOf({ kinds, before }: NodeKinds<unknown>, node: NodeId, lastSeenMs:
   const until = before.size === 0 ? undefined : before.get(node);
   return until !== undefined && lastSeenMs < until.fromMs ? until.kind : (kinds[node] as number);
 }
+
+/** True if an edge ended before the attribution of its counterparty applied. */
+const isEarlier = ({ before }: NodeKinds<unknown>, node: NodeId, lastSeenMs: number): boolean =>
+  before.size > 0 && lastSeenMs < (before.get(node)?.fromMs ?? Number.NEGATIVE_INFINITY);

@@ -7,6 +7,7 @@ import { openEnvironment } from '../base/lmdb.ts';
 import type { TransferGraph } from '../graph/graph.ts';
 import { ByteWriter } from '../graph/store/bytes.ts';
 import { placeHash, SLOT_WORDS, writeSlot } from '../labels/index/slot.ts';
+import type { EarlierParty } from '../screening/before-designation.ts';
 import {
   ENTRY_WORD,
   INDEX_FILE,
@@ -22,6 +23,8 @@ import { type ExposureRecord, writeRecord } from './record.ts';
 /** Room for LMDB's own pages beside the values. */
 const SLACK_BYTES = 16 * 1024 * 1024;
 const PAGE_BYTES = 4_096;
+/** Designated parties in the meta, some 200 bytes each: lists link a few hundred entities, and labels may name each in several ways. */
+const PARTIES_MAX = 10_000;
 
 /** The first slot of a search: the upper part of a 64-bit product, without 64-bit numbers. */
 export const firstPlace = (hash: number, places: number): number =>
@@ -31,6 +34,9 @@ export const firstPlace = (hash: number, places: number): number =>
 export class EntryWriter {
   readonly #out = new ByteWriter(2 ** 20);
   readonly #places: Uint32Array;
+  /** Designated parties that entries name, and their places by their texts. */
+  readonly parties: EarlierParty[] = [];
+  readonly #numbers = new Map<string, number>();
   count = 0;
 
   constructor(nodeCount: number) {
@@ -40,9 +46,20 @@ export class EntryWriter {
 
   add(node: number, record: ExposureRecord): void {
     this.#places[node] = this.#out.length / 4;
-    writeRecord(this.#out, record);
+    writeRecord(this.#out, record, (party) => this.#numberOf(party));
     while (this.#out.length % 4 !== 0) this.#out.byte(0);
     this.count++;
+  }
+
+  /** Null if the list is full: then entries have the texts themselves. */
+  #numberOf(party: EarlierParty): number | null {
+    const name = JSON.stringify(party);
+    const known = this.#numbers.get(name);
+    if (known !== undefined) return known;
+    if (this.parties.length === PARTIES_MAX) return null;
+    const number = this.parties.push(party) - 1;
+    this.#numbers.set(name, number);
+    return number;
   }
 
   placeOf(node: number): number {
@@ -74,7 +91,7 @@ function tableOf(graph: TransferGraph, entries: EntryWriter, places: number): In
 
 export type MetaWithoutSizes = Omit<
   IndexMeta,
-  'addresses' | 'entries' | 'tablePlaces' | 'tableBytes' | 'entryBytes'
+  'parties' | 'addresses' | 'entries' | 'tablePlaces' | 'tableBytes' | 'entryBytes'
 >;
 
 /** Writes `folder`/index.mdb, durable when it resolves. */
@@ -89,6 +106,7 @@ export async function writeIndex(
   const entryBytes = Buffer.from(entries.bytes.buffer, entries.bytes.byteOffset, entries.bytes.length);
   const meta: IndexMeta = {
     ...given,
+    parties: entries.parties,
     addresses: graph.nodeCount,
     entries: entries.count,
     tablePlaces: places,

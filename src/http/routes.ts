@@ -438,7 +438,8 @@ export const ROUTES: readonly Route[] = [
     parameters: [chainInPath, addressInPath],
     answer: envelope(OracleVerdict),
     summary: 'Verdict before a transaction',
-    description: 'safe, warning or danger, with score and reasons.',
+    description:
+      'safe, warning or danger, with score and reasons: those of `POST /screening` on the same stored data, exposure included. Two reasons are in screenings alone: `SPOOFABLE_TRANSFER` and `ADDRESS_POISONING`, which come from the newest transfers and have 0 points.',
   },
   {
     ...open,

@@ -17,15 +17,9 @@ import { type RiskEvidence, type RiskScore, score } from '../risk/score.ts';
 import type { Coverage, Reason, SanctionsDetail } from './answers.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from './as-of.ts';
 import { type Attributions, createAttributions, primaryOf, UNATTRIBUTED } from './attribution.ts';
+import { beforeDesignationReason, earlierDealings } from './before-designation.ts';
 import { createLabelContext, NOT_READ } from './context.ts';
-import {
-  beforeDesignationReasons,
-  createSideReader,
-  directEvidence,
-  emptySide,
-  flowIn,
-  type Side,
-} from './counterparties.ts';
+import { createSideReader, directEvidence, emptySide, flowIn, type Side } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { type FollowedSide, follow, indirectEvidence, nothingFollowed } from './exposures.ts';
 import { labelEvidence, labelReasons } from './judge.ts';
@@ -206,7 +200,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       reasons: [
         ...labelReasons(labels, policy, asOf),
         ...walkReasons(judged, followed, policy),
-        ...beforeDesignationReasons(sides),
+        ...earlierDealings(sides).map(beforeDesignationReason),
         ...(staleReason ? [staleReason] : []),
       ],
     };

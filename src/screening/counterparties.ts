@@ -9,7 +9,7 @@ import type { AddressTotals, Direction, Flow, TransferReader } from '../graph/tr
 import { isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { type ExposureEvidence, isUnsolicited } from '../risk/score.ts';
-import type { FlaggedTransaction, Reason, ScreeningAnswer, TopCounterparty } from './answers.ts';
+import type { FlaggedTransaction, ScreeningAnswer, TopCounterparty } from './answers.ts';
 import { type Attribution, type Attributions, absorbs, attributionAt, UNATTRIBUTED } from './attribution.ts';
 import { shownAsset, shownNode } from './subject.ts';
 import { type DirectionBasis, directionBasis, NOTHING_MOVED, type UnpricedAsset } from './weighing.ts';
@@ -270,40 +270,6 @@ function comparable(sides: readonly Side[], partiesOf: (side: Side) => readonly 
     const factor = scale(side.basis);
     return partiesOf(side).map((party) => ({ ...party, value: party.value * factor }));
   });
-}
-
-/**
- * Says of each party with which all dealings ended before its designation that they do not count as dealings with a sanctioned
- * party.
- */
-export function beforeDesignationReasons(sides: readonly Side[]): Reason[] {
-  const last = new Map<string, Party>();
-  for (const party of attributedOf(sides)) {
-    const { designatedLater, entityId } = party.attribution;
-    if (designatedLater === undefined) continue;
-    const known = last.get(entityId);
-    if (known === undefined || party.lastSeenMs > known.lastSeenMs) last.set(entityId, party);
-  }
-  return [...last.entries()]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .slice(0, LIMITS.screeningListMax)
-    .flatMap(([, { attribution, lastSeenMs }]): Reason[] => {
-      const { designatedLater, entity, category } = attribution;
-      if (designatedLater === undefined) return [];
-      const { list, entityName, listedAt, source } = designatedLater;
-      return [
-        {
-          code: 'BEFORE_DESIGNATION',
-          severity: 'LOW',
-          category,
-          message:
-            `Last dealt with ${entity?.name ?? entityName} on ${isoTime(lastSeenMs).slice(0, 10)}, before ${list} designated it ` +
-            `as ${entityName} on ${listedAt}: these dealings count as ${category}.`,
-          source,
-          verified: true,
-        },
-      ];
-    });
 }
 
 export function topCounterparties(sides: readonly Side[], graph: TransferGraph): TopCounterparty[] {

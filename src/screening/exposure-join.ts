@@ -5,6 +5,7 @@ import type { RiskPolicy } from '../risk/policy.ts';
 import { exposureReasons, hubReasons } from '../risk/reasons.ts';
 import { type RiskEvidence, score } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
+import { beforeDesignationReason } from './before-designation.ts';
 import type { ExposureStatus, ExposureVerdict } from './exposure-port.ts';
 
 const CAP = 'DERIVED_LABELS_CAP';
@@ -37,7 +38,7 @@ export function joinScore(
 }
 
 /** The reasons that an entry gives, in the order of a screening's. */
-export function entryReasons({ factors, hubShare }: ExposureVerdict, policy: RiskPolicy): Reason[] {
+export function entryReasons({ factors, hubShare, earlier }: ExposureVerdict, policy: RiskPolicy): Reason[] {
   const unfollowed = (['in', 'out'] as const).flatMap((direction) => {
     const share = hubShare[direction];
     return share === null ? [] : [{ direction, share }];
@@ -49,6 +50,7 @@ export function entryReasons({ factors, hubShare }: ExposureVerdict, policy: Ris
     ...hubReasons(unfollowed, LIMITS.counterpartiesMax, policy).map(
       (reason): Reason => ({ code: 'HUB_NOT_FOLLOWED', ...reason, source: null, verified: true }),
     ),
+    ...earlier.map(beforeDesignationReason),
   ];
 }
 

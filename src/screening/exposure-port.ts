@@ -1,6 +1,7 @@
 /** Port of the oracle to an exposure index (src/exposure): the verdict on an address's transfers, computed in advance. */
 import type { ChainId } from '../chains/registry.ts';
 import type { ScoreFactor } from '../risk/score.ts';
+import type { EarlierDealing } from './before-designation.ts';
 
 /**
  * State of an address. NO_GRAPH: no transfer of the chain is stored. NOT_READ: transfers are stored, but no index of them can be
@@ -18,12 +19,15 @@ export interface ExposureVerdict {
   readonly pointsWithoutDerived: number | null;
   /** Share of the value received and sent that could not be followed at a hub without a label, 0 to 1. */
   readonly hubShare: { readonly in: number | null; readonly out: number | null };
+  /** Dealings that ended before the other party was designated. */
+  readonly earlier: readonly EarlierDealing[];
 }
 
 export const NO_EXPOSURE: ExposureVerdict = {
   factors: [],
   pointsWithoutDerived: null,
   hubShare: { in: null, out: null },
+  earlier: [],
 };
 
 /** The state of the index of one chain; the same object for as long as nothing in it changed. */

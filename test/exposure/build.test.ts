@@ -62,6 +62,7 @@ function comparing({ deps, exposures }: ExposureWorld) {
 
 describe('an exposure index', () => {
   let total = 0;
+  let earlier = 0;
   for (let seed = 1; seed <= 40; seed++)
     it(`says of every address of a random graph what a walk says (${seed})`, async () => {
       const nodes = 10 + (seed % 5) * 15;
@@ -76,6 +77,7 @@ describe('an exposure index', () => {
         const { walked, read } = bothOf(addressOf(node));
         expect(read, `address ${node}`).toEqual(walked);
         if (read.reasons.some(({ code }) => code === 'EXPOSURE')) exposed++;
+        if (read.reasons.some(({ code }) => code === 'BEFORE_DESIGNATION')) earlier++;
       }
       total += exposed;
     });
@@ -213,7 +215,8 @@ describe('an exposure index', () => {
     expect(() => bulk(Buffer.from('{"addresses":["0x0"],"chain":"ETH","verdict":"yes"}'))).toThrow('verdict');
   });
 
-  it('finds exposure in most of the random graphs', () => {
+  it('finds exposure, and dealings before a designation, in most of the random graphs', () => {
     expect(total).toBeGreaterThan(300);
+    expect(earlier).toBeGreaterThan(50);
   });
 });

@@ -19,6 +19,7 @@ import { buildSnapshot } from '../../src/labels/index/build.ts';
 import { dayFromIso } from '../../src/labels/index/days.ts';
 import { createSegmentWriter } from '../../src/labels/index/segment.ts';
 import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
+import type { SanctionsEntry } from '../../src/labels/label.ts';
 import { primaryOrder } from '../../src/labels/primary.ts';
 import { loadSourceTable } from '../../src/labels/source-table.ts';
 import type { Category } from '../../src/labels/taxonomy.ts';
@@ -46,6 +47,8 @@ export interface WorldLabel {
   /** `cluster` labels are derived. */
   readonly source: string;
   readonly entity: string;
+  /** ISO date since which the owner is designated; left out: it is not. */
+  readonly designatedOn?: string | undefined;
 }
 
 export interface ExposureWorld {
@@ -68,7 +71,7 @@ export async function createExposureWorld(
   const testClock: Clock = { now: () => clock.at, monotonic: () => performance.now() };
   const path = join(folder, 'segment');
   const writer = createSegmentWriter(path);
-  for (const { node, category, confidence, source, entity } of labels) {
+  for (const { node, category, confidence, source, entity, designatedOn } of labels) {
     const { key } = parseAddress(CHAIN, addressOf(node));
     const template = writer.template({
       entity: { id: entity, name: entity, category, jurisdiction: null, url: null },
@@ -79,7 +82,7 @@ export async function createExposureWorld(
       sourceUrl: null,
       tags: [],
       confidence,
-      sanctions: [],
+      sanctions: designatedOn === undefined ? [] : [designationOf(entity, designatedOn)],
       verified: true,
       synthetic: false,
     });
@@ -152,6 +155,21 @@ export async function createExposureWorld(
   };
 }
 
+/** A list's entry of the party that owns an entity's addresses. */
+const designationOf = (entity: string, listedAt: string): SanctionsEntry => ({
+  list: 'UK',
+  authority: 'OFSI',
+  program: null,
+  entityName: `${entity.toUpperCase()} LTD`,
+  entityId: `uk-${entity}`,
+  listedAt,
+  listedAtBasis: 'PARTY',
+  delistedAt: null,
+  sourceUrl: 'https://example.com/list',
+  matchType: 'OWNER',
+  attribution: { source: 'graphsense', confidence: 0.9, date: null },
+});
+
 const CATEGORIES: readonly Category[] = [
   'MIXER',
   'SCAM',
@@ -163,6 +181,11 @@ const CATEGORIES: readonly Category[] = [
   'HIGH_RISK_EXCHANGE',
   'DEFI',
 ];
+
+const FIRST_MS = Date.parse('2026-01-01T00:00:00Z');
+const HOUR_MS = 3_600_000;
+/** Between two transfers: so far apart that designations come between them. */
+const STEP_MS = 2 * HOUR_MS;
 
 /** Random transfers among few addresses, so that there are cycles, self-transfers and repeated pairs; all kinds of value. */
 export function randomTransfers(seed: number, nodes: number, count: number, first = 0): Transfer[] {
@@ -181,7 +204,7 @@ export function randomTransfers(seed: number, nodes: number, count: number, firs
       txHash: `0x${index.toString(16).padStart(64, '0')}`,
       position: asset === 'ETH' ? 'value' : 'log:1',
       blockNumber: 100 + index,
-      timestampMs: Date.parse('2026-01-01T00:00:00Z') + index * 60_000,
+      timestampMs: FIRST_MS + index * STEP_MS,
       from,
       to: addressOf(draw(nodes)),
       asset,
@@ -200,12 +223,14 @@ export function randomLabels(seed: number, nodes: number, share: number): WorldL
     if (node > 0 && next() / 2 ** 32 > share) continue;
     const category = CATEGORIES[next() % CATEGORIES.length] as Category;
     const source = next() % 4 === 0 ? 'cluster' : 'graphsense';
+    const entity = `${category.toLowerCase()}-${next() % 3}`;
+    const confidence = (1 + (next() % 20)) / 20;
+    // Derived labels make no owner.
+    const isDesignated = next() % 4 === 0 && source !== 'cluster';
+    const day = 1 + (next() % 20);
     labels.push({
-      node,
-      category,
-      confidence: (1 + (next() % 20)) / 20,
-      source,
-      entity: `${category.toLowerCase()}-${next() % 3}`,
+      ...{ node, category, confidence, source, entity },
+      designatedOn: isDesignated ? `2026-01-${String(day).padStart(2, '0')}` : undefined,
     });
   }
   return labels;

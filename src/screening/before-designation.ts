@@ -1,0 +1,61 @@
+/** Dealings with a party that ended before it was designated: they do not count as dealings with a sanctioned party, and answers say so. */
+import { isoTime } from '../base/clock.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Reason } from './answers.ts';
+import type { DesignatedLater } from './attribution.ts';
+import type { Side } from './counterparties.ts';
+
+/** A party that was designated after dealings with it ended. */
+export interface EarlierParty extends DesignatedLater {
+  readonly entityId: string;
+  /** Name of the entity, as labels have it. */
+  readonly entity: string;
+  /** What dealings before the designation count as. */
+  readonly category: Reason['category'];
+}
+
+export interface EarlierDealing {
+  readonly party: EarlierParty;
+  /** Day of the last of them, counted from 1970-01-01. */
+  readonly lastDay: number;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Returns the parties with which an address dealt before their designation, by id, at most `screeningListMax`. Only value proves a
+ * dealing: transfers of unknown tokens and of no amount do not.
+ */
+export function earlierDealings(sides: readonly Side[]): EarlierDealing[] {
+  const found = new Map<string, EarlierDealing>();
+  for (const { attributed, unpriced } of sides) {
+    for (const party of attributed) {
+      const { designatedLater, entityId, entity, category } = party.attribution;
+      if (designatedLater === undefined) continue;
+      if (party.value <= 0 && !unpriced.some((dealing) => dealing.party === party)) continue;
+      const lastDay = Math.floor(party.lastSeenMs / DAY_MS);
+      const known = found.get(entityId);
+      if (known !== undefined && lastDay <= known.lastDay) continue;
+      const name = entity?.name ?? designatedLater.entityName;
+      found.set(entityId, { party: { ...designatedLater, entityId, entity: name, category }, lastDay });
+    }
+  }
+  return [...found.values()]
+    .sort((a, b) => (a.party.entityId < b.party.entityId ? -1 : 1))
+    .slice(0, LIMITS.screeningListMax);
+}
+
+/** Says of a party that dealings with it do not count as dealings with a sanctioned party. */
+export function beforeDesignationReason({ party, lastDay }: EarlierDealing): Reason {
+  const { entity, category, list, entityName, listedAt, source } = party;
+  return {
+    code: 'BEFORE_DESIGNATION',
+    severity: 'LOW',
+    category,
+    message:
+      `Last dealt with ${entity} on ${isoTime(lastDay * DAY_MS).slice(0, 10)}, before ${list} designated it ` +
+      `as ${entityName} on ${listedAt}: these dealings count as ${category}.`,
+    source,
+    verified: true,
+  };
+}
