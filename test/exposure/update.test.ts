@@ -62,8 +62,9 @@ async function keep(transfers: readonly Transfer[], labels: readonly WorldLabel[
   return { built, updater, walked };
 }
 
-/** Compares what the index says of every address with a walk of the graph as it is now. */
-function expectCurrent({ deps, exposures, clock }: ExposureWorld, nodes: number): void {
+/** Compares what the index says of every address with a walk of the graph as it is now. Returns the number of addresses that dealt with a party before its designation. */
+function expectCurrent({ deps, exposures, clock }: ExposureWorld, nodes: number): number {
+  let earlier = 0;
   clock.at += 1_000;
   const { assess } = createAssessor(deps);
   const ask = createOracle({ ...deps, exposures });
@@ -90,7 +91,9 @@ function expectCurrent({ deps, exposures, clock }: ExposureWorld, nodes: number)
       assessed: walked.assessed,
       reasons: walked.reasons,
     });
+    if (reasons.some(({ code }) => code === 'BEFORE_DESIGNATION')) earlier++;
   }
+  return earlier;
 }
 
 /**
@@ -116,6 +119,7 @@ function settle(updater: ExposureUpdater): void {
 }
 
 describe('an index that is kept up to date', () => {
+  let earlier = 0;
   for (let seed = 1; seed <= 16; seed++)
     it(`says what walks say after more transfers (${seed})`, async () => {
       const nodes = 40;
@@ -124,9 +128,13 @@ describe('an index that is kept up to date', () => {
       for (let from = 80; from < 160; from += 20) {
         await built.deps.transfers.ingest(transfers.slice(from, from + 20));
         settle(updater);
-        expectCurrent(built, nodes);
+        earlier += expectCurrent(built, nodes);
       }
     });
+
+  it('has dealings before a designation among what was computed since its build', () => {
+    expect(earlier).toBeGreaterThan(20);
+  });
 
   it('follows a block and its reorganisation', async () => {
     const nodes = 30;

@@ -24,7 +24,11 @@ const CLUSTERED = address('a4');
 const NAMED = address('a5');
 const EARLY = address('e1');
 const LATE = address('e2');
+/** A token that no curated list knows. */
+const SPAM = '0x00000000000000000000000000000000deadbeef';
 const BOTH = address('e3');
+const SPAMMED = address('e4');
+const POISONED = address('e5');
 
 const quota = { limit: null, remaining: null, resetAt: '2026-12-01T00:00:00.000Z' };
 const OWN_ROWS = [
@@ -39,6 +43,10 @@ const TRANSFERS: readonly Transfer[] = [
   sent(2, OWNED, LATE, at('2026-05-26T00:00:00.000Z')),
   sent(3, OWNED, BOTH, at('2026-01-10T00:00:00.000Z')),
   sent(4, OWNED, BOTH, at('2026-06-10T00:00:00.000Z')),
+  sent(5, OWNED, SPAMMED, { ...at('2026-01-10T00:00:00.000Z'), asset: SPAM }),
+  sent(6, OWNED, POISONED, { ...at('2026-01-10T00:00:00.000Z'), amount: 0n, valueUsd: 0 }),
+  sent(7, UNSURE, SPAMMED, at('2026-01-10T00:00:00.000Z')),
+  sent(8, UNSURE, POISONED, at('2026-01-10T00:00:00.000Z')),
 ];
 
 let world: OwnerWorld;
@@ -303,6 +311,13 @@ describe('dealings with a designated owner', () => {
     expect(screening.reasons.map(({ code }) => code)).not.toContain('BEFORE_DESIGNATION');
     expect(kyt.flags[0]).toMatchObject({ code: 'SANCTIONED_EXPOSURE' });
     expect(kyt.decision).not.toBe('ALLOW');
+  });
+
+  it('are none if only an unknown token, or no amount, moved', () => {
+    for (const of of [SPAMMED, POISONED]) {
+      const codes = answersOf(of).screening.reasons.map(({ code }) => code);
+      expect(codes).not.toContain('BEFORE_DESIGNATION');
+    }
   });
 
   it('flag only the transfers since the designation', () => {

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type ExposureRecord,
+  isEmptyRecord,
+  isSilent,
+  readRecord,
+  writeRecord,
+} from '../../src/exposure/record.ts';
+import { ByteWriter } from '../../src/graph/store/bytes.ts';
+import type { EarlierDealing, EarlierParty } from '../../src/screening/before-designation.ts';
+
+const party = (entity: string): EarlierParty => ({
+  entityId: entity,
+  entity: `${entity} ünïcode ${'x'.repeat(300)}`,
+  category: 'EXCHANGE',
+  list: 'UK',
+  entityName: `${entity} LTD`,
+  listedAt: '2026-05-26',
+  source: 'OFSI',
+});
+const recordOf = (earlier: readonly EarlierDealing[]): ExposureRecord => ({
+  factors: [],
+  pointsWithoutDerived: null,
+  hubShare: { in: null, out: 0.25 },
+  earlier,
+  flows: { in: false, out: true },
+});
+const bytesOf = (record: ExposureRecord, parties: readonly EarlierParty[] = []): Buffer => {
+  const out = new ByteWriter(16);
+  writeRecord(out, record, (one) => (parties.includes(one) ? parties.indexOf(one) : null));
+  return out.take();
+};
+
+describe('an entry of an exposure index', () => {
+  const parties = [party('htx'), party('exmo')];
+  const earlier = [
+    { party: parties[1] as EarlierParty, lastDay: 20_598 },
+    { party: party('other'), lastDay: 0 },
+  ];
+
+  it('keeps dealings before a designation, of listed parties by number and of others with their texts', () => {
+    for (const listed of [parties, []]) {
+      const bytes = bytesOf(recordOf(earlier), listed);
+      expect(readRecord(bytes, 0, listed)).toEqual(recordOf(earlier));
+    }
+  });
+
+  it('needs four more bytes and a count for a dealing with a listed party', () => {
+    const without = bytesOf(recordOf([])).length;
+    expect(bytesOf(recordOf(earlier.slice(0, 1)), parties).length).toBe(without + 5);
+  });
+
+  it('is asked for if it has such a dealing alone', () => {
+    const alone = {
+      ...recordOf(earlier),
+      hubShare: { in: null, out: null },
+      flows: { in: false, out: false },
+    };
+    expect(isEmptyRecord(alone)).toBe(false);
+    expect(isSilent(bytesOf(alone, parties), 0)).toBe(false);
+  });
+
+  it('is corrupt if it names a party that the index does not list', () => {
+    const bytes = bytesOf(recordOf(earlier.slice(0, 1)), parties);
+    expect(() => readRecord(bytes, 0, parties.slice(0, 1))).toThrow(
+      expect.objectContaining({ code: 'STORE_CORRUPT' }),
+    );
+  });
+});
