@@ -23,16 +23,15 @@ export interface EarlierDealing {
 const DAY_MS = 86_400_000;
 
 /**
- * Returns the parties with which an address dealt before their designation, by id, at most `screeningListMax`. Only value proves a
- * dealing: transfers of unknown tokens and of no amount do not.
+ * Returns the parties with which an address dealt before their designation, by id, at most `screeningListMax`. Sides have
+ * evidence alone: transfers of unknown tokens and of no amount are no dealings.
  */
 export function earlierDealings(sides: readonly Side[]): EarlierDealing[] {
   const found = new Map<string, EarlierDealing>();
-  for (const { attributed, unpriced } of sides) {
+  for (const { attributed } of sides) {
     for (const party of attributed) {
       const { designatedLater, entityId, entity, category } = party.attribution;
       if (designatedLater === undefined) continue;
-      if (party.value <= 0 && !unpriced.some((dealing) => dealing.party === party)) continue;
       const lastDay = Math.floor(party.lastSeenMs / DAY_MS);
       const known = found.get(entityId);
       if (known !== undefined && lastDay <= known.lastDay) continue;
