@@ -27,7 +27,7 @@ export const BulkBody = Type.Object({
   chain: Type.Optional(ChainText),
   verdict: Type.Optional(
     Type.Boolean({
-      description: 'Adds the verdict of the oracle to each item: labels and exposure, without its reasons.',
+      description: 'Adds the verdict of the oracle to each item: labels and exposure, with the codes of its reasons.',
     }),
   ),
 });
