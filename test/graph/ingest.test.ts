@@ -205,6 +205,8 @@ describe('ingesting NDJSON', () => {
     [{ amount: undefined }, 'amount is missing'],
     [{ timestamp: 'yesterday' }, 'timestamp'],
     [{ timestamp: 1_683_029_999_000_000 }, 'timestamp'],
+    [{ timestamp: '2099-01-01T00:00:00Z' }, 'timestamp is 2099-01-01T00:00:00Z, which lies in the future'],
+    [{ timestamp: Date.now() + 25 * 3_600_000 }, 'lies in the future'],
     [{ chain: 'BSC' }, 'chain is BSC'],
     [{ from: null, to: null }, 'from and to'],
     [{ valueUsd: -1 }, 'valueUsd'],

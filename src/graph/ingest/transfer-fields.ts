@@ -1,5 +1,5 @@
 /** Reads the single fields of a transfer out of a row of a file, whatever its layout: text or number, exact or refused. */
-import { isoTime } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { parseAddress } from '../../chains/address/parse.ts';
 import type { ChainId } from '../../chains/registry.ts';
@@ -60,17 +60,28 @@ export function hashOf(fields: RowFields, name: string): string {
   throw new RowFault(`${name} is ${shown(text)}, not a transaction hash of 0x and 64 hex digits.`);
 }
 
-/** Latest time taken: a file's microseconds or nanoseconds, read as milliseconds, would lie far behind it. */
-const TIME_MAX_MS = Date.UTC(2200, 0, 1);
+/**
+ * How far a time may lie ahead of this computer's clock. Blocks are at most two hours ahead of real time (Bitcoin's rule is the widest);
+ * the rest is for a clock that is wrong. A later time would be the newest of its chain for good: the coverage of answers would never
+ * become old. Microseconds and nanoseconds read as milliseconds lie further ahead, too.
+ */
+const TIME_AHEAD_MAX_MS = 24 * 3_600_000;
 
-/** Milliseconds since the epoch from seconds, or from ISO 8601 or `YYYY-MM-DD hh:mm:ss UTC` text; null where absent. */
+/**
+ * Returns milliseconds since the epoch from seconds, or from ISO 8601 or `YYYY-MM-DD hh:mm:ss UTC` text; null if there is none.
+ *
+ * @throws RowFault if the value is not a time, or lies in the future
+ */
 export function timeOf(fields: RowFields, name: string, unit: 'seconds' | 'milliseconds'): number | null {
   const value = fieldOf(fields, name);
   if (value === undefined) return null;
   const isNumber = typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value));
   const ms = isNumber ? Number(value) * (unit === 'seconds' ? 1000 : 1) : textTime(String(value));
-  if (Number.isSafeInteger(ms) && ms >= 0 && ms < TIME_MAX_MS) return ms;
-  throw new RowFault(`${name} is ${shown(value)}, not a time before ${isoTime(TIME_MAX_MS)}.`);
+  if (!Number.isSafeInteger(ms) || ms < 0)
+    throw new RowFault(`${name} is ${shown(value)}, not a time since 1970.`);
+  if (ms > systemClock.now() + TIME_AHEAD_MAX_MS)
+    throw new RowFault(`${name} is ${shown(value)}, which lies in the future.`);
+  return ms;
 }
 
 function textTime(text: string): number {
