@@ -13,6 +13,20 @@ export interface Terminal {
   readonly signal: AbortSignal;
 }
 
+/** Characters that move the cursor, colour the text or reverse its order. Tabs and line breaks are no danger. */
+const NOT_PRINTED =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/**
+ * Returns a text that is safe for a terminal: control characters, which an imported file can bring, become their code.
+ *
+ * @param text the text
+ * @returns the text with `\\u001b` in place of an escape, and so on
+ */
+export const printable = (text: string): string =>
+  text.replace(NOT_PRINTED, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 /** Writes an answer: as JSON on one line where asked, else as the lines that `text` makes of it. */
 export function answer<T>(
   terminal: Terminal,
@@ -21,7 +35,7 @@ export function answer<T>(
   text: (data: T) => readonly string[],
 ): void {
   const lines = json ? [JSON.stringify(data)] : text(data);
-  terminal.out.write(`${lines.join('\n')}\n`);
+  terminal.out.write(`${json ? lines.join('\n') : printable(lines.join('\n'))}\n`);
 }
 
 /** Whether the machine refused something (no permission, no space, no such file): its own sentence names what. */
@@ -37,7 +51,7 @@ function sentenceOf(error: unknown): string {
 /** One clear line for anything thrown. What nobody foresaw is a fault of the program and keeps its own message. */
 export function errorLine(error: unknown): string {
   const text = sentenceOf(error);
-  return `assay: ${text.replaceAll('\n', ' ')}\n`;
+  return `assay: ${printable(text.replaceAll('\n', ' '))}\n`;
 }
 
 /** Rows of equal width for reading: each column as wide as its longest cell. */

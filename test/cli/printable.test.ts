@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { errorLine, printable } from '../../src/cli/context.ts';
+
+describe('text for a terminal', () => {
+  it('has no control characters, which a file can bring', () => {
+    expect(printable('row\u001b[31m red\u0007\u009b2J \u202etxt.exe')).toBe(
+      'row\\u001b[31m red\\u0007\\u009b2J \\u202etxt.exe',
+    );
+  });
+
+  it('keeps line breaks, tabs and letters of every script', () => {
+    expect(printable('a\n\tb Müller بشار 👍')).toBe('a\n\tb Müller بشار 👍');
+  });
+
+  it('is safe in errors, which quote what was read', () => {
+    expect(errorLine(new Error('Unexpected token \u001b[2J'))).not.toContain('\u001b');
+  });
+});
