@@ -26,6 +26,9 @@ function mappingFrom(text: string): Record<string, string> {
   return mapping;
 }
 
+/** Sources that are read into other stores than that of labels. */
+const OTHER_SOURCES = [...NAME_SOURCES, ...REGISTER_SOURCES];
+
 const HEAD = ['DATASET', 'STATUS', 'PUBLISHED', 'RECORDS', 'LABELS', 'REJECTED', 'REJECTS FILE'];
 
 const row = (report: DatasetReport): readonly string[] => [
@@ -116,7 +119,7 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
   program
     .command('import')
     .description("read files of a publisher's format into the store of labels (then: index build)")
-    .argument('<source>', [...IMPORT_SOURCES, ...NAME_SOURCES, ...REGISTER_SOURCES].join(', '))
+    .argument('<source>', [...IMPORT_SOURCES, ...OTHER_SOURCES].join(', '))
     .argument('<file...>', 'plain, .gz or .zip; files that belong together (the legacy CSV set) in one call')
     .option('--published <date>', 'publication date of a list whose file does not say it (YYYY-MM-DD)')
     .option(
@@ -181,7 +184,7 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
           }
           const report: ImportReport = await importFiles(
             {
-              source: parseImportSource(sourceText),
+              source: parseImportSource(sourceText, OTHER_SOURCES),
               files,
               force: options.force ?? false,
               ...(options.published === undefined ? {} : { published: options.published }),

@@ -48,13 +48,20 @@ export type ImportSourceId = keyof typeof SOURCES;
 
 export const IMPORT_SOURCES = Object.keys(SOURCES) as readonly ImportSourceId[];
 
-/** Reads a source id. Throws INVALID_REQUEST naming those that exist. */
-export function parseImportSource(text: string): ImportSourceId {
+/**
+ * Reads the id of a source.
+ *
+ * @param text the id, in any letter case
+ * @param others ids that the caller reads by other means; the error names them too
+ * @returns the id
+ * @throws INVALID_REQUEST that names the sources, if there is none of that id
+ */
+export function parseImportSource(text: string, others: readonly string[] = []): ImportSourceId {
   const found = IMPORT_SOURCES.find((id) => id === text.toLowerCase());
   if (found) return found;
   throw new AssayError(
     'INVALID_REQUEST',
-    `source: '${text.slice(0, 32)}' is not a source. Sources: ${IMPORT_SOURCES.join(', ')}.`,
+    `source: '${text.slice(0, 32)}' is not a source. Sources: ${[...IMPORT_SOURCES, ...others].join(', ')}.`,
     { field: 'source' },
   );
 }
