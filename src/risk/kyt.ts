@@ -101,6 +101,9 @@ const itself = {
 const NAMED_MAX = 5;
 const named = (texts: readonly string[]): string => unique(texts).slice(0, NAMED_MAX).join(', ');
 
+/** Ends a text with one full stop: many names of parties end with their own (`S.A.`). */
+const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
+
 function listFlags({
   party,
   entity,
@@ -117,7 +120,7 @@ function listFlags({
     [FLAG_CODES.delisted, 'LOW', delisted ?? [], 'Was listed, no longer in force, by'],
   ] as const;
   return rows.flatMap(([code, severity, texts, words]) =>
-    texts.length === 0 ? [] : [{ code, severity, ...about, message: `${words} ${named(texts)}.` }],
+    texts.length === 0 ? [] : [{ code, severity, ...about, message: sentence(`${words} ${named(texts)}`) }],
   );
 }
 

@@ -76,8 +76,20 @@ export const UNATTRIBUTED: Attribution = {
   riskLevel: 'LOW',
 };
 
-export const summaryOf = (label: Label | null): EntitySummary | null =>
-  label && { name: label.entity.name, category: label.category, threatLevel: label.threatLevel };
+/**
+ * Returns the entity that a label names. An entity that makes its address sanctioned is CRITICAL, although its label is that of an
+ * exchange, for example.
+ *
+ * @param label the first label of an address, or null
+ * @param asOf the day in question, or null for now
+ * @returns the entity; null if there is no label
+ */
+export const summaryOf = (label: Label | null, asOf: string | null = null): EntitySummary | null =>
+  label && {
+    name: label.entity.name,
+    category: label.category,
+    threatLevel: label.sanctions.some((entry) => isSanctionHit(entry, asOf)) ? 'CRITICAL' : label.threatLevel,
+  };
 
 /**
  * Returns the attribution that applies to an edge.

@@ -41,6 +41,10 @@ export const loneLabelPoints = (label: Label, policy: RiskPolicy): number =>
     ? 0
     : labelPoints(ownershipEvidence(label), policy);
 
+/** Names a listing that makes an address sanctioned, and says so if the list names its owner and not the address. */
+const listingText = ({ list, entityName, matchType }: SanctionsEntry): string =>
+  `${list}: ${entityName}${matchType === 'OWNER' ? ' (as owner)' : ''}`;
+
 /** Evidence from the labels alone. */
 export function labelEvidence(
   labels: readonly Label[],
@@ -51,7 +55,7 @@ export function labelEvidence(
   const hits = sanctionsEntries(labels, asOf).filter((entry) => isSanctionHit(entry, asOf));
   const primary = current[0];
   return {
-    sanctions: hits.map((entry) => `${entry.list}: ${entry.entityName}`),
+    sanctions: hits.map(listingText),
     labels: unsettledLabels(current).map(ownershipEvidence),
     exposures: [],
     isService:

@@ -179,7 +179,7 @@ export function createScreening(
       totalTransactions: totals?.transactions ?? null,
       sanctionsCheck,
       sanctioned,
-      entity: summaryOf(primary),
+      entity: summaryOf(primary, asOf),
       entityLabels: labels.map(labelToJson),
       labelConflicts: labelConflicts(labels, asOf),
       ...transferSections(assessment, { ...deps, transfers: transfersOf(asOf) }),

@@ -43,6 +43,12 @@ describe('flags', () => {
     ]);
   });
 
+  it('end with one full stop, whatever a name ends with', () => {
+    expect(flagsOf(facts({ sanctions: ['UK: HUOBI GLOBAL S.A.'] }), policy)).toMatchObject([
+      { message: 'Listed in force by UK: HUOBI GLOBAL S.A.' },
+    ]);
+  });
+
   it('tell a cluster, a delisting and a label apart, gravest first', () => {
     const flags = flagsOf(
       facts(

@@ -113,8 +113,15 @@ describe('an address of a designated owner', () => {
       message: expect.stringContaining('UK as HUOBI GLOBAL S.A.'),
     });
     expect(screening).toMatchObject({ sanctioned: true, sanctionsCheck: detail, riskScore: 100 });
-    expect(screening.entity).toMatchObject({ name: 'HTX', category: 'EXCHANGE' });
-    expect(kyt).toMatchObject({ decision: 'BLOCK', riskScore: 100, address: { sanctioned: true } });
+    const entity = { name: 'HTX', category: 'EXCHANGE', threatLevel: 'CRITICAL' };
+    expect(screening.entity).toEqual(entity);
+    expect(oracle.entity).toEqual(entity);
+    expect(kyt).toMatchObject({
+      decision: 'BLOCK',
+      riskScore: 100,
+      address: { sanctioned: true, entity },
+      flags: [{ code: 'SANCTIONED', message: 'Listed in force by UK: HUOBI GLOBAL S.A. (as owner).' }],
+    });
     expect(bulkOf(OWNED)).toMatchObject({ sanctioned: true, sanctionsDetail: detail });
   });
 
