@@ -146,6 +146,7 @@ export function openParts(config: Config, version: string): Parts {
   const rules = loadRulebook({ ownEntityParties: config.entityParties });
   // A file of own links that cannot be read stops the start, and not the first build.
   if (config.entityParties !== null) rules.parties();
+  const exposureFolder = exposureFolderIn(dataDir);
   /** What threads of workers open. */
   const exposureFolder = exposureFolderIn(dataDir);
   const workerFolders = {
@@ -159,6 +160,7 @@ export function openParts(config: Config, version: string): Parts {
     exposureFolder,
     listMaxAgeDays: config.listMaxAgeDays,
     tokensFile: config.tokensFile,
+    exposureFolder,
     graphStores: chainParts.graphStores,
     logLevel: config.logLevel,
   };
