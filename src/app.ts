@@ -147,8 +147,7 @@ export function openParts(config: Config, version: string): Parts {
   // A file of own links that cannot be read stops the start, and not the first build.
   if (config.entityParties !== null) rules.parties();
   const exposureFolder = exposureFolderIn(dataDir);
-  /** What threads of workers open. */
-  const exposureFolder = exposureFolderIn(dataDir);
+  /** The folders that the threads of the pool open. */
   const workerFolders = {
     snapshotsFolder,
     labelsFolder: labelsFolderOf(dataDir),
@@ -160,7 +159,6 @@ export function openParts(config: Config, version: string): Parts {
     exposureFolder,
     listMaxAgeDays: config.listMaxAgeDays,
     tokensFile: config.tokensFile,
-    exposureFolder,
     graphStores: chainParts.graphStores,
     logLevel: config.logLevel,
   };
