@@ -199,10 +199,9 @@ async function build(folder: string): Promise<Built> {
 async function measure(folder: string): Promise<Measured> {
   const deps = depsIn(folder, 'write');
   const graph = deps.transfers.graph(POWER_LAW_CHAIN);
-  const opened = openCurrent(
-    exposureFolderOf(join(folder, 'exposure'), POWER_LAW_CHAIN),
-    silentLogger,
-  )?.opened;
+  const opened = openCurrent(exposureFolderOf(join(folder, 'exposure'), POWER_LAW_CHAIN), silentLogger, {
+    check: true,
+  })?.opened;
   if (graph === null || opened === undefined) throw new Error('There is no graph, or no index of it.');
   const assessor = createAssessor(deps);
   const walk = createWalk(POWER_LAW_CHAIN, assessor, deps.policy, ENTRY_HOPS);

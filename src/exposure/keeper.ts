@@ -104,7 +104,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     if (mark === of.mark) return;
     of.mark = mark;
     of.wanted = null;
-    const opened = mark === null ? null : (openCurrent(root, log)?.opened ?? null);
+    const opened = mark === null ? null : (openCurrent(root, log, { check: true })?.opened ?? null);
     if (opened === null) {
       of.updater = null;
       return;

@@ -6,6 +6,7 @@ import { openEnvironment, type RootDatabase } from '../base/lmdb.ts';
 import { withOpeningLock } from '../base/opening-lock.ts';
 import { placeHash, SLOT_WORDS, writeSlot } from '../labels/index/slot.ts';
 import {
+  checksumOf,
   ENTRY_WORD,
   FORMAT_VERSION,
   INDEX_FILE,
@@ -69,6 +70,15 @@ export class MappedIndex {
     }
     this.node = 0;
     this.entry = 0;
+  }
+
+  /** Returns true if both values are as they were written. Reads all of them: about a nanosecond for 4 bytes. */
+  isIntact(): boolean {
+    const { buffer, byteOffset, byteLength } = this.#table;
+    const table = new Uint8Array(buffer, byteOffset, byteLength);
+    return (
+      checksumOf(this.#entries) === this.meta.entryChecksum && checksumOf(table) === this.meta.tableChecksum
+    );
   }
 
   /** Returns true if the entry at a place says nothing in an answer. */

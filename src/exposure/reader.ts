@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
 import type { FileLease } from '../base/file-lease.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
@@ -98,15 +98,28 @@ export const isSameInputs = (a: IndexInputs, b: IndexInputs): boolean =>
   a.facts === b.facts &&
   a.maxHops === b.maxHops;
 
-/** Opens the index in force below `root`; null if none can be used. */
+/**
+ * Opens the index in force below `root`; null if none can be used.
+ *
+ * @param check - Reads the whole index and refuses one that is damaged: a wrong entry could read as clean. A process checks the first
+ *   index that it opens and the keeper checks each; an index that was just built is not read again on the thread that answers.
+ */
 export function openCurrent(
   root: string,
   log: Logger,
+  { check }: { readonly check: boolean },
 ): { readonly opened: Opened; readonly path: string } | null {
   const leased = leaseCurrent(root);
   if (leased === null) return null;
   try {
     const { index, close } = openMappedIndex(leased.path);
+    if (check && !index.isIntact()) {
+      void close();
+      throw new AssayError(
+        'STORE_CORRUPT',
+        `The exposure index ${leased.path} is damaged. It is built again.`,
+      );
+    }
     const changes = openChanges(leased.path);
     const closeAll = (): Promise<unknown> => Promise.all([close(), changes.close()]);
     unreachable.register(index, { close: closeAll, lease: leased.lease, root, log });
@@ -136,8 +149,9 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
     const root = exposureFolderOf(folder, chain);
     const mark = publicationMark(root);
     if (mark !== held.mark) {
+      const check = held.mark === null;
       held.mark = mark;
-      held.opened = mark === null ? null : (openCurrent(root, log)?.opened ?? null);
+      held.opened = mark === null ? null : (openCurrent(root, log, { check })?.opened ?? null);
       held.currentMs = 0;
     }
     const { opened } = held;

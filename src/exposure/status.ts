@@ -35,7 +35,7 @@ export const chainsWithTransfers = ({ logPosition }: Pick<TransferStore, 'logPos
 export const exposureStatus = (folder: string, deps: StatusDeps): ExposureIndexStatus[] =>
   chainsWithTransfers(deps.transfers).map((chain) => {
     const ordinal = deps.transfers.logPosition(chain)?.ordinal ?? 0;
-    const opened = openCurrent(exposureFolderOf(folder, chain), deps.log)?.opened;
+    const opened = openCurrent(exposureFolderOf(folder, chain), deps.log, { check: true })?.opened;
     const isOfStore = opened?.index.meta.position.store === deps.transfers.logPosition(chain)?.store;
     if (opened === undefined || !isOfStore)
       return {

@@ -9,6 +9,7 @@ import { ByteWriter } from '../graph/store/bytes.ts';
 import { placeHash, SLOT_WORDS, writeSlot } from '../labels/index/slot.ts';
 import type { EarlierParty } from '../screening/before-designation.ts';
 import {
+  checksumOf,
   ENTRY_WORD,
   INDEX_FILE,
   type IndexMeta,
@@ -91,7 +92,14 @@ function tableOf(graph: TransferGraph, entries: EntryWriter, places: number): In
 
 export type MetaWithoutSizes = Omit<
   IndexMeta,
-  'parties' | 'addresses' | 'entries' | 'tablePlaces' | 'tableBytes' | 'entryBytes'
+  | 'parties'
+  | 'addresses'
+  | 'entries'
+  | 'tablePlaces'
+  | 'tableBytes'
+  | 'entryBytes'
+  | 'tableChecksum'
+  | 'entryChecksum'
 >;
 
 /** Writes `folder`/index.mdb, durable when it resolves. */
@@ -112,6 +120,8 @@ export async function writeIndex(
     tablePlaces: places,
     tableBytes: tableBytes.length,
     entryBytes: entryBytes.length,
+    tableChecksum: checksumOf(tableBytes),
+    entryChecksum: checksumOf(entryBytes),
   };
   const path = join(folder, INDEX_FILE);
   const environment = openEnvironment(path, {

@@ -1,4 +1,4 @@
-import { truncateSync } from 'node:fs';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
@@ -157,6 +157,23 @@ describe('an exposure index', () => {
     await built.build();
     built.clock.at += 1_000;
     expect(ask('ETH', addressOf(1), quota).exposureAsOf).not.toBeNull();
+  });
+
+  it('is not used if it is damaged: a wrong entry could read as clean', async () => {
+    const built = await open(randomTransfers(2, 3_000, 3_000), randomLabels(2, 3_000, 0.3));
+    await built.build();
+    const current = currentSnapshot(exposureFolderOf(built.indexes, 'ETH')) as string;
+    expect(openMappedIndex(current).index.isIntact()).toBe(true);
+    const path = join(current, 'index.mdb');
+    const bytes = readFileSync(path);
+    // The values of thousands of addresses fill the middle of the file.
+    const middle = bytes.length >> 1;
+    bytes[middle] = (bytes[middle] as number) ^ 1;
+    writeFileSync(path, bytes);
+    const ask = createOracle({ ...built.deps, exposures: built.exposures });
+    const { verdict, reasons } = ask('ETH', addressOf(1), quota);
+    expect(reasons.map(({ code }) => code)).toContain('GRAPH_NOT_READ');
+    expect(verdict).not.toBe('safe');
   });
 
   it('is not used for another store of transfers, however alike', async () => {

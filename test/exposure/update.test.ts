@@ -44,7 +44,7 @@ async function keep(transfers: readonly Transfer[], labels: readonly WorldLabel[
   world = built;
   await built.build();
   const { deps } = built;
-  const opened = openCurrent(exposureFolderOf(built.indexes, 'ETH'), silentLogger)?.opened;
+  const opened = openCurrent(exposureFolderOf(built.indexes, 'ETH'), silentLogger, { check: true })?.opened;
   if (opened === undefined) throw new Error('The index was not opened.');
   const assessor = createAssessor(deps);
   const walk = createWalk('ETH', assessor, policy, ENTRY_HOPS);
