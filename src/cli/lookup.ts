@@ -63,7 +63,7 @@ function screeningLines(
         `${entry.delistedAt === null ? '' : `, delisted ${entry.delistedAt}`}` +
         `${entry.attribution ? ` (${entry.matchType} by ${entry.attribution.source}, confidence ${entry.attribution.confidence})` : ''}`,
     ),
-    'score:',
+    ...(screening.scoreBreakdown.length === 0 ? [] : ['score:']),
     ...screening.scoreBreakdown.map(
       (factor) => `  ${String(factor.points).padStart(4)}  ${factor.factor} ${factor.category}`,
     ),

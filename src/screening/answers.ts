@@ -136,7 +136,7 @@ export interface OracleAnswer {
   readonly entity: EntitySummary | null;
   readonly coverage: Coverage;
   readonly assessed: boolean;
-  /** When the exposure in this answer was last up to date, ISO 8601 UTC; null if no transfers are part of it. */
+  /** When the exposure in this answer was last up to date, ISO 8601 UTC; null if the chain has no stored transfers, or no index of them. */
   readonly exposureAsOf: string | null;
   readonly dataVersion: string;
   readonly policyVersion: string;

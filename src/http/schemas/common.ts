@@ -221,7 +221,7 @@ export const OracleVerdict = Type.Object({
   assessed: flag(),
   exposureAsOf: nullable(
     text(),
-    'When the exposure in this answer was last up to date; null if no transfers are part of it. An entry that waits to be computed again keeps its last verdict.',
+    'When the exposure in this answer was last up to date; null if the chain has no stored transfers, or no index of them. An entry that waits to be computed again keeps its last verdict.',
   ),
   dataVersion: DataVersion,
   policyVersion: text(),

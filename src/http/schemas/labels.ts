@@ -27,7 +27,8 @@ export const BulkBody = Type.Object({
   chain: Type.Optional(ChainText),
   verdict: Type.Optional(
     Type.Boolean({
-      description: 'Adds the verdict of the oracle to each item: labels and exposure, with the codes of its reasons.',
+      description:
+        'Adds the verdict of the oracle to each item: labels and exposure, with the codes of its reasons.',
     }),
   ),
 });
@@ -51,7 +52,10 @@ export const BulkItem = Type.Object({
     ),
   ),
   exposureAsOf: Type.Optional(
-    nullable(text(), 'When the exposure was last up to date; null if no transfers are part of it.'),
+    nullable(
+      text(),
+      'When the exposure was last up to date; null if the chain has no stored transfers, or no index of them.',
+    ),
   ),
 });
 
