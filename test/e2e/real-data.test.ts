@@ -49,6 +49,9 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
     );
     const ingested = await world.run(['ingest', 'ethereum-etl', ...blocks, '--chain', 'ETH', '--json']);
     expect(JSON.parse(ingested.out)).toMatchObject({ stored: 298 + 291, rejected: 0 });
+    // A server builds the index by itself, and says GRAPH_NOT_READ until it is there.
+    const indexed = await world.run(['exposure', 'build', '--json']);
+    expect(indexed.code, indexed.err).toBe(0);
     server = await world.serve();
     key = server.firstKey;
   }, 300_000);
