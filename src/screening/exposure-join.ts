@@ -61,7 +61,7 @@ export const graphNotRead = (asOf: string | null): Reason => ({
   category: 'UNKNOWN',
   message:
     asOf === null
-      ? 'Transfers of this chain are stored, and their exposure has not been computed yet (`assay exposure build`).'
+      ? 'Transfers of this chain are stored, and their exposure has not been computed yet.'
       : `The exposure of this address is out of date: it is of ${asOf}, and transfers or labels changed since.`,
   source: null,
   verified: true,
