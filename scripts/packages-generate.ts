@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { shippedData } from '../src/base/paths.ts';
 import { CHAINS, type ChainId } from '../src/chains/registry.ts';
 import { fetchPackage } from './npm-package.ts';
+import { WORMHOLE_CHAINS } from './wormhole-chains.ts';
 
 interface Row {
   readonly chain: ChainId;
@@ -182,24 +183,6 @@ async function axelarRows(folder: string): Promise<Row[]> {
 
 const WORMHOLE = { entity: 'wormhole', name: 'Wormhole', url: 'https://wormhole.com' } as const;
 const CIRCLE = { entity: 'circle', name: 'Circle', url: 'https://www.circle.com' } as const;
-const WORMHOLE_CHAINS: ReadonlyMap<string, ChainId> = new Map([
-  ['Solana', 'SOL'],
-  ['Ethereum', 'ETH'],
-  ['Bsc', 'BSC'],
-  ['Polygon', 'POLYGON'],
-  ['Avalanche', 'AVALANCHE'],
-  ['Fantom', 'FANTOM'],
-  ['Celo', 'CELO'],
-  ['Moonbeam', 'MOONBEAM'],
-  ['Arbitrum', 'ARBITRUM'],
-  ['Optimism', 'OPTIMISM'],
-  ['Gnosis', 'GNOSIS'],
-  ['Base', 'BASE'],
-  ['Linea', 'LINEA'],
-  ['Mantle', 'MANTLE'],
-  ['Scroll', 'SCROLL'],
-  ['Zksync', 'ZKSYNC'],
-]);
 const WORMHOLE_FILES: readonly (readonly [string, string])[] = [
   ['core', 'coreBridgeContracts'],
   ['tokenBridge', 'tokenBridgeContracts'],

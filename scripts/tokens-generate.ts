@@ -13,6 +13,7 @@ import { shippedData } from '../src/base/paths.ts';
 import { CHAINS, type ChainId, chainOf } from '../src/chains/registry.ts';
 import { canonicalAsset } from '../src/chains/tokens.ts';
 import { fetchPackage } from './npm-package.ts';
+import { WORMHOLE_CHAINS } from './wormhole-chains.ts';
 
 interface Token {
   readonly chain: ChainId;
@@ -100,25 +101,6 @@ async function zeroExTokens(folder: string): Promise<Token[]> {
     ].filter((token) => token !== null);
   });
 }
-
-const WORMHOLE_CHAINS: ReadonlyMap<string, ChainId> = new Map([
-  ['Solana', 'SOL'],
-  ['Ethereum', 'ETH'],
-  ['Bsc', 'BSC'],
-  ['Polygon', 'POLYGON'],
-  ['Avalanche', 'AVALANCHE'],
-  ['Fantom', 'FANTOM'],
-  ['Celo', 'CELO'],
-  ['Moonbeam', 'MOONBEAM'],
-  ['Arbitrum', 'ARBITRUM'],
-  ['Optimism', 'OPTIMISM'],
-  ['Gnosis', 'GNOSIS'],
-  ['Base', 'BASE'],
-  ['Linea', 'LINEA'],
-  ['Mantle', 'MANTLE'],
-  ['Scroll', 'SCROLL'],
-  ['Zksync', 'ZKSYNC'],
-]);
 
 async function wormholeTokens(folder: string, work: string): Promise<Token[]> {
   const path = join(folder, 'dist', 'esm', 'constants', 'tokens', 'mainnet.js');
