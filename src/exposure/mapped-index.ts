@@ -1,9 +1,9 @@
 /** The mapped part of an index, opened for reading: one search in a table, which every thread and process shares. */
 import { join } from 'node:path';
-import { AssayError, messageOf } from '../base/errors.ts';
+import { AssayError } from '../base/errors.ts';
 import { hasFinishedSize } from '../base/finished-size.ts';
-import { openEnvironment, type RootDatabase } from '../base/lmdb.ts';
-import { withOpeningLock } from '../base/opening-lock.ts';
+import type { RootDatabase } from '../base/lmdb.ts';
+import { openMappedFile } from '../base/mapped-file.ts';
 import { placeHash, SLOT_WORDS, writeSlot } from '../labels/index/slot.ts';
 import {
   checksumOf,
@@ -103,31 +103,10 @@ export function openMappedIndex(folder: string): OpenedIndex {
   const file = join(folder, INDEX_FILE);
   if (!hasFinishedSize(file, join(folder, SIZE_FILE)))
     throw new AssayError('STORE_CORRUPT', `The exposure index ${file} is missing or cut short.`);
-  return withOpeningLock(folder, () => {
-    let environment: RootDatabase;
-    try {
-      environment = openEnvironment(file, {
-        encoding: 'binary',
-        keyEncoding: 'binary',
-        readOnly: true,
-        mapSize: MAP_BYTES,
-      });
-    } catch (cause) {
-      throw new AssayError(
-        'STORE_CORRUPT',
-        `The exposure index ${file} cannot be opened: ${messageOf(cause)}`,
-        {
-          cause,
-        },
-      );
-    }
-    try {
-      return { index: viewOf(environment, file), close: () => environment.close() };
-    } catch (error) {
-      void environment.close();
-      throw error;
-    }
-  });
+  return openMappedFile(file, 'The exposure index', MAP_BYTES, (environment) => ({
+    index: viewOf(environment, file),
+    close: () => environment.close(),
+  }));
 }
 
 function viewOf(environment: RootDatabase, file: string): MappedIndex {

@@ -1,9 +1,9 @@
 /** An open snapshot: the look-up over views of the memory map. Every answer is copied out of it; no view leaves this file. */
 import { join } from 'node:path';
-import { AssayError, messageOf } from '../../base/errors.ts';
+import { AssayError } from '../../base/errors.ts';
 import { hasFinishedSize } from '../../base/finished-size.ts';
-import { openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
-import { withOpeningLock } from '../../base/opening-lock.ts';
+import type { RootDatabase } from '../../base/lmdb.ts';
+import { openMappedFile } from '../../base/mapped-file.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import { type ChainId, isEvm } from '../../chains/registry.ts';
 import type { Label } from '../label.ts';
@@ -76,31 +76,10 @@ export function openSnapshotClosable(path: string): OpenedSnapshot {
 export function openViews(path: string): { environment: RootDatabase; views: SnapshotViews } {
   const file = join(path, ENVIRONMENT_FILE);
   requireWhole(path, file);
-  return withOpeningLock(path, () => {
-    let environment: RootDatabase;
-    try {
-      environment = openEnvironment(file, {
-        encoding: 'binary',
-        keyEncoding: 'binary',
-        readOnly: true,
-        mapSize: MAP_BYTES,
-      });
-    } catch (cause) {
-      throw new AssayError(
-        'STORE_CORRUPT',
-        `The label snapshot ${file} cannot be opened: ${messageOf(cause)}`,
-        {
-          cause,
-        },
-      );
-    }
-    try {
-      return { environment, views: readViews(environment, file) };
-    } catch (error) {
-      void environment.close();
-      throw error;
-    }
-  });
+  return openMappedFile(file, 'The label snapshot', MAP_BYTES, (environment) => ({
+    environment,
+    views: readViews(environment, file),
+  }));
 }
 
 /** Throws STORE_CORRUPT where the file is missing, or shorter than it was when it was finished (if that was written down). */

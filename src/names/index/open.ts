@@ -3,8 +3,8 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { hasFinishedSize } from '../../base/finished-size.ts';
-import { openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
-import { withOpeningLock } from '../../base/opening-lock.ts';
+import type { RootDatabase } from '../../base/lmdb.ts';
+import { openMappedFile } from '../../base/mapped-file.ts';
 import { Meetings } from '../compare.ts';
 import {
   explainNames,
@@ -68,29 +68,12 @@ export function openNameIndex(folder: string): NameIndex {
       `The index of names ${file} is cut short. 'assay index build --force' builds it anew.`,
     );
   }
-  return withOpeningLock(folder, () => {
-    let environment: RootDatabase;
-    try {
-      environment = openEnvironment(file, {
-        encoding: 'binary',
-        keyEncoding: 'binary',
-        readOnly: true,
-        mapSize: MAP_BYTES,
-      });
-    } catch (cause) {
-      throw new AssayError(
-        'STORE_CORRUPT',
-        `The index of names ${file} cannot be opened: ${messageOf(cause)}`,
-        { cause },
-      );
-    }
-    try {
-      return new MappedNames(environment, file);
-    } catch (error) {
-      void environment.close();
-      throw error;
-    }
-  });
+  return openMappedFile(
+    file,
+    'The index of names',
+    MAP_BYTES,
+    (environment) => new MappedNames(environment, file),
+  );
 }
 
 /** What stands near the start of every LMDB file; the library ends the process over a file that is none. */
