@@ -204,7 +204,7 @@ async function measure(folder: string): Promise<Measured> {
   })?.opened;
   if (graph === null || opened === undefined) throw new Error('There is no graph, or no index of it.');
   const assessor = createAssessor(deps);
-  const walk = createWalk(POWER_LAW_CHAIN, assessor, deps.policy, ENTRY_HOPS);
+  const walk = createWalk(POWER_LAW_CHAIN, assessor, deps, ENTRY_HOPS);
   const next = seededUint32(SEED + 1);
   const draw = (): number => 1 + (next() % graph.nodeCount);
   for (let warm = 0; warm < WALKS / 5; warm++) walk(graph, draw());
@@ -238,7 +238,8 @@ async function measure(folder: string): Promise<Measured> {
     transfers: deps.transfers,
     weighing: weighingOf(POWER_LAW_CHAIN, deps),
     evaluate: walk,
-    passes: (of, node) => !absorbs(assessor.attributions(of, deps.labels.current, null).of(node)),
+    passes: (of, node) =>
+      !absorbs(assessor.attributions(of, deps.labels.current, null).of(node), 'LEFT_OUT'),
   });
   // As the keeper does once for each index.
   const attributions = assessor.attributions(graph, deps.labels.current, null);

@@ -7,13 +7,19 @@ import type { Logger } from '../base/log.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import type { Weighing } from '../graph/kernels/rows.ts';
 import { createKernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { TransferStore } from '../graph/store.ts';
 import { isDerived } from '../labels/evidence-class.ts';
 import { beginBuild } from '../labels/index/folder.ts';
 import { confidenceClass, type ExposureEvidence, isRisky } from '../risk/score.ts';
 import { createAssessor } from '../screening/assess.ts';
-import { type Attribution, type Attributions, absorbs } from '../screening/attribution.ts';
+import {
+  type Attribution,
+  type Attributions,
+  absorbs,
+  type DerivedReading,
+} from '../screening/attribution.ts';
 import { earlierDealings } from '../screening/before-designation.ts';
 import {
   createSideReader,
@@ -27,7 +33,8 @@ import { labelEvidence } from '../screening/judge.ts';
 import { directionBasis, weighingOf } from '../screening/weighing.ts';
 import { createWalk, type EntryEvidence, type RiskColumn, recordOf } from './evaluate.ts';
 import { FORMAT_VERSION, type IndexInputs, type IndexMeta } from './format.ts';
-import { NEUTRAL, type NodeKinds, readKinds, type SweptAttribution } from './kinds.ts';
+import { NEUTRAL, type NodeKinds, readKinds, type SweptAttribution, withoutColumns } from './kinds.ts';
+import { createNotesReader } from './notes.ts';
 import { exposureFolderOf } from './reader.ts';
 import { type ExposureRecord, isEmptyRecord, RECORD_CATEGORIES } from './record.ts';
 import { type DirectionRows, IS_BEFORE, ROW, readRows } from './rows.ts';
@@ -89,7 +96,7 @@ function kindsOf(
     attribution(node) {
       onNode(node);
       const found = attributions.of(node);
-      if (!absorbs(found)) return null;
+      if (!absorbs(found, 'COUNTED')) return null;
       const { until } = found;
       const before = until?.before ?? null;
       return {
@@ -103,32 +110,53 @@ function kindsOf(
   });
 }
 
+/** The kinds if derived labels are left out; null if no label of something risky is derived. */
+const withoutDerived = (
+  kinds: NodeKinds<RiskColumn>,
+  graph: TransferGraph,
+  weighing: Weighing,
+): NodeKinds<RiskColumn> | null =>
+  withoutColumns(kinds, (column) => isDerived(column.class), { graph, weighing });
+
 type PerDirection<T> = Readonly<Record<Direction, T>>;
+
+/** The money of all addresses, followed with derived labels counted or left out (`DerivedReading`). */
+interface SweptReading {
+  readonly derived: DerivedReading;
+  readonly kinds: NodeKinds<RiskColumn>;
+  readonly shares: PerDirection<SweptShares>;
+}
 
 /** Inputs of the entries of one graph. */
 interface Swept {
   readonly graph: TransferGraph;
   readonly attributions: Attributions;
-  readonly kinds: NodeKinds<RiskColumn>;
   readonly rows: PerDirection<DirectionRows>;
-  readonly shares: PerDirection<SweptShares>;
+  readonly counted: SweptReading;
+  /** Null if no label of something risky is derived. */
+  readonly leftOut: SweptReading | null;
   readonly maxHops: number;
 }
 
 /** Returns what makes the entry of an address out of what the sweeps found; null if it has none, or needs a walk (`needsWalk`). */
 function createEntries(
-  { graph, attributions, kinds, rows, shares, maxHops }: Swept,
+  { graph, attributions, rows, counted, leftOut, maxHops }: Swept,
   deps: BuildExposureDeps,
 ) {
   const { policy } = deps;
+  const { kinds } = counted;
   const weighing = weighingOf(graph.chain, deps);
   const readSide = createSideReader(createKernelWorkspace());
   const reader = deps.labels.current;
-  const hubColumn = kinds.columns.length;
+  const notesAt = createNotesReader({ graph, attributions, kinds, rows, weighing }, deps);
   const flow = { transfers: 0, unpricedTransfers: 0, valueUsd: null, byAsset: [] };
 
   /** Shares of what labelled direct counterparties have, risky or not. */
-  function attributedShare({ start, other, share }: DirectionRows, node: NodeId): number {
+  function attributedShare(
+    { start, other, share }: DirectionRows,
+    kinds: NodeKinds<RiskColumn>,
+    node: NodeId,
+  ): number {
     let sum = 0;
     for (let at = start[node] as number; at < (start[node + 1] as number); at++) {
       const to = other[at] as number;
@@ -151,11 +179,13 @@ function createEntries(
 
   /** The evidence of one direction that is not direct, and of neutral value if direct evidence is not read. */
   function evidenceIn(
+    { kinds, shares }: SweptReading,
     node: NodeId,
     direction: Direction,
     isDirect: boolean,
     into: ExposureEvidence[],
   ): number {
+    const hubColumn = kinds.columns.length;
     const { start, item, share } = shares[direction];
     const row = rows[direction];
     const value = row.total[node] as number;
@@ -202,7 +232,7 @@ function createEntries(
     } as const;
     const dust = row.neutralDust[node] as number;
     if (isDirect || basis !== null) {
-      const known = attributedShare(row, node);
+      const known = attributedShare(row, kinds, node);
       into.push({ ...neutral, ...measured(Math.max(0, 1 - known - risks)) });
       if (!isDirect && basis !== null)
         into.push({ ...neutral, ...measured((value * known + dust) / basis.total) });
@@ -222,9 +252,27 @@ function createEntries(
       return readSide({ graph, node, direction, flow, attributions, weighing });
     });
 
-  function direct(node: NodeId, sides: readonly Side[]): ExposureEvidence[] {
-    return directEvidence(sides, { policy, own: attributions.of(node), sentTo: sentTo(node) });
+  /** The evidence of one reading, and the shares that ended at hubs. */
+  function readAt(node: NodeId, sides: readonly Side[] | null, reading: SweptReading) {
+    const isDirect = sides !== null;
+    const exposures =
+      sides === null
+        ? []
+        : directEvidence(sides, {
+            policy,
+            own: attributions.of(node),
+            sentTo: sentTo(node),
+            derived: reading.derived,
+          });
+    const hubShare = {
+      in: evidenceIn(reading, node, 'in', isDirect, exposures),
+      out: evidenceIn(reading, node, 'out', isDirect, exposures),
+    };
+    return { exposures, hubShare };
   }
+
+  const isDerivedRisk = ({ category, class: evidenceClass }: ExposureEvidence): boolean =>
+    isRisky(category, policy) && isDerived(evidenceClass);
 
   return {
     /** True for addresses of which a walk sees something else: hubs, those with dust alone, and those with a risky label of their own. */
@@ -240,17 +288,26 @@ function createEntries(
       const isDirect = (flags & ROW.RISKY) !== 0;
       const isEarlier = (flags & ROW.EARLIER) !== 0;
       const isFound = DIRECTIONS.some(
-        (direction) => shares[direction].start[node] !== shares[direction].start[node + 1],
+        (direction) => counted.shares[direction].start[node] !== counted.shares[direction].start[node + 1],
       );
-      if (!isDirect && !isEarlier && !isFound) return null;
+      const notes = notesAt(node);
+      if (!isDirect && !isEarlier && !isFound && notes.length === 0) return null;
       const sides = isDirect || isEarlier ? sidesOf(node) : [];
-      const exposures: ExposureEvidence[] = isDirect ? direct(node, sides) : [];
-      const hubShare = {
-        in: evidenceIn(node, 'in', isDirect, exposures),
-        out: evidenceIn(node, 'out', isDirect, exposures),
+      const first = readAt(node, isDirect ? sides : null, counted);
+      const second =
+        leftOut !== null && first.exposures.some(isDerivedRisk)
+          ? readAt(node, isDirect ? sides : null, leftOut)
+          : null;
+      const hubIn = (direction: Direction): number =>
+        Math.max(first.hubShare[direction], second?.hubShare[direction] ?? 0);
+      const evidence: EntryEvidence = {
+        exposures: first.exposures,
+        exposuresLeftOut: second?.exposures ?? null,
+        isService: isServiceAt(node),
+        hubShare: { in: hubIn('in'), out: hubIn('out') },
+        earlier: isEarlier ? earlierDealings(sides) : [],
+        notes,
       };
-      const earlier = isEarlier ? earlierDealings(sides) : [];
-      const evidence: EntryEvidence = { exposures, isService: isServiceAt(node), hubShare, earlier };
       const record = recordOf(evidence, policy);
       return isEmptyRecord(record) ? null : record;
     },
@@ -267,7 +324,7 @@ export async function buildExposureIndex(
   { chain, folder, inputs, signal, onProgress }: BuildExposureOptions,
   deps: BuildExposureDeps,
 ): Promise<BuildExposureReport> {
-  const { transfers, policy, clock, log } = deps;
+  const { transfers, clock, log } = deps;
   const began = clock.monotonic();
   const asOfMs = clock.now();
   // Before the graph is read: a transfer that comes meanwhile is read again by an update.
@@ -292,30 +349,39 @@ export async function buildExposureIndex(
     const attributions = assessor.attributions(graph, deps.labels.current, null);
     const kinds = kindsOf(graph, attributions, deps, everySome('labels', 0, 1));
     const weighing = weighingOf(chain, deps);
-    const found = { rows: {}, shares: {} } as {
-      rows: Record<Direction, DirectionRows>;
-      shares: Record<Direction, SweptShares>;
+    const rows = {} as Record<Direction, DirectionRows>;
+    const shares = {} as Record<Direction, SweptShares>;
+    const sharesLeftOut = {} as Record<Direction, SweptShares>;
+    const kindsLeftOut = withoutDerived(kinds, graph, weighing);
+    const sweeps = kindsLeftOut === null ? 2 : 4;
+    let swept = 0;
+    const sweepOne = (direction: Direction, by: NodeKinds<RiskColumn>): SweptShares => {
+      const at = swept++;
+      return sweep({
+        rows: rows[direction],
+        kinds: by.kinds,
+        before: by.before,
+        columns: by.columns.length,
+        maxHops,
+        onStep: (done, of) => report('sweep', (at + done / of) / sweeps),
+      });
     };
     for (const [at, direction] of DIRECTIONS.entries()) {
-      const rows = readRows({
+      rows[direction] = readRows({
         graph,
         direction,
         weighing,
         kinds,
         onProgress: everySome('rows', at / 2, (at + 1) / 2),
       });
-      found.rows[direction] = rows;
-      found.shares[direction] = sweep({
-        rows,
-        kinds: kinds.kinds,
-        before: kinds.before,
-        columns: kinds.columns.length,
-        maxHops,
-        onStep: (done, of) => report('sweep', (at + done / of) / 2),
-      });
+      shares[direction] = sweepOne(direction, kinds);
+      if (kindsLeftOut !== null) sharesLeftOut[direction] = sweepOne(direction, kindsLeftOut);
     }
-    const entries = createEntries({ graph, attributions, kinds, maxHops, ...found }, deps);
-    const walk = createWalk(chain, assessor, policy, maxHops);
+    const counted: SweptReading = { derived: 'COUNTED', kinds, shares };
+    const leftOut: SweptReading | null =
+      kindsLeftOut === null ? null : { derived: 'LEFT_OUT', kinds: kindsLeftOut, shares: sharesLeftOut };
+    const entries = createEntries({ graph, attributions, rows, counted, leftOut, maxHops }, deps);
+    const walk = createWalk(chain, assessor, deps, maxHops);
     const writer = new EntryWriter(graph.nodeCount);
     const onEntry = everySome('entries', 0, 1);
     let walks = 0;

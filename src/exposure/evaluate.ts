@@ -7,16 +7,20 @@ import type { RiskPolicy } from '../risk/policy.ts';
 import { type ExposureEvidence, isRisky, type ScoreFactor, score } from '../risk/score.ts';
 import type { Assessor } from '../screening/assess.ts';
 import { earlierDealings } from '../screening/before-designation.ts';
+import { type SpoofingDeps, type SpoofingOptions, spoofingOf } from '../screening/spoofable.ts';
 import type { ExposureRecord } from './record.ts';
 
 /** The evidence that an entry is made of. */
 export interface EntryEvidence {
   readonly exposures: readonly ExposureEvidence[];
+  /** The same if derived labels are left out; null if none of something risky was met. */
+  readonly exposuresLeftOut: readonly ExposureEvidence[] | null;
   /** Of the address itself (`RiskEvidence.isService`). */
   readonly isService: boolean;
   /** Share of each direction that ended at hubs, 0 to 1. */
   readonly hubShare: Readonly<Record<Direction, number>>;
   readonly earlier: ExposureRecord['earlier'];
+  readonly notes: ExposureRecord['notes'];
 }
 
 const pointsOf = (factors: readonly ScoreFactor[]): number =>
@@ -27,7 +31,7 @@ const SHARE_MIN = 1e-9;
 
 /** Returns the entry that evidence comes to. */
 export function recordOf(
-  { exposures, isService, hubShare, earlier }: EntryEvidence,
+  { exposures, exposuresLeftOut, isService, hubShare, earlier, notes }: EntryEvidence,
   policy: RiskPolicy,
 ): ExposureRecord {
   const factorsOf = (items: readonly ExposureEvidence[]): ScoreFactor[] =>
@@ -38,42 +42,57 @@ export function recordOf(
   const isRisk = ({ category, isOwn }: ExposureEvidence): boolean =>
     isRisky(category, policy) && isOwn !== true;
   const risks = exposures.filter(isRisk);
+  const risksLeftOut = exposuresLeftOut?.filter(isRisk) ?? [];
+  const factorsLeftOut =
+    exposuresLeftOut === null || risksLeftOut.length === 0 ? [] : factorsOf(exposuresLeftOut);
   const isDerivedRisk = (item: ExposureEvidence): boolean => isRisk(item) && isDerived(item.class);
   const factors = risks.length === 0 ? [] : factorsOf(exposures);
   const hubOf = (direction: Direction): number | null =>
     hubShare[direction] >= policy.dustShare && hubShare[direction] > 0 ? hubShare[direction] : null;
   const flowsIn = (direction: Direction): boolean =>
-    hubShare[direction] > SHARE_MIN || risks.some((item) => item.direction === direction);
+    hubShare[direction] > SHARE_MIN ||
+    [...risks, ...risksLeftOut].some((item) => item.direction === direction);
   return {
     factors,
     pointsWithoutDerived: risks.some(isDerivedRisk)
       ? pointsOf(factorsOf(exposures.filter((item) => !isDerivedRisk(item))))
       : null,
+    // Without a row it never is the higher one.
+    factorsLeftOut: factorsLeftOut.length === 0 ? null : factorsLeftOut,
     hubShare: { in: hubOf('in'), out: hubOf('out') },
     earlier,
+    notes,
     flows: { in: flowsIn('in'), out: flowsIn('out') },
   };
 }
 
 export const BOTH: readonly Direction[] = ['in', 'out'];
 
+/** The reasons of forged transfers and look-alike addresses, as a screening gives them. */
+export const notesOf = (options: SpoofingOptions, deps: SpoofingDeps): ExposureRecord['notes'] =>
+  spoofingOf(options, deps).reasons.flatMap(({ code, category, message }) =>
+    code === 'SPOOFABLE_TRANSFER' || code === 'ADDRESS_POISONING' ? [{ code, category, message }] : [],
+  );
+
 /** Returns what computes the entry of one address by a walk, as a screening does; of the directions asked for. */
 export const createWalk =
-  (chain: ChainId, { assess }: Pick<Assessor, 'assess'>, policy: RiskPolicy, maxHops: number) =>
+  (chain: ChainId, { assess }: Pick<Assessor, 'assess'>, deps: SpoofingDeps, maxHops: number) =>
   (graph: TransferGraph, node: NodeId, directions: readonly Direction[] = BOTH): ExposureRecord => {
     const key = graph.keyOf(node);
     const subject = { chain, key, canonical: '', shown: '', kind: '', memo: null };
-    const { evidence, followed, sides } = assess({ subject, asOf: null, maxHops, directions });
-    const hubIn = (direction: Direction): number =>
-      followed.find((side) => side.direction === direction)?.hubShare ?? 0;
+    const assessment = assess({ subject, asOf: null, maxHops, directions });
+    const { readings, evidence, sides, hubShare } = assessment;
+    const [counted, leftOut] = readings;
     return recordOf(
       {
-        exposures: evidence.exposures,
+        exposures: (counted ?? assessment).evidence.exposures,
+        exposuresLeftOut: leftOut?.evidence.exposures ?? null,
         isService: evidence.isService,
-        hubShare: { in: hubIn('in'), out: hubIn('out') },
+        hubShare,
         earlier: earlierDealings(sides),
+        notes: notesOf(assessment, deps),
       },
-      policy,
+      deps.policy,
     );
   };
 
@@ -102,13 +121,17 @@ export function joinDirections(
   direction: Direction,
 ): ExposureRecord | null {
   if (before.pointsWithoutDerived !== null || now.pointsWithoutDerived !== null) return null;
+  if (before.factorsLeftOut !== null || now.factorsLeftOut !== null) return null;
   if (before.earlier.length > 0 || now.earlier.length > 0) return null;
   if (before.factors.some(isDirectInbound) || now.factors.some(isDirectInbound)) return null;
   const of = (wanted: Direction): ExposureRecord => (wanted === direction ? now : before);
   return {
     factors: BOTH.flatMap((each) => of(each).factors.filter((row) => row.direction === each)),
     pointsWithoutDerived: null,
+    factorsLeftOut: null,
     earlier: [],
+    // Notes are of both directions in any case.
+    notes: now.notes,
     hubShare: { in: of('in').hubShare.in, out: of('out').hubShare.out },
     flows: { in: of('in').flows.in, out: of('out').flows.out },
   };

@@ -118,8 +118,9 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
       clock,
       transfers,
       weighing: weighingOf(chain, deps),
-      evaluate: createWalk(chain, assessor, deps.policy, ENTRY_HOPS),
-      passes: (graph, node) => !absorbs(assessor.attributions(graph, deps.labels.current, null).of(node)),
+      evaluate: createWalk(chain, assessor, deps, ENTRY_HOPS),
+      passes: (graph, node) =>
+        !absorbs(assessor.attributions(graph, deps.labels.current, null).of(node), 'LEFT_OUT'),
     });
   }
 

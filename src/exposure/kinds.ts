@@ -83,3 +83,26 @@ export function readKinds<C>({ graph, weighing, attribution }: KindsDeps<C>): No
   }
   return { kinds, before, columns, hubs, attributed };
 }
+
+/**
+ * Returns the kinds with the labels of some columns taken away: value passes their addresses, or ends there as at a hub. Null if no
+ * column is taken away.
+ */
+export function withoutColumns<C>(
+  kinds: NodeKinds<C>,
+  isTaken: (column: C) => boolean,
+  { graph, weighing }: Pick<KindsDeps<C>, 'graph' | 'weighing'>,
+): NodeKinds<C> | null {
+  const taken = kinds.columns.map(isTaken);
+  if (!taken.includes(true)) return null;
+  const rows = new RowReader(graph, weighing);
+  const kindOf = (node: NodeId, kind: number): number => {
+    if (kind < 0 || !taken[kind]) return kind;
+    return rows.isHub(node, LIMITS.counterpartiesMax) ? HUB : PASSES;
+  };
+  const left = Int16Array.from(kinds.kinds, (kind, node) => kindOf(node, kind));
+  const before = new Map(
+    [...kinds.before].map(([node, until]) => [node, { ...until, kind: kindOf(node, until.kind) }]),
+  );
+  return { ...kinds, kinds: left, before };
+}

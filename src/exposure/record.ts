@@ -5,7 +5,7 @@ import { EVIDENCE_CLASSES } from '../labels/evidence-class.ts';
 import { CATEGORIES } from '../labels/taxonomy.ts';
 import type { ScoreFactor } from '../risk/score.ts';
 import type { EarlierDealing, EarlierParty } from '../screening/before-designation.ts';
-import type { ExposureVerdict } from '../screening/exposure-port.ts';
+import { type ExposureNote, type ExposureVerdict, NOTE_CODES } from '../screening/exposure-port.ts';
 
 const HUB_IN = 1;
 const HUB_OUT = 2;
@@ -15,6 +15,10 @@ const FLOWS_OUT = 8;
 const DERIVED = 16;
 /** Dealings before a designation follow. */
 const EARLIER = 32;
+/** Rows without derived labels follow the rows. */
+const LEFT_OUT = 64;
+/** Notes are at the end. */
+const NOTES = 128;
 
 /** First byte of a row: its kind (2 bits), 4 if it is of the value sent, 8 if an asset follows, and the hops above. */
 const KINDS = ['DIRECT_EXPOSURE', 'INDIRECT_EXPOSURE', 'UNSOLICITED_INBOUND'] as const;
@@ -44,14 +48,18 @@ export interface ExposureRecord extends ExposureVerdict {
 export const isSilentRecord = ({
   factors,
   pointsWithoutDerived,
+  factorsLeftOut,
   hubShare,
   earlier,
+  notes,
 }: ExposureVerdict): boolean =>
   factors.length === 0 &&
   pointsWithoutDerived === null &&
+  factorsLeftOut === null &&
   hubShare.in === null &&
   hubShare.out === null &&
-  earlier.length === 0;
+  earlier.length === 0 &&
+  notes.length === 0;
 
 /** Returns true for a record that no entry is needed for. */
 export const isEmptyRecord = (record: ExposureRecord): boolean =>
@@ -115,21 +123,53 @@ function readEarlier(parties: readonly EarlierParty[]): EarlierDealing[] {
  */
 export function writeRecord(
   out: ByteWriter,
-  { factors, pointsWithoutDerived, hubShare, flows, earlier }: ExposureRecord,
+  record: ExposureRecord,
   numberOf: (party: EarlierParty) => number | null = () => null,
 ): void {
+  const { factors, pointsWithoutDerived, factorsLeftOut, hubShare, flows, earlier, notes } = record;
   out.byte(
     (hubShare.in === null ? 0 : HUB_IN) |
       (hubShare.out === null ? 0 : HUB_OUT) |
       (flows.in ? FLOWS_IN : 0) |
       (flows.out ? FLOWS_OUT : 0) |
       (pointsWithoutDerived === null ? 0 : DERIVED) |
-      (earlier.length === 0 ? 0 : EARLIER),
+      (earlier.length === 0 ? 0 : EARLIER) |
+      (factorsLeftOut === null ? 0 : LEFT_OUT) |
+      (notes.length === 0 ? 0 : NOTES),
   );
   if (pointsWithoutDerived !== null) out.signed(pointsWithoutDerived);
   if (hubShare.in !== null) out.varint(Math.round(hubShare.in * SHARE_UNITS));
   if (hubShare.out !== null) out.varint(Math.round(hubShare.out * SHARE_UNITS));
   if (earlier.length > 0) writeEarlier(out, earlier, numberOf);
+  writeFactors(out, factors);
+  if (factorsLeftOut !== null) writeFactors(out, factorsLeftOut);
+  if (notes.length > 0) writeNotes(out, notes);
+}
+
+function writeNotes(out: ByteWriter, notes: ExposureRecord['notes']): void {
+  out.varint(notes.length);
+  for (const { code, category, message } of notes) {
+    out.byte(NOTE_CODES.indexOf(code));
+    out.byte(CATEGORY_NUMBERS.get(category) as number);
+    const bytes = Buffer.from(message, 'utf8');
+    out.varint(bytes.length);
+    out.copy(bytes, 0, bytes.length);
+  }
+}
+
+function readNotes(): ExposureNote[] {
+  const notes: ExposureNote[] = [];
+  for (let left = reader.varint(); left > 0; left--) {
+    const code = NOTE_CODES[reader.byte()];
+    const category = RECORD_CATEGORIES[reader.byte()];
+    if (code === undefined || category === undefined)
+      throw new AssayError('STORE_CORRUPT', 'An exposure index holds a note of no known kind.');
+    notes.push({ code, category, message: reader.text(reader.varint()) });
+  }
+  return notes;
+}
+
+function writeFactors(out: ByteWriter, factors: readonly ScoreFactor[]): void {
   out.varint(factors.length);
   for (const row of factors) {
     const kind = KINDS.indexOf(row.factor as (typeof KINDS)[number]);
@@ -156,7 +196,7 @@ const reader = new ByteReader();
 
 /** The same of an entry. */
 export const isSilent = (bytes: Buffer, at: number): boolean =>
-  ((bytes[at] as number) & (HUB_IN | HUB_OUT | DERIVED | EARLIER)) === 0 && bytes[at + 1] === 0;
+  ((bytes[at] as number) & ~(FLOWS_IN | FLOWS_OUT)) === 0 && bytes[at + 1] === 0;
 
 /**
  * Reads the entry at `at`.
@@ -171,6 +211,21 @@ export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierP
   const shareIn = flags & HUB_IN ? reader.varint() / SHARE_UNITS : null;
   const shareOut = flags & HUB_OUT ? reader.varint() / SHARE_UNITS : null;
   const earlier = flags & EARLIER ? readEarlier(parties) : [];
+  const factors = readFactors();
+  const factorsLeftOut = flags & LEFT_OUT ? readFactors() : null;
+  const notes = flags & NOTES ? readNotes() : [];
+  return {
+    factors,
+    pointsWithoutDerived,
+    factorsLeftOut,
+    hubShare: { in: shareIn, out: shareOut },
+    earlier,
+    notes,
+    flows: { in: (flags & FLOWS_IN) !== 0, out: (flags & FLOWS_OUT) !== 0 },
+  };
+}
+
+function readFactors(): ScoreFactor[] {
   const factors: ScoreFactor[] = [];
   for (let left = reader.varint(); left > 0; left--) {
     const head = reader.byte();
@@ -198,11 +253,5 @@ export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierP
       class: evidenceClass,
     });
   }
-  return {
-    factors,
-    pointsWithoutDerived,
-    hubShare: { in: shareIn, out: shareOut },
-    earlier,
-    flows: { in: (flags & FLOWS_IN) !== 0, out: (flags & FLOWS_OUT) !== 0 },
-  };
+  return factors;
 }

@@ -23,8 +23,8 @@ export interface DirectionRows {
   readonly flags: Uint8Array;
 }
 
-/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. EARLIER: a dealing ended before the counterparty was designated. */
-export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4, EARLIER: 8 } as const;
+/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. EARLIER: a dealing ended before the counterparty was designated. SMALL: an edge is dust, or little more. */
+export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4, EARLIER: 8, SMALL: 16 } as const;
 
 export interface ReadRowsOptions {
   readonly graph: TransferGraph;
@@ -98,6 +98,9 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
     if (basis.basis === 'NOTHING') continue;
     if (basis.basis === 'ASSET') flags[node] = (flags[node] as number) | ROW.IS_ASSET;
     const { count } = reader.read(node, direction, { ...basis, dust: 0 }, LIMITS.rowScanMax, columns);
+    // The worth of a transfer may be less than the part of its edge that its amount has.
+    if (count > 0 && basis.basis === 'USD' && (weight[count - 1] as number) < 2 * basis.dust)
+      flags[node] = (flags[node] as number) | ROW.SMALL;
     // Greatest first: dust is the end of the row.
     let heavy = count;
     let dust = 0;

@@ -124,7 +124,7 @@ const counterpartyRule =
     return {
       severity: severityOf(attribution, amountUsd, true, policy),
       title: `Two hops ${other} ${who}`,
-      message: `The counterparty is not labelled, but ${percent(share)} of what it ${side} was ${other} ${who} (${words(attribution.category)}).`,
+      message: `The counterparty ${evidence.counterparty.entity === null ? 'is not labelled' : 'has a derived label alone'}, but ${percent(share)} of what it ${side} was ${other} ${who} (${words(attribution.category)}).`,
       category: categoryOf(attribution.category),
       riskType: 'INDIRECT',
     };

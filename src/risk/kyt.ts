@@ -79,6 +79,8 @@ export interface PartyFacts {
   readonly party: FlagParty;
   readonly entity: FlagEntity | null;
   readonly evidence: RiskEvidence;
+  /** The same money followed in another way. Exposures that this alone finds, or finds graver, are flags too. */
+  readonly otherEvidence?: readonly RiskEvidence[];
   /** Lists whose entries reach the party through its cluster, and those that named it once, in words. */
   readonly clusterSanctions?: readonly string[];
   /** Lists that designate the party which an uncertain label attributes the address to. */
@@ -189,7 +191,7 @@ function greatestEntity(exposures: readonly ExposureEvidence[]): string | null {
 }
 
 /** One flag for each category, direction, asset without a price, and nearness. An exposure without points (dust, no value) raises none. */
-function exposureFlags({ party, evidence }: PartyFacts, policy: RiskPolicy): Flag[] {
+function exposureFlags(party: FlagParty, evidence: RiskEvidence, policy: RiskPolicy): Flag[] {
   const groups = new Map<string, ExposureEvidence[]>();
   for (const exposure of evidence.exposures) {
     const { category, direction, hops, asset, isOwn } = exposure;
@@ -239,10 +241,21 @@ function exposureFlags({ party, evidence }: PartyFacts, policy: RiskPolicy): Fla
 export function flagsOf(facts: PartyFacts, policy: RiskPolicy): Flag[] {
   const rank = (flag: Flag): string =>
     `${9 - SEVERITIES.indexOf(flag.severity)} ${String(flag.hops).padStart(3, '0')} ${flag.code} ${flag.direction}`;
-  return [...listFlags(facts), ...labelFlags(facts, policy), ...exposureFlags(facts, policy)].sort((a, b) =>
+  const { party, evidence, otherEvidence = [] } = facts;
+  const exposures = exposureFlags(party, evidence, policy);
+  const others = otherEvidence
+    .flatMap((each) => exposureFlags(party, each, policy))
+    .filter((flag) => !exposures.some((known) => isCoveredBy(flag, known)));
+  return [...listFlags(facts), ...labelFlags(facts, policy), ...exposures, ...others].sort((a, b) =>
     rank(a) < rank(b) ? -1 : 1,
   );
 }
+
+const isCoveredBy = (flag: Flag, known: Flag): boolean =>
+  flag.code === known.code &&
+  flag.direction === known.direction &&
+  flag.riskType === known.riskType &&
+  SEVERITIES.indexOf(flag.severity) <= SEVERITIES.indexOf(known.severity);
 
 /** What one party of a pair is to the other. */
 type PartyEvidence = Pick<RiskEvidence, 'sanctions' | 'labels'>;

@@ -16,7 +16,14 @@ import { exposureReasons, hubReasons } from '../risk/reasons.ts';
 import { type RiskEvidence, type RiskScore, score } from '../risk/score.ts';
 import type { Coverage, Reason, SanctionsDetail } from './answers.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from './as-of.ts';
-import { type Attributions, createAttributions, primaryOf, UNATTRIBUTED } from './attribution.ts';
+import {
+  type Attributions,
+  absorbs,
+  createAttributions,
+  type DerivedReading,
+  primaryOf,
+  UNATTRIBUTED,
+} from './attribution.ts';
 import { beforeDesignationReason, earlierDealings } from './before-designation.ts';
 import { createLabelContext, NOT_READ } from './context.ts';
 import { createSideReader, directEvidence, emptySide, flowIn, type Side } from './counterparties.ts';
@@ -59,13 +66,24 @@ export interface Reading {
   readonly coverage: Coverage;
 }
 
-export interface Assessment extends Reading {
-  readonly totals: AddressTotals | null;
+/** The money of an address, followed with derived labels of something risky counted or left out. */
+export interface FollowedMoney {
+  readonly derived: DerivedReading;
   /** Of the directions asked for, in their order. */
-  readonly sides: readonly Side[];
   readonly followed: readonly FollowedSide[];
   readonly evidence: RiskEvidence;
   readonly judged: RiskScore;
+}
+
+/** The fields of FollowedMoney are those of the reading that decides: the one with the higher score. */
+export interface Assessment extends Reading, FollowedMoney {
+  readonly totals: AddressTotals | null;
+  /** Of the directions asked for, in their order. */
+  readonly sides: readonly Side[];
+  /** COUNTED first; LEFT_OUT too, if money met a derived label of something risky. */
+  readonly readings: readonly FollowedMoney[];
+  /** Share of each direction that passed hubs without a label, 0 to 1: the greater of the readings. */
+  readonly hubShare: Readonly<Record<Direction, number>>;
   /** False where neither a label nor a transfer is known. */
   readonly assessed: boolean;
   readonly reasons: readonly Reason[];
@@ -85,9 +103,13 @@ export interface Assessor {
 }
 
 /** Exposures that brought points, and hubs that ended walks, as reasons. */
-function walkReasons(judged: RiskScore, followed: readonly FollowedSide[], policy: RiskPolicy): Reason[] {
+function walkReasons(
+  { judged, followed }: FollowedMoney,
+  hubShare: Assessment['hubShare'],
+  policy: RiskPolicy,
+): Reason[] {
   const own = { source: null, verified: true } as const;
-  const unfollowed = followed.map(({ direction, hubShare }) => ({ direction, share: hubShare }));
+  const unfollowed = followed.map(({ direction }) => ({ direction, share: hubShare[direction] }));
   return [
     ...exposureReasons(judged.scoreBreakdown, policy)
       .slice(0, LIMITS.screeningListMax)
@@ -97,6 +119,27 @@ function walkReasons(judged: RiskScore, followed: readonly FollowedSide[], polic
     ),
   ];
 }
+
+/** Returns true if money ended at derived labels, of which another reading follows it further. */
+const metDerived = (sides: readonly Side[], followed: readonly FollowedSide[]): boolean =>
+  [
+    ...sides.flatMap(({ attributed }) => attributed.map(({ attribution }) => attribution)),
+    ...followed.flatMap(({ rows }) => rows.map(({ attribution }) => attribution)),
+  ].some((found) => absorbs(found, 'COUNTED') && !absorbs(found, 'LEFT_OUT'));
+
+/** Equal scores: published evidence, if it brings points, rather than derived. */
+const isGraver = (leftOut: FollowedMoney, counted: FollowedMoney): boolean =>
+  leftOut.judged.riskScore > counted.judged.riskScore ||
+  (leftOut.judged.riskScore === counted.judged.riskScore &&
+    leftOut.judged.scoreBreakdown.some(({ factor }) => factor.endsWith('_EXPOSURE')));
+
+const hubShareIn = (readings: readonly FollowedMoney[], direction: Direction): number =>
+  Math.max(
+    0,
+    ...readings.flatMap(({ followed }) =>
+      followed.filter((side) => side.direction === direction).map((side) => side.hubShare),
+    ),
+  );
 
 export function createAssessor(deps: ScreeningDeps): Assessor {
   const { policy, transfers } = deps;
@@ -161,25 +204,32 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       const flow = flowIn(totals, direction);
       return place === null ? emptySide(direction, flow) : readSide({ ...place, direction, flow });
     });
-    const followed = directions.map((direction) => {
-      const flow = flowIn(totals, direction);
-      if (place === null) return nothingFollowed(direction, flow);
-      return follow({ ...place, direction, flow, maxHops }, { workspace });
-    });
     const sentTo = (other: NodeId): boolean => {
       if (place === null) return false;
       const edges = place.graph.edge(place.node, other);
       return edges.some(({ asset, amount }) => amount > 0n && place.weighing.isEvidence(asset));
     };
     const own = place?.attributions.of(place.node) ?? UNATTRIBUTED;
-    const evidence: RiskEvidence = {
-      ...labelEvidence(labels, policy, asOf),
-      exposures: [
-        ...directEvidence(sides, { policy, own, sentTo }),
-        ...followed.flatMap((side) => indirectEvidence(side, own)),
-      ],
+    const evidenceOfLabels = labelEvidence(labels, policy, asOf);
+    const readWith = (derived: DerivedReading): FollowedMoney => {
+      const followed = directions.map((direction) => {
+        const flow = flowIn(totals, direction);
+        if (place === null) return nothingFollowed(direction, flow);
+        return follow({ ...place, direction, flow, maxHops, derived }, { workspace });
+      });
+      const evidence: RiskEvidence = {
+        ...evidenceOfLabels,
+        exposures: [
+          ...directEvidence(sides, { policy, own, sentTo, derived }),
+          ...followed.flatMap((side) => indirectEvidence(side, own)),
+        ],
+      };
+      return { derived, followed, evidence, judged: score(evidence, policy) };
     };
-    const judged = score(evidence, policy);
+    const counted = readWith('COUNTED');
+    const readings = [counted, ...(metDerived(sides, counted.followed) ? [readWith('LEFT_OUT')] : [])];
+    const decisive = readings.reduce((a, b) => (isGraver(b, a) ? b : a));
+    const hubShare = { in: hubShareIn(readings, 'in'), out: hubShareIn(readings, 'out') };
     const unpricedAssets = new Set(
       unpricedFlows(totals)
         .filter(({ asset }) => place?.weighing.isEvidence(asset))
@@ -193,13 +243,13 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       },
       totals,
       sides,
-      followed,
-      evidence,
-      judged,
+      ...decisive,
+      readings,
+      hubShare,
       assessed: labels.length > 0 || totals !== null,
       reasons: [
         ...labelReasons(labels, policy, asOf),
-        ...walkReasons(judged, followed, policy),
+        ...walkReasons(decisive, hubShare, policy),
         ...earlierDealings(sides).map(beforeDesignationReason),
         ...(staleReason ? [staleReason] : []),
       ],

@@ -106,11 +106,17 @@ export const primaryOf = (labels: readonly Label[], asOf: string | null = null):
   labels.find((label) => !isHistory(label, asOf)) ?? labels[0] ?? null;
 
 /**
- * Whether money is followed no further than to an address of this attribution. A derived label of something harmless names the
- * address, but must not hide what lies behind it.
+ * How a derived label of something risky is read. COUNTED: money ends at its address. LEFT_OUT: money passes the address, as if the
+ * label were not there. A score is the higher of both, so that such a label adds points and hides nothing.
  */
-export const absorbs = (found: Attribution): boolean =>
-  found !== UNATTRIBUTED && (found.isRisky || !isDerived(found.class));
+export type DerivedReading = 'COUNTED' | 'LEFT_OUT';
+
+/**
+ * Returns true if money is followed no further than to an address of this attribution. A derived label of something harmless names
+ * the address, but must not hide what lies behind it.
+ */
+export const absorbs = (found: Attribution, derived: DerivedReading): boolean =>
+  found !== UNATTRIBUTED && (!isDerived(found.class) || (found.isRisky && derived === 'COUNTED'));
 
 /** How sure the label is that names the entity: independent publishers that agree on a threat of level CRITICAL confirm it. */
 function confidenceIn(label: Label, evidence: readonly OwnershipEvidence[]): number {

@@ -10,7 +10,14 @@ import { isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { type ExposureEvidence, isUnsolicited } from '../risk/score.ts';
 import type { FlaggedTransaction, ScreeningAnswer, TopCounterparty } from './answers.ts';
-import { type Attribution, type Attributions, absorbs, attributionAt, UNATTRIBUTED } from './attribution.ts';
+import {
+  type Attribution,
+  type Attributions,
+  absorbs,
+  attributionAt,
+  type DerivedReading,
+  UNATTRIBUTED,
+} from './attribution.ts';
 import { shownAsset, shownNode } from './subject.ts';
 import { type DirectionBasis, directionBasis, NOTHING_MOVED, type UnpricedAsset } from './weighing.ts';
 
@@ -192,6 +199,7 @@ export interface EvidenceContext {
   readonly own: Attribution;
   /** Whether the address has sent value to a node. */
   readonly sentTo: (node: NodeId) => boolean;
+  readonly derived: DerivedReading;
 }
 
 /** How a direct dealing is measured: in USD, or by share of an asset without a price. */
@@ -208,7 +216,7 @@ export function measureOf({ basis, total, unpriced }: DirectionBasis, share: num
 /** The labelled counterparties as evidence, those of one attribution together; unsolicited money apart. */
 export function directEvidence(
   sides: readonly Side[],
-  { policy, own, sentTo }: EvidenceContext,
+  { policy, own, sentTo, derived }: EvidenceContext,
 ): ExposureEvidence[] {
   const paid = new Set(
     sides.flatMap((side) =>
@@ -237,20 +245,27 @@ export function directEvidence(
       isOwn,
     });
   };
-  for (const { basis, attributed, unpriced } of sides) {
+  const rests: ExposureEvidence[] = [];
+  for (const side of sides) {
+    const { basis, attributed } = side;
     for (const party of attributed) {
       // Money of the others is followed further (exposures.ts): no value is part of two items.
-      if (party.value > 0 && absorbs(party.attribution))
+      if (party.value > 0 && absorbs(party.attribution, derived))
         add(party, measureOf(basis, party.value / basis.total));
     }
+    const unpriced = side.unpriced.filter(({ party }) => absorbs(party.attribution, derived));
     for (const { party, asset, share } of unpriced)
       add(party, { asset: asset.asset, valueUsd: null, share, flowPart: asset.flowPart });
+    rests.push(...unlabelledRest(side, unpriced));
   }
-  return [...groups.values(), ...sides.flatMap(unlabelledRest)];
+  return [...groups.values(), ...rests];
 }
 
 /** Of each asset without a price, the part that no labelled counterparty moved. */
-function unlabelledRest({ direction, basis, unpriced }: Side): ExposureEvidence[] {
+function unlabelledRest(
+  { direction, basis }: Side,
+  unpriced: readonly UnpricedDealing[],
+): ExposureEvidence[] {
   return assetsApart(basis).flatMap(({ asset, flowPart }): ExposureEvidence[] => {
     const labelled = unpriced.filter((dealing) => dealing.asset.asset === asset);
     const share = 1 - labelled.reduce((sum, dealing) => sum + dealing.share, 0);

@@ -3,7 +3,7 @@ import { LIMITS } from '../base/limits.ts';
 import { isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { exposureReasons, hubReasons } from '../risk/reasons.ts';
-import { type RiskEvidence, score } from '../risk/score.ts';
+import { type RiskEvidence, type ScoreFactor, score } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
 import { beforeDesignationReason } from './before-designation.ts';
 import type { ExposureStatus, ExposureVerdict } from './exposure-port.ts';
@@ -16,14 +16,31 @@ const ownPoints = (evidence: RiskEvidence, policy: RiskPolicy): number =>
     0,
   );
 
+/** The score of an address and the rows of its exposure that it comes from. */
+export interface JoinedScore {
+  readonly score: number;
+  readonly factors: readonly ScoreFactor[];
+}
+
 /**
- * Returns the score of an address from its labels and its entry.
+ * Returns the score of an address from its labels and its entry: of its two readings the higher one.
  *
  * @param own - evidence of its labels alone
  */
-export function joinScore(
+export function joinScore(own: RiskEvidence, entry: ExposureVerdict, policy: RiskPolicy): JoinedScore {
+  const { factors, factorsLeftOut } = entry;
+  const counted = joinReading(own, entry, policy);
+  if (factorsLeftOut !== null) {
+    const leftOut = joinReading(own, { factors: factorsLeftOut, pointsWithoutDerived: null }, policy);
+    // As in a screening: of equal scores the one that rests on published evidence.
+    if (leftOut >= counted) return { score: leftOut, factors: factorsLeftOut };
+  }
+  return { score: counted, factors };
+}
+
+function joinReading(
   own: RiskEvidence,
-  { factors, pointsWithoutDerived }: ExposureVerdict,
+  { factors, pointsWithoutDerived }: Pick<ExposureVerdict, 'factors' | 'pointsWithoutDerived'>,
   policy: RiskPolicy,
 ): number {
   const exposed = factors.reduce((sum, { points }) => sum + points, 0);
@@ -37,8 +54,16 @@ export function joinScore(
   return Math.min(100, points);
 }
 
-/** The reasons that an entry gives, in the order of a screening's. */
-export function entryReasons({ factors, hubShare, earlier }: ExposureVerdict, policy: RiskPolicy): Reason[] {
+/**
+ * Returns the reasons that an entry gives, in the order of a screening's.
+ *
+ * @param factors - rows of the reading that decides
+ */
+export function entryReasons(
+  factors: readonly ScoreFactor[],
+  { hubShare, earlier }: Pick<ExposureVerdict, 'hubShare' | 'earlier'>,
+  policy: RiskPolicy,
+): Reason[] {
   const unfollowed = (['in', 'out'] as const).flatMap((direction) => {
     const share = hubShare[direction];
     return share === null ? [] : [{ direction, share }];
@@ -53,6 +78,10 @@ export function entryReasons({ factors, hubShare, earlier }: ExposureVerdict, po
     ...earlier.map(beforeDesignationReason),
   ];
 }
+
+/** The reasons of an entry that come last: they add no points. */
+export const noteReasons = ({ notes }: Pick<ExposureVerdict, 'notes'>): Reason[] =>
+  notes.map((note) => ({ ...note, severity: 'LOW', source: null, verified: true }));
 
 /** Why transfers are missing from an answer: there is no index of them, or what it says is too old. */
 export const graphNotRead = (asOf: string | null): Reason => ({

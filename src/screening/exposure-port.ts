@@ -17,17 +17,35 @@ export interface ExposureVerdict {
   readonly factors: readonly ScoreFactor[];
   /** Points of the rows if counterparties with derived labels are left out; null if there are none. */
   readonly pointsWithoutDerived: number | null;
+  /**
+   * The rows if derived labels are left out and their money is followed further (`DerivedReading`); null if there are none, or no label
+   * is derived.
+   */
+  readonly factorsLeftOut: readonly ScoreFactor[] | null;
   /** Share of the value received and sent that could not be followed at a hub without a label, 0 to 1. */
   readonly hubShare: { readonly in: number | null; readonly out: number | null };
   /** Dealings that ended before the other party was designated. */
   readonly earlier: readonly EarlierDealing[];
+  /** Reasons without points that come from single transfers: forged ones, and look-alike addresses. */
+  readonly notes: readonly ExposureNote[];
 }
+
+/** A reason of severity LOW. */
+export interface ExposureNote {
+  readonly code: (typeof NOTE_CODES)[number];
+  readonly category: ScoreFactor['category'];
+  readonly message: string;
+}
+
+export const NOTE_CODES = ['SPOOFABLE_TRANSFER', 'ADDRESS_POISONING'] as const;
 
 export const NO_EXPOSURE: ExposureVerdict = {
   factors: [],
   pointsWithoutDerived: null,
+  factorsLeftOut: null,
   hubShare: { in: null, out: null },
   earlier: [],
+  notes: [],
 };
 
 /** The state of the index of one chain; the same object for as long as nothing in it changed. */

@@ -8,7 +8,7 @@ import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { Direction, Flow } from '../graph/transfers.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
 import type { Exposure, ExposureCategory, ScreeningAnswer, StoppedFlow } from './answers.ts';
-import { type Attribution, type Attributions, absorbs } from './attribution.ts';
+import { type Attribution, type Attributions, absorbs, type DerivedReading } from './attribution.ts';
 import {
   assetsApart,
   isOwnDealing,
@@ -45,11 +45,12 @@ export interface FollowOptions {
   readonly maxHops: number;
   readonly attributions: Attributions;
   readonly weighing: Weighing;
+  readonly derived: DerivedReading;
 }
 
 /** Follows money in one direction through addresses without a label, until one that has one. */
 export function follow(
-  { graph, node, direction, flow, maxHops, attributions, weighing }: FollowOptions,
+  { graph, node, direction, flow, maxHops, attributions, weighing, derived }: FollowOptions,
   { workspace }: { readonly workspace: KernelWorkspace },
 ): FollowedSide {
   const through = (by: Weighing): ExposureResult<Attribution> =>
@@ -67,7 +68,7 @@ export function follow(
         workspace,
         attribution: (other) => {
           const found = attributions.of(other);
-          return absorbs(found) ? found : null;
+          return absorbs(found, derived) ? found : null;
         },
       },
     );
@@ -75,7 +76,7 @@ export function follow(
   const withoutDust = through(weighing);
   // If dust is all there is, the answer still says whose it was.
   const result = withoutDust.total > 0 || basis.total === 0 ? withoutDust : through(withDust(weighing));
-  const isStartKnown = absorbs(attributions.of(node));
+  const isStartKnown = absorbs(attributions.of(node), derived);
   const hubs = result.stops.filter(
     (stop) => stop.reason === 'MAX_DEGREE' && !(isStartKnown && stop.node === node),
   );
@@ -112,7 +113,11 @@ export const nothingFollowed = (direction: Direction, flow: Flow): FollowedSide 
  *
  * @param parties - the labelled direct counterparties of the side, those of dust among them
  */
-export function withDustShown(side: FollowedSide, parties: Side['attributed']): FollowedSide {
+export function withDustShown(
+  side: FollowedSide,
+  parties: Side['attributed'],
+  derived: DerivedReading,
+): FollowedSide {
   const { basis, value } = side;
   // Without dust, or with nothing else, the shares are of all that moved already.
   if (value === 0 || value >= basis.total) return side;
@@ -123,7 +128,7 @@ export function withDustShown(side: FollowedSide, parties: Side['attributed']): 
     shareByHop: row.shareByHop.map((share) => share * followedPart),
   }));
   for (const party of parties) {
-    if (party.value >= basis.dust || party.value === 0 || !absorbs(party.attribution)) continue;
+    if (party.value >= basis.dust || party.value === 0 || !absorbs(party.attribution, derived)) continue;
     const share = party.value / basis.total;
     rows.push({
       attribution: party.attribution,

@@ -76,6 +76,9 @@ function flagsOfParty(party: FlagParty, assessment: Assessment, deps: ScreeningD
       party,
       entity: summaryOf(assessment.primary),
       evidence: assessment.evidence,
+      otherEvidence: assessment.readings
+        .map(({ evidence }) => evidence)
+        .filter((evidence) => evidence !== assessment.evidence),
       clusterSanctions: words(lists.filter((one) => isInForce(one) && one.matchType === 'CLUSTER')),
       suspectedOwners: words(lists.filter((one) => isSuspectedOwner(one))),
       delisted: words(lists.filter((one) => !isInForce(one))),

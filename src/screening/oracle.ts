@@ -18,7 +18,14 @@ import type { OracleAnswer, OracleQuota, Reason, Verdict } from './answers.ts';
 import { primaryOf, summaryOf } from './attribution.ts';
 import { createLabelContext, type LabelContext, NOT_READ } from './context.ts';
 import type { LabelDeps } from './deps.ts';
-import { type ExposureView, entryReasons, graphNotRead, joinScore, NOT_ASSESSED } from './exposure-join.ts';
+import {
+  type ExposureView,
+  entryReasons,
+  graphNotRead,
+  joinScore,
+  NOT_ASSESSED,
+  noteReasons,
+} from './exposure-join.ts';
 import { EXPOSURE, type ExposureReader, type ExposureStatus, NO_EXPOSURE } from './exposure-port.ts';
 import { isWorthReason, labelEvidence, labelReasons, loneLabelPoints } from './judge.ts';
 import { parseSubject } from './subject.ts';
@@ -118,9 +125,9 @@ function judge(
   policy: RiskPolicy,
 ): Judgement {
   const evidence = labelEvidence(labels, policy);
-  const points = joinScore(evidence, entry, policy);
+  const { score: points, factors } = joinScore(evidence, entry, policy);
   const sanctioned = evidence.sanctions.length > 0;
-  const exposed = entryReasons(entry, policy);
+  const exposed = entryReasons(factors, entry, policy);
   const isHub = exposed.some(({ code }) => code === 'HUB_NOT_FOLLOWED');
   const missing = [notRead, staleReason].filter((reason): reason is Reason => reason !== null);
   const verdict = verdictOf(points, sanctioned, isHub || missing.length > 0, policy);
@@ -130,7 +137,13 @@ function judge(
     score: points,
     riskLevel: riskLevelOf(points, policy),
     sanctioned,
-    reasons: [...labelReasons(labels, policy), ...exposed, ...missing, ...(isUnknown ? [NOT_ASSESSED] : [])],
+    reasons: [
+      ...labelReasons(labels, policy),
+      ...exposed,
+      ...missing,
+      ...(isUnknown ? [NOT_ASSESSED] : []),
+      ...noteReasons(entry),
+    ],
   };
 }
 

@@ -84,7 +84,7 @@ const sharesOf = (
 
 /** The sections that are read from transfers. */
 function transferSections(
-  { subject, place, totals, sides, followed }: Assessment,
+  { subject, place, totals, sides, followed, derived }: Assessment,
   { transfers, assets }: Pick<ScreeningDeps, 'transfers' | 'assets'>,
 ): Pick<
   ScreeningAnswer,
@@ -103,7 +103,7 @@ function transferSections(
   const inflow = flowIn(totals, 'in');
   const outflow = flowIn(totals, 'out');
   const names = { chain, assets, atMs: totals?.lastSeenMs ?? 0 };
-  const shown = followed.map((side, at) => withDustShown(side, sides[at]?.attributed ?? []));
+  const shown = followed.map((side, at) => withDustShown(side, sides[at]?.attributed ?? [], derived));
   const exposures = shown.flatMap((side, at) =>
     exposuresOf(side, sides[at]?.unpriced ?? [], {
       shown: (asset) => shownAsset(chain, asset),

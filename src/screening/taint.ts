@@ -10,12 +10,11 @@ import { RowReader } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { AddressProvenance, TaintReader } from '../graph/utxo/taint-reader.ts';
 import { TAINT_METHODS, type TaintMethod } from '../graph/utxo/taint-rules.ts';
-import type { LabelReader } from '../labels/index/reader.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import type { ExposureCategory, TaintAnswer, TaintShares } from './answers.ts';
 import { endOfDayMs } from './as-of.ts';
 import type { Assessment, Place } from './assess.ts';
-import { absorbs, attribute, attributionAt } from './attribution.ts';
+import { absorbs, attribute, attributionAt, type DerivedReading } from './attribution.ts';
 import { percent, twoDecimals } from './counterparties.ts';
 import { categoryShares, type FollowedSide } from './exposures.ts';
 
@@ -68,7 +67,11 @@ interface Senders {
  * Poison on accounts: whoever received anything of a category, through however little and whomever within the hops, passes on nothing
  * else. A share is the value of the direct counterparties that the category reaches; shares overlap, and do not add up.
  */
-function accountPoison(place: Place, maxHops: number, workspace: KernelWorkspace): TaintShares {
+function accountPoison(
+  { place, derived }: { readonly place: Place; readonly derived: DerivedReading },
+  maxHops: number,
+  workspace: KernelWorkspace,
+): TaintShares {
   const { graph, attributions, weighing } = place;
   const rows = new RowReader(graph, weighing);
   const reached = new Map<string, ReadonlySet<ExposureCategory>>();
@@ -89,7 +92,7 @@ function accountPoison(place: Place, maxHops: number, workspace: KernelWorkspace
   /** Categories that reach a node over at most so many further hops. */
   function categoriesOf(node: NodeId, hops: number, lastSeenMs: number): ReadonlySet<ExposureCategory> {
     const attribution = attributionAt(attributions.of(node), lastSeenMs);
-    if (absorbs(attribution)) return new Set([attribution.category]);
+    if (absorbs(attribution, derived)) return new Set([attribution.category]);
     const name = `${node} ${hops}`;
     const known = reached.get(name);
     if (known) return known;
@@ -164,7 +167,7 @@ interface TaintSectionOptions {
 }
 
 function onOutputs(
-  { subject, reader }: { readonly subject: Assessment['subject']; readonly reader: LabelReader },
+  { subject, reader, derived }: Pick<Assessment, 'subject' | 'reader' | 'derived'>,
   { methods, maxHops, asOf }: TaintSectionOptions,
   { taint, policy }: TaintSectionDeps,
 ): TaintShares[] {
@@ -177,7 +180,7 @@ function onOutputs(
       ...(asOf === null ? {} : { untilMs: endOfDayMs(asOf) }),
       originOf(other) {
         const attribution = attribute(reader.lookup(other, chain), policy, asOf);
-        return absorbs(attribution) ? attribution.category : null;
+        return absorbs(attribution, derived) ? attribution.category : null;
       },
     });
     return provenance === null ? [] : [outputShares(provenance)];
@@ -190,14 +193,16 @@ export function taintSection(
   options: TaintSectionOptions,
   deps: TaintSectionDeps,
 ): TaintAnswer {
-  const { subject, place, followed } = assessment;
+  const { subject, place, followed, derived } = assessment;
   if (isUtxo(subject.chain)) return { basis: 'OUTPUTS', methods: onOutputs(assessment, options, deps) };
   const received = followed.find(({ direction }) => direction === 'in');
   if (place === null || received === undefined) return { basis: 'ACCOUNTS', methods: [] };
   return {
     basis: 'ACCOUNTS',
     methods: options.methods.map((method) =>
-      method === 'haircut' ? accountHaircut(received) : accountPoison(place, options.maxHops, deps.workspace),
+      method === 'haircut'
+        ? accountHaircut(received)
+        : accountPoison({ place, derived }, options.maxHops, deps.workspace),
     ),
   };
 }

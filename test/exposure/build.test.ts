@@ -11,6 +11,7 @@ import type { OracleQuota } from '../../src/screening/answers.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
 import { createBulk } from '../../src/screening/bulk.ts';
 import { createOracle, createOracleWriter } from '../../src/screening/oracle.ts';
+import { spoofingOf } from '../../src/screening/spoofable.ts';
 import { parseSubject } from '../../src/screening/subject.ts';
 import {
   addressOf,
@@ -42,12 +43,13 @@ function comparing({ deps, exposures }: ExposureWorld) {
     const subject = parseSubject('ETH', address);
     const walked = assess({ subject, asOf: null, maxHops: 3, directions: ['in', 'out'] });
     const read = ask('ETH', address, quota);
+    const { reasons: notes } = spoofingOf(walked, deps);
     return {
       walked: {
         score: walked.judged.riskScore,
         riskLevel: walked.judged.riskLevel,
         assessed: walked.assessed,
-        reasons: walked.reasons,
+        reasons: [...walked.reasons, ...notes],
       },
       read: {
         score: read.score,
@@ -56,13 +58,15 @@ function comparing({ deps, exposures }: ExposureWorld) {
         reasons: read.reasons.filter(({ code }) => code !== 'NOT_ASSESSED'),
       },
       verdict: read.verdict,
+      decisive: walked.derived,
     };
   };
 }
 
 describe('an exposure index', () => {
   let total = 0;
-  let earlier = 0;
+  const codes = new Map<string, number>();
+  let leftOut = 0;
   for (let seed = 1; seed <= 40; seed++)
     it(`says of every address of a random graph what a walk says (${seed})`, async () => {
       const nodes = 10 + (seed % 5) * 15;
@@ -74,10 +78,11 @@ describe('an exposure index', () => {
       const bothOf = comparing(built);
       let exposed = 0;
       for (let node = 0; node < nodes; node++) {
-        const { walked, read } = bothOf(addressOf(node));
+        const { walked, read, decisive } = bothOf(addressOf(node));
         expect(read, `address ${node}`).toEqual(walked);
         if (read.reasons.some(({ code }) => code === 'EXPOSURE')) exposed++;
-        if (read.reasons.some(({ code }) => code === 'BEFORE_DESIGNATION')) earlier++;
+        for (const { code } of read.reasons) codes.set(code, (codes.get(code) ?? 0) + 1);
+        if (decisive === 'LEFT_OUT') leftOut++;
       }
       total += exposed;
     });
@@ -234,6 +239,9 @@ describe('an exposure index', () => {
 
   it('finds exposure, and dealings before a designation, in most of the random graphs', () => {
     expect(total).toBeGreaterThan(300);
-    expect(earlier).toBeGreaterThan(50);
+    expect(codes.get('BEFORE_DESIGNATION')).toBeGreaterThan(50);
+    expect(codes.get('SPOOFABLE_TRANSFER')).toBeGreaterThan(100);
+    expect(codes.get('ADDRESS_POISONING')).toBeGreaterThan(50);
+    expect(leftOut).toBeGreaterThan(20);
   });
 });

@@ -21,6 +21,8 @@ const party = (entity: string): EarlierParty => ({
 const recordOf = (earlier: readonly EarlierDealing[]): ExposureRecord => ({
   factors: [],
   pointsWithoutDerived: null,
+  factorsLeftOut: null,
+  notes: [],
   hubShare: { in: null, out: 0.25 },
   earlier,
   flows: { in: false, out: true },

@@ -10,13 +10,13 @@ import { RowReader } from '../../src/graph/kernels/rows.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
 import { absorbs } from '../../src/screening/attribution.ts';
 import { createOracle } from '../../src/screening/oracle.ts';
+import { spoofingOf } from '../../src/screening/spoofable.ts';
 import { parseSubject } from '../../src/screening/subject.ts';
 import { weighingOf } from '../../src/screening/weighing.ts';
 import {
   addressOf,
   createExposureWorld,
   type ExposureWorld,
-  policy,
   randomLabels,
   randomTransfers,
   type WorldLabel,
@@ -47,7 +47,7 @@ async function keep(transfers: readonly Transfer[], labels: readonly WorldLabel[
   const opened = openCurrent(exposureFolderOf(built.indexes, 'ETH'), silentLogger, { check: true })?.opened;
   if (opened === undefined) throw new Error('The index was not opened.');
   const assessor = createAssessor(deps);
-  const walk = createWalk('ETH', assessor, policy, ENTRY_HOPS);
+  const walk = createWalk('ETH', assessor, deps, ENTRY_HOPS);
   const walked: number[] = [];
   const updater = createUpdater('ETH', opened, {
     clock: deps.clock,
@@ -57,7 +57,8 @@ async function keep(transfers: readonly Transfer[], labels: readonly WorldLabel[
       walked.push(node);
       return walk(graph, node, directions);
     },
-    passes: (graph, node) => !absorbs(assessor.attributions(graph, deps.labels.current, null).of(node)),
+    passes: (graph, node) =>
+      !absorbs(assessor.attributions(graph, deps.labels.current, null).of(node), 'LEFT_OUT'),
   });
   return { built, updater, walked };
 }
@@ -89,7 +90,7 @@ function expectCurrent({ deps, exposures, clock }: ExposureWorld, nodes: number)
     expect({ score: read.score, assessed: read.assessed, reasons }, `address ${node}`).toEqual({
       score: walked.judged.riskScore,
       assessed: walked.assessed,
-      reasons: walked.reasons,
+      reasons: [...walked.reasons, ...spoofingOf(walked, deps).reasons],
     });
     if (reasons.some(({ code }) => code === 'BEFORE_DESIGNATION')) earlier++;
   }

@@ -38,7 +38,11 @@ export const SPAM = '0x00000000000000000000000000000000deadbeef';
 /** One that these tests let count, besides ETH. */
 export const TOKEN = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 
-export const addressOf = (number: number): string => `0x${(number + 1).toString(16).padStart(40, '0')}`;
+/** Each looks like the next or the one before: the first and last characters agree. */
+export const addressOf = (number: number): string => {
+  const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
+  return `0x${hex(number + 1, 36)}${hex((number + 1) >> 1, 4)}`;
+};
 
 export interface WorldLabel {
   readonly node: number;
@@ -222,7 +226,7 @@ export function randomLabels(seed: number, nodes: number, share: number): WorldL
     // Always one: an index of labels cannot be empty.
     if (node > 0 && next() / 2 ** 32 > share) continue;
     const category = CATEGORIES[next() % CATEGORIES.length] as Category;
-    const source = next() % 4 === 0 ? 'cluster' : 'graphsense';
+    const source = next() % 2 === 0 ? 'cluster' : 'graphsense';
     const entity = `${category.toLowerCase()}-${next() % 3}`;
     const confidence = (1 + (next() % 20)) / 20;
     // Derived labels make no owner.

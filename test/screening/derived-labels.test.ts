@@ -1,0 +1,104 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Transfer } from '../../src/chains/transfer.ts';
+import { createAssessor } from '../../src/screening/assess.ts';
+import { createKyt } from '../../src/screening/kyt.ts';
+import { createScreening } from '../../src/screening/screen.ts';
+import { parseSubject } from '../../src/screening/subject.ts';
+import {
+  addressOf,
+  createExposureWorld,
+  type ExposureWorld,
+  randomLabels,
+  randomTransfers,
+  type WorldLabel,
+} from '../exposure/world.ts';
+
+let worlds: ExposureWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds) await world.close();
+  worlds = [];
+});
+
+async function open(
+  transfers: readonly Transfer[],
+  labels: readonly WorldLabel[],
+): Promise<ExposureWorld['deps']> {
+  const world = await createExposureWorld(transfers, labels);
+  worlds.push(world);
+  return world.deps;
+}
+
+const pay = (index: number, from: number, to: number, valueUsd: number): Transfer => ({
+  ...(randomTransfers(1, 2, 1, index)[0] as Transfer),
+  from: addressOf(from),
+  to: addressOf(to),
+  asset: 'ETH',
+  amount: BigInt(valueUsd) * 10n ** 15n,
+  valueUsd,
+});
+
+const label = (node: number, category: WorldLabel['category'], source: string): WorldLabel => ({
+  ...{ node, category, source },
+  confidence: 1,
+  entity: `${category.toLowerCase()} ${node}`,
+});
+
+describe('a derived label of something risky', () => {
+  // 1 was paid by 2, which a cluster names a gambling site, and 2 by a darknet market that a publisher names.
+  const transfers = [pay(0, 3, 2, 50_000), pay(1, 2, 1, 50_000)];
+  const labels = [label(3, 'DARKNET_MARKET', 'graphsense'), label(2, 'HIGH_RISK_EXCHANGE', 'cluster')];
+
+  it('does not hide what lies behind it', async () => {
+    const deps = await open(transfers, labels);
+    const answer = createScreening(deps, createAssessor(deps))({ chain: 'ETH', address: addressOf(1) });
+    const plain = await open(transfers, [labels[0] as WorldLabel]);
+    const without = createScreening(plain, createAssessor(plain))({ chain: 'ETH', address: addressOf(1) });
+    expect(without.riskScore).toBeGreaterThan(0);
+    expect(answer.riskScore).toBe(without.riskScore);
+    expect(answer.exposureReceiving).toEqual({ DARKNET_MARKET: 100 });
+    expect(answer.taint.methods).toEqual(without.taint.methods);
+    expect(answer.reasons.map(({ message }) => message)).toEqual(
+      without.reasons.map(({ message }) => message),
+    );
+  });
+
+  it('decides if it is the graver finding, and a check of the transfer flags both', async () => {
+    // The money behind it is a part of what the derived label accounts for.
+    const deps = await open(
+      [...transfers, pay(2, 4, 2, 950_000)],
+      [label(3, 'GAMBLING', 'graphsense'), label(2, 'DARKNET_MARKET', 'cluster')],
+    );
+    const assessor = createAssessor(deps);
+    const answer = createScreening(deps, assessor)({ chain: 'ETH', address: addressOf(1) });
+    expect(answer.exposureReceiving).toEqual({ DARKNET_MARKET: 100 });
+    expect(answer.riskScore).toBeLessThanOrEqual(79);
+    const { flags } = createKyt(deps, assessor)({ chain: 'ETH', address: addressOf(1) });
+    expect(flags.map(({ code }) => code)).toEqual(['DARKNET_MARKET_EXPOSURE', 'GAMBLING_EXPOSURE']);
+  });
+
+  let raised = 0;
+  for (let seed = 1; seed <= 20; seed++)
+    it(`never lowers the score of an address of a random graph (${seed})`, async () => {
+      const nodes = 15 + (seed % 4) * 10;
+      const random = randomTransfers(seed, nodes, nodes * 3);
+      const all = randomLabels(seed, nodes, 0.4);
+      const published = all.filter(({ source }) => source !== 'cluster');
+      // An index of labels cannot be empty.
+      const others = published.length > 0 ? published : [label(nodes, 'EXCHANGE', 'graphsense')];
+      const [withAll, without] = [await open(random, all), await open(random, others)].map((deps) => {
+        const { assess } = createAssessor(deps);
+        return (address: string): number =>
+          assess({ subject: parseSubject('ETH', address), asOf: null, maxHops: 3, directions: ['in', 'out'] })
+            .judged.riskScore;
+      }) as [(address: string) => number, (address: string) => number];
+      for (let node = 0; node < nodes; node++) {
+        const address = addressOf(node);
+        expect(withAll(address), address).toBeGreaterThanOrEqual(without(address));
+        if (withAll(address) > without(address)) raised++;
+      }
+    });
+
+  it('raises many of them', () => {
+    expect(raised).toBeGreaterThan(20);
+  });
+});
