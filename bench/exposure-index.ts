@@ -62,7 +62,7 @@ const BLOCKS = 5;
 const BLOCK_TRANSFERS = 200;
 const KEY_BYTES = 24;
 
-interface Built {
+export interface Built {
   readonly addresses: number;
   readonly entries: number;
   readonly seconds: number;
@@ -109,7 +109,8 @@ function depsIn(folder: string, mode: 'read' | 'write') {
   };
 }
 
-async function makeSubject(folder: string, addresses: number, edges: number): Promise<void> {
+/** Makes the graph and its labels in a folder; does nothing with what is there already. */
+export async function makeSubject(folder: string, addresses: number, edges: number): Promise<void> {
   if (!existsSync(storeIn(folder))) {
     const csv = join(folder, 'transfers.csv');
     writePowerLawCsv(csv, { addresses, edges, seed: SEED });
@@ -238,8 +239,7 @@ async function measure(folder: string): Promise<Measured> {
     transfers: deps.transfers,
     weighing: weighingOf(POWER_LAW_CHAIN, deps),
     evaluate: walk,
-    passes: (of, node) =>
-      !absorbs(assessor.attributions(of, deps.labels.current, null).of(node), 'LEFT_OUT'),
+    passes: (of, node) => !absorbs(assessor.attributions(of, deps.labels.current, null).of(node), 'LEFT_OUT'),
   });
   // As the keeper does once for each index.
   const attributions = assessor.attributions(graph, deps.labels.current, null);
@@ -274,6 +274,10 @@ async function measure(folder: string): Promise<Measured> {
   return { walkMs, lookUpNs, exposed: exposed / LOOK_UPS, blockMs, waiting, outcomes };
 }
 
+/** Builds the index of a folder in a process of its own. */
+export const buildIn = (folder: string): Promise<Built> =>
+  runChild<Built>(SELF, ['--child', 'build', folder]);
+
 async function main(): Promise<void> {
   const child = process.argv.indexOf('--child');
   if (child >= 0) {
@@ -290,7 +294,7 @@ async function main(): Promise<void> {
   try {
     mkdirSync(folder, { recursive: true });
     await makeSubject(folder, addresses, edges);
-    const built = await runChild<Built>(SELF, ['--child', 'build', folder]);
+    const built = await buildIn(folder);
     const measured = await runChild<Measured>(SELF, ['--child', 'measure', folder]);
     if (process.argv.includes('--print')) process.stdout.write(`${JSON.stringify(measured)}\n`);
     const all = (built.addresses * measured.walkMs) / 1_000;
@@ -332,4 +336,4 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+if (process.argv[1] === SELF) await main();

@@ -217,7 +217,7 @@ export function wrk({
 }
 
 /** What the control sends: of a thousand real answers the one of the mean length, with its headers. */
-async function controlAnswer(
+export async function controlAnswer(
   port: number,
   key: string,
   addresses: readonly Address[],
@@ -250,7 +250,7 @@ export function oracleRequests(addresses: readonly Address[], keys: readonly str
     );
 }
 
-function bulkBodies(addresses: readonly Address[]): string[] {
+export function bulkBodies(addresses: readonly Address[]): string[] {
   const bodies: string[] = [];
   for (let from = 0; from + BULK_ADDRESSES <= addresses.length; from += BULK_ADDRESSES) {
     const items = addresses.slice(from, from + BULK_ADDRESSES);
@@ -271,8 +271,8 @@ export const pacedClient = async (settings: PacedClientSettings): Promise<PacedC
   }
 };
 
-interface Bench {
-  readonly options: HttpBenchOptions;
+export interface Bench {
+  readonly options: Pick<HttpBenchOptions, 'seconds' | 'rounds'>;
   readonly folder: string;
   readonly addresses: readonly Address[];
   readonly server: Child;
@@ -289,7 +289,7 @@ export const noFailures = (what: string, load: Load): void => {
 };
 
 /** Oracle and control in turn, the same requests. */
-async function measureOracle(
+export async function measureOracle(
   { options, folder, addresses, server, ready }: Bench,
   answer: ControlAnswer,
 ): Promise<BenchRow[]> {
@@ -363,7 +363,7 @@ async function measureBulk(
 }
 
 /** The paced client while bulk takes all it can get; and beside the control while two loops do. */
-async function measurePaced(bench: Bench, answer: ControlAnswer): Promise<BenchRow[]> {
+export async function measurePaced(bench: Bench, answer: ControlAnswer): Promise<BenchRow[]> {
   const { options, folder, addresses, ready } = bench;
   const files = { items: join(folder, 'bulk.txt'), keys: join(folder, 'keys.txt'), kind: 'bulk' as const };
   const requests = oracleRequests(addresses, ready.keys);

@@ -24,6 +24,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   adapters: 'adapters.js',
   scale: 'scale.js',
   'exposure-index': 'exposure-index.js',
+  'oracle-exposure': 'oracle-exposure.js',
 };
 
 const [name, ...options] = process.argv.slice(2);

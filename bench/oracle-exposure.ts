@@ -1,0 +1,146 @@
+/**
+ * The oracle over an exposure index of a graph of 2 million addresses and 20 million transfers, beside a bare handler that sends the same bytes, and
+ * at a steady pace while bulk saturates the machine. Every address that is asked for has transfers. Needs wrk. Run:
+ * node --expose-gc dist/bench/oracle-exposure.js [--addresses N] [--edges N] [--seconds S] [--rounds N] [--folder PATH] [--no-save]
+ */
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { POWER_LAW_CHAIN } from '../scripts/power-law-graph.ts';
+import { isoTime, systemClock } from '../src/base/clock.ts';
+import { seededUint32 } from '../src/base/random.ts';
+import { exposureFolderOf } from '../src/exposure/reader.ts';
+import { currentSnapshot } from '../src/labels/index/folder.ts';
+import { buildIn, makeSubject } from './exposure-index.ts';
+import { storeIn, withGraph } from './graph-subject.ts';
+import { argument, type BenchReport, formatReport, report, row, saveReport } from './harness.ts';
+import {
+  type Address,
+  type Bench,
+  bulkBodies,
+  Child,
+  controlAnswer,
+  measureOracle,
+  measurePaced,
+  script,
+  writeLines,
+} from './http.ts';
+import type { BenchServerReady, BenchServerSettings } from './http-server.ts';
+
+const SELF = fileURLToPath(import.meta.url);
+const KEYS = 1_000;
+const ASKED = 500_000;
+const SEED = 11;
+
+interface Options {
+  readonly addresses: number;
+  readonly edges: number;
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly folder?: string;
+}
+
+/** Addresses of the graph, drawn evenly. */
+const draw = (folder: string): Promise<Address[]> =>
+  withGraph(folder, (graph) => {
+    const next = seededUint32(SEED);
+    return Array.from({ length: Math.min(ASKED, graph.nodeCount) }, () => ({
+      chain: POWER_LAW_CHAIN,
+      text: graph.addressOf(1 + (next() % graph.nodeCount)).toLowerCase(),
+    }));
+  });
+
+interface Answer {
+  readonly score: number;
+  readonly coverage: { readonly graph: { readonly status: string } };
+  readonly reasons: readonly { readonly code: string }[];
+}
+
+/** Shares of some answers that have exposure, and none may lack the graph. */
+async function checkAnswers(port: number, key: string, addresses: readonly Address[]): Promise<number> {
+  let exposed = 0;
+  const asked = addresses.slice(0, 1_000);
+  for (const { chain, text } of asked) {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/oracle/address/${chain}/${text}`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    const answer = (await response.json()) as Answer;
+    if (answer.coverage.graph.status !== 'PARTIAL') throw new Error('An answer does not know the graph.');
+    if (answer.reasons.some(({ code }) => code === 'EXPOSURE')) exposed++;
+  }
+  return exposed / asked.length;
+}
+
+async function benchOracle(options: Options): Promise<BenchReport> {
+  const startedAt = isoTime(systemClock.now());
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'assay-bench-oracle-'));
+  const state = mkdtempSync(join(tmpdir(), 'assay-bench-oracle-state-'));
+  const server = new Child(script('http-server'));
+  try {
+    mkdirSync(folder, { recursive: true });
+    await makeSubject(folder, options.addresses, options.edges);
+    const root = exposureFolderOf(join(folder, 'exposure'), POWER_LAW_CHAIN);
+    if (!existsSync(root) || currentSnapshot(root) === null) await buildIn(folder);
+    symlinkSync(storeIn(folder), join(state, 'transfers'));
+    symlinkSync(join(folder, 'exposure'), join(state, 'exposure'));
+    const addresses = await draw(folder);
+    const settings: BenchServerSettings = {
+      snapshots: join(folder, 'labels'),
+      state,
+      keys: KEYS,
+      threads: 1,
+    };
+    const ready = await server.ask<BenchServerReady>(settings);
+    const key = ready.keys[0] as string;
+    await writeLines(
+      join(state, 'oracle.txt'),
+      addresses.map(({ chain, text }) => `${chain}/${text}`),
+    );
+    await writeLines(join(state, 'bulk.txt'), bulkBodies(addresses));
+    writeFileSync(join(state, 'keys.txt'), `${ready.keys.join('\n')}\n`);
+    const exposed = await checkAnswers(ready.port, key, addresses);
+    const answer = await controlAnswer(ready.port, key, addresses);
+    const bench: Bench = { options, folder: state, addresses, server, ready };
+    const rows = [
+      ...(await measureOracle(bench, answer)),
+      ...(await measurePaced(bench, answer)),
+      row('answers with exposure', 100 * exposed, '%'),
+    ];
+    return report(
+      'oracle-exposure',
+      startedAt,
+      {
+        addresses: options.addresses,
+        transfers: options.edges,
+        'addresses asked for': addresses.length,
+        keys: KEYS,
+        seed: SEED,
+        'bytes of an answer': Buffer.byteLength(answer.body),
+        'load generator': 'wrk, one thread, on the same cores',
+      },
+      rows,
+    );
+  } finally {
+    await server.stop();
+    rmSync(state, { recursive: true, force: true });
+    if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function main(): Promise<void> {
+  const at = process.argv.indexOf('--folder');
+  const folder = at < 0 ? undefined : process.argv[at + 1];
+  const bench = await benchOracle({
+    addresses: argument('--addresses', 2_000_000),
+    edges: argument('--edges', 20_000_000),
+    seconds: argument('--seconds', 10),
+    rounds: argument('--rounds', 3),
+    ...(folder === undefined ? {} : { folder }),
+  });
+  process.stdout.write(formatReport(bench));
+  if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
+  if (!bench.met) process.exitCode = 1;
+}
+
+if (process.argv[1] === SELF) await main();
