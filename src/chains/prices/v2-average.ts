@@ -133,12 +133,11 @@ export function createV2Averages({ calls, clock, log }: V2AverageDeps): ReadAver
     block: BlockHeader,
     signal?: AbortSignal,
   ): Promise<PairState | null> {
-    const [reserves, first, second] = await Promise.all([
-      reservesAt(chain, pair, block, signal),
-      read(chain, pair, 'price0CumulativeLast()', ['uint256'], block, signal),
-      read(chain, pair, 'price1CumulativeLast()', ['uint256'], block, signal),
-    ]);
-    if (reserves === null || first === null || second === null) return null;
+    const reserves = await reservesAt(chain, pair, block, signal);
+    if (reserves === null) return null;
+    const first = await read(chain, pair, 'price0CumulativeLast()', ['uint256'], block, signal);
+    const second = await read(chain, pair, 'price1CumulativeLast()', ['uint256'], block, signal);
+    if (first === null || second === null) return null;
     const [reserve0, reserve1, updatedAt] = reserves as [bigint, bigint, bigint];
     return { reserve0, reserve1, updatedAt, sum0: first[0] as bigint, sum1: second[0] as bigint };
   }
