@@ -1,4 +1,4 @@
-/** Pairs with the interface of Uniswap v2 on a real node: tokens and a factory at real addresses, trades, and what a pair stores. */
+/** Pairs with the interface of Uniswap v2 on a real node: tokens and a factory at real addresses, trades, and the storage of a pair. */
 import { AbiCoder, Interface, zeroPadValue } from 'ethers';
 import { type Anvil, contracts } from './anvil.ts';
 
@@ -47,7 +47,7 @@ export interface Pair {
 export interface Pairs {
   /** Seconds of the newest block. */
   seconds(): Promise<number>;
-  /** Makes a block of what waits, `later` seconds after the newest; throws if a transaction failed. */
+  /** Mines the waiting transactions, `later` seconds after the newest block; throws if one of them failed. */
   block(later?: number): Promise<void>;
   /** Makes empty blocks, 12 seconds apart. */
   idle(blocks: number): Promise<void>;

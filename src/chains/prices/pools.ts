@@ -38,8 +38,8 @@ export interface UniswapDeps {
 }
 
 /**
- * The least value of quote tokens, in USD, that a pool must hold now and must have had at the average price during the window. Below it
- * a price can be moved for less than it is worth.
+ * The least value of quote tokens, in USD, that a pool must hold now and must have had at the average price during the window. Below
+ * it a price can be moved for less than it is worth.
  */
 export const LIQUIDITY_FLOOR_USD = 100_000;
 /** How far back a pool is asked: observations of busy pools do not reach further. */

@@ -19,7 +19,7 @@ export interface V2AverageDeps {
   readonly log: Logger;
 }
 
-/** What a pair stores. Sums are UQ112x112 times seconds, modulo 2^256. */
+/** The storage of a pair. Sums are UQ112x112 times seconds, modulo 2^256. */
 export interface PairState {
   readonly reserve0: bigint;
   readonly reserve1: bigint;
