@@ -375,6 +375,30 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     expect(warnings).toEqual([]);
   });
 
+  it.each([
+    ['reverts', []],
+    ['answers in another layout', [{ signature: 'getReserves()', returns: ['bool'], values: [true] }]],
+  ])('are unknown for a pair that %s, and the node is not blamed', async (_, answers) => {
+    await start();
+    await pairs.createPair(crv, weth);
+    const pair = '0x1111111111111111111111111111111111111111';
+    const getPair = { signature: 'getPair(address,address)', returns: ['address'], values: [pair] };
+    const held = { signature: 'balanceOf(address)', returns: ['uint256'], values: [weth.amount] };
+    const decimals = { signature: 'decimals()', returns: ['uint8'], values: [18] };
+    for (const [address, given] of [
+      [UNISWAP, [getPair]],
+      [WETH, [held]],
+      [UNI, [decimals]],
+      [pair, answers],
+    ] as const)
+      await anvil.rpc('anvil_setCode', address, answeringContract(given));
+    await pairs.block();
+    await pairs.idle(200);
+    expect(await priceOf(UNI)).toBeNull();
+    expect(warnings).toEqual([]);
+    expect(calls.isReachable('ETH')).toBe(true);
+  });
+
   it('are unknown on a chain that is younger than the window, or from a node that is behind', async () => {
     await start();
     await pairs.createPair(uni, weth);
