@@ -284,13 +284,58 @@ const feedsOf = (folder: string): object[] =>
   });
 
 const UNISWAP = 'https://github.com/Uniswap/sdks/blob/main/sdks/sdk-core/src/addresses.ts';
+const PANCAKESWAP =
+  'https://github.com/pancakeswap/pancake-frontend/blob/9b01ae07e44c28be766649af4486d9cf82687b3d/packages/v2-sdk/src/constants.ts';
+const SUSHISWAP = 'https://www.npmjs.com/package/@sushiswap/core-sdk/v/0.1.2';
 const V3 = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
-const FACTORIES: readonly (readonly [ChainId, string])[] = [
-  ...(['ETH', 'OPTIMISM', 'ARBITRUM', 'POLYGON'] as const).map((chain) => [chain, V3] as const),
-  ['BSC', '0xdB1d10011AD0Ff90774D0C6Bb92e5C5c8b4461F7'],
-  ['AVALANCHE', '0x740b1c1de25031C31FF4fC9A62f554A55cdC1baD'],
-  ['BASE', '0x33128a8fC17869897dcE68Ed026d694621f6FDfD'],
-  ['CELO', '0xAfE208a311B21f13EF87E33A90049fC17A7acDEc'],
+const SUSHISWAP_V2 = '0xc35DADB65012eC5796536bD9864eD8773aBc74C4';
+const PANCAKESWAP_V2 = '0x02a84c1b3BBD7401a5f7fa98a384EBC70bB5749E';
+
+/** Factories of one project; `date` is the day on which its list was read. */
+const factoriesOf = (
+  about: {
+    readonly version: 2 | 3;
+    readonly name: string;
+    readonly source: string;
+    readonly date: string;
+  },
+  addresses: readonly (readonly [ChainId, string])[],
+): object[] =>
+  addresses.map(([chain, factory]) => {
+    const { version, name, source, date } = about;
+    return { chain, version, name, factory, source, date, verified: false };
+  });
+
+const UNISWAP_DATE = '2026-08-07';
+const FACTORIES: readonly object[] = [
+  ...factoriesOf({ version: 3, name: 'Uniswap', source: UNISWAP, date: UNISWAP_DATE }, [
+    ...(['ETH', 'OPTIMISM', 'ARBITRUM', 'POLYGON'] as const).map((chain) => [chain, V3] as const),
+    ['BSC', '0xdB1d10011AD0Ff90774D0C6Bb92e5C5c8b4461F7'],
+    ['AVALANCHE', '0x740b1c1de25031C31FF4fC9A62f554A55cdC1baD'],
+    ['BASE', '0x33128a8fC17869897dcE68Ed026d694621f6FDfD'],
+    ['CELO', '0xAfE208a311B21f13EF87E33A90049fC17A7acDEc'],
+  ]),
+  ...factoriesOf({ version: 2, name: 'Uniswap', source: UNISWAP, date: UNISWAP_DATE }, [
+    ['ETH', '0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f'],
+    ['OPTIMISM', '0x0c3c1c532F1e39EdF36BE9Fe0bE1410313E074Bf'],
+    ['ARBITRUM', '0xf1D7CC64Fb4452F05c498126312eBE29f30Fbcf9'],
+    ['POLYGON', '0x9e5A52f57b3038F1B8EeE45F28b3C1967e22799C'],
+    ['BSC', '0x8909Dc15e40173Ff4699343b6eB8132c65e18eC6'],
+    ['AVALANCHE', '0x9e5A52f57b3038F1B8EeE45F28b3C1967e22799C'],
+    ['BASE', '0x8909Dc15e40173Ff4699343b6eB8132c65e18eC6'],
+    ['CELO', '0x79a530c8e2fA8748B7B40dd3629C0520c2cCf03f'],
+  ]),
+  ...factoriesOf({ version: 2, name: 'SushiSwap', source: SUSHISWAP, date: '2026-11-22' }, [
+    ['ETH', '0xC0AEe478e3658e2610c5F7A4A2E1777cE9e4f2Ac'],
+    ...(['ARBITRUM', 'POLYGON', 'BSC', 'AVALANCHE', 'GNOSIS'] as const).map(
+      (chain) => [chain, SUSHISWAP_V2] as const,
+    ),
+  ]),
+  ...factoriesOf({ version: 2, name: 'PancakeSwap', source: PANCAKESWAP, date: '2026-11-22' }, [
+    ['BSC', '0xcA143Ce32Fe78f1f7019d7d551a6402fC5350c73'],
+    ['ETH', '0x1097053Fd2ea711dad45caCcc45EfF7548fCB362'],
+    ...(['ARBITRUM', 'BASE', 'LINEA'] as const).map((chain) => [chain, PANCAKESWAP_V2] as const),
+  ]),
 ];
 
 // --- files ------------------------------------------------------------------------------------------------------------
@@ -363,10 +408,9 @@ try {
         { chain: 'ETH', symbol: 'BTC', seconds: 3_600 },
       ],
       feeds: feedsOf(folder),
-      uniswapAbout: 'Factories of Uniswap v3: `getPool(token, quote, fee)` finds the pool of a listed token.',
-      uniswapFactories: FACTORIES.map(([chain, factory]) => ({
-        ...{ chain, factory, source: UNISWAP, date: '2026-08-07', verified: false },
-      })),
+      uniswapAbout:
+        'Factories of pools. Version 3: `getPool(token, quote, fee)` finds the pools of a listed token. Version 2 (Uniswap v2 and forks with its interface): `getPair(token, quote)`.',
+      uniswapFactories: FACTORIES,
     }),
   );
   process.stderr.write(

@@ -148,7 +148,7 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
                   pegs,
                   isListed: assetFacts().isKnown,
                 },
-                { calls: contractCalls(), quotes: quotes.usdAt, clock },
+                { calls: contractCalls(), quotes: quotes.usdAt, clock, log },
               ),
             ]),
       ]);

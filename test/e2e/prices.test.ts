@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { answeringContract } from '../setup/answering-contract.ts';
 import { hasAnvil, startAnvil } from '../setup/anvil.ts';
+import { deployPairs } from '../setup/pairs.ts';
 import { startPriceServer, type TestPriceServer } from '../setup/price-server.ts';
 import { newWorld, type World } from './program.ts';
 
 const WETH = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
 const ETH_FEED = '0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419';
+const UNI = '0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984';
+const UNISWAP_V2_FACTORY = '0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f';
 const WORTHLESS = '0x00000000219ab540356cBB839Cbe05303d7705Fa';
 const ALICE = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 const BOB = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -187,5 +190,45 @@ describe('the sync of prices', () => {
     }
     const offline = await world.run(['prices', 'show', 'ETH', WETH]);
     expect(offline.out).toMatch(/was worth 4321 USD at \S+ PEG, one ETH, whose price is EXACT, daily/);
+  });
+});
+
+describe.skipIf(!hasAnvil)('prices of pools of the own node', () => {
+  let world: World;
+  beforeAll(() => {
+    world = newWorld();
+  });
+  afterAll(() => world.end());
+
+  /** Shows UNI from a node on which one pair has 0.0025 WETH for one UNI since 40 minutes. */
+  async function showFrom(args: readonly string[]) {
+    const start = Math.floor(Date.now() / 1000) - 2_640;
+    const anvil = await startAnvil({ args: ['--timestamp', String(start), ...args] });
+    try {
+      const pairs = await deployPairs(anvil, UNISWAP_V2_FACTORY);
+      await pairs.createPair(
+        { address: UNI, decimals: 18, amount: 400_000n * 10n ** 18n },
+        { address: WETH, decimals: 18, amount: 1_000n * 10n ** 18n },
+      );
+      await pairs.idle(210);
+      return await world.run(['prices', 'show', 'ETH', UNI], { environment: { ASSAY_RPC_ETH: anvil.url } });
+    } finally {
+      await anvil.stop();
+    }
+  }
+
+  it('are averages of a Uniswap v2 pair', async () => {
+    const { code, out } = await showFrom([]);
+    // 0.0025 ETH at the newest close that ships, 2,971.64 USD.
+    expect(code).toBe(0);
+    expect(out).toMatch(/was worth 7\.429\d+ USD at \S+ EXACT, uniswap-v2/);
+  });
+
+  it('are unknown if the node keeps no past states, and the error names what is missing', async () => {
+    const { out, err } = await showFrom(['--prune-history', '20']);
+    expect(out).toContain('is known (NONE)');
+    expect(err).toMatch(/no price from Uniswap v2 pools/);
+    expect(err).toMatch(/The node of ETH does not have the state of block \d+/);
+    expect(err).toContain('an archive node, or a longer history of states');
   });
 });

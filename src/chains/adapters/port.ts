@@ -74,6 +74,19 @@ export interface HeadAnswer extends Provenance, BlockRef {
   readonly timestampMs: number | null;
 }
 
+export interface BlockHeader extends BlockRef {
+  /** Milliseconds since the epoch. */
+  readonly timestampMs: number;
+}
+
+export interface ContractCall {
+  readonly to: string;
+  /** Call data in hex. */
+  readonly data: string;
+  /** The block whose state the call sees; absent for the newest block. */
+  readonly blockHash?: string;
+}
+
 export interface BlockAnswer extends Provenance {
   /** Null where the chain has no such block yet. */
   readonly block: Block | null;
@@ -148,14 +161,18 @@ export interface ChainAdapter {
   /** Null where the chain has no names. */
   readonly resolveName: ((name: string, call: Call) => Promise<NameAnswer>) | null;
   /**
-   * Calls a contract without a transaction, as of the newest block (EVM).
+   * Reads the header of one block (EVM).
+   *
+   * @returns null if the chain has no block of this height
+   */
+  readonly header?: (height: number, call: Call) => Promise<BlockHeader | null>;
+  /**
+   * Calls a contract without a transaction (EVM).
    *
    * @returns the returned bytes in hex; null if the call reverts
+   * @throws CHAIN_REFUSED if `blockHash` is given and no endpoint has the state of that block
    */
-  readonly callContract?: (
-    request: { readonly to: string; readonly data: string },
-    call: Call,
-  ) => Promise<string | null>;
+  readonly callContract?: (request: ContractCall, call: Call) => Promise<string | null>;
   /** What is known of the endpoints; asks nobody. */
   health(): ChainHealth;
   /** Ends open connections and subscriptions. Idempotent. */

@@ -2,12 +2,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import type { ChainAdapter } from '../adapters/port.ts';
+import type { BlockHeader, Call, ChainAdapter } from '../adapters/port.ts';
 import type { ChainId } from '../registry.ts';
+
+type EvmCalls = Pick<ChainAdapter, 'callContract' | 'header' | 'head'>;
 
 export interface ContractCallsDeps {
   /** Opens the adapter of a chain. */
-  readonly adapter: (chain: ChainId) => Promise<Pick<ChainAdapter, 'callContract'>>;
+  readonly adapter: (chain: ChainId) => Promise<EvmCalls>;
   /** Chains for which the operator named a node; a public node is not trusted with prices. */
   readonly chains: ReadonlySet<ChainId>;
   readonly clock: Clock;
@@ -23,8 +25,9 @@ export interface ContractCalls {
    *
    * @param signature - as in `getPool(address,address,uint24)`
    * @param returns - types of the result
+   * @param blockHash - the block whose state the call sees; absent for the newest block
    * @returns the decoded values; null if the contract reverts or its answer does not decode
-   * @throws SOURCE_UNAVAILABLE if no node answers
+   * @throws SOURCE_UNAVAILABLE if no node answers; CHAIN_REFUSED if no node has the state of `blockHash`
    */
   call(
     chain: ChainId,
@@ -33,7 +36,15 @@ export interface ContractCalls {
     args: readonly unknown[],
     returns: readonly string[],
     signal?: AbortSignal,
+    blockHash?: string,
   ): Promise<readonly unknown[] | null>;
+  /**
+   * Reads the header of a block.
+   *
+   * @returns null if the chain has no block of this height
+   * @throws SOURCE_UNAVAILABLE if no node answers
+   */
+  header(chain: ChainId, height: number | 'newest', signal?: AbortSignal): Promise<BlockHeader | null>;
 }
 
 /** One call. A price may delay a transfer, but not hold it up. */
@@ -51,30 +62,41 @@ const typesOf = (signature: string): string[] =>
 
 export function createContractCalls({ adapter, chains, clock, log }: ContractCallsDeps): ContractCalls {
   const pausedUntil = new Map<ChainId, number>();
+
+  /** Asks the nodes of a chain, which are left alone for a while after a failure. A node that lacks a past state is not a failure. */
+  async function ask<T>(
+    chain: ChainId,
+    isOfPast: boolean,
+    signal: AbortSignal | undefined,
+    question: (adapter: EvmCalls, call: Call) => Promise<T> | undefined,
+  ): Promise<T> {
+    try {
+      const call = { signal: signal ?? new AbortController().signal, budgetMs: CALL_MS };
+      const asked = question(await adapter(chain), call);
+      if (asked === undefined)
+        throw new AssayError('SOURCE_UNAVAILABLE', `${chain} has no contracts that can be called.`);
+      return await asked;
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (isOfPast && error instanceof AssayError && error.code === 'CHAIN_REFUSED') throw error;
+      pausedUntil.set(chain, clock.monotonic() + PAUSE_MS);
+      log.warn({ chain, reason: messageOf(error) }, 'no prices from the node');
+      throw error;
+    }
+  }
+
   return {
     chains,
     isReachable: (chain) => (pausedUntil.get(chain) ?? Number.NEGATIVE_INFINITY) <= clock.monotonic(),
-    async call(chain, to, signature, args, returns, signal) {
+    async call(chain, to, signature, args, returns, signal, blockHash) {
       signal?.throwIfAborted();
       // Imported by the first call: a start without nodes never loads it.
       const { AbiCoder, id } = await import('ethers');
       const coder = AbiCoder.defaultAbiCoder();
       const data = id(signature).slice(0, 10) + coder.encode(typesOf(signature), [...args]).slice(2);
-      let found: string | null;
-      try {
-        const { callContract } = await adapter(chain);
-        if (callContract === undefined)
-          throw new AssayError('SOURCE_UNAVAILABLE', `${chain} has no contracts that can be called.`);
-        found = await callContract(
-          { to, data },
-          { signal: signal ?? new AbortController().signal, budgetMs: CALL_MS },
-        );
-      } catch (error) {
-        signal?.throwIfAborted();
-        pausedUntil.set(chain, clock.monotonic() + PAUSE_MS);
-        log.warn({ chain, reason: messageOf(error) }, 'no prices from the node');
-        throw error;
-      }
+      const request = { to, data, ...(blockHash === undefined ? {} : { blockHash }) };
+      const isOfPast = blockHash !== undefined;
+      const found = await ask(chain, isOfPast, signal, (node, call) => node.callContract?.(request, call));
       if (found === null || found.length > ANSWER_HEX_MAX) return null;
       try {
         // ethers decodes lazily: toArray raises what does not decode.
@@ -83,5 +105,15 @@ export function createContractCalls({ adapter, chains, clock, log }: ContractCal
         return null;
       }
     },
+    header(chain, height, signal) {
+      return ask(chain, false, signal, (node, call) =>
+        height === 'newest' ? newestHeader(node, call) : node.header?.(height, call),
+      );
+    },
   };
+}
+
+async function newestHeader(node: EvmCalls, call: Call): Promise<BlockHeader | null> {
+  const { height, hash, timestampMs } = await node.head(call);
+  return timestampMs === null ? null : { height, hash, timestampMs };
 }

@@ -17,6 +17,14 @@ interface Feed {
   readonly decimals: number;
 }
 
+/** A factory of pools with the interface of Uniswap v2 or v3: Uniswap itself, or a fork. */
+export interface PoolFactory {
+  readonly chain: ChainId;
+  readonly version: 2 | 3;
+  readonly name: string;
+  readonly factory: string;
+}
+
 export interface FeedsFile {
   readonly heartbeatDefaultSeconds: number;
   readonly heartbeats: readonly {
@@ -25,7 +33,7 @@ export interface FeedsFile {
     readonly seconds: number;
   }[];
   readonly feeds: readonly Feed[];
-  readonly uniswapFactories: readonly { readonly chain: ChainId; readonly factory: string }[];
+  readonly uniswapFactories: readonly PoolFactory[];
 }
 
 /** Feeds and factories that ship in data/price-feeds.json. */

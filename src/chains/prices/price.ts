@@ -17,7 +17,7 @@ export interface UsdPrice {
   /** The moment that the price is of, milliseconds since the epoch; not after the requested one. */
   readonly atMs: number;
   readonly status: KnownPriceStatus;
-  /** Its source: `own`, `daily`, `shipped`, `peg`, `http`, `chainlink`, `uniswap`. */
+  /** Its source: `own`, `daily`, `shipped`, `peg`, `http`, `chainlink`, `uniswap`, `uniswap-v2`. */
   readonly source: string;
   /** Decimals of the asset if the source knows them. */
   readonly decimals?: number;

@@ -9,7 +9,8 @@ import type { ChainAdapter } from '../../../src/chains/adapters/port.ts';
 import { createPriceBook } from '../../../src/chains/prices/book.ts';
 import { type ContractCalls, createContractCalls } from '../../../src/chains/prices/contract-calls.ts';
 import { createChainlinkPrices, loadFeedsFile } from '../../../src/chains/prices/feeds.ts';
-import { createUniswapPrices, LIQUIDITY_FLOOR_USD, TWAP_SECONDS } from '../../../src/chains/prices/pools.ts';
+import { TWAP_SECONDS } from '../../../src/chains/prices/pool-average.ts';
+import { createUniswapPrices, LIQUIDITY_FLOOR_USD } from '../../../src/chains/prices/pools.ts';
 import { loadPegs } from '../../../src/chains/prices/table.ts';
 import { CHAINS, type ChainId } from '../../../src/chains/registry.ts';
 import { openFor } from '../../conformance/adapter.ts';
@@ -161,6 +162,7 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
       let asked = 0;
       const broken = createContractCalls({
         adapter: async () => ({
+          head: adapter.head,
           callContract: async () => {
             asked++;
             throw new Error('down');
@@ -197,7 +199,7 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
     const prices = (isListed = true) =>
       createUniswapPrices(
         { file, pegs, isListed: () => isListed },
-        { calls: calls(), quotes: book.known, clock },
+        { calls: calls(), quotes: book.known, clock, log: silentLogger },
       );
     const token = { chain: 'ETH', asset: UNI } as const;
     const tickOf = (price: number): number => Math.round(Math.log(price) / Math.log(1.0001));

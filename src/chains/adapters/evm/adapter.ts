@@ -106,6 +106,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
       ),
     // ENS stands on Ethereum; its names hold for the address on every EVM chain.
     resolveName: chain === 'ETH' ? names : null,
+    header: (height, call) => node.header(height, call),
     callContract: (request, call) => node.callContract(request, call),
     health() {
       const endpoints = [...rpc.health(), ...explorers.health()];

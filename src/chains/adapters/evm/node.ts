@@ -7,7 +7,7 @@ import { type ChainId, chainOf } from '../../registry.ts';
 import type { Answered, EndpointPool, EndpointRequest } from '../endpoint-pool.ts';
 import { asHexAmount, asHexCount, badAnswer, type Json } from '../exact-json.ts';
 import { RpcRefusal, rpcCall, rpcRequest } from '../json-rpc.ts';
-import type { BlockAnswer, Call, HeadAnswer } from '../port.ts';
+import type { BlockAnswer, BlockHeader, Call, ContractCall, HeadAnswer } from '../port.ts';
 import { assetsOf, blockTransfers } from './transfers.ts';
 import {
   asData,
@@ -50,12 +50,19 @@ export interface EvmNode {
   ): Promise<Answered<bigint>>;
   /** Decimals of an ERC-20, null where the contract does not say. */
   decimals(asset: string, call: Call): Promise<number | null>;
-  /** The bytes that a contract returns as of the newest block; null if it reverts. */
-  callContract(
-    transaction: { readonly to: string; readonly data: string },
-    call: Call,
-  ): Promise<string | null>;
+  /** Reads the header of a block; null if the chain has no such block. */
+  header(height: number, call: Call): Promise<BlockHeader | null>;
+  /**
+   * Returns the bytes that a contract returns; null if it reverts.
+   *
+   * @throws RpcRefusal if a block is named and no endpoint has its state
+   */
+  callContract(request: ContractCall, call: Call): Promise<string | null>;
 }
+
+/** Whether the contract refused, and not the node: code 3 of geth and its kin, -32015 of Nethermind, and texts of the others. */
+const isRevert = ({ rpcCode, message }: RpcRefusal): boolean =>
+  rpcCode === 3 || rpcCode === -32015 || /revert|invalid opcode|out of gas/i.test(message);
 
 /** Makes sure that an endpoint serves the chain that it was named for. */
 export function verifyChainId(chain: ChainId): EndpointRequest<void> {
@@ -202,24 +209,32 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
     return value;
   }
 
-  /** The bytes that a contract returns; null where it refuses. */
-  async function optionalCall(
-    transaction: { readonly to: string; readonly data: string },
-    call: Call,
-  ): Promise<string | null> {
+  /**
+   * Returns the bytes that a contract returns; null if it refuses. A past block is named by its hash (EIP-1898): calls that belong
+   * together then see one state, also if the chain replaces the block or another endpoint answers.
+   */
+  async function optionalCall({ to, data, blockHash }: ContractCall, call: Call): Promise<string | null> {
+    const block = blockHash === undefined ? 'latest' : { blockHash };
     try {
-      return (
-        await rpc(
-          'eth_call',
-          [{ to: transaction.to, data: transaction.data }, 'latest'],
-          (result) => asData(result, 'result'),
-          call,
-        )
-      ).value;
+      return (await rpc('eth_call', [{ to, data }, block], (result) => asData(result, 'result'), call)).value;
     } catch (error) {
-      if (error instanceof RpcRefusal) return null;
+      if (!(error instanceof RpcRefusal)) throw error;
+      // Of a past block, a refusal that is no revert means that the node does not keep its state.
+      if (blockHash === undefined || isRevert(error)) return null;
       throw error;
     }
+  }
+
+  async function header(height: number, call: Call): Promise<BlockHeader | null> {
+    const { value } = await rpc(
+      'eth_getBlockByNumber',
+      [hexOf(height), false],
+      (result) => readBlock(result, 'header'),
+      call,
+    );
+    if (value === null) return null;
+    if (value.height !== height) throw badAnswer('block.number', `the ${height} that was asked for`);
+    return { height, hash: value.hash, timestampMs: value.timestampMs };
   }
 
   /** Asks for what is not known yet. An endpoint that fails here costs decimals, not the block. */
@@ -243,15 +258,8 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
       const { height, hash, timestampMs } = value;
       return { height, hash, timestampMs, source: endpoint.source, completeness: 'COMPLETE', note: null };
     },
-    async hashAt(height, call) {
-      const { value } = await rpc(
-        'eth_getBlockByNumber',
-        [hexOf(height), false],
-        (result) => readBlock(result, 'header'),
-        call,
-      );
-      return value?.hash ?? null;
-    },
+    hashAt: async (height, call) => (await header(height, call))?.hash ?? null,
+    header,
     async block(height, call) {
       const { value: block, endpoint } = await wholeBlock(height, call);
       const gone: BlockAnswer = {

@@ -114,3 +114,113 @@ contract Resolver {
     function prove(bytes calldata answer, bytes calldata) external pure returns (bytes memory) { return answer; }
     function addr(bytes32 node) external view returns (address) { return addresses[node]; }
 }
+
+// A token whose code is put at the address of a real one: decimals are storage, so that code alone is enough.
+contract PairToken {
+    uint8 public decimals;
+    mapping(address => uint256) public balanceOf;
+
+    function setDecimals(uint8 value) external { decimals = value; }
+    function give(address to, uint256 value) external { balanceOf[to] += value; }
+    function transfer(address to, uint256 value) external returns (bool) {
+        balanceOf[msg.sender] -= value;
+        balanceOf[to] += value;
+        return true;
+    }
+}
+
+// A pair with the published interface of Uniswap v2 (whitepaper, sections 2.2 and 3): prices are added up in UQ112x112 before the
+// first change of the reserves in a block, and both the sums and the time wrap around.
+contract Pair {
+    address public token0;
+    address public token1;
+    uint112 private reserve0;
+    uint112 private reserve1;
+    uint32 private blockTimestampLast;
+    uint256 public price0CumulativeLast;
+    uint256 public price1CumulativeLast;
+    uint256 public totalSupply;
+    mapping(address => uint256) public balanceOf;
+
+    constructor(address first, address second) {
+        token0 = first;
+        token1 = second;
+    }
+
+    function getReserves() external view returns (uint112, uint112, uint32) {
+        return (reserve0, reserve1, blockTimestampLast);
+    }
+
+    function held() private view returns (uint256, uint256) {
+        return (PairToken(token0).balanceOf(address(this)), PairToken(token1).balanceOf(address(this)));
+    }
+
+    function update(uint256 balance0, uint256 balance1) private {
+        require(balance0 <= type(uint112).max && balance1 <= type(uint112).max, "overflow");
+        unchecked {
+            uint32 time = uint32(block.timestamp % 2 ** 32);
+            uint32 elapsed = time - blockTimestampLast;
+            if (elapsed > 0 && reserve0 != 0 && reserve1 != 0) {
+                price0CumulativeLast += (uint256(reserve1) << 112) / reserve0 * elapsed;
+                price1CumulativeLast += (uint256(reserve0) << 112) / reserve1 * elapsed;
+            }
+            blockTimestampLast = time;
+        }
+        reserve0 = uint112(balance0);
+        reserve1 = uint112(balance1);
+    }
+
+    function sync() external {
+        (uint256 balance0, uint256 balance1) = held();
+        update(balance0, balance1);
+    }
+
+    function swap(uint256 out0, uint256 out1, address to, bytes calldata) external {
+        (uint256 before0, uint256 before1) = (reserve0, reserve1);
+        require(out0 < before0 && out1 < before1, "liquidity");
+        if (out0 > 0) PairToken(token0).transfer(to, out0);
+        if (out1 > 0) PairToken(token1).transfer(to, out1);
+        (uint256 balance0, uint256 balance1) = held();
+        uint256 in0 = balance0 > before0 - out0 ? balance0 - (before0 - out0) : 0;
+        uint256 in1 = balance1 > before1 - out1 ? balance1 - (before1 - out1) : 0;
+        require((balance0 * 1000 - in0 * 3) * (balance1 * 1000 - in1 * 3) >= before0 * before1 * 1000 ** 2, "K");
+        update(balance0, balance1);
+    }
+
+    function mint(address to) external returns (uint256 shares) {
+        (uint256 balance0, uint256 balance1) = held();
+        shares = totalSupply == 0 ? balance0 : (balance0 - reserve0) * totalSupply / reserve0;
+        totalSupply += shares;
+        balanceOf[to] += shares;
+        update(balance0, balance1);
+    }
+
+    function transfer(address to, uint256 value) external returns (bool) {
+        balanceOf[msg.sender] -= value;
+        balanceOf[to] += value;
+        return true;
+    }
+
+    function burn(address to) external {
+        (uint256 balance0, uint256 balance1) = held();
+        uint256 shares = balanceOf[address(this)];
+        balanceOf[address(this)] = 0;
+        PairToken(token0).transfer(to, balance0 * shares / totalSupply);
+        PairToken(token1).transfer(to, balance1 * shares / totalSupply);
+        totalSupply -= shares;
+        (balance0, balance1) = held();
+        update(balance0, balance1);
+    }
+}
+
+contract PairFactory {
+    mapping(address => mapping(address => address)) public getPair;
+
+    function createPair(address first, address second) external returns (address pair) {
+        (address token0, address token1) = first < second ? (first, second) : (second, first);
+        require(token0 != address(0) && token0 != token1 && getPair[token0][token1] == address(0), "pair");
+        pair = address(new Pair(token0, token1));
+        getPair[token0][token1] = pair;
+        getPair[token1][token0] = pair;
+    }
+}
