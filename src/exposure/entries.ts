@@ -1,0 +1,233 @@
+/** Entries out of what sweeps found: the evidence of an address's direct counterparties and of the shares behind them. */
+import type { Direction } from '../graph/flow.ts';
+import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import type { Weighing } from '../graph/kernels/rows.ts';
+import { createKernelWorkspace } from '../graph/kernels/workspace.ts';
+import { isDerived } from '../labels/evidence-class.ts';
+import { type ExposureEvidence, isRisky } from '../risk/score.ts';
+import type { Attributions, DerivedReading } from '../screening/attribution.ts';
+import { earlierDealings } from '../screening/before-designation.ts';
+import {
+  createSideReader,
+  directEvidence,
+  emptySide,
+  measureOf,
+  type Side,
+} from '../screening/counterparties.ts';
+import type { ScreeningDeps } from '../screening/deps.ts';
+import { labelEvidence } from '../screening/judge.ts';
+import { directionBasis, weighingOf } from '../screening/weighing.ts';
+import { type RiskColumn, recordOf } from './evaluate.ts';
+import { NEUTRAL, type NodeKinds } from './kinds.ts';
+import { createNotesReader, type NotesDeps } from './notes.ts';
+import { type ExposureRecord, isEmptyRecord } from './record.ts';
+import { type DirectionRows, IS_BEFORE, ROW } from './rows.ts';
+import type { SweptShares } from './sweep.ts';
+
+type PerDirection<T> = Readonly<Record<Direction, T>>;
+
+/** The money of all addresses, followed with derived labels counted or left out (`DerivedReading`). */
+export interface SweptReading {
+  readonly derived: DerivedReading;
+  readonly kinds: NodeKinds<RiskColumn>;
+  readonly shares: PerDirection<SweptShares>;
+}
+
+/** Inputs of the entries of one graph. */
+export interface Swept {
+  readonly graph: TransferGraph;
+  readonly attributions: Attributions;
+  readonly rows: PerDirection<DirectionRows>;
+  readonly counted: SweptReading;
+  /** Null if no label of something risky is derived. */
+  readonly leftOut: SweptReading | null;
+  readonly maxHops: number;
+}
+
+export type EntryDeps = NotesDeps & Pick<ScreeningDeps, 'labels'>;
+
+const DIRECTIONS: readonly Direction[] = ['in', 'out'];
+/** Sides are read for their counterparties alone. */
+const NO_FLOW = { transfers: 0, unpricedTransfers: 0, valueUsd: null, byAsset: [] };
+/** Value without a risk. */
+const UNKNOWN = { category: 'UNKNOWN', hops: 1, confidence: 1, class: 'published', entity: null } as const;
+
+/** Shares of what labelled direct counterparties have, risky or not. */
+function attributedShare(
+  { start, other, share }: DirectionRows,
+  { kinds, before }: NodeKinds<RiskColumn>,
+  node: NodeId,
+): number {
+  let sum = 0;
+  for (let at = start[node] as number; at < (start[node + 1] as number); at++) {
+    const to = other[at] as number;
+    const isBefore = to >= IS_BEFORE;
+    const id = isBefore ? to - IS_BEFORE : to;
+    const kind = isBefore ? (before.get(id)?.kind ?? NEUTRAL) : (kinds[id] as number);
+    if (kind >= 0 || kind === NEUTRAL) sum += share[at] as number;
+  }
+  return sum;
+}
+
+/** The evidence of one address after another. */
+export class Entries {
+  readonly #swept: Swept;
+  readonly #deps: EntryDeps;
+  readonly #weighing: Weighing;
+  readonly #readSide = createSideReader(createKernelWorkspace());
+  readonly #notesAt: (node: NodeId) => ExposureRecord['notes'];
+
+  constructor(swept: Swept, deps: EntryDeps) {
+    const { graph, attributions, rows, counted } = swept;
+    this.#swept = swept;
+    this.#deps = deps;
+    this.#weighing = weighingOf(graph.chain, deps);
+    const { kinds } = counted;
+    this.#notesAt = createNotesReader({ graph, attributions, kinds, rows, weighing: this.#weighing }, deps);
+  }
+
+  /** True for addresses of which a walk sees something else: hubs, those with dust alone, and those with a risky label of their own. */
+  needsWalk(node: NodeId): boolean {
+    if (this.#has(node, ROW.ALONE)) return true;
+    const { kinds, columns } = this.#swept.counted.kinds;
+    const kind = kinds[node] as number;
+    // Dealings within its own entity are neutral, and columns do not know the entity.
+    return kind >= 0 && !isDerived((columns[kind] as RiskColumn).class);
+  }
+
+  /** Returns the entry of an address that needs no walk; null if it has none. */
+  entryOf(node: NodeId): ExposureRecord | null {
+    const { counted, leftOut } = this.#swept;
+    const { policy } = this.#deps;
+    const isDirect = this.#has(node, ROW.RISKY);
+    const isEarlier = this.#has(node, ROW.EARLIER);
+    const isFound = DIRECTIONS.some((direction) => {
+      const { start } = counted.shares[direction];
+      return start[node] !== start[node + 1];
+    });
+    const notes = this.#notesAt(node);
+    if (!isDirect && !isEarlier && !isFound && notes.length === 0) return null;
+    const sides = isDirect || isEarlier ? this.#sidesOf(node) : [];
+    const first = this.#read(node, isDirect ? sides : null, counted);
+    const isDerivedRisk = ({ category, class: evidenceClass }: ExposureEvidence): boolean =>
+      isRisky(category, policy) && isDerived(evidenceClass);
+    const second =
+      leftOut !== null && first.exposures.some(isDerivedRisk)
+        ? this.#read(node, isDirect ? sides : null, leftOut)
+        : null;
+    const hubIn = (direction: Direction): number =>
+      Math.max(first.hubShare[direction], second?.hubShare[direction] ?? 0);
+    const record = recordOf(
+      {
+        exposures: first.exposures,
+        exposuresLeftOut: second?.exposures ?? null,
+        isService: this.#isService(node),
+        hubShare: { in: hubIn('in'), out: hubIn('out') },
+        earlier: isEarlier ? earlierDealings(sides) : [],
+        notes,
+      },
+      policy,
+    );
+    return isEmptyRecord(record) ? null : record;
+  }
+
+  #has(node: NodeId, flag: number): boolean {
+    const { rows } = this.#swept;
+    return (((rows.in.flags[node] as number) | (rows.out.flags[node] as number)) & flag) !== 0;
+  }
+
+  #isService(node: NodeId): boolean {
+    const { graph, counted } = this.#swept;
+    const kind = counted.kinds.kinds[node] as number;
+    if (kind < 0 && kind !== NEUTRAL) return false;
+    const { labels, policy } = this.#deps;
+    return labelEvidence(labels.current.lookup(graph.keyOf(node), graph.chain), policy).isService;
+  }
+
+  #sidesOf(node: NodeId): Side[] {
+    const { graph, attributions } = this.#swept;
+    return DIRECTIONS.map((direction) => {
+      if (graph.degree(node, direction) === 0) return emptySide(direction, NO_FLOW);
+      const weighing = this.#weighing;
+      return this.#readSide({ graph, node, direction, flow: NO_FLOW, attributions, weighing });
+    });
+  }
+
+  /** The evidence of one reading, and the shares that ended at hubs. Null for `sides`: no direct counterparty is a risk. */
+  #read(node: NodeId, sides: readonly Side[] | null, reading: SweptReading) {
+    const { graph, attributions } = this.#swept;
+    const exposures: ExposureEvidence[] =
+      sides === null
+        ? []
+        : directEvidence(sides, {
+            policy: this.#deps.policy,
+            own: attributions.of(node),
+            sentTo: (other) =>
+              graph
+                .edge(node, other)
+                .some(({ asset, amount }) => amount > 0n && this.#weighing.isEvidence(asset)),
+            derived: reading.derived,
+          });
+    const isDirect = sides !== null;
+    const hubShare = {
+      in: this.#readDirection(reading, node, 'in', isDirect, exposures),
+      out: this.#readDirection(reading, node, 'out', isDirect, exposures),
+    };
+    return { exposures, hubShare };
+  }
+
+  /**
+   * Adds the evidence of one direction that is not direct, and neutral value if direct evidence is not read.
+   *
+   * @returns the share that ended at hubs
+   */
+  #readDirection(
+    { kinds, shares }: SweptReading,
+    node: NodeId,
+    direction: Direction,
+    isDirect: boolean,
+    into: ExposureEvidence[],
+  ): number {
+    const { graph, rows, maxHops } = this.#swept;
+    const hubColumn = kinds.columns.length;
+    const { start, item, share } = shares[direction];
+    const row = rows[direction];
+    const value = row.total[node] as number;
+    if (value === 0) return 0;
+    const isAsset = ((row.flags[node] as number) & ROW.IS_ASSET) !== 0;
+    // Only an asset without a price needs its name and how much of its greater flow this is.
+    const basis = isAsset ? directionBasis(graph, node, direction, this.#weighing) : null;
+    const measured = (part: number) =>
+      basis === null
+        ? { asset: null, valueUsd: value * part, share: part }
+        : measureOf({ ...basis, total: value }, part);
+    let hubs = 0;
+    let risks = 0;
+    for (let at = start[node] as number; at < (start[node + 1] as number); at++) {
+      const column = Math.floor((item[at] as number) / maxHops);
+      const hops = ((item[at] as number) % maxHops) + 1;
+      const part = share[at] as number;
+      if (column === hubColumn) {
+        hubs += part;
+        continue;
+      }
+      if (hops === 1) continue;
+      risks += part;
+      const { category, confidence, class: evidenceClass } = kinds.columns[column] as RiskColumn;
+      const found = { category, confidence, class: evidenceClass, entity: null };
+      into.push({ ...found, direction, hops, ...measured(part) });
+    }
+    const neutral = { ...UNKNOWN, direction };
+    const dust = row.neutralDust[node] as number;
+    if (isDirect || basis !== null) {
+      const known = attributedShare(row, kinds, node);
+      into.push({ ...neutral, ...measured(Math.max(0, 1 - known - risks)) });
+      if (!isDirect && basis !== null)
+        into.push({ ...neutral, ...measured((value * known + dust) / basis.total) });
+    } else {
+      const valueUsd = value * Math.max(0, 1 - risks) + dust;
+      into.push({ ...neutral, asset: null, valueUsd, share: 1 - risks });
+    }
+    return hubs;
+  }
+}
