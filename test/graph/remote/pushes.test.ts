@@ -16,7 +16,7 @@ import { createPool } from '../../../src/jobs/pool.ts';
 import { createTasks } from '../../../src/jobs/tasks.ts';
 import type { NameScreening } from '../../../src/names/screen-names.ts';
 import { createWorld } from '../../screening/world.ts';
-import { hasRedis, type RedisServer, startRedis } from '../../setup/redis.ts';
+import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../../setup/redis.ts';
 import { addressAt, blockOf, keyAt, log, push, transferSource } from './world.ts';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -58,6 +58,17 @@ function localAnswers(path: string): string {
   }
 }
 
+/** A reader with an empty memory; `head` is the version that it holds on to, as a walk does that began with it. */
+function openReader(url: string, fetchers: Fetcher[], head?: string): ChainReader {
+  const fetcher = createFetcher({ url, logLevel: 'silent' }, { clock: systemClock, log });
+  fetchers.push(fetcher);
+  const fetch: Fetch = (question) =>
+    head !== undefined && question.keys[0]?.names[0] === 'head'
+      ? [Buffer.from(head)]
+      : fetcher.fetch(question);
+  return createChainReader(new RemoteRecords('ETH', { fetch, clock: systemClock }));
+}
+
 describe.skipIf(!hasRedis)('pushes in quick succession', () => {
   let folder: string;
   let path: string;
@@ -67,16 +78,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
   const draw = transferSource(7, ADDRESSES);
   const url = (prefix: string): string => `${server.url}?prefix=${prefix}`;
 
-  /** A reader with an empty memory; `head` is the version that it holds on to, as a walk does that began with it. */
-  function readerOf(prefix: string, head?: string): ChainReader {
-    const fetcher = createFetcher({ url: url(prefix), logLevel: 'silent' }, { clock: systemClock, log });
-    fetchers.push(fetcher);
-    const fetch: Fetch = (question) =>
-      head !== undefined && question.keys[0]?.names[0] === 'head'
-        ? [Buffer.from(head)]
-        : fetcher.fetch(question);
-    return createChainReader(new RemoteRecords('ETH', { fetch, clock: systemClock }));
-  }
+  const readerOf = (prefix: string, head?: string): ChainReader => openReader(url(prefix), fetchers, head);
   const headOf = (prefix: string): string => server.run('get', `${prefix}:{graph.eth}:head`).trim();
   const earlierKeys = (prefix: string): string[] =>
     server
@@ -299,3 +301,45 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
     }
   });
 });
+
+it.skipIf(!hasRedis)(
+  'keeps readers on their versions in a cluster, also after a master was replaced',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'assay-pushes-'));
+    const path = join(folder, 'eth.mdb');
+    const store = openTransferStore({ path: folder, readOnly: false });
+    const cluster = await startRedisCluster();
+    const fetchers: Fetcher[] = [];
+    const headKey = 'assay:{graph.eth}:head';
+    const draw = transferSource(9, ADDRESSES);
+    const versions: { head: string; answers: string }[] = [];
+    try {
+      for (let version = 1; version <= 4; version++) {
+        await store.ingest(draw(version === 1 ? 6_000 : 300));
+        await push(cluster.url, path, { graceMs: LIMITS.remoteGraceMs });
+        const head = cluster.masterOf(headKey).run('get', headKey).trim();
+        versions.push({ head, answers: localAnswers(path) });
+      }
+      const expectAll = (): void => {
+        for (const { head, answers } of versions)
+          expect(answersOf(openReader(cluster.url, fetchers, head))).toBe(answers);
+      };
+      expectAll();
+      await cluster.masterOf('assay:{graph.eth.2}:w').kill();
+      // Refused until the replica has taken over, and never a mixture.
+      for (const end = performance.now() + 60_000; ; await sleep(200)) {
+        try {
+          expectAll();
+          break;
+        } catch (error) {
+          if ((error as { code?: string }).code !== 'NOT_READY' || performance.now() > end) throw error;
+        }
+      }
+    } finally {
+      await Promise.all(fetchers.map((fetcher) => fetcher.close()));
+      await store.close();
+      await cluster.stop();
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
