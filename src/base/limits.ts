@@ -513,7 +513,7 @@ export const LIMITS = {
   redisStartMs: 10_000,
   /** A question to the remote store of a graph: a fail-over of a cluster within it goes unnoticed, and a worker waits no longer. */
   remoteReadMs: 5_000,
-  /** All that one request reads of a remote graph; pushes leave readers twice as long before they overwrite what those may read. */
+  /** All that one request reads of a remote graph. Pushes keep what they replace for twice as long: clocks of machines differ. */
   remoteQuestionMs: 30_000,
   remoteGraceMs: 60_000,
   /** How long the newest version of a remote graph is believed: one round trip less for requests that follow each other. */

@@ -309,15 +309,16 @@ describe.runIf(hasRedis)('a node beside a writer on another machine', { timeout:
     }
   });
 
-  it('sees what another machine pushes to the store of the graph', async () => {
-    for (let round = 0; round < 2; round++) {
+  it('sees what another machine pushes to the store of the graph, push after push', async () => {
+    const remote = { ASSAY_GRAPH_STORE_BSC: `${redis.url}?prefix=graph` };
+    for (let round = 0; round < 4; round++) {
       const to = fresh();
       if (round > 0) expect(await readers.scores('BSC', to)).toEqual([0]);
       await done(worlds[2], ['ingest', 'ndjson', rowsFile(worlds[2], to, 'BSC'), '--chain', 'BSC']);
-      await done(worlds[2], ['graph', 'push', 'BSC'], {
-        ASSAY_GRAPH_STORE_BSC: `${redis.url}?prefix=graph`,
-      });
+      await done(worlds[2], ['graph', 'push', 'BSC'], remote);
       await readers.within('BSC', to);
+      const screened = JSON.parse(await done(worlds[0], ['screen', 'BSC', to, '--json'], remote));
+      expect(screened.riskScore).toBeGreaterThan(0);
     }
   });
 });

@@ -10,14 +10,18 @@ import type { RedisStore, Script } from '../../base/redis.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { bucketSlot, NAMES } from './layout.ts';
 
-/** KEYS: the writer's key, then records. ARGV: token, step, then values. */
+/** KEYS: the writer's key, then records. ARGV: token, step, then of each record its value, and its milliseconds or nothing. */
 const WRITE = `
 local token, step = string.match(redis.call('GET', KEYS[1]) or '0:0', '^(%d+):(%d+)$')
 if tonumber(token) > tonumber(ARGV[1]) then return 'TAKEN' end
 local mine = tonumber(ARGV[2])
 step = tonumber(step)
 if token ~= ARGV[1] or (step ~= mine - 1 and step ~= mine) then return 'LOST' end
-for at = 2, #KEYS do redis.call('SET', KEYS[at], ARGV[at + 1]) end
+for at = 2, #KEYS do
+  local value, lifeMs = ARGV[2 * at - 1], ARGV[2 * at]
+  if lifeMs == '' then redis.call('SET', KEYS[at], value)
+  else redis.call('SET', KEYS[at], value, 'PX', lifeMs) end
+end
 redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2])
 return 'OK'`;
 
@@ -56,7 +60,7 @@ export async function patiently<T>(work: () => Promise<T>, { clock, signal }: Pa
 interface Pending {
   readonly keys: string[];
   readonly values: (string | Buffer)[];
-  bytes: number;
+  readonly lives: (number | null)[];
 }
 
 export interface BucketWriterOptions {
@@ -107,16 +111,21 @@ export class BucketWriter {
     return this.#waiting >= this.#options.recordsAtOnce || this.#waitingBytes >= LIMITS.remotePushBytes;
   }
 
-  put(bucket: number, name: string, value: string | Buffer): void {
+  /**
+   * Collects a record. Those of a bucket are written in the order in which they came.
+   *
+   * @param lifeMs milliseconds after which the server drops it; null: it is kept.
+   */
+  put(bucket: number, name: string, value: string | Buffer, lifeMs: number | null = null): void {
     let pending = this.#pending.get(bucket);
     if (!pending) {
-      pending = { keys: [], values: [], bytes: 0 };
+      pending = { keys: [], values: [], lives: [] };
       this.#pending.set(bucket, pending);
     }
     const { chain, generation } = this.#options;
     pending.keys.push(this.#redis.key(bucketSlot(chain, bucket), `${generation}:${name}`));
     pending.values.push(value);
-    pending.bytes += value.length;
+    pending.lives.push(lifeMs);
     this.#waiting++;
     this.#waitingBytes += value.length;
   }
@@ -132,7 +141,7 @@ export class BucketWriter {
     await Promise.all(all.map(([bucket, pending]) => this.#flushBucket(bucket, pending)));
   }
 
-  async #flushBucket(bucket: number, { keys, values }: Pending): Promise<void> {
+  async #flushBucket(bucket: number, { keys, values, lives }: Pending): Promise<void> {
     const { chain, token, patience } = this.#options;
     for (let from = 0; from < keys.length; ) {
       let until = from;
@@ -145,7 +154,8 @@ export class BucketWriter {
         bytes += values[until++]?.length ?? 0;
       const step = (this.steps[bucket] as number) + 1;
       const part = [this.#writerKey(bucket), ...keys.slice(from, until)];
-      const args = [token, step, ...values.slice(from, until)];
+      const records = values.slice(from, until).flatMap((value, at) => [value, lives[from + at] ?? '']);
+      const args = [token, step, ...records];
       const answer = await patiently(() => this.#write(part, args), patience);
       if (answer === 'TAKEN') throw takenOver(chain);
       if (answer !== 'OK') throw new LostWrites();

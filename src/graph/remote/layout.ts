@@ -66,6 +66,11 @@ export const NAMES = {
   log: (chunk: number): string => `l${chunk.toString(36)}`,
   assets: (page: number): string => `s${page.toString(36)}`,
   blocks: 'b',
+  /**
+   * A record as it was at a version that two later ones have replaced: its whole bytes, which carry the version before that. The key
+   * expires when no reader can need it any more.
+   */
+  earlier: (name: string, version: number): string => `${name}~${version.toString(36)}`,
   /** The newest version that the bucket holds whole. */
   marker: 'v',
   /** Who writes the bucket: `token:step`. */
@@ -111,12 +116,18 @@ export function unpackVersioned(bytes: Buffer): Versioned {
   return { version, value: bytes.subarray(reader.at), previous };
 }
 
-/** The record as it was at a version. Undefined: not there yet. Null: what it was then is gone. */
-export function valueAt(bytes: Buffer, version: number): Buffer | null | undefined {
+/**
+ * Reads a record as it was at a version.
+ *
+ * @param bytes as `packVersioned` returns them.
+ * @returns the value; undefined if the record was not there yet. A number if both of its values are newer: then `NAMES.earlier` of that
+ *   version names what it was before.
+ */
+export function valueAt(bytes: Buffer, version: number): Buffer | number | undefined {
   const record = unpackVersioned(bytes);
   if (record.version <= version) return record.value;
   if (record.previous === null) return undefined;
-  return record.previous.version <= version ? record.previous.value : null;
+  return record.previous.version <= version ? record.previous.value : record.previous.version;
 }
 
 /** Where the neighbours of one direction stand: nowhere, in the address's own record, in one of their own, in those of a directory. */

@@ -10,7 +10,6 @@ import {
   packVersioned,
   unpackVersioned,
   type Versioned,
-  valueAt,
 } from './layout.ts';
 import { COMPARED_AT_ONCE, type PushReport, type PushSession } from './push-session.ts';
 import type { LocalRecord, Snapshot } from './snapshot.ts';
@@ -19,6 +18,32 @@ import type { LocalRecord, Snapshot } from './snapshot.ts';
 const NODES_AT_ONCE = 256;
 /** Chunks of log that are compared at a time. */
 const LOG_AT_ONCE = 1_024;
+
+/** The version that a push writes: the one after that which is read. */
+interface NextVersion {
+  readonly writer: BucketWriter;
+  /** The version that is read. */
+  readonly version: number;
+  /** How long readers may still need versions before that; null if none can hold one. */
+  readonly keepMs: number | null;
+}
+
+/**
+ * Puts the next version of a record, if it differs from what is stored. A record carries two versions: if readers may hold a third one,
+ * the stored bytes go to a key of their own first.
+ */
+function putNext(
+  { writer, version, keepMs }: NextVersion,
+  { bucket, name, value }: LocalRecord,
+  stored: Buffer | null,
+): void {
+  const found = stored === null ? null : unpackVersioned(stored);
+  if (found?.value.equals(value)) return;
+  // What an interrupted push wrote carries the version that is read, and the one before was put aside by that push.
+  if (stored && found?.previous && found.version <= version && keepMs !== null)
+    writer.put(bucket, NAMES.earlier(name, found.version), stored, keepMs);
+  writer.put(bucket, name, packVersioned({ version: version + 1, value, previous: oldOf(found, version) }));
+}
 
 /**
  * Writes what changed since the last push as a new version of the records that changed. Throws INVALID_REQUEST where the remote store
@@ -38,38 +63,32 @@ export async function pushChanges(session: PushSession, head: Head, snapshot: Sn
     );
   const { generation, version } = head;
   if (await isCurrent(session, head, snapshot)) return session.report('unchanged', head, snapshot, null);
-  await session.waitForReaders(head.switchedMs);
   await checkMarkers(session, head);
   const writer = await session.openWriter(generation, head.buckets);
+  const next: NextVersion = { writer, version, keepMs: session.keepMs(head) };
   const sum = new Checksum(head);
-  const target = version + 1;
   const changed = new Uint8Array((state.nextAddress >> 3) + 1);
   const mark = (node: number): void => {
     if (node > 0) changed[node >> 3] = (changed[node >> 3] as number) | (1 << (node & 7));
   };
 
-  /** The bytes to write for a record, which may be there: null where it is as it should be. */
-  const change = ({ name, value }: LocalRecord, stored: Buffer | null): Buffer | null => {
-    const found = stored === null ? null : unpackVersioned(stored);
-    const old = oldOf(found, version);
-    if (old?.value.equals(value) !== true) {
-      if (old) sum.remove(name, old.value);
-      sum.add(name, value);
-    }
-    if (found?.value.equals(value)) return null;
-    return packVersioned({ version: target, value, previous: old });
-  };
   const compare = async (records: readonly LocalRecord[]): Promise<void> => {
     const stored = await session.readRemote(generation, records);
     for (const [at, record] of records.entries()) {
-      const bytes = change(record, stored[at] ?? null);
-      if (bytes !== null) writer.put(record.bucket, record.name, bytes);
+      const { name, value } = record;
+      const bytes = stored[at] ?? null;
+      const old = oldOf(bytes && unpackVersioned(bytes), version);
+      if (old?.value.equals(value) !== true) {
+        if (old) sum.remove(name, old.value);
+        sum.add(name, value);
+      }
+      putNext(next, record, bytes);
     }
     if (writer.isFull) await writer.flush();
     await session.renew();
   };
 
-  await pushNewLog(session, head, snapshot, { writer, mark });
+  await pushNewLog(session, head, snapshot, { next, mark });
   for (let node = head.state.nextAddress; node < state.nextAddress; node++) mark(node);
   await pushNodes(session, head, snapshot, { changed, compare, sum, writer });
   // Only now: until all addresses are as they are here, a push that takes up this one must find who was in what was taken back.
@@ -81,7 +100,7 @@ export async function pushChanges(session: PushSession, head: Head, snapshot: Sn
   const pages = Array.from({ length: snapshot.assetPages }, (_, page) => snapshot.assetPage(page));
   await compare([...pages, snapshot.blocks()]);
   await writer.flush();
-  const made = await session.switchTo({ ...head, version: target, snapshot, sum, writer });
+  const made = await session.switchTo({ ...head, version: version + 1, snapshot, sum, writer });
   return session.report('changes', made, snapshot, writer);
 }
 
@@ -90,7 +109,8 @@ async function isCurrent(session: PushSession, head: Head, snapshot: Snapshot): 
   if (JSON.stringify(snapshot.state) !== JSON.stringify(head.state)) return false;
   const blocks = snapshot.blocks();
   const [stored] = await session.readRemote(head.generation, [blocks]);
-  return stored != null && valueAt(stored, head.version)?.equals(blocks.value) === true;
+  const pushed = stored ? oldOf(unpackVersioned(stored), head.version) : null;
+  return pushed?.value.equals(blocks.value) === true;
 }
 
 /** Throws STORE_CORRUPT where a server lost what was pushed before. */
@@ -112,9 +132,10 @@ async function pushNewLog(
   session: PushSession,
   head: Head,
   snapshot: Snapshot,
-  { writer, mark }: { readonly writer: BucketWriter; readonly mark: (node: number) => void },
+  { next, mark }: { readonly next: NextVersion; readonly mark: (node: number) => void },
 ): Promise<void> {
   const { generation, version } = head;
+  const { writer } = next;
   const first = Math.floor(head.openOrdinal / LOG_CHUNK_TRANSFERS);
   for (let from = first; from < snapshot.logChunks; from += LOG_AT_ONCE) {
     const until = Math.min(snapshot.logChunks, from + LOG_AT_ONCE);
@@ -135,9 +156,7 @@ async function pushNewLog(
         if (states.every((state) => state.equals(now))) continue;
         for (const state of states) for (const party of partiesOf(state)) mark(party);
       }
-      const union = Buffer.concat(joined);
-      if (found?.value.equals(union) !== true)
-        writer.put(bucket, name, packVersioned({ version: version + 1, value: union, previous: old }));
+      putNext(next, { bucket, name, value: Buffer.concat(joined) }, bytes);
     }
     if (writer.isFull) await writer.flush();
     await session.renew();

@@ -14,14 +14,23 @@ import {
 } from './layout.ts';
 import { COMPARED_AT_ONCE, type OldGeneration, type PushSession } from './push-session.ts';
 
-/** Removes what nobody reads any more: the chain before a full push, and pushes that were given up. */
+/**
+ * Removes what is not read any more: the chain before a full push, and pushes that were given up. Needs no lease: a generation that
+ * was given up is never written again, and two that remove the same one remove it once.
+ */
 export async function removeOld(session: PushSession): Promise<void> {
+  // In this order: a generation is noted before the head leaves it.
   const old = await session.oldGenerations();
   const head = await session.readHead();
-  if (old.length === 0 || head === null) return;
+  const begun = await session.get('push');
+  // One that was noted and is still to be taken up: its push was killed in between.
+  const resumable = begun === null ? null : (JSON.parse(begun) as Pick<OldGeneration, 'generation'> | null);
+  const inUse = [head?.generation, resumable?.generation];
+  const gone = old.filter(({ generation }) => !inUse.includes(generation));
+  if (gone.length === 0 || head === null) return;
   await session.waitForReaders(head.switchedMs);
-  for (const each of old) if (each.generation !== head.generation) await remove(session, each);
-  await session.set('old', []);
+  for (const each of gone) await remove(session, each);
+  await session.forgetOld(new Set(gone.map(({ generation }) => generation)));
 }
 
 async function remove(session: PushSession, { generation, buckets, state }: OldGeneration): Promise<void> {

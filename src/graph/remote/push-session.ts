@@ -28,7 +28,7 @@ export interface PushOptions {
   readonly path: string;
   /** Pushes everything anew, also where a change would do. */
   readonly isFull?: boolean;
-  /** How long readers of what is replaced are left in peace; default `LIMITS.remoteGraceMs`. */
+  /** For how long readers can read what is replaced; default `LIMITS.remoteGraceMs`. 0: not at all. */
   readonly graceMs?: number;
   /** Buckets of a first or full push; default `LIMITS.remoteBuckets`. */
   readonly buckets?: number;
@@ -84,6 +84,15 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'TAKEN' end
 redis.call('SET', KEYS[2], ARGV[2])
 return 'OK'`;
 
+/** KEYS: one. ARGV: what it must hold (nothing: it is not there), what it shall hold. */
+const EXCHANGE = `
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 'CHANGED' end
+redis.call('SET', KEYS[1], ARGV[2])
+return 'OK'`;
+
+const oldIn = (text: string | null): readonly OldGeneration[] =>
+  text === null ? [] : (JSON.parse(text) as readonly OldGeneration[]);
+
 export class PushSession {
   readonly options: PushOptions;
   readonly redis: RedisStore;
@@ -92,6 +101,7 @@ export class PushSession {
   readonly #slot: string;
   readonly #graceMs: number;
   readonly #switch: Script;
+  readonly #exchange: Script;
   #leasedMs = 0;
   #token = 0;
   #holder = '';
@@ -104,6 +114,7 @@ export class PushSession {
     this.#slot = chainSlot(options.chain);
     this.#graceMs = options.graceMs ?? LIMITS.remoteGraceMs;
     this.#switch = redis.script('graph_switch', SWITCH);
+    this.#exchange = redis.script('graph_exchange', EXCHANGE);
   }
 
   /** Buckets of a push that begins anew. */
@@ -143,8 +154,10 @@ export class PushSession {
     this.#leasedMs = this.clock.monotonic();
   }
 
+  /** Keeps the lease for as long as it is held. */
   async renew(): Promise<void> {
     this.options.signal?.throwIfAborted();
+    if (this.#holder === '') return;
     const now = this.clock.monotonic();
     if (now - this.#leasedMs < LIMITS.remotePushLeaseMs / 4) return;
     this.#leasedMs = now;
@@ -160,9 +173,11 @@ export class PushSession {
   async release(): Promise<void> {
     const { connection } = this.redis;
     const key = this.#key('lease');
-    // Where nobody answers it runs out by itself.
+    const holder = this.#holder;
+    this.#holder = '';
+    // If no server answers, it runs out by itself.
     const held = await connection.get(key).catch(() => null);
-    if (held === this.#holder) await connection.del(key).catch(() => 0);
+    if (held === holder) await connection.del(key).catch(() => 0);
   }
 
   async readHead(): Promise<Head | null> {
@@ -216,14 +231,30 @@ export class PushSession {
   }
 
   async oldGenerations(): Promise<readonly OldGeneration[]> {
-    const text = await this.get('old');
-    return text === null ? [] : (JSON.parse(text) as readonly OldGeneration[]);
+    return oldIn(await this.get('old'));
   }
 
-  /** Remembers what is to be removed once nobody reads it. */
-  async noteOld({ generation, buckets, state }: OldGeneration): Promise<void> {
-    const old = (await this.oldGenerations()).filter((each) => each.generation !== generation);
-    await this.set('old', [...old, { generation, buckets, state }]);
+  /** Remembers a generation that is to be removed when its last reader has ended. */
+  noteOld({ generation, buckets, state }: OldGeneration): Promise<void> {
+    return this.#changeOld((old) => [
+      ...old.filter((each) => each.generation !== generation),
+      { generation, buckets, state },
+    ]);
+  }
+
+  /** Forgets generations that were removed. */
+  forgetOld(removed: ReadonlySet<number>): Promise<void> {
+    return this.#changeOld((old) => old.filter(({ generation }) => !removed.has(generation)));
+  }
+
+  /** A removal goes on without the lease, so that the list may change between reading and writing it. */
+  async #changeOld(change: (old: readonly OldGeneration[]) => readonly OldGeneration[]): Promise<void> {
+    for (;;) {
+      const before = await this.get('old');
+      const args = [before ?? '', JSON.stringify(change(oldIn(before)))];
+      const answer = await patiently(() => this.#exchange([this.#key('old')], args), this.patience);
+      if (answer === 'OK') return;
+    }
   }
 
   /** Makes readers see what was written: each bucket says that it is whole, then the head moves. */
@@ -262,7 +293,18 @@ export class PushSession {
     return head;
   }
 
-  /** Readers of what is about to be overwritten or removed end first. */
+  /**
+   * Says whether a version before the head may still be read.
+   *
+   * @returns milliseconds for which what was read before the head has to be kept; null if the head has been there for longer than any
+   *   reader holds on to a version. If the clock was set back since, it is kept once more than needed.
+   */
+  keepMs({ switchedMs }: Head): number | null {
+    const isRecent = this.#graceMs > 0 && this.clock.now() - switchedMs < this.#graceMs;
+    return isRecent ? this.#graceMs : null;
+  }
+
+  /** Readers of a generation that is about to be removed end first. */
   async waitForReaders(sinceMs: number): Promise<void> {
     const until = sinceMs + this.#graceMs;
     for (;;) {

@@ -26,17 +26,22 @@ export async function pushChain(options: PushOptions, deps: PushDeps): Promise<P
   try {
     const session = new PushSession(options, deps);
     await session.checkServers();
-    await session.lease();
-    try {
-      await session.fence();
-      const report = await untilKept(() => attempt(session, store));
-      await removeOld(session);
-      return report;
-    } finally {
-      await session.release();
-    }
+    const report = await leased(session, store);
+    // Behind the lease: what is pushed next need not wait for readers of a generation that goes.
+    await removeOld(session);
+    return report;
   } finally {
     await store.root.close();
+  }
+}
+
+async function leased(session: PushSession, store: ChainStore): Promise<PushReport> {
+  await session.lease();
+  try {
+    await session.fence();
+    return await untilKept(() => attempt(session, store));
+  } finally {
+    await session.release();
   }
 }
 

@@ -416,18 +416,30 @@ export class RemoteRecords implements ChainRecords {
   /** Records that must be there, as they were at the version that is read. */
   #readVersioned(places: readonly Place[]): Buffer[] {
     const { version } = this.#view();
-    return this.#read(places).map((bytes, at) => {
-      const value = bytes === null ? undefined : valueAt(bytes, version);
-      if (value === null) throw this.#moved();
-      if (value === undefined) throw lostRecord(this.chain, `record ${places[at]?.name}`);
-      return value;
-    });
+    const values: Buffer[] = new Array<Buffer>(places.length);
+    let wanted = places.map((place, at) => ({ ...place, at }));
+    // Usually one round trip; another one for each push since this version that replaced one of the records once more.
+    for (let isEarlier = false; wanted.length > 0; isEarlier = true) {
+      const found = this.#read(wanted);
+      const behind: typeof wanted = [];
+      for (const [index, { bucket, at }] of wanted.entries()) {
+        const bytes = found[index] ?? null;
+        if (bytes === null && isEarlier) throw this.#moved();
+        const { name } = places[at] as Place;
+        const value = bytes === null ? undefined : valueAt(bytes, version);
+        if (value === undefined) throw lostRecord(this.chain, `record ${name}`);
+        if (typeof value === 'number') behind.push({ bucket, name: NAMES.earlier(name, value), at });
+        else values[at] = value;
+      }
+      wanted = behind;
+    }
+    return values;
   }
 
   /** Values in the order of the places. */
   #read(places: readonly Place[]): (Buffer | null)[] {
     const { generation, version } = this.#view();
-    // Pushes leave readers this long, and what is older may be overwritten.
+    // Pushes keep what they replace for longer than this. Whatever began earlier may find parts of it gone.
     if (this.#clock.monotonic() - this.#pinnedMs > LIMITS.remoteQuestionMs) throw this.#moved();
     const buckets = new Map<number, { names: string[]; places: number[] }>();
     for (const [at, { bucket, name }] of places.entries()) {
