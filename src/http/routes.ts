@@ -439,7 +439,7 @@ export const ROUTES: readonly Route[] = [
     answer: envelope(OracleVerdict),
     summary: 'Verdict before a transaction',
     description:
-      'safe, warning or danger, with score and reasons: those of `POST /screening` on the same stored data, exposure included. Two reasons are in screenings alone: `SPOOFABLE_TRANSFER` and `ADDRESS_POISONING`, which come from the newest transfers and have 0 points.',
+      'safe, warning or danger, with score and reasons: those of `POST /screening` on the same stored data, exposure included.',
   },
   {
     ...open,
