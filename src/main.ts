@@ -10,7 +10,7 @@ import { addAccountsCommand, addAuditCommand, addPlanCommand } from './cli/accou
 import { addBackupCommand } from './cli/backup.ts';
 import { addBulkCommand } from './cli/bulk.ts';
 import { addClusterCommand } from './cli/cluster.ts';
-import type { Terminal } from './cli/context.ts';
+import { errorLine, type Terminal } from './cli/context.ts';
 import { addCreditsCommand } from './cli/credits.ts';
 import { addEntitiesCommand } from './cli/entities.ts';
 import { addExposureCommand } from './cli/exposure.ts';
@@ -41,13 +41,25 @@ const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), '
 };
 
 const stopping = new AbortController();
+/**
+ * Asks the command to end. All but the server, which first finishes what it took, are ended if they have not done so in time: their stores
+ * are whole at every moment, and locks of a process that is gone are taken over.
+ */
+function interrupt(): void {
+  stopping.abort();
+  if (process.argv[2] === 'serve') return;
+  setTimeout(() => {
+    process.stderr.write(errorLine(stopping.signal.reason));
+    process.exit(1);
+  }, LIMITS.interruptMsMax).unref();
+}
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   // The second signal finds no listener and ends the process at once.
-  process.once(signal, () => stopping.abort());
+  process.once(signal, interrupt);
 }
 // A process that another one started with a channel ends with it: the server may be killed while it builds an index in a child.
 if (process.channel) {
-  process.once('disconnect', () => stopping.abort());
+  process.once('disconnect', interrupt);
   process.channel.unref();
 }
 // A reader that went away (`| head`) is no fault of ours.

@@ -29,6 +29,7 @@ export function addServeCommand(program: Command, terminal: Terminal, parts: () 
       const roles = options.role === undefined ? undefined : readRoles(options.role, '--role');
       const opened = parts();
       await opened.prepare(terminal.signal);
+      terminal.signal.throwIfAborted();
       const served = await opened.serve(roles);
       terminal.out.write(greeting(served));
       await new Promise<void>((resolve) => {
