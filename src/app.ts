@@ -10,6 +10,7 @@ import { quotaExhausted } from './accounts/quota.ts';
 import { systemClock } from './base/clock.ts';
 import { ensureDataFolder } from './base/data-folder.ts';
 import { AssayError } from './base/errors.ts';
+import { type FolderLock, lockFolder } from './base/folder-lock.ts';
 import { LIMITS } from './base/limits.ts';
 import { createLogger } from './base/log.ts';
 import { createMailer } from './base/mail.ts';
@@ -297,6 +298,15 @@ export function openParts(config: Config, version: string): Parts {
 
   const travelSettings: TravelSettings = { dataDir, ...config.snapshots };
   const travelDeps: TravelDeps = { clock, log, jitter: systemJitter };
+
+  const locks: FolderLock[] = [];
+  async function holdFolders(): Promise<void> {
+    locks.push(await lockFolder(dataDir, SETTINGS.dataDir.variable));
+    // Nodes with a Redis share it.
+    if (config.jobsDir === null || redis !== null) return;
+    await requireJobsFolder(config.jobsDir, SETTINGS.jobsDir.variable);
+    locks.push(await lockFolder(config.jobsDir, SETTINGS.jobsDir.variable));
+  }
 
   async function prepare(signal = new AbortController().signal): Promise<void> {
     if (pullsFrom !== null) {
@@ -691,12 +701,11 @@ export function openParts(config: Config, version: string): Parts {
     monitoring: monitoringAtHand,
     requireBuilder: () => requireBuilder(pullsFrom),
     travel: { settings: travelSettings, deps: travelDeps },
+    holdFolders,
     prepare,
     ready,
     serve,
-    async close() {
-      await opened.closeAll();
-    },
+    close: () => endEach([() => opened.closeAll(), ...locks.map((lock) => () => lock.release())]),
   };
 }
 

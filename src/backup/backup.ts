@@ -3,11 +3,10 @@
  * transaction each; immutable files as they stand together. `BACKUP.json` is written last and names every file with its SHA-256.
  */
 import {
-  chmodSync,
+  accessSync,
   closeSync,
   constants,
   existsSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -17,18 +16,18 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { copyFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
+import { writeJsonAtomically } from '../base/atomic-file.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../base/data-folder.ts';
+import { makeFolder, PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { isRunning } from '../base/file-lease.ts';
-import { openEnvironment } from '../base/lmdb.ts';
 import { snapshotsFolderOf } from '../labels/build-index.ts';
 import { leaseCurrent } from '../labels/index/folder.ts';
 import { linkOrCopy, sha256OfFile } from '../travel/blobs.ts';
 import { stateMark } from '../travel/state-files.ts';
+import { type Copier, openCopier } from './copier.ts';
+import type { DatabaseDigest } from './digests.ts';
 
 export interface BackupFile {
   /** Below the folder of state, with `/`. */
@@ -37,6 +36,8 @@ export interface BackupFile {
   readonly sha256: string;
   /** `lmdb`: an environment, copied by LMDB. */
   readonly kind: 'file' | 'lmdb';
+  /** Contents of an environment. Absent for other files, and in backups of earlier releases. */
+  readonly databases?: readonly DatabaseDigest[];
 }
 
 export interface BackupReport {
@@ -90,29 +91,27 @@ export async function backUp(
   const live = walk(dataDir).filter((path) => !IMMUTABLE.test(path) && isEnvironment(join(dataDir, path)));
   const staging = join(dataDir, `${STAGING}${process.pid}`);
   const files: BackupFile[] = [];
-  const finish = async (path: string, kind: BackupFile['kind'], total: number): Promise<void> => {
+  const copier = openCopier(signal);
+  const take = async (path: string, type: 'copy-store' | 'copy-file', total: number): Promise<void> => {
     const to = join(folder, path);
-    flush(to);
-    files.push({ path, bytes: statSync(to).size, sha256: await sha256OfFile(to, signal), kind });
+    const from = join(type === 'copy-store' ? dataDir : staging, path);
+    mkdirSync(dirname(to), PRIVATE_FOLDER);
+    const { databases, ...copied } = await copier.run({ type, from, to });
+    files.push(
+      type === 'copy-store'
+        ? { path, ...copied, kind: 'lmdb', databases }
+        : { path, ...copied, kind: 'file' },
+    );
     onProgress?.({ path, files: files.length, totalFiles: total });
   };
   try {
-    mkdirSync(folder, PRIVATE_FOLDER);
+    makeTarget(folder);
     // Environments first: what they say is done has its files already, and those are named afterwards.
-    for (const path of live) {
-      signal?.throwIfAborted();
-      mkdirSync(dirname(join(folder, path)), PRIVATE_FOLDER);
-      await copyEnvironment(join(dataDir, path), join(folder, path));
-      await finish(path, 'lmdb', live.length);
-    }
+    for (const path of live) await take(path, 'copy-store', live.length);
     const named = nameAll(dataDir, staging, new Set(live));
-    for (const path of named) {
-      signal?.throwIfAborted();
-      mkdirSync(dirname(join(folder, path)), PRIVATE_FOLDER);
-      await copyFile(join(staging, path), join(folder, path), constants.COPYFILE_FICLONE);
-      await finish(path, 'file', live.length + named.length);
-    }
+    for (const path of named) await take(path, 'copy-file', live.length + named.length);
   } finally {
+    copier.close();
     rmSync(staging, { recursive: true, force: true });
   }
   const report: BackupReport = {
@@ -130,6 +129,18 @@ function requireEmpty(folder: string, dataDir: string): void {
     throw new AssayError('INVALID_REQUEST', `${folder} lies inside the folder of state: name another.`);
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new AssayError('INVALID_REQUEST', `${folder} is not empty: every backup has a folder of its own.`);
+}
+
+/** Makes the folder of the backup. Throws INVALID_REQUEST naming it and the reason if it cannot be made or written. */
+function makeTarget(folder: string): void {
+  try {
+    makeFolder(folder);
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new AssayError('INVALID_REQUEST', `${folder} cannot be used for a backup: ${messageOf(cause)}.`, {
+      cause,
+    });
+  }
 }
 
 /** Second names that a backup left which was killed: they would hold the bytes of what is removed since. */
@@ -179,21 +190,6 @@ function isEnvironment(path: string): boolean {
   return head.subarray(MAGIC_AT).equals(MAGIC);
 }
 
-/** LMDB's hot copy: one read transaction, whatever is written meanwhile. */
-async function copyEnvironment(from: string, to: string): Promise<void> {
-  const environment = openEnvironment(from, { readOnly: true, noSubdir: true });
-  try {
-    await environment.backup(to, false);
-  } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${from} could not be copied: ${messageOf(cause)}.`, { cause });
-  } finally {
-    await environment.close();
-  }
-  rmSync(`${to}-lock`, { force: true });
-  // LMDB's own copy is everybody's to read.
-  chmodSync(to, PRIVATE_FILE);
-}
-
 /**
  * Gives every other file a second name in `staging`, in a moment in which nothing was published: what one of them names is among them.
  * Returns their paths.
@@ -236,16 +232,6 @@ function nameSnapshot(dataDir: string, name: (path: string) => void): readonly s
   }
 }
 
-function flush(path: string): void {
-  const handle = openSync(path, 'r+');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-  syncFolder(dirname(path));
-}
-
 // --- verifying ----------------------------------------------------------------------------------------------------------
 
 export interface VerifiedBackup {
@@ -261,16 +247,20 @@ export interface VerifiedBackup {
 const isInside = (path: unknown): boolean =>
   typeof path === 'string' && path.split('/').every((part) => !['', '.', '..'].includes(part));
 
-/** Reads a backup from end to end. Throws NOT_FOUND where there is none, STORE_CORRUPT naming the file that is not what it was. */
+/**
+ * Reads a backup from end to end.
+ *
+ * @throws NOT_FOUND if the folder holds no backup; STORE_CORRUPT naming the file, and for a store the database, that differs from what
+ *   was copied.
+ */
 export async function verifyBackup(folder: string, signal?: AbortSignal): Promise<VerifiedBackup> {
   const report = readManifest(folder);
+  const copier = openCopier(signal);
   let entries = 0;
-  for (const { path, bytes, sha256, kind } of report.files) {
-    const file = join(folder, path);
-    if (!existsSync(file)) throw new AssayError('STORE_CORRUPT', `${file} is missing.`);
-    if (statSync(file).size !== bytes || (await sha256OfFile(file, signal)) !== sha256)
-      throw new AssayError('STORE_CORRUPT', `${file} is not what it was when the backup was taken.`);
-    if (kind === 'lmdb') entries += await countEntries(file);
+  try {
+    for (const file of report.files) entries += await verifyFile(folder, file, copier, signal);
+  } finally {
+    copier.close();
   }
   return {
     takenAt: report.takenAt,
@@ -279,6 +269,40 @@ export async function verifyBackup(folder: string, signal?: AbortSignal): Promis
     environments: report.files.filter(({ kind }) => kind === 'lmdb').length,
     entries,
   };
+}
+
+/** Returns the entries of a sound file: 0 unless it is an environment. */
+async function verifyFile(
+  folder: string,
+  { path, bytes, sha256, kind, databases }: BackupFile,
+  copier: Copier,
+  signal?: AbortSignal,
+): Promise<number> {
+  const file = join(folder, path);
+  if (!existsSync(file)) throw new AssayError('STORE_CORRUPT', `${file} is missing.`);
+  const damaged = (what: string): AssayError =>
+    new AssayError('STORE_CORRUPT', `${file} is not what it was when the backup was taken${what}.`);
+  if (kind !== 'lmdb') {
+    if (statSync(file).size !== bytes || (await sha256OfFile(file, signal)) !== sha256) throw damaged('');
+    return 0;
+  }
+  const found = await copier.run({ type: 'read-store', file });
+  const difference = databases === undefined ? null : differs(databases, found.databases);
+  if (difference !== null) throw damaged(`: ${difference}`);
+  if (found.bytes !== bytes || found.sha256 !== sha256) throw damaged('');
+  return found.databases.reduce((sum, database) => sum + database.entries, 0);
+}
+
+/** Names the first database that differs, and how; null if all are the same. */
+function differs(then: readonly DatabaseDigest[], now: readonly DatabaseDigest[]): string | null {
+  for (const { name, entries, sha256 } of then) {
+    const found = now.find((database) => database.name === name);
+    if (found === undefined) return `database '${name}' is missing`;
+    if (found.entries !== entries) return `database '${name}' has ${found.entries} of ${entries} entries`;
+    if (found.sha256 !== sha256) return `database '${name}' has entries that were altered`;
+  }
+  const added = now.find(({ name }) => !then.some((database) => database.name === name));
+  return added === undefined ? null : `database '${added.name}' was added`;
 }
 
 function readManifest(folder: string): BackupReport {
@@ -299,32 +323,4 @@ function readManifest(folder: string): BackupReport {
   if (!Array.isArray(report.files) || !report.files.every((file) => isInside(file?.path)))
     throw new AssayError('STORE_CORRUPT', `${path} names what is no file of a backup.`);
   return report;
-}
-
-/** Walks every database of an environment, and holds what it found against what LMDB counted. */
-async function countEntries(file: string): Promise<number> {
-  const root = openEnvironment(file, { readOnly: true, noSubdir: true, maxDbs: 64 });
-  let total = 0;
-  try {
-    for (const name of [...root.getKeys({ limit: 64 })]) {
-      const database = root.openDB<Buffer, Buffer>({
-        name: String(name),
-        encoding: 'binary',
-        keyEncoding: 'binary',
-      });
-      const { entryCount } = database.getStats() as { readonly entryCount: number };
-      let walked = 0;
-      for (const _ of database.getRange()) walked++;
-      if (walked !== entryCount)
-        throw new AssayError(
-          'STORE_CORRUPT',
-          `${file}: ${String(name)} has ${walked} of ${entryCount} entries.`,
-        );
-      total += walked;
-    }
-  } finally {
-    await root.close();
-    rmSync(`${file}-lock`, { force: true });
-  }
-  return total;
 }

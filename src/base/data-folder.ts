@@ -8,8 +8,13 @@ export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const;
 /** The same of files, whose folder somebody else may have made. */
 export const PRIVATE_FILE = 0o600;
 
-/** Makes a folder, for nobody else, and those above it, one at a time: Node's recursive form never returns below some folders of /proc. */
-function makeFolder(path: string): void {
+/**
+ * Makes a folder, closed to other users, and those above it, one at a time: Node's recursive form never returns below some folders of
+ * /proc. Used for every folder that an operator names.
+ *
+ * @throws the error of the system.
+ */
+export function makeFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })) return;
   const parent = dirname(path);
   if (parent !== path) makeFolder(parent);

@@ -12,7 +12,7 @@ const PROCESS_START_FIELD = 19;
  * When a process began, as the kernel counts it: tells a process from a later one with its number. Null where the process is
  * gone or the system does not say.
  */
-function processStart(pid: number): string | null {
+export function processStart(pid: number): string | null {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in parentheses may hold anything; fields are counted behind it.

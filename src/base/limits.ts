@@ -589,6 +589,10 @@ export const LIMITS = {
    */
   uploadGraceMs: 300_000,
   uploadBytesPerSecondMin: 16 * 1024,
+  /** A command that is interrupted ends by itself at its next safe point; those that have none this near are ended. */
+  interruptMsMax: 1_500,
+  /** A server that stops after an error which it did not foresee may not come to an end by itself. Its stores are flushed long before. */
+  faultMsMax: 10_000,
   /** Behind a stop everything is closed; what still holds the process then waits for a machine that is away. */
   exitMsMax: 2_000,
   /** A client that is refused while it sends reads why within this; longer, and it is not listening. */

@@ -42,14 +42,18 @@ export function answer<T>(
 const isOfTheSystem = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';
 
+/** Reason of an abort whose error was written already. */
+export class ReportedFault extends Error {}
+
 function sentenceOf(error: unknown): string {
   if (error instanceof AssayError || isOfTheSystem(error)) return error.message;
   if (error instanceof Error && error.name === 'AbortError') return 'Interrupted. What was finished stays.';
   return `unexpected error: ${messageOf(error)}`;
 }
 
-/** One clear line for anything thrown. What nobody foresaw is a fault of the program and keeps its own message. */
+/** One clear line for anything thrown; empty for a fault that has its line. What nobody foresaw keeps its own message. */
 export function errorLine(error: unknown): string {
+  if (error instanceof ReportedFault) return '';
   const text = sentenceOf(error);
   return `assay: ${printable(text.replaceAll('\n', ' '))}\n`;
 }

@@ -144,6 +144,8 @@ export interface Parts extends ImportDeps {
   requireBuilder(): void;
   /** How snapshots travel from and to this node. */
   readonly travel: { readonly settings: TravelSettings; readonly deps: TravelDeps };
+  /** Takes the folders of state for this server, until `close`. Rejects with STORE_BUSY if another server has one of them. */
+  holdFolders(): Promise<void>;
   /** Imports what ships with the product and builds the index where either is missing. */
   prepare(signal?: AbortSignal): Promise<void>;
   /** Resolves when what other nodes wrote can be read: at once on a machine that is alone. Rejects with NOT_READY. */

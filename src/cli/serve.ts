@@ -28,7 +28,9 @@ export function addServeCommand(program: Command, terminal: Terminal, parts: () 
     .action(async (options: { readonly role?: string }) => {
       const roles = options.role === undefined ? undefined : readRoles(options.role, '--role');
       const opened = parts();
+      await opened.holdFolders();
       await opened.prepare(terminal.signal);
+      terminal.signal.throwIfAborted();
       const served = await opened.serve(roles);
       terminal.out.write(greeting(served));
       await new Promise<void>((resolve) => {

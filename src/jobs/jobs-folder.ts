@@ -1,7 +1,8 @@
 /** The folder of jobs that nodes share: each may have it under a path of its own, so messages name what stands below it. */
 import { existsSync } from 'node:fs';
-import { link, mkdir, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { link, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative, sep } from 'node:path';
+import { makeFolder } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -10,7 +11,7 @@ import type { ChunkRunner, ChunkTask } from './chunks.ts';
 /** Rejects with INVALID_CONFIG, naming the setting, where the folder cannot be made or written to. */
 export async function requireJobsFolder(folder: string, setting: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    makeFolder(folder);
     await rmdir(await mkdtemp(join(folder, '.check-')));
   } catch (cause) {
     throw new AssayError(
@@ -32,7 +33,7 @@ const NAME_BYTES = 12;
 export async function nameOfFolder(folder: string, random: Random): Promise<string> {
   const path = join(folder, NAME_FILE);
   if (!existsSync(path)) {
-    await mkdir(folder, { recursive: true });
+    makeFolder(folder);
     const name = Buffer.from(random.bytes(NAME_BYTES)).toString('hex');
     const draft = `${path}.${name}`;
     await writeFile(draft, name);

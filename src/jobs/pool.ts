@@ -34,6 +34,10 @@ const TASKS_PER_THREAD = 4;
 const WITHOUT_REQUIRE = '--no-experimental-require-module';
 const THREAD_ARGV = process.allowedNodeEnvironmentFlags.has(WITHOUT_REQUIRE) ? [WITHOUT_REQUIRE] : [];
 
+/** Pause before a pool whose threads do not start begins again: the first, and the longest. */
+const RENEWAL_MS_MIN = 250;
+const RENEWAL_MS_MAX = 10_000;
+
 export interface WorkerPool {
   /**
    * Runs a task. Bytes are copied to the thread; the `json` of a result comes back on loan (lending.ts). Rejects with the AssayError that the task threw; OVERLOADED with
@@ -66,24 +70,54 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
     snapshotEpoch: epoch.buffer as SharedArrayBuffer,
     lendingMemory,
   };
-  const piscina = new Piscina({
-    filename: worker.href,
-    minThreads: threads,
-    maxThreads: threads,
-    concurrentTasksPerWorker: tasksPerThread,
-    stricterFIFO: true,
-    // The bound is ours: refused before anything is copied.
-    maxQueue: Number.POSITIVE_INFINITY,
-    workerData: settings,
-    execArgv: THREAD_ARGV,
-    recordTiming: false,
-  });
-  piscina.on('error', (error: unknown) => deps.log.error(`worker pool: ${messageOf(error)}`));
+  const open = (): Piscina => {
+    const opened = new Piscina({
+      filename: worker.href,
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: tasksPerThread,
+      stricterFIFO: true,
+      // The bound is ours: refused before anything is copied.
+      maxQueue: Number.POSITIVE_INFINITY,
+      workerData: settings,
+      execArgv: THREAD_ARGV,
+      recordTiming: false,
+    });
+    opened.on('error', (error: unknown) => deps.log.error(`worker pool: ${messageOf(error)}`));
+    opened.on('workerDestroy', () => setImmediate(() => renewIfShort(opened)));
+    return opened;
+  };
+  let piscina = open();
+  let renewal: NodeJS.Timeout | undefined;
+  let renewals = 0;
   const running = new Set<Promise<unknown>>();
   let closing = false;
 
+  /**
+   * Piscina replaces a thread that dies, until one dies before it is ready: from then on it replaces none, and tasks that wait for the last
+   * one would wait forever. The pool then begins again, after a pause that doubles.
+   */
+  function renewIfShort(short: Piscina): void {
+    if (closing || short !== piscina || short.threads.length >= threads || renewal !== undefined) return;
+    if (short.threads.length === 0) void short.destroy();
+    const pauseMs = Math.min(RENEWAL_MS_MAX, RENEWAL_MS_MIN * 2 ** renewals++);
+    deps.log.error(
+      { threads: short.threads.length, pauseMs },
+      'worker pool: threads do not start, it is renewed',
+    );
+    renewal = setTimeout(() => {
+      renewal = undefined;
+      piscina = open();
+      // Finishes what it took.
+      if (short.threads.length > 0) void short.close();
+    }, pauseMs);
+    renewal.unref();
+  }
+
   async function runTask(name: TaskName, message: unknown): Promise<unknown> {
+    if (renewal !== undefined && piscina.threads.length === 0) throw new Error('no thread is up');
     const answer = (await piscina.run({ name, message })) as ({ readonly ok: true } & Lendable) | ErrorData;
+    renewals = 0;
     if (!answer.ok) throw errorFromData(answer);
     return borrow(answer);
   }
@@ -115,6 +149,7 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
     },
     async close() {
       closing = true;
+      clearTimeout(renewal);
       await Promise.allSettled(running);
       await piscina.close();
     },

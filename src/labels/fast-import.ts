@@ -5,6 +5,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
@@ -47,6 +48,9 @@ export interface FastImportStats {
   readonly slowRows: number;
   readonly distinctRests: number;
 }
+
+/** Rows out of the ordinary between two turns of the event loop: some tens of milliseconds. */
+const ROWS_A_TURN = 1_000;
 
 const LINE_FEED = 10;
 const QUOTE = 34;
@@ -105,7 +109,7 @@ export async function importPlainCsv(
 const inOrder = async <T, R>(
   before: Promise<unknown>,
   work: Promise<T>,
-  then: (value: T) => R,
+  then: (value: T) => R | Promise<R>,
 ): Promise<R> => {
   const [value] = await Promise.all([work, before]);
   return then(value);
@@ -191,11 +195,12 @@ class Taker {
   }
 
   /** Answers WindowReader.takeFresh. */
-  explain(fresh: Uint8Array): Int32Array<ArrayBuffer> {
+  async explain(fresh: Uint8Array): Promise<Int32Array<ArrayBuffer>> {
     const texts = Buffer.from(fresh.buffer, fresh.byteOffset, fresh.length).toString('utf8').split('\n');
     // The last one ends with a line feed, too.
     const answers = new Int32Array(2 * (texts.length - 1));
     for (let at = 0; at < answers.length; at += 2) {
+      if (at % (2 * ROWS_A_TURN) === 0) await this.turn();
       const text = texts[at >>> 1] as string;
       let answer = this.known.get(text);
       if (answer === undefined) {
@@ -218,12 +223,21 @@ class Taker {
       : [0, REFUSED];
   }
 
-  take({ records, count, slow, rows, lines }: WindowResult): void {
+  async take({ records, count, slow, rows, lines }: WindowResult): Promise<void> {
     this.segment.addRecords(records, count);
-    for (const row of slow) this.options.slowRow(row.text, this.line + row.line);
+    for (const [at, row] of slow.entries()) {
+      if (at % ROWS_A_TURN === 0) await this.turn();
+      this.options.slowRow(row.text, this.line + row.line);
+    }
     this.rows += rows;
     this.slowRows += slow.length;
     this.line += lines;
+  }
+
+  /** Lets the event loop hear of a signal: a window of nothing but slow rows takes seconds. */
+  private async turn(): Promise<void> {
+    await setImmediate();
+    this.options.signal?.throwIfAborted();
   }
 
   /** A quote that is never closed: the rest of the file is one broken row. Throws INVALID_FILE where it is too long for one. */

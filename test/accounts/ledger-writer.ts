@@ -3,13 +3,13 @@
  * Arguments: folder, requests in flight. Lines: `account id balance amount`; once, before the first, `ready`.
  */
 
-import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { answerSlot } from '../../src/accounts/idempotency.ts';
 import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import { writeLine } from '../setup/write-line.ts';
 
 const [folder, inFlight, stopAfter] = [argv[2] as string, Number(argv[3]), Number(argv[4] ?? 0)];
 const ledger = openLedger(
@@ -21,7 +21,7 @@ for (let account = 0; account < 20; account++) {
   const once = `fund:${account}`;
   await ledger.book({ accountId: `a${account}`, type: 'PURCHASE', amount: 1_000_000, reference: null, once });
 }
-writeSync(1, 'ready\n');
+writeLine('ready');
 
 const run = `${process.pid}-${systemClock.now()}`;
 let request = 0;
@@ -45,9 +45,8 @@ async function client(): Promise<void> {
       ...(number % 5 === 0 ? { keep: { slot, bodyHash: Buffer.alloc(32) } } : {}),
     });
     // As an answer to a client: once this is written, the charge must not be lost.
-    writeSync(
-      1,
-      `${accountId} ${done.entry?.id} ${done.remaining} ${amount} ${number % 5 === 0 ? `${run}-${number}` : ''}\n`,
+    writeLine(
+      `${accountId} ${done.entry?.id} ${done.remaining} ${amount} ${number % 5 === 0 ? `${run}-${number}` : ''}`,
     );
     if (number % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
   }

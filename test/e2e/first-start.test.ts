@@ -1,4 +1,5 @@
 /** What a user of a fresh clone meets: the first start, keys, bad settings, a taken port, a clean stop, list refresh from a mirror. */
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOKEN_PREFIX } from '../../src/accounts/key-token.ts';
 import { shippedData } from '../../src/base/paths.ts';
@@ -103,7 +104,8 @@ describe('the first start', () => {
 
   it('a second server on its port is refused with a sentence and makes nothing', async () => {
     const { port } = new URL(server.url);
-    const second = await world.run(['serve'], { environment: { ASSAY_PORT: port } });
+    const elsewhere = { ASSAY_PORT: port, ASSAY_DATA_DIR: join(world.folder, 'second') };
+    const second = await world.run(['serve'], { environment: elsewhere });
     expect(second.code).toBe(1);
     expect(second.err).toContain(port);
     expect(second.err.split('\n').filter((line) => line.startsWith('assay:'))).toHaveLength(1);

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -46,10 +46,16 @@ function oddWorker(): URL {
   const path = join(world.path, 'odd.mjs');
   writeFileSync(
     path,
-    `import { createRequire } from 'node:module';
+    `import { appendFileSync, existsSync } from 'node:fs';
+    import { createRequire } from 'node:module';
+    if (existsSync(${JSON.stringify(join(world.path, 'broken'))})) throw new Error('cannot start');
+    if (existsSync(${JSON.stringify(join(world.path, 'ended'))})) process.exit(4);
     const waits = new Int32Array(new SharedArrayBuffer(4));
     export default ({ message }) => {
-      if (message === 'die') process.exit(3);
+      if (message === 'die') {
+        appendFileSync(${JSON.stringify(join(world.path, 'calls'))}, 'die\\n');
+        process.exit(3);
+      }
       if (message === 'throw') throw new TypeError('secret detail');
       if (message === 'refuse') return { ok: false, code: 'INVALID_ADDRESS', message: 'address: no.', field: 'address' };
       if (message === 'require') {
@@ -136,6 +142,34 @@ describe('the worker pool', () => {
     await expect(run('throw')).rejects.toMatchObject({ code: 'INTERNAL', message: 'Internal server error.' });
     await expect(run('die')).rejects.toMatchObject({ code: 'INTERNAL' });
     await expect(run('1')).resolves.toBe('1');
+  });
+
+  it('a thread that dies fails what it had, once, and no other task', async () => {
+    const calls = join(world.path, 'calls');
+    rmSync(calls, { force: true });
+    const running = start({ worker: oddWorker(), threads: 2, tasksPerThread: 1 });
+    const run = (message: string): Promise<unknown> => running.run('screening', message as never);
+    const asked = [run('200'), run('die'), ...Array.from({ length: 20 }, () => run('1'))];
+    const outcomes = await Promise.allSettled(asked);
+    expect(outcomes.map(({ status }) => status)).toEqual(
+      outcomes.map((_, at) => (at === 1 ? 'rejected' : 'fulfilled')),
+    );
+    expect(running.pending).toBe(0);
+    expect(existsSync(calls) ? readFileSync(calls, 'utf8') : '').toBe('die\n');
+  });
+
+  it.each(['broken', 'ended'])('answers while its threads do not start, and recovers (%s)', async (how) => {
+    const running = start({ worker: oddWorker() });
+    const run = (message: string): Promise<unknown> => running.run('screening', message as never);
+    await expect(run('1')).resolves.toBe('1');
+    writeFileSync(join(world.path, how), '');
+    // Those behind it wait for a thread that never comes.
+    const asked = [run('die'), ...Array.from({ length: 10 }, () => run('1'))];
+    for (const one of await Promise.allSettled(asked))
+      expect(one).toMatchObject({ status: 'rejected', reason: { code: 'INTERNAL' } });
+    await expect(run('1')).rejects.toMatchObject({ code: 'INTERNAL' });
+    rmSync(join(world.path, how));
+    await expect.poll(() => run('1').catch(() => null), { interval: 100 }).toBe('1');
   });
 
   it('requires no ES module, which would end the process where a thread is ended meanwhile', async () => {

@@ -67,6 +67,37 @@ async function run(csv: string): Promise<Outcome> {
 
 const HEADER = 'address,chain,name,first_seen,last_seen\n';
 
+it.each([0, 2])(
+  'ends in the middle of a window of slow rows when it is interrupted, %i threads',
+  async (threads) => {
+    const path = join(folder, 'slow.csv');
+    const rows = 20_000;
+    writeFileSync(
+      path,
+      HEADER + Array.from({ length: rows }, (_, n) => `no address ${n},ETH,name,,\n`).join(''),
+    );
+    const interrupt = new AbortController();
+    let taken = 0;
+    await expect(
+      importPlainCsv(
+        {
+          path,
+          columns: COLUMNS,
+          resolve: () => null,
+          // As a signal of the system, which the event loop delivers.
+          slowRow: () => {
+            if (taken++ === 0) setImmediate(() => interrupt.abort());
+          },
+          signal: interrupt.signal,
+          threads,
+        },
+        { segment: createSegmentWriter(join(folder, 'slow')) },
+      ),
+    ).rejects.toThrow('aborted');
+    expect(taken).toBeLessThan(rows);
+  },
+);
+
 describe('the fast import of CSV on several threads', () => {
   /** Four windows and a half: rows that share, rows of their own, quotes with line feeds, faults, late rests, CR LF. */
   const mixed = (): string => {

@@ -2,7 +2,6 @@
  * A process that receives and works bulk jobs until it is killed, its threads and its quota as the program has them. Arguments:
  * folder, and the number of jobs of LINES lines to send. Lines: `ready`, `sending`, `sent <id>`, `ended <id>`; the last once for each job.
  */
-import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { openLedger } from '../../../src/accounts/ledger-lmdb.ts';
@@ -14,6 +13,7 @@ import { systemRandom } from '../../../src/base/random.ts';
 import { createLocalChunks } from '../../../src/jobs/bulk/local-chunks.ts';
 import { openBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import type { JobKind } from '../../../src/jobs/bulk-jobs.ts';
+import { writeLine } from '../../setup/write-line.ts';
 import { BAD_EVERY, LINES } from './killed-job.ts';
 
 const [folder, jobsToSend] = [argv[2] as string, Number(argv[3] ?? 0)];
@@ -59,7 +59,7 @@ const jobs = openBulkJobs(
   },
 );
 jobs.start();
-writeSync(1, 'ready\n');
+writeLine('ready');
 
 const told = new Set<string>();
 async function tell(): Promise<void> {
@@ -67,7 +67,7 @@ async function tell(): Promise<void> {
   for (const { id, endedAt } of page) {
     if (endedAt === null || told.has(id)) continue;
     told.add(id);
-    writeSync(1, `ended ${id}\n`);
+    writeLine(`ended ${id}`);
   }
 }
 setInterval(() => void tell(), 20);
@@ -75,7 +75,7 @@ setInterval(() => void tell(), 20);
 for (let sent = 0; sent < jobsToSend; sent++) {
   const kind: JobKind = sent % 2 === 0 ? 'labels' : 'screening';
   const upload = await jobs.receive({ accountId: 'a', kind, format: 'ndjson', chain: 'ETH' });
-  writeSync(1, 'sending\n');
+  writeLine('sending');
   for (let from = 0; from < (LINES[kind] as number); from += 1_000) {
     let text = '';
     for (let line = from; line < from + 1_000; line++)
@@ -84,6 +84,6 @@ for (let sent = 0; sent < jobsToSend; sent++) {
     await new Promise((resolve) => setImmediate(resolve));
   }
   const { id } = await upload.end();
-  writeSync(1, `sent ${id}\n`);
+  writeLine(`sent ${id}`);
 }
-writeSync(1, 'all sent\n');
+writeLine('all sent');

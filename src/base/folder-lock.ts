@@ -1,0 +1,286 @@
+/**
+ * One server per folder of state. The lock is a listening socket in the folder: the kernel closes it with its process, however that ends,
+ * and a connection to it shows whether the process lives, across containers too, which have process ids of their own. Over a network file
+ * system the kernel of another machine cannot be asked; a file that the holder writes every few seconds shows that it lives.
+ */
+import {
+  chmodSync,
+  closeSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { connect, createServer, type Server } from 'node:net';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { isoTime, systemClock } from './clock.ts';
+import { PRIVATE_FILE } from './data-folder.ts';
+import { AssayError, messageOf } from './errors.ts';
+import { processStart } from './file-lease.ts';
+import { systemRandom } from './random.ts';
+
+/** The names end like those of other locks, which backups leave out. */
+const SOCKET = 'server-socket-lock';
+const HOLDER = 'server-lock';
+const BEAT = 'server-beat-lock';
+
+/** How often the holder shows that it lives. */
+const BEAT_MS = 10_000;
+/** A holder on another machine that has not shown itself for this long is gone: six beats, for a file system that is slow. */
+const BEAT_AGE_MS_MAX = 60_000;
+/** A holder whose event loop is busy is taken at the word of its file after this. */
+const ANSWER_MS = 1_000;
+/** Each round ends with the lock, with a living holder, or with a dead one that was removed. */
+const ROUNDS_MAX = 10;
+
+interface Holder {
+  readonly pid: number;
+  readonly host: string;
+  /** Names the running kernel: another value means another machine, or a restart of this one. Empty if the system does not say. */
+  readonly boot: string;
+  /** Start of the process as the kernel counts it: another process can have its number later. Null if the system does not say. */
+  readonly start: string | null;
+  /** ISO time. */
+  readonly since: string;
+}
+
+export interface FolderLock {
+  /** Gives the folder back. */
+  release(): void;
+}
+
+/**
+ * Takes a folder for this process, and keeps it until `release` or the end of the process. The lock of a process that was killed is
+ * taken over.
+ *
+ * @param folder an existing folder.
+ * @param setting name of the setting that names the folder, for the error.
+ * @throws STORE_BUSY naming process, host and time if another server has the folder; INVALID_CONFIG if the folder cannot be written.
+ */
+export async function lockFolder(folder: string, setting: string): Promise<FolderLock> {
+  const self: Holder = {
+    pid: process.pid,
+    host: hostname(),
+    boot: readOr('/proc/sys/kernel/random/boot_id', '').trim(),
+    start: processStart(process.pid),
+    since: isoTime(systemClock.now()),
+  };
+  const busy = (holder: Holder | null): AssayError =>
+    new AssayError('STORE_BUSY', `${setting}: ${sentenceOf(folder, holder)}`, { field: setting });
+  try {
+    const elsewhere = holderIn(folder);
+    if (elsewhere !== null && isOfAnotherMachine(elsewhere, self) && isBeating(folder)) throw busy(elsewhere);
+    const own = `${SOCKET}.${process.pid}-${Buffer.from(systemRandom.bytes(4)).toString('hex')}`;
+    const server = await listen(folder, own, self);
+    let socket: string | null = null;
+    if (server === null) {
+      if (elsewhere !== null && isOfRunningProcess(elsewhere, self)) throw busy(elsewhere);
+    } else {
+      const { name, holder } = await link(folder, own);
+      if (name === null) {
+        server.close();
+        throw busy(holder ?? holderIn(folder));
+      }
+      socket = name;
+    }
+    return hold(folder, self, server, socket);
+  } catch (cause) {
+    if (cause instanceof AssayError) throw cause;
+    throw new AssayError('INVALID_CONFIG', `${setting}: '${folder}' cannot be locked: ${messageOf(cause)}.`, {
+      field: setting,
+      cause,
+    });
+  }
+}
+
+function sentenceOf(folder: string, holder: Holder | null): string {
+  const who = holder === null ? '' : `: process ${holder.pid} on host ${holder.host}, since ${holder.since}`;
+  return `another server uses ${folder}${who}. Stop it, or name another folder.`;
+}
+
+/** Writes who holds the folder, and shows from then on that it lives. */
+function hold(folder: string, self: Holder, server: Server | null, socket: string | null): FolderLock {
+  const beat = join(folder, BEAT);
+  writeFileSync(beat, '.', { mode: PRIVATE_FILE });
+  writeFileSync(join(folder, HOLDER), JSON.stringify(self), { mode: PRIVATE_FILE });
+  // A beat that fails, on a full disk say, is followed by the next.
+  const beating = setInterval(() => void writeFile(beat, '.').catch(() => undefined), BEAT_MS);
+  beating.unref();
+  return {
+    release() {
+      clearInterval(beating);
+      for (const name of [HOLDER, BEAT]) rmSync(join(folder, name), { force: true });
+      if (socket !== null) rmSync(join(folder, socket), { force: true });
+      server?.close();
+    },
+  };
+}
+
+/** Calls `work` with a short path of the folder: the path of a socket has room for 107 bytes. */
+async function withShortPath<T>(folder: string, work: (path: string) => Promise<T>): Promise<T> {
+  if (process.platform !== 'linux') return work(folder);
+  const handle = openSync(folder, 'r');
+  try {
+    return await work(`/proc/self/fd/${handle}`);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** What a file system says that has no sockets, or no second names of them. */
+const WITHOUT_SOCKETS: ReadonlySet<string> = new Set([
+  ...['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EPERM', 'EINVAL', 'EMLINK', 'ENAMETOOLONG'],
+]);
+/** What a connection to a socket fails with if no process listens to it. Any other failure is that of a process that lives. */
+const NOT_LISTENED_TO: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']);
+
+/** Listens under a name of its own, and says who holds the lock to every connection; null if the file system cannot do so. */
+async function listen(folder: string, own: string, self: Holder): Promise<Server | null> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.end(JSON.stringify(self));
+  });
+  server.unref();
+  const path = join(folder, own);
+  try {
+    await withShortPath(
+      folder,
+      (short) =>
+        new Promise<void>((resolve, reject) => {
+          server.once('error', reject);
+          server.listen(join(short, own), resolve);
+        }),
+    );
+    chmodSync(path, PRIVATE_FILE);
+    linkSync(path, `${path}.try`);
+    rmSync(`${path}.try`);
+    return server;
+  } catch (error) {
+    server.close();
+    rmSync(path, { force: true });
+    if (WITHOUT_SOCKETS.has((error as NodeJS.ErrnoException).code ?? '')) return null;
+    throw error;
+  }
+}
+
+interface Linked {
+  /** Name of the lock in the folder; null if another process has it. */
+  readonly name: string | null;
+  /** The other process; null if it does not answer. */
+  readonly holder: Holder | null;
+}
+
+/**
+ * Gives the socket `own` the name of the lock, which ends with a number: one more than that of any lock of a dead process. Of those that
+ * find the same dead process one takes the next number. A lock is in force if no other one is listened to once it has its name.
+ */
+async function link(folder: string, own: string): Promise<Linked> {
+  const path = join(folder, own);
+  try {
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const before = lockNames(folder);
+      const living = await livingOf(folder, before);
+      if (living !== null) return { name: null, holder: living.info };
+      const name = `${SOCKET}.${Math.max(0, ...before.map(numberOf)) + 1}`;
+      try {
+        linkSync(path, join(folder, name));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
+        throw error;
+      }
+      const others = lockNames(folder).filter((other) => other !== name);
+      const rival = await livingOf(folder, others);
+      if (rival !== null) {
+        rmSync(join(folder, name), { force: true });
+        return { name: null, holder: rival.info };
+      }
+      for (const other of others) rmSync(join(folder, other), { force: true });
+      return { name, holder: null };
+    }
+    return { name: null, holder: null };
+  } finally {
+    // The socket goes on under the name of the lock.
+    rmSync(path, { force: true });
+  }
+}
+
+const numberOf = (name: string): number => Number(/^server-socket-lock\.(\d+)$/.exec(name)?.[1] ?? 0);
+const lockNames = (folder: string): string[] => readdirSync(folder).filter((name) => numberOf(name) > 0);
+
+async function livingOf(
+  folder: string,
+  names: readonly string[],
+): Promise<{ readonly info: Holder | null } | null> {
+  for (const name of names) {
+    const found = await ask(folder, name);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** Asks the process behind a socket who it is. Returns null if there is none any more. */
+const ask = (folder: string, name: string): Promise<{ readonly info: Holder | null } | null> =>
+  withShortPath(
+    folder,
+    (short) =>
+      new Promise((resolve) => {
+        const socket = connect(join(short, name));
+        let text = '';
+        const end = (error?: NodeJS.ErrnoException): void => {
+          clearTimeout(late);
+          socket.destroy();
+          resolve(NOT_LISTENED_TO.has(error?.code ?? '') ? null : { info: parsed(text) });
+        };
+        const late = setTimeout(() => end(), ANSWER_MS);
+        socket.setEncoding('utf8').on('data', (part) => (text += part));
+        socket.on('error', end).on('end', () => end());
+      }),
+  );
+
+/** The process that the folder names; null if it names none. */
+const holderIn = (folder: string): Holder | null => parsed(readOr(join(folder, HOLDER), ''));
+
+function parsed(text: string): Holder | null {
+  try {
+    const found = JSON.parse(text) as Holder;
+    return typeof found.pid === 'number' && typeof found.host === 'string' ? found : null;
+  } catch {
+    return null;
+  }
+}
+
+function readOr(path: string, instead: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return instead;
+  }
+}
+
+/** A machine that was restarted keeps its name; a container that was replaced runs on the same kernel. */
+const isOfAnotherMachine = (holder: Holder, self: Holder): boolean =>
+  holder.boot !== self.boot && holder.host !== self.host;
+
+/** Without sockets: whether the process runs, on this machine. */
+const isOfRunningProcess = (holder: Holder, self: Holder): boolean =>
+  holder.host === self.host &&
+  holder.boot === self.boot &&
+  holder.pid !== self.pid &&
+  holder.start !== null &&
+  holder.start === processStart(holder.pid);
+
+/** Whether the holder wrote its file a moment ago, by the clock of the file system: those of two machines may differ. */
+function isBeating(folder: string): boolean {
+  const beat = statSync(join(folder, BEAT), { throwIfNoEntry: false });
+  if (beat === undefined) return false;
+  const probe = join(folder, `${BEAT}.${process.pid}-lock`);
+  writeFileSync(probe, '.', { mode: PRIVATE_FILE });
+  const now = statSync(probe).mtimeMs;
+  rmSync(probe, { force: true });
+  return now - beat.mtimeMs < BEAT_AGE_MS_MAX;
+}

@@ -1,0 +1,132 @@
+/** Faults that no part of the program foresaw: one sentence, an orderly end, and nothing lost that was acknowledged. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { projectRoot } from '../../src/base/paths.ts';
+import { ask, newWorld, type RunningServer, type World } from './program.ts';
+
+const HOOKS = pathToFileURL(join(projectRoot, 'dist/test/setup/fault-hooks.js')).href;
+const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
+
+const worlds: World[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.end();
+});
+
+async function begin(
+  environment: Record<string, string> = {},
+): Promise<{ world: World; server: RunningServer }> {
+  const world = newWorld();
+  worlds.push(world);
+  return { world, server: await world.serve({ NODE_OPTIONS: `--import ${HOOKS}`, ...environment }) };
+}
+
+const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
+
+describe('an error that nothing caught', () => {
+  it.each([
+    ['SIGHUP', 'injected rejection'],
+    ['SIGWINCH', 'injected exception'],
+  ] as const)(
+    'ends the server in order, with a sentence and a line in the log: %s',
+    async (signal, reason) => {
+      const { world, server } = await begin();
+      // What was acknowledged: charges and a key.
+      const key = server.firstKey;
+      let acknowledged = 0;
+      let isDown = false;
+      const asking = (async () => {
+        while (!isDown)
+          await ask(server, key, '/api/v1/screening', { address: BINANCE, chain: 'ETH' }).then(
+            ({ status }) => {
+              if (status === 200) acknowledged++;
+            },
+            () => {
+              isDown = true;
+            },
+          );
+      })();
+      await expect.poll(() => acknowledged, { interval: 20 }).toBeGreaterThan(3);
+      expect(await server.stop(signal)).toBe(1);
+      await asking;
+      const { err } = server.output();
+      expect(lines(err).filter((line) => line.startsWith('assay:'))).toEqual([
+        `assay: unexpected error: ${reason}`,
+      ]);
+      const logged = lines(err).filter((line) => line.startsWith('{') && line.includes(reason));
+      expect(logged).toHaveLength(1);
+      expect(JSON.parse(logged[0] as string)).toMatchObject({
+        reason,
+        msg: 'uncaught error, the server stops',
+      });
+      // Its end was in order, and no stack is shown.
+      expect(err).toContain('"stopped"');
+      expect(err).not.toMatch(/^\s+at /m);
+      const verified = await world.run(['ledger', 'verify']);
+      expect(verified.code, verified.err).toBe(0);
+      const { body } = await (async () => {
+        const again = await world.serve();
+        const answer = await ask(again, key, '/api/v1/usage?limit=100');
+        await again.stop();
+        return answer;
+      })();
+      const { history } = (body as unknown as { data: { history: readonly { type: string }[] } }).data;
+      expect(history.filter(({ type }) => type === 'SCREENING').length).toBeGreaterThanOrEqual(
+        Math.min(acknowledged, 100),
+      );
+    },
+  );
+
+  it('shows its stack in the log at the level debug alone', async () => {
+    const { server } = await begin({ ASSAY_LOG_LEVEL: 'debug' });
+    expect(await server.stop('SIGHUP')).toBe(1);
+    expect(server.output().err).toContain('fault-hooks');
+  });
+});
+
+describe('worker threads that end', () => {
+  it('are replaced, and each request that one had is answered with 500 once', async () => {
+    const { world, server } = await begin({ ASSAY_WORKERS: '2' });
+    expect((await world.run(['plan', 'set', 'local', 'ENTERPRISE'])).code).toBe(0);
+    const body = JSON.stringify({
+      chain: 'ETH',
+      addresses: Array.from({ length: 100 }, (_, n) => `0x${(n + 1).toString(16).padStart(40, '0')}`),
+    });
+    const askOnce = async (): Promise<number> => {
+      const response = await fetch(`${server.url}/api/v1/screen/bulk`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${server.firstKey}`, 'content-type': 'application/json' },
+        body,
+      });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    expect(await askOnce()).toBe(200);
+    const { pid } = processOf(world);
+    let failed = 0;
+    for (let round = 0; round < 10; round++) {
+      const asked = Array.from({ length: 20 }, askOnce);
+      process.kill(pid, 'SIGUSR2');
+      // None hangs: those that no thread had are answered by the next one.
+      const statuses = await Promise.all(asked);
+      expect(
+        statuses.every((status) => status === 200 || status === 500),
+        String(statuses),
+      ).toBe(true);
+      const ofRound = statuses.filter((status) => status === 500).length;
+      // At most what both threads had in hand.
+      expect(ofRound).toBeLessThanOrEqual(2 * 4);
+      failed += ofRound;
+      expect(await askOnce()).toBe(200);
+    }
+    expect(failed).toBeGreaterThan(0);
+    expect(await server.stop()).toBe(0);
+    const verified = await world.run(['ledger', 'verify']);
+    expect(verified.code, verified.err).toBe(0);
+  });
+});
+
+/** The server of a folder of state, by its own word. */
+const processOf = (world: World): { readonly pid: number } =>
+  JSON.parse(readFileSync(join(world.folder, 'store', 'server-lock'), 'utf8')) as { pid: number };
