@@ -99,11 +99,12 @@ export async function lockFolder(folder: string, setting: string): Promise<Folde
 }
 
 function sentenceOf(folder: string, holder: Holder | null): string {
-  const who = holder === null ? '' : `: process ${holder.pid} on host ${holder.host}, since ${holder.since}`;
-  return `another server uses ${folder}${who}. Stop it, or name another folder.`;
+  const named =
+    holder === null ? '' : `: process ${holder.pid} on host ${holder.host}, since ${holder.since}`;
+  return `another server uses ${folder}${named}. Stop it, or name another folder.`;
 }
 
-/** Writes who holds the folder, and shows from then on that it lives. */
+/** Writes the holder into the folder, and shows from then on that it lives. */
 function hold(folder: string, self: Holder, server: Server | null, socket: string | null): FolderLock {
   const beat = join(folder, BEAT);
   writeFileSync(beat, '.', { mode: PRIVATE_FILE });
@@ -132,14 +133,14 @@ async function withShortPath<T>(folder: string, work: (path: string) => Promise<
   }
 }
 
-/** What a file system says that has no sockets, or no second names of them. */
+/** Error codes of a file system without sockets, or without second names of them. */
 const WITHOUT_SOCKETS: ReadonlySet<string> = new Set([
   ...['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EPERM', 'EINVAL', 'EMLINK', 'ENAMETOOLONG'],
 ]);
-/** What a connection to a socket fails with if no process listens to it. Any other failure is that of a process that lives. */
+/** Error codes of a connection to a socket that no process listens to. Any other failure is that of a process that lives. */
 const NOT_LISTENED_TO: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']);
 
-/** Listens under a name of its own, and says who holds the lock to every connection; null if the file system cannot do so. */
+/** Listens under a name of its own, and sends the holder to every connection; null if the file system cannot do so. */
 async function listen(folder: string, own: string, self: Holder): Promise<Server | null> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -223,7 +224,7 @@ async function livingOf(
   return null;
 }
 
-/** Asks the process behind a socket who it is. Returns null if there is none any more. */
+/** Reads the holder from the process behind a socket. Returns null if no process listens to it. */
 const ask = (folder: string, name: string): Promise<{ readonly info: Holder | null } | null> =>
   withShortPath(
     folder,

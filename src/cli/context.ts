@@ -51,7 +51,7 @@ function sentenceOf(error: unknown): string {
   return `unexpected error: ${messageOf(error)}`;
 }
 
-/** One clear line for anything thrown; empty for a fault that has its line. What nobody foresaw keeps its own message. */
+/** One clear line for anything thrown; empty for a fault that has its line. An error that was not foreseen keeps its own message. */
 export function errorLine(error: unknown): string {
   if (error instanceof ReportedFault) return '';
   const text = sentenceOf(error);
