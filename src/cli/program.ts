@@ -1,5 +1,6 @@
 /** The command line as a whole: every command under one program, with one way to fail. */
 import { Command, CommanderError } from 'commander';
+import { asStorageFull, isStorageFull } from '../base/storage.ts';
 import { errorLine, type Terminal } from './context.ts';
 import type { Parts, SharedState } from './parts.ts';
 
@@ -54,17 +55,30 @@ export async function runProgram(
     if (shared !== undefined) await parts().ready(shared);
   });
   inheritSettings(program);
+  let code = 1;
   try {
     await program.parseAsync([...args], { from: 'user' });
-    return 0;
+    code = 0;
   } catch (error) {
     // Commander has written its own sentence (or the help that was asked for) already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
-    terminal.err.write(errorLine(error));
-    return 1;
-  } finally {
-    await (opened as Parts | null)?.close();
+    if (error instanceof CommanderError) code = error.exitCode === 0 ? 0 : 1;
+    else terminal.err.write(errorLine(writable(error, opened)));
   }
+  try {
+    await (opened as Parts | null)?.close();
+  } catch (error) {
+    // What is written at the end fails as the command did.
+    if (!isStorageFull(error)) throw error;
+    if (code === 0) terminal.err.write(errorLine(writable(error, opened)));
+    code = 1;
+  }
+  return code;
+}
+
+/** A full disk as one sentence that names the file, or the folder of state if the system does not say which. */
+function writable(error: unknown, opened: Parts | null): unknown {
+  const { path } = error as { readonly path?: unknown };
+  return asStorageFull(error, typeof path === 'string' ? path : (opened?.dataDir ?? 'The disk'));
 }
 
 /** Subcommands throw instead of exiting, and write where the program writes, as deep as they are nested. */
