@@ -179,30 +179,41 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
   const owing = new Set<Counter>();
   let retry: NodeJS.Timeout | null = null;
 
-  /** Takes back what a lease was to bring, and says why once until a lease is written again. */
-  function notLeased(counter: Counter, before: Pick<Counter, 'coming' | 'settling'>, error: unknown): void {
-    counter.coming = before.coming;
-    counter.owed += counter.settling - before.settling;
-    counter.settling = before.settling;
+  /** Says once why a lease was not written, until one is written again. */
+  function notLeased(error: unknown): void {
     if (!isFull) deps.log.error(`quota: a lease was not written: ${messageOf(error)}`);
     isFull = isStorageFull(error);
     triedMs = deps.clock.monotonic();
   }
 
-  /** A full disk is not asked again by each request: a commit that fails costs more than many answers. */
-  const mayWrite = (): boolean => !isFull || deps.clock.monotonic() - triedMs >= RETRY_MS;
+  /**
+   * A full disk is not asked again by each request: a commit that fails costs more than many answers. Nor while a lease is on its way,
+   * of which is not known whether the store has it.
+   */
+  const mayWrite = (counter: Counter): boolean =>
+    !isFull || (!counter.leasing && deps.clock.monotonic() - triedMs >= RETRY_MS);
 
   /** Leases ahead, so that the next requests find units in memory. */
   function leaseAhead(counter: Counter, units = leaseOf(counter.limit)): void {
     counter.leasing = true;
+    /** What the transaction moved in memory, to be moved back if it is not written. */
+    let moved = 0;
     const done = root
-      .transaction(() => lease(counter, units))
+      .transaction(() => {
+        const before = counter.stored;
+        lease(counter, units);
+        moved = counter.stored - before;
+      })
       .then(() => {
         received(counter);
         if (counter.key[0] !== month.name) settle([counter]);
       })
       .catch((error: unknown) => {
-        notLeased(counter, { coming: 0, settling: 0 }, error);
+        counter.stored -= moved;
+        counter.owed += counter.settling;
+        counter.settling = 0;
+        counter.coming = 0;
+        notLeased(error);
         if (counter.owed > 0) owe(counter);
       })
       .finally(() => {
@@ -219,14 +230,15 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
    */
   function leaseNow(counter: Counter, units: number): void {
     const missing = units - counter.spare;
-    const { coming, settling } = counter;
-    if (mayWrite()) {
+    const before = { ...counter };
+    if (mayWrite(counter)) {
       try {
         root.transactionSync(() => lease(counter, missing + leaseOf(counter.limit)));
         received(counter);
         return;
       } catch (error) {
-        notLeased(counter, { coming, settling }, error);
+        Object.assign(counter, before);
+        notLeased(error);
         if (!isFull) throw error;
       }
     }
@@ -317,7 +329,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
       counter.spare -= units;
       const exhausted = counter.limit !== null && counter.stored >= counter.limit;
       const isLow = counter.spare < leaseOf(counter.limit) / 2;
-      if (!counter.leasing && !exhausted && isLow && mayWrite()) leaseAhead(counter);
+      if (!counter.leasing && !exhausted && isLow && mayWrite(counter)) leaseAhead(counter);
       return decision(counter, true);
     },
     give(accountId, meter, units) {
