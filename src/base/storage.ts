@@ -38,6 +38,16 @@ function reasonOf(error: unknown): string | null {
   return null;
 }
 
+/**
+ * Whether the library of the stores refused the write. It says so on stderr itself then, without an end of the line.
+ */
+export function saidByLibrary(error: unknown): boolean {
+  let at: unknown = error;
+  for (let depth = 0; depth < CAUSES_MAX && at instanceof Error; depth++, at = at.cause)
+    if ('code' in at && typeof at.code === 'number') return true;
+  return false;
+}
+
 export const isStorageFull = (error: unknown): boolean =>
   error instanceof AssayError ? error.code === 'STORAGE_FULL' : reasonOf(error) !== null;
 

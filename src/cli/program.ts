@@ -1,6 +1,6 @@
 /** The command line as a whole: every command under one program, with one way to fail. */
 import { Command, CommanderError } from 'commander';
-import { asStorageFull, isStorageFull } from '../base/storage.ts';
+import { asStorageFull, isStorageFull, saidByLibrary } from '../base/storage.ts';
 import { errorLine, type Terminal } from './context.ts';
 import type { Parts, SharedState } from './parts.ts';
 
@@ -56,20 +56,25 @@ export async function runProgram(
   });
   inheritSettings(program);
   let code = 1;
+  const tell = (error: unknown): void => {
+    // Behind a line of the library's that has no end.
+    const begin = isStorageFull(error) && saidByLibrary(error) ? '\n' : '';
+    terminal.err.write(begin + errorLine(writable(error, opened)));
+  };
   try {
     await program.parseAsync([...args], { from: 'user' });
     code = 0;
   } catch (error) {
     // Commander has written its own sentence (or the help that was asked for) already.
     if (error instanceof CommanderError) code = error.exitCode === 0 ? 0 : 1;
-    else terminal.err.write(errorLine(writable(error, opened)));
+    else tell(error);
   }
   try {
     await (opened as Parts | null)?.close();
   } catch (error) {
     // What is written at the end fails as the command did.
     if (!isStorageFull(error)) throw error;
-    if (code === 0) terminal.err.write(errorLine(writable(error, opened)));
+    if (code === 0) tell(error);
     code = 1;
   }
   return code;
