@@ -12,9 +12,13 @@ export const STORAGE_RETRY_SECONDS = 30;
 const { ENOSPC, EDQUOT, EFBIG, EIO } = constants.errno;
 const MDB_MAP_FULL = -30792;
 
-/** What the file system says, by the names of Node and by the numbers of the library of the stores. */
+/** What the file system says, by the names of Node, and by the numbers and texts of the library of the stores. */
 const REASONS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   ['ENOSPC', 'no space is left on the device'],
+  ['No space left on device', 'no space is left on the device'],
+  ['Disk quota exceeded', 'the disk quota is used up'],
+  ['File too large', 'a file reached the largest size that is allowed'],
+  ['Input/output error', 'a write was cut short, or the device failed'],
   [ENOSPC, 'no space is left on the device'],
   ['EDQUOT', 'the disk quota is used up'],
   [EDQUOT, 'the disk quota is used up'],
@@ -32,7 +36,7 @@ const CAUSES_MAX = 8;
 function reasonOf(error: unknown): string | null {
   let at: unknown = error;
   for (let depth = 0; depth < CAUSES_MAX && at instanceof Error; depth++, at = at.cause) {
-    const reason = 'code' in at ? REASONS.get(at.code) : undefined;
+    const reason = REASONS.get('code' in at ? at.code : at.message);
     if (reason !== undefined) return reason;
   }
   return null;
@@ -60,10 +64,12 @@ export function asStorageFull(error: unknown, path: string): unknown {
   // An interruption, or a sentence of its own, says more than its cause.
   if (error instanceof AssayError) return error;
   const reason = reasonOf(error);
-  return reason === null ? error : storageFull(path, reason, error);
+  return reason === null ? error : storageFull(path, error);
 }
 
-function storageFull(path: string, reason: string, cause: unknown): AssayError {
+/** The refusal of a write to `path`, a file or folder, by the reason that `cause` carries. */
+export function storageFull(path: string, cause: unknown): AssayError {
+  const reason = reasonOf(cause) ?? REASONS.get(ENOSPC);
   return new AssayError(
     'STORAGE_FULL',
     `${path} cannot be written: ${reason}. Free space on its file system, or raise the limit, and try again; what was stored before is unchanged.`,

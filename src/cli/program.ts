@@ -82,8 +82,8 @@ export async function runProgram(
 
 /** A full disk as one sentence that names the file, or the folder of state if the system does not say which. */
 function writable(error: unknown, opened: Parts | null): unknown {
-  const { path } = error as { readonly path?: unknown };
-  return asStorageFull(error, typeof path === 'string' ? path : (opened?.dataDir ?? 'The disk'));
+  const { path, dest = path } = error as { readonly path?: unknown; readonly dest?: unknown };
+  return asStorageFull(error, typeof dest === 'string' ? dest : (opened?.dataDir ?? 'The disk'));
 }
 
 /** Subcommands throw instead of exiting, and write where the program writes, as deep as they are nested. */
