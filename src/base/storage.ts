@@ -58,13 +58,14 @@ export const isStorageFull = (error: unknown): boolean =>
 /**
  * The error as STORAGE_FULL if the storage refused a write, otherwise the error itself.
  *
- * @param path - The file or folder that was written.
+ * @param path - The file or folder that was written, if the error does not say which.
  */
 export function asStorageFull(error: unknown, path: string): unknown {
   // An interruption, or a sentence of its own, says more than its cause.
   if (error instanceof AssayError) return error;
-  const reason = reasonOf(error);
-  return reason === null ? error : storageFull(path, error);
+  if (reasonOf(error) === null) return error;
+  const { path: from, dest: to = from } = error as { readonly path?: unknown; readonly dest?: unknown };
+  return storageFull(typeof to === 'string' ? to : path, error);
 }
 
 /** The refusal of a write to `path`, a file or folder, by the reason that `cause` carries. */

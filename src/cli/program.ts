@@ -59,7 +59,9 @@ export async function runProgram(
   const tell = (error: unknown): void => {
     // Behind a line of the library's that has no end.
     const begin = isStorageFull(error) && saidByLibrary(error) ? '\n' : '';
-    terminal.err.write(begin + errorLine(writable(error, opened)));
+    terminal.err.write(
+      begin + errorLine(asStorageFull(error, (opened as Parts | null)?.dataDir ?? 'The disk')),
+    );
   };
   try {
     await program.parseAsync([...args], { from: 'user' });
@@ -78,12 +80,6 @@ export async function runProgram(
     code = 1;
   }
   return code;
-}
-
-/** A full disk as one sentence that names the file, or the folder of state if the system does not say which. */
-function writable(error: unknown, opened: Parts | null): unknown {
-  const { path, dest = path } = error as { readonly path?: unknown; readonly dest?: unknown };
-  return asStorageFull(error, typeof dest === 'string' ? dest : (opened?.dataDir ?? 'The disk'));
 }
 
 /** Subcommands throw instead of exiting, and write where the program writes, as deep as they are nested. */
