@@ -547,7 +547,7 @@ export function openParts(config: Config, version: string): Parts {
       openAccountStores();
       accounts.ledger();
     }
-    begun.storage = watchStorage([...new Set([dataDir, jobPlaces.folder])], { log });
+    begun.storage = watchStorage(config.jobsDir === null ? [dataDir] : [dataDir, config.jobsDir], { log });
     chainParts.makeStores();
     const pool = createPool(
       {
