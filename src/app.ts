@@ -20,6 +20,8 @@ import { systemJitter, systemRandom } from './base/random.ts';
 import { openRedis, type RedisStore } from './base/redis.ts';
 import type { Role } from './base/roles.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
+import { isStorageFull } from './base/storage.ts';
+import { type StorageWatch, watchStorage } from './base/storage-watch.ts';
 import { openChainParts, outputsFolderOf, transfersFolderOf } from './chain-parts.ts';
 import { loadBridges } from './chains/bridges.ts';
 import { priced } from './chains/prices/priced.ts';
@@ -115,6 +117,7 @@ interface Begun {
   app?: HttpApp;
   travel?: Travel;
   look?: NodeJS.Timeout;
+  storage?: StorageWatch;
   refreshing?: Refreshing;
   exposures?: ExposureKeeping;
 }
@@ -315,9 +318,15 @@ export function openParts(config: Config, version: string): Parts {
       await pullNewest(travelSettings, { from: pullsFrom, patienceMs: FIRST_PULL_MS, signal }, travelDeps);
       return;
     }
-    await ensureShipped(importDeps);
-    await buildLabelIndex({ snapshotsFolder }, importDeps);
-    await buildNameLists();
+    try {
+      await ensureShipped(importDeps);
+      await buildLabelIndex({ snapshotsFolder }, importDeps);
+      await buildNameLists();
+    } catch (error) {
+      // A server that restarts on a full disk answers from what was published before.
+      if (!isStorageFull(error) || currentSnapshot(snapshotsFolder) === null) throw error;
+      log.error({ err: error }, 'labels and names were not brought up to date: the disk is full');
+    }
   }
 
   let watching: Monitoring | null = null;
@@ -444,14 +453,18 @@ export function openParts(config: Config, version: string): Parts {
     return fill.fillRedis({ ...request, dataDir }, { redis: redis(), clock, random: systemRandom, log });
   }
 
-  async function ready(of: SharedState): Promise<void> {
-    if (redis === null) return;
-    await requireFilled();
+  function openAccountStores(): void {
     const accounts = access();
     accounts.audit();
     accounts.people();
     accounts.payments();
     cleared();
+  }
+
+  async function ready(of: SharedState): Promise<void> {
+    if (redis === null) return;
+    await requireFilled();
+    openAccountStores();
     if (of === 'monitoring') monitoringAtHand();
     await shared().ready();
   }
@@ -490,11 +503,22 @@ export function openParts(config: Config, version: string): Parts {
   }
 
   /** Ends what a server was made of, each part though another one fails. Throws what the first of them threw. */
-  function end({ look, refreshing, exposures, travel, app, node, chunks, pool }: Begun): Promise<void> {
+  function end({
+    look,
+    storage,
+    refreshing,
+    exposures,
+    travel,
+    app,
+    node,
+    chunks,
+    pool,
+  }: Begun): Promise<void> {
     clearInterval(look);
     return endEach([
       () => watching?.service.streams.close('The server is stopping.'),
-      () => Promise.all([refreshing?.stop(), exposures?.stop(), travel?.close(), app?.close()]),
+      () =>
+        Promise.all([storage?.stop(), refreshing?.stop(), exposures?.stop(), travel?.close(), app?.close()]),
       () => watching?.close(),
       () => jobsAtWork?.jobs.close(),
       () => node?.leave(),
@@ -528,6 +552,12 @@ export function openParts(config: Config, version: string): Parts {
     begun.node = node;
     await ready('accounts');
     const accounts = access();
+    // A disk that is full later refuses what a first use would write.
+    if (answers) {
+      openAccountStores();
+      accounts.ledger();
+    }
+    begun.storage = watchStorage(config.jobsDir === null ? [dataDir] : [dataDir, config.jobsDir], { log });
     chainParts.makeStores();
     const pool = createPool(
       {
@@ -609,9 +639,9 @@ export function openParts(config: Config, version: string): Parts {
     });
     // Of many nodes, another may have been asked to watch.
     const mayWatch = redis !== null && roles.some((role) => role !== 'worker');
-    if (mayWatch || hasMonitoring(dataDir)) monitoring(serving);
+    if (answers || mayWatch || hasMonitoring(dataDir)) monitoring(serving);
     const mayWork = redis !== null && (answers || roles.includes('worker'));
-    if (mayWork || hasBulkJobs(jobPlaces)) bulkJobs(serving);
+    if (answers || mayWork || hasBulkJobs(jobPlaces)) bulkJobs(serving);
     if (answers)
       begun.exposures = startExposureKeeping(
         {

@@ -1,5 +1,6 @@
 /** What a server tells of itself: whether it is ready, and its gauges. Nothing is opened to be asked. */
 import { type Clock, isoTime } from './base/clock.ts';
+import { refusedNow } from './base/storage.ts';
 import type { Config } from './config.ts';
 import type { FollowedChain, Gauge, Readiness } from './http/ports.ts';
 import type { OpenBulkJobs } from './jobs/bulk/open.ts';
@@ -84,8 +85,10 @@ function withKeys(readiness: Readiness, { config, stores }: Telling): Readiness 
 /** Whether this server may be asked, and what it answers from. */
 export function readinessOf(telling: Telling): Readiness {
   const chains = telling.watching()?.listener.states() ?? [];
+  const degraded = refusedNow();
   return {
     ...withKeys(withTravel(ofLists(telling, telling.freshness()), telling), telling),
+    ...(degraded.length === 0 ? {} : { degraded }),
     ...(chains.length === 0 ? {} : { monitoring: chains.map(followedChain) }),
   };
 }
@@ -217,6 +220,11 @@ export function gaugesOf(telling: Telling): readonly Gauge[] {
       name: 'assay_snapshot_behind_seconds',
       help: 'Since when a node that pulls its labels is behind its publisher or does not hear of it; 0 where it is not.',
       value: () => behindSeconds(travel()?.state ?? null, clock.now()),
+    },
+    {
+      name: 'assay_storage_refused',
+      help: 'Stores and folders that refuse writes now, as on a full disk.',
+      value: () => refusedNow().length,
     },
     ...monitoringGauges(telling.watching, clock),
     ...storeGauges(telling.stores),

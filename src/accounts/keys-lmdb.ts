@@ -164,10 +164,16 @@ export function openKeyStore(
     if (unwritten.size === 0) return;
     const batch = [...unwritten];
     unwritten.clear();
-    await root.transaction(() => {
-      // Another node may have seen it later.
-      for (const [id, usedMs] of batch) if (usedMs > (lastUsed.get(id) ?? 0)) lastUsed.putSync(id, usedMs);
-    });
+    try {
+      await root.transaction(() => {
+        // Another node may have seen it later.
+        for (const [id, usedMs] of batch) if (usedMs > (lastUsed.get(id) ?? 0)) lastUsed.putSync(id, usedMs);
+      });
+    } catch (error) {
+      // Written with the next batch: one time a key, however long the disk is full.
+      for (const [id, usedMs] of batch) if (!unwritten.has(id)) unwritten.set(id, usedMs);
+      throw error;
+    }
   }
 
   const writeUseOrSay = (): Promise<void> =>

@@ -12,6 +12,7 @@ import { LIMITS } from '../base/limits.ts';
 import { openLiveStore } from '../base/live-store.ts';
 import type { Database } from '../base/lmdb.ts';
 import type { Logger } from '../base/log.ts';
+import { isStorageFull, STORAGE_RETRY_SECONDS } from '../base/storage.ts';
 import {
   creditsExhausted,
   type LedgerType,
@@ -469,7 +470,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
       } catch (error) {
         change.outcome = { error };
         // Anything but a refusal comes from LMDB, whose transaction is lost then: the rest is not tried.
-        if (!(error instanceof AssayError)) break;
+        if (!(error instanceof AssayError) || isStorageFull(error)) break;
       }
     }
     writeIndex(false);
@@ -477,9 +478,12 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
   }
 
   function unavailable(cause: unknown): AssayError {
-    return new AssayError('LEDGER_UNAVAILABLE', `The ledger cannot be written: ${messageOf(cause)}.`, {
-      cause,
-    });
+    const isFull = isStorageFull(cause);
+    return new AssayError(
+      isFull ? 'STORAGE_FULL' : 'LEDGER_UNAVAILABLE',
+      `The ledger cannot be written: ${messageOf(cause).replace(/\.$/, '')}.`,
+      { cause, ...(isFull ? { retryAfterSeconds: STORAGE_RETRY_SECONDS } : {}) },
+    );
   }
 
   async function writeBatch(): Promise<void> {
@@ -503,7 +507,12 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     }
     over = new Map();
     for (const { outcome, resolve, reject } of batch) {
-      if (outcome !== null && 'error' in outcome && outcome.error instanceof AssayError)
+      if (
+        outcome !== null &&
+        'error' in outcome &&
+        outcome.error instanceof AssayError &&
+        !isStorageFull(outcome.error)
+      )
         reject(outcome.error);
       else if (failure !== null || outcome === null || 'error' in outcome)
         reject(failure ?? unavailable(outcome));
@@ -604,6 +613,11 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
         throw new AssayError('INTERNAL', 'A charge takes at most what was reserved.');
       try {
         return await enqueue(() => applyCharge(reservation, charge), reservation);
+      } catch (error) {
+        // Nothing would have been written but a turn of the month, which every reading makes up for.
+        if (charge.amount > 0 || charge.keep !== undefined || !isStorageFull(error)) throw error;
+        const remaining = dueStanding(reservation.accountId, headOf(reservation.accountId)).balance;
+        return { entry: null, remaining, answer: charge.answer(remaining), replayed: false };
       } finally {
         release(reservation);
       }

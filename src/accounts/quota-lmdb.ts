@@ -1,7 +1,8 @@
 /**
  * The meter of quotas on LMDB. Units are leased from the store ahead of use and spent in memory: the store always counts what
  * was leased, so a crash can only over-count (by at most one lease an account and meter, 1 % of the quota), never under-count;
- * a clean close gives the unspent lease back, and the stored number is exactly what was taken.
+ * a clean close gives the unspent lease back, and the stored number is exactly what was taken. On a full disk units are counted in
+ * memory and written when there is room (docs/decisions/full-disk.md).
  */
 import type { Clock } from '../base/clock.ts';
 import { isoTime } from '../base/clock.ts';
@@ -9,6 +10,7 @@ import { messageOf } from '../base/errors.ts';
 import { openLiveStore } from '../base/live-store.ts';
 import type { Database } from '../base/lmdb.ts';
 import type { Logger } from '../base/log.ts';
+import { isStorageFull } from '../base/storage.ts';
 import type { QuotaMeterName } from './plans.ts';
 import type { QuotaDecision, QuotaMeter } from './quota.ts';
 
@@ -18,6 +20,8 @@ export const FORMAT_VERSION = 1;
 const LEASE_SHARE = 0.01;
 /** Of an unlimited quota, which is counted for its own sake; at 1 M addresses/s that is ten commits a second. */
 const LEASE_MAX = 100_000;
+/** Between two attempts to write to a disk that was full. */
+const RETRY_MS = 1_000;
 
 export interface QuotaMeterDeps {
   readonly clock: Clock;
@@ -37,6 +41,10 @@ interface Counter {
   spare: number;
   /** Units of a lease that is written, and not known to be on the disk. */
   coming: number;
+  /** Units that were taken while the store could not be written, which it does not count yet; `stored` does. */
+  owed: number;
+  /** Of them, those that a lease is writing. */
+  settling: number;
   /** Whether a lease is on its way to the disk. */
   leasing: boolean;
   limit: number | null;
@@ -120,7 +128,17 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     if (counter === undefined) {
       const key: Counter['key'] = [name, accountId, meter];
       const stored = taken.get(key) ?? 0;
-      counter = { key, stored, spare: 0, coming: 0, leasing: false, limit: 0, generation: -1 };
+      counter = {
+        key,
+        stored,
+        spare: 0,
+        coming: 0,
+        owed: 0,
+        settling: 0,
+        leasing: false,
+        limit: 0,
+        generation: -1,
+      };
       counters[meter].set(accountId, counter);
     }
     const generation = deps.generation();
@@ -133,12 +151,14 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
 
   /**
    * Inside a transaction: moves the store by `units`, as far as the limit lets it, and notes them as coming. Another process may have
-   * leased beside this one: the store's number decides.
+   * leased beside this one: the store's number decides. What is owed is written with it.
    */
   function lease(counter: Counter, units: number): void {
-    const stored = taken.get(counter.key) ?? 0;
+    const stored = (taken.get(counter.key) ?? 0) + counter.owed;
     const granted = counter.limit === null ? units : Math.max(0, Math.min(units, counter.limit - stored));
-    if (granted > 0) taken.putSync(counter.key, stored + granted);
+    if (granted + counter.owed > 0) taken.putSync(counter.key, stored + granted);
+    counter.settling += counter.owed;
+    counter.owed = 0;
     counter.stored = stored - counter.coming;
     counter.coming += granted;
   }
@@ -148,20 +168,53 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     counter.stored += counter.coming;
     counter.spare += counter.coming;
     counter.coming = 0;
+    counter.settling = 0;
+    if (isFull) deps.log.info('quota: the disk takes writes again');
+    isFull = false;
   }
 
+  /** Whether the last lease was refused by a full disk; units are counted in memory until a lease is written again. */
+  let isFull = false;
+  let triedMs = Number.NEGATIVE_INFINITY;
+  const owing = new Set<Counter>();
+  let retry: NodeJS.Timeout | null = null;
+
+  /** Says once why a lease was not written, until one is written again. */
+  function notLeased(error: unknown): void {
+    if (!isFull) deps.log.error(`quota: a lease was not written: ${messageOf(error)}`);
+    isFull = isStorageFull(error);
+    triedMs = deps.clock.monotonic();
+  }
+
+  /**
+   * A full disk is not asked again by each request: a commit that fails costs more than many answers. Nor while a lease is on its way,
+   * of which is not known whether the store has it.
+   */
+  const mayWrite = (counter: Counter): boolean =>
+    !isFull || (!counter.leasing && deps.clock.monotonic() - triedMs >= RETRY_MS);
+
   /** Leases ahead, so that the next requests find units in memory. */
-  function leaseAhead(counter: Counter): void {
+  function leaseAhead(counter: Counter, units = leaseOf(counter.limit)): void {
     counter.leasing = true;
+    /** What the transaction moved in memory, to be moved back if it is not written. */
+    let moved = 0;
     const done = root
-      .transaction(() => lease(counter, leaseOf(counter.limit)))
+      .transaction(() => {
+        const before = counter.stored;
+        lease(counter, units);
+        moved = counter.stored - before;
+      })
       .then(() => {
         received(counter);
         if (counter.key[0] !== month.name) settle([counter]);
       })
       .catch((error: unknown) => {
+        counter.stored -= moved;
+        counter.owed += counter.settling;
+        counter.settling = 0;
         counter.coming = 0;
-        deps.log.error(`quota: a lease was not written: ${messageOf(error)}`);
+        notLeased(error);
+        if (counter.owed > 0) owe(counter);
       })
       .finally(() => {
         counter.leasing = false;
@@ -172,28 +225,68 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
 
   /**
    * Leases at once, for a request that needs more than is left in memory. Blocks for one durable commit, behind which an earlier lease is
-   * on the disk as well, though its own promise has not said so yet.
+   * on the disk as well, though its own promise has not said so yet. On a full disk the units are owed instead: the limit holds, and
+   * they are written when there is room.
    */
   function leaseNow(counter: Counter, units: number): void {
-    const { coming } = counter;
-    try {
-      root.transactionSync(() => lease(counter, units - counter.spare + leaseOf(counter.limit)));
-    } catch (error) {
-      counter.coming = coming;
-      throw error;
+    const missing = units - counter.spare;
+    const before = { ...counter };
+    if (mayWrite(counter)) {
+      try {
+        root.transactionSync(() => lease(counter, missing + leaseOf(counter.limit)));
+        received(counter);
+        return;
+      } catch (error) {
+        Object.assign(counter, before);
+        notLeased(error);
+        if (!isFull) throw error;
+      }
     }
-    received(counter);
+    counter.stored += missing;
+    counter.spare += missing;
+    counter.owed += missing;
+    owe(counter);
   }
 
-  /** Gives unspent leases back. */
-  function settle(counters: Iterable<Counter>): void {
-    root.transactionSync(() => {
-      for (const counter of counters) {
-        if (counter.spare === 0) continue;
-        taken.putSync(counter.key, (taken.get(counter.key) ?? 0) - counter.spare);
-        counter.spare = 0;
+  /** Writes what is owed as soon as there is room, without a request. */
+  function owe(counter: Counter): void {
+    owing.add(counter);
+    if (retry !== null) return;
+    retry = setTimeout(() => {
+      retry = null;
+      const counters = [...owing];
+      owing.clear();
+      for (const late of counters) {
+        if (late.owed === 0) continue;
+        if (late.leasing) owe(late);
+        else leaseAhead(late, 0);
       }
-    });
+    }, RETRY_MS);
+    retry.unref();
+  }
+
+  /** Gives unspent leases back, and writes what is owed. On a full disk, later. */
+  function settle(counters: Iterable<Counter>): void {
+    const settled: Counter[] = [];
+    try {
+      root.transactionSync(() => {
+        for (const counter of counters) {
+          if (counter.spare === 0 && counter.owed === 0) continue;
+          const stored = (taken.get(counter.key) ?? 0) + counter.owed - counter.spare;
+          taken.putSync(counter.key, Math.max(0, stored));
+          settled.push(counter);
+        }
+      });
+    } catch (error) {
+      if (!isStorageFull(error)) throw error;
+      for (const counter of settled) if (counter.owed > 0) owe(counter);
+      deps.log.error(`quota: unspent units were not given back: ${messageOf(error)}`);
+      return;
+    }
+    for (const counter of settled) {
+      counter.spare = 0;
+      counter.owed = 0;
+    }
   }
 
   /** Inside a transaction: see `settle` of the port. False where the quota does not suffice. */
@@ -208,10 +301,11 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     let stored = taken.get(key) ?? 0;
     if (before.month === name) {
       // What nobody took yet of our lease may be taken for this.
-      stored -= counter.spare;
+      stored += counter.owed - counter.spare;
       const used = stored - counter.coming;
       if (missing > 0 && counter.limit !== null && used + missing > counter.limit) return false;
       counter.spare = 0;
+      counter.owed = 0;
       counter.stored = Math.max(0, used + missing);
     }
     taken.putSync(key, Math.max(0, stored + missing));
@@ -234,7 +328,8 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
       if (counter.spare < units) return decision(counter, false);
       counter.spare -= units;
       const exhausted = counter.limit !== null && counter.stored >= counter.limit;
-      if (!counter.leasing && !exhausted && counter.spare < leaseOf(counter.limit) / 2) leaseAhead(counter);
+      const isLow = counter.spare < leaseOf(counter.limit) / 2;
+      if (!counter.leasing && !exhausted && isLow && mayWrite(counter)) leaseAhead(counter);
       return decision(counter, true);
     },
     give(accountId, meter, units) {
@@ -244,9 +339,24 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     async settle(accountId, meter, once, units) {
       const counter = counterOf(accountId, meter);
       let ok = false;
-      await root.transaction(() => {
-        ok = settleEvent(counter, once, units);
-      });
+      /** What the transaction moved in memory, to be moved back if it is not written. */
+      let moved = { stored: 0, spare: 0, owed: 0 };
+      try {
+        await root.transaction(() => {
+          const { stored, spare, owed } = counter;
+          ok = settleEvent(counter, once, units);
+          moved = {
+            stored: stored - counter.stored,
+            spare: spare - counter.spare,
+            owed: owed - counter.owed,
+          };
+        });
+      } catch (error) {
+        counter.stored += moved.stored;
+        counter.spare += moved.spare;
+        counter.owed += moved.owed;
+        throw error;
+      }
       return decision(counter, ok);
     },
     used(accountId, meter) {
@@ -254,8 +364,9 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
       return counter.stored - counter.spare;
     },
     async close() {
+      if (retry !== null) clearTimeout(retry);
       await Promise.all(pending);
-      settle(countersOf(month));
+      settle(new Set([...countersOf(month), ...owing]));
       await root.close();
     },
   };

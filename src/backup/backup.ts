@@ -22,6 +22,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { makeFolder, PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { isRunning } from '../base/file-lease.ts';
+import { isStorageFull } from '../base/storage.ts';
 import { snapshotsFolderOf } from '../labels/build-index.ts';
 import { leaseCurrent } from '../labels/index/folder.ts';
 import { linkOrCopy, sha256OfFile } from '../travel/blobs.ts';
@@ -70,7 +71,7 @@ const ROUNDS_MAX = 20;
 
 /** What is of no use elsewhere: locks, leases, unfinished work, waste, and what is made anew by itself. */
 const LEFT_OUT =
-  /^(?:.*-lock|LOCK|REFRESH_LOCK|build\.lock|opening-.*|building.*|waste-.*|leases|staged|.*\.next|.*\.tmp|.*\.partial|\.partial-.*|\.backup-.*|capture.*|BACKUP\.json)$/;
+  /^(?:.*-lock|LOCK|REFRESH_LOCK|build\.lock|opening-.*|building.*|waste-.*|leases|staged|.*\.next|.*\.tmp|.*\.partial|\.partial-.*|\.backup-.*|capture.*|\.room-.*|BACKUP\.json)$/;
 /** Made anew from the others. */
 const TOP_LEFT_OUT: ReadonlySet<string> = new Set(['travel', 'snapshots', 'exposure']);
 /** Environments below these are never written to once they stand there: copied as the files they are. */
@@ -80,12 +81,23 @@ const IMMUTABLE = /^(?:snapshots|names)\//;
  * Takes the copy. Throws INVALID_REQUEST where the folder is not empty or lies inside the state, STORE_BUSY where the state changes faster
  * than it can be named, and the reason of an aborted signal; a folder without BACKUP.json is no backup.
  */
-export async function backUp(
-  options: BackupOptions,
+export async function backUp(options: BackupOptions, deps: { readonly clock: Clock }): Promise<BackupReport> {
+  const { dataDir, folder } = options;
+  requireEmpty(folder, dataDir);
+  try {
+    return await copyState(options, deps);
+  } catch (error) {
+    // The folder was empty: the same command works when there is room.
+    if (isStorageFull(error) && existsSync(folder))
+      for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function copyState(
+  { dataDir, folder, signal, onProgress }: BackupOptions,
   { clock }: { readonly clock: Clock },
 ): Promise<BackupReport> {
-  const { dataDir, folder, signal, onProgress } = options;
-  requireEmpty(folder, dataDir);
   removeLeftStagings(dataDir);
   const takenAt = isoTime(clock.now());
   const live = walk(dataDir).filter((path) => !IMMUTABLE.test(path) && isEnvironment(join(dataDir, path)));

@@ -14,6 +14,7 @@ import { syncFolder } from '../base/atomic-file.ts';
 import { PRIVATE_FILE } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { openEnvironment } from '../base/lmdb.ts';
+import { asStorageFull, isStorageFull } from '../base/storage.ts';
 import { sha256OfFile } from '../travel/blobs.ts';
 import type { CopierFailure, CopierReply, CopierResult, CopierTask } from './copier.ts';
 import { type DatabaseDigest, digestDatabases } from './digests.ts';
@@ -28,7 +29,9 @@ export function runCopier(): void {
     try {
       reply = { ok: true, result: await work(task) };
     } catch (error) {
-      reply = { ok: false, failure: failureOf(error) };
+      // Of a file that is only read, the same errors say that its device fails.
+      const failure = task.type === 'read-store' ? error : asStorageFull(error, task.to);
+      reply = { ok: false, failure: failureOf(failure) };
     }
     process.send?.(reply);
   });
@@ -56,6 +59,7 @@ async function copyEnvironment(from: string, to: string): Promise<void> {
   try {
     await environment.backup(to, false);
   } catch (cause) {
+    if (isStorageFull(cause)) throw asStorageFull(cause, to);
     throw new AssayError('STORE_CORRUPT', `${from} could not be copied: ${messageOf(cause)}.`, { cause });
   } finally {
     await environment.close();

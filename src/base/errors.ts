@@ -21,6 +21,8 @@ export const ERRORS = {
   STORE_CORRUPT: 500,
   STORE_VERSION: 500,
   STORE_BUSY: 500,
+  /** A write was refused because the disk is full, a quota is used up, or the device fails. Reads go on. */
+  STORAGE_FULL: 500,
   LEDGER_UNAVAILABLE: 500,
   SOURCE_UNAVAILABLE: 500,
   LISTEN_FAILED: 500,

@@ -5,6 +5,7 @@
  */
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { isStorageFull } from './storage.ts';
 
 const PROCESS_START_FIELD = 19;
 
@@ -58,10 +59,21 @@ export interface FileLease {
 
 const content = (pid: number): string => `${pid} ${processStart(pid) ?? '-'}`;
 
-/** Lays a lease at `path`, whose last part must be unique to the holder. Throws EEXIST where there is one. */
+/**
+ * Lays a lease at `path`, whose last part must be unique to the holder. Throws EEXIST where there is one. On a full disk the lease stays
+ * empty if its name says whose it is: the first number in it is that of the process.
+ */
 export function takeLease(path: string): FileLease {
   const file = openSync(path, 'wx');
-  writeSync(file, content(process.pid));
+  try {
+    writeSync(file, content(process.pid));
+  } catch (error) {
+    if (!isStorageFull(error) || emptyLease(path) !== `${process.pid} -`) {
+      closeSync(file);
+      rmSync(path, { force: true });
+      throw error;
+    }
+  }
   let held = true;
   return {
     path,
@@ -92,11 +104,14 @@ export function leaseText(path: string): string | null {
   }
 }
 
+/** What a lease would say that was laid on a full disk. */
+const emptyLease = (path: string): string => `${/\d+/.exec(basename(path))?.[0] ?? ''} -`;
+
 /** Whether the holder of the lease at `path` lives. False where there is no lease. */
 export function isLeaseLive(path: string): boolean {
   const text = leaseText(path);
   if (text === null) return false;
-  const [pidText, start] = text.split(' ');
+  const [pidText, start] = (text === '' ? emptyLease(path) : text).split(' ');
   const pid = Number(pidText);
   if (!Number.isInteger(pid) || pid <= 0 || !isRunning(pid)) return false;
   if (start !== '-' && start !== processStart(pid)) return false;

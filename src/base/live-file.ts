@@ -3,6 +3,7 @@
  * another process does.
  */
 import { existsSync } from 'node:fs';
+import { AssayError } from './errors.ts';
 import { type LiveDatabaseOptions, otherFormat, refuseForeignFile, unopened } from './live-store.ts';
 import {
   type Database,
@@ -59,7 +60,7 @@ export function openLiveFile({ path, formatVersion }: LiveFileOptions): LiveFile
     root = openEnvironment(path, { readOnly: true, noSubdir: true, maxDbs: DATABASES_MAX });
     databases = [...root.getKeys({ limit: DATABASES_MAX })].map(String).sort();
   } catch (cause) {
-    throw unopened(path, cause);
+    throw cause instanceof AssayError ? cause : unopened(path, cause);
   }
   const opened = new Map<string, Database<Buffer, Buffer>>();
   const open: LiveFile['open'] = <V, K extends Key>(options: FileDatabaseOptions) =>

@@ -126,12 +126,9 @@ export function openLiveStore(
       maxDbs,
       noSubdir: true,
       overlappingSync: isReplica,
-      // Batching by turns makes a promise that nobody holds: a commit that fails, on a full disk say, would end the process.
-      eventTurnBatching: false,
     });
-    rejectWithCause(root);
   } catch (cause) {
-    throw unopened(path, cause);
+    throw cause instanceof AssayError ? cause : unopened(path, cause);
   }
   const names = [...root.getKeys({ limit: 100 })];
   const isKnown = names.length === 0 || names.includes('meta');
@@ -155,22 +152,6 @@ export function openLiveStore(
     upgrade: (work) => root.transactionSync(work),
     version: () => 0,
   };
-}
-
-/**
- * lmdb-js rejects a failed commit with a general error whose `commitError` is a promise of the real one, and ends the process
- * where nobody looks at that: lets transactions reject with the real one.
- */
-function rejectWithCause(root: RootDatabase): void {
-  const transaction = root.transaction.bind(root);
-  root.transaction = <T>(work: () => T): Promise<T> =>
-    transaction(work).catch(async (error: unknown) => {
-      const pending = error instanceof Error && 'commitError' in error ? error.commitError : null;
-      // It rejects in the same turn, if ever.
-      if (pending instanceof Promise)
-        await Promise.race([pending, new Promise((resolve) => setImmediate(resolve))]);
-      throw error;
-    });
 }
 
 /** The refusal of a file that LMDB cannot open. */

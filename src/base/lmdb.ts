@@ -1,10 +1,13 @@
 /** The one importer of lmdb: opens environments the way every store of this program needs them. */
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { threadId } from 'node:worker_threads';
 import type { Database, Key, RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
 import * as lmdb from 'lmdb';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
+import { guardWrites } from './guarded-writes.ts';
 import { onReadingEnd } from './reading.ts';
+import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storage.ts';
 
 export type { Database, Key, RootDatabase };
 
@@ -14,20 +17,63 @@ const OWN_ALONE: object = { permissionsMode: PRIVATE_FILE };
 /**
  * Opens (and makes, unless read-only) an environment at `path`, a file. Its read transaction ends with each reading of the thread
  * (reading.ts): the library renews it by a timer, which never fires in a thread whose event loop does not turn.
+ *
+ * @throws STORAGE_FULL if the disk has no room for a new environment or its lock file; nothing of it stays. Every later write of the
+ *   environment fails in the same way, or rejects (guarded-writes.ts).
  */
 export function openEnvironment(
   path: string,
   options: Omit<RootDatabaseOptionsWithPath, 'path'>,
 ): RootDatabase {
-  if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
-  const root = lmdb.open({ ...options, ...OWN_ALONE, path });
+  const isNew = !hasEnvironment(path);
+  let root: RootDatabase;
+  try {
+    if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
+    preallocateLock(`${path}-lock`, options.readOnly === true);
+    // Batching by turns makes a promise that the caller never gets: a commit that fails would end the process.
+    root = lmdb.open({ eventTurnBatching: false, noSubdir: true, ...options, ...OWN_ALONE, path });
+  } catch (cause) {
+    // The library leaves half a header on a full disk, which no later open would accept.
+    if (isNew && isStorageFull(cause) && !hasEnvironment(path)) rmSync(path, { force: true });
+    noteRefused(path, cause);
+    throw asStorageFull(cause, path);
+  }
+  if (!options.readOnly) guardWrites(root, path);
   const forget = onReadingEnd(() => root.resetReadTxn());
   const close = root.close.bind(root);
   root.close = () => {
     forget();
+    // A store that is closed refuses nothing.
+    noteWritten(path);
     return close();
   };
   return root;
+}
+
+/** The lock file of an environment with the library's 126 readers has 8,272 bytes: three pages. */
+const LOCK_BYTES = 3 * 4096;
+let locks = 0;
+
+/**
+ * Makes the lock file with all of its pages on the disk. The library makes it as one hole and writes to it through a mapping: on a
+ * full file system, the first touch of a page ends the process by SIGBUS. It appears whole, by a link: another process may open the
+ * environment at the same moment.
+ */
+function preallocateLock(path: string, isReadOnly: boolean): void {
+  if (existsSync(path)) return;
+  const partial = `${path}.${process.pid}-${threadId}-${locks++}.tmp`;
+  try {
+    writeFileSync(partial, Buffer.alloc(LOCK_BYTES), { flag: 'wx', mode: PRIVATE_FILE });
+    linkSync(partial, path);
+  } catch (error) {
+    if (isStorageFull(error)) throw error;
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    // Another process was faster, the library opens without a lock file, or the file system has no links: it makes the file itself.
+    const isFine = code === 'EEXIST' || ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code);
+    if (!isFine && !(isReadOnly && ['EROFS', 'EACCES', 'ENOENT'].includes(code))) throw error;
+  } finally {
+    rmSync(partial, { force: true });
+  }
 }
 
 /** Both pages of LMDB's header, which it writes with one call when it makes a file. */

@@ -1,5 +1,6 @@
 /** The command line as a whole: every command under one program, with one way to fail. */
 import { Command, CommanderError } from 'commander';
+import { asStorageFull, isStorageFull, saidByLibrary } from '../base/storage.ts';
 import { errorLine, type Terminal } from './context.ts';
 import type { Parts, SharedState } from './parts.ts';
 
@@ -54,17 +55,31 @@ export async function runProgram(
     if (shared !== undefined) await parts().ready(shared);
   });
   inheritSettings(program);
+  let code = 1;
+  const tell = (error: unknown): void => {
+    // Behind a line of the library's that has no end.
+    const begin = isStorageFull(error) && saidByLibrary(error) ? '\n' : '';
+    terminal.err.write(
+      begin + errorLine(asStorageFull(error, (opened as Parts | null)?.dataDir ?? 'The disk')),
+    );
+  };
   try {
     await program.parseAsync([...args], { from: 'user' });
-    return 0;
+    code = 0;
   } catch (error) {
     // Commander has written its own sentence (or the help that was asked for) already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
-    terminal.err.write(errorLine(error));
-    return 1;
-  } finally {
-    await (opened as Parts | null)?.close();
+    if (error instanceof CommanderError) code = error.exitCode === 0 ? 0 : 1;
+    else tell(error);
   }
+  try {
+    await (opened as Parts | null)?.close();
+  } catch (error) {
+    // What is written at the end fails as the command did.
+    if (!isStorageFull(error)) throw error;
+    if (code === 0) tell(error);
+    code = 1;
+  }
+  return code;
 }
 
 /** Subcommands throw instead of exiting, and write where the program writes, as deep as they are nested. */

@@ -11,6 +11,10 @@ export interface ErrorAnswer {
   readonly body: string;
 }
 
+/** The paths of the full text are for the operator. */
+const STORAGE_FULL_TEXT =
+  'The service cannot store anything at the moment: the request was not completed, and nothing was charged. Try again later.';
+
 /** Whether the client's Accept asks for problem details. */
 const asksForProblem = (accept: string): boolean => accept.includes('application/problem+json');
 
@@ -22,9 +26,14 @@ export function renderError(error: unknown, accept: string, requestId: string): 
   const known = error instanceof AssayError ? error : null;
   // 503 belongs to /ready alone; elsewhere a part that is not there is the server's fault like any other.
   const status = known === null || known.status === 503 ? 500 : known.status;
-  const message =
-    known === null || known.status === 500 ? 'Internal server error.' : redactKeys(known.message);
-  let lines = '';
+  const isFull = known?.code === 'STORAGE_FULL';
+  const code = known === null || (status === 500 && !isFull) ? 'INTERNAL' : known.code;
+  const message = isFull
+    ? STORAGE_FULL_TEXT
+    : known === null || known.status === 500
+      ? 'Internal server error.'
+      : redactKeys(known.message);
+  let lines = `\r\nX-Error-Code: ${code}`;
   if (status === 401) lines += '\r\nWWW-Authenticate: Bearer';
   if (known?.retryAfterSeconds !== undefined) lines += `\r\nRetry-After: ${known.retryAfterSeconds}`;
   if (!asksForProblem(accept))
@@ -35,7 +44,7 @@ export function renderError(error: unknown, accept: string, requestId: string): 
     status,
     detail: message,
     instance: `urn:assay:request:${requestId}`,
-    code: known === null || status === 500 ? 'INTERNAL' : known.code,
+    code,
     ...(known?.field === undefined || status === 500 ? {} : { field: known.field }),
   };
   return { status, contentType: 'application/problem+json', lines, body: JSON.stringify(problem) };

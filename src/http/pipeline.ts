@@ -9,6 +9,7 @@ import { type RateDecision, rateLimited } from '../accounts/rate-limit.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { asStorageFull } from '../base/storage.ts';
 import { Call } from './call.ts';
 import { type ChargedWork, createCharging } from './charging.ts';
 import { renderError } from './errors.ts';
@@ -167,8 +168,9 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     call.quotaTaken -= units;
   }
 
-  function fail(call: Call, position: number, route: string, error: unknown): void {
+  function fail(call: Call, position: number, route: string, thrown: unknown): void {
     giveBack(call, call.quotaTaken);
+    const error = asStorageFull(thrown, 'The disk');
     const answer = renderError(error, call.accept, call.requestId);
     if (answer.status === 500)
       log.error(

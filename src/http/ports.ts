@@ -90,6 +90,8 @@ export interface Readiness {
   readonly lists: readonly ListFreshness[];
   /** Where labels are pulled from and how far behind they are. Left out where they are built here. */
   readonly pulledFrom?: PulledFrom;
+  /** Stores and folders that refuse writes, as on a full disk. Left out if there are none. */
+  readonly degraded?: readonly { readonly path: string; readonly reason: string; readonly since: string }[];
   /** Chains on which a wallet is watched, and whether they are followed. Left out where nothing is watched. */
   readonly monitoring?: readonly FollowedChain[];
 }

@@ -57,7 +57,7 @@ import { ClearBody, ClearedAnswer, ClearedListAnswer, NamesBody, NamesResult } f
 import { PaymentOutcome, StripeEvent } from './schemas/payments.ts';
 import { ExchangeName, ExchangeStatusData, JurisdictionFilter } from './schemas/registers.ts';
 import { ScreeningBody, ScreeningResult } from './schemas/screening.ts';
-import { Health, NotReady, Ready } from './schemas/service.ts';
+import { Health, NotReady, Ready, ReadyFor } from './schemas/service.ts';
 import { TraceBody, TraceResult } from './schemas/trace.ts';
 import { UsageRecord } from './schemas/usage.ts';
 
@@ -278,6 +278,15 @@ export const ROUTES: readonly Route[] = [
     path: '/ready',
     stands: 'both',
     handler: 'ready',
+    parameters: [
+      {
+        name: 'for',
+        in: 'query',
+        required: false,
+        schema: ReadyFor,
+        about: '`writes`: answers 503 as well if writes are refused, as on a full disk. Default `reads`.',
+      },
+    ],
     answer: Ready,
     otherAnswers: { 503: { about: 'Not ready, with the reasons.', schema: NotReady } },
     summary: 'Readiness',

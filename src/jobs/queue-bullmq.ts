@@ -11,6 +11,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { RedisStore } from '../base/redis.ts';
+import { asStorageFull } from '../base/storage.ts';
 import { within } from '../base/within.ts';
 import type { TraceResult } from '../screening/trace.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from './chunks.ts';
@@ -218,7 +219,7 @@ export function openQueues(deps: QueuesDeps): Queues {
         } catch (error) {
           if (!(error instanceof AssayError))
             log.error({ queue: name, error: messageOf(error) }, 'Work of a queue failed.');
-          return errorToData(error);
+          return errorToData(asStorageFull(error, 'The disk'));
         }
       },
       {

@@ -56,8 +56,8 @@ export function isLocked(path: string): boolean {
 function tryLock(path: string): Holder | null {
   const own = `${path}.${process.pid}-${attempts++}`;
   const text = JSON.stringify({ pid: process.pid, started: startOf(process.pid) } satisfies Holder);
-  writeFileSync(own, text);
   try {
+    writeFileSync(own, text);
     // A link appears whole or not at all: nobody ever reads half a lock.
     for (let tries = 0; tries < 3; tries++) {
       try {

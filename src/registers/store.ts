@@ -145,8 +145,14 @@ function takeLock(folder: string): () => void {
   for (let attempt = 0; ; attempt++) {
     try {
       const handle = openSync(path, 'wx');
-      writeSync(handle, String(process.pid));
-      closeSync(handle);
+      try {
+        writeSync(handle, String(process.pid));
+      } catch (cause) {
+        rmSync(path, { force: true });
+        throw cause;
+      } finally {
+        closeSync(handle);
+      }
       return () => rmSync(path, { force: true });
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;

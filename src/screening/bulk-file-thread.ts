@@ -5,6 +5,7 @@
  */
 import { readSync, writeSync } from 'node:fs';
 import { AssayError, messageOf } from '../base/errors.ts';
+import { asStorageFull, isStorageFull } from '../base/storage.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { openSnapshot } from '../labels/index/snapshot.ts';
 import { BATCH_ITEMS, type BulkContext, type BulkItem, BulkItems } from './bulk-items.ts';
@@ -183,6 +184,7 @@ function writeAll(output: number, bytes: Buffer, length: number): void {
     } catch (cause) {
       if ((cause as { code?: unknown }).code === 'EPIPE')
         throw new AssayError('OUTPUT_CLOSED', 'The output was closed by its reader.', { cause });
+      if (isStorageFull(cause)) throw asStorageFull(cause, 'The output');
       if (!isBusy(cause))
         throw new AssayError('INVALID_FILE', `The output cannot be written: ${messageOf(cause)}.`, { cause });
       Atomics.wait(idle, 0, 0, BUSY_WAIT_MS);

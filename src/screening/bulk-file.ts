@@ -2,12 +2,13 @@
  * Label sets of any number of addresses, one a line, from file or pipe to file or pipe, in order, with several threads. This side
  * starts the threads and tells the progress; what a thread does is bulk-file-thread.ts.
  */
-import { closeSync, fstatSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { workerUrl } from '../base/paths.ts';
+import { isStorageFull, storageFull } from '../base/storage.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { openFreshness } from '../labels/freshness.ts';
 import { leaseCurrent } from '../labels/index/folder.ts';
@@ -110,7 +111,15 @@ export async function runBulkFile(options: BulkFileOptions, deps: BulkFileDeps):
     try {
       const output = openFile(options.output, 'w', 'output');
       try {
-        return await runThreads({ ...options, input: input.fd, output: output.fd }, leased.path, deps);
+        return await runThreads({ ...options, input: input.fd, output: output.fd }, leased.path, deps).catch(
+          (error: unknown) => {
+            // The threads know no names of files.
+            if (!isStorageFull(error) || typeof options.output === 'number') throw error;
+            // Half of the answers are no result. A device stays.
+            if (statSync(options.output).isFile()) rmSync(options.output);
+            throw storageFull(options.output, error);
+          },
+        );
       } finally {
         output.close();
       }

@@ -4,6 +4,7 @@ import { systemClock } from '../base/clock.ts';
 import { errorToData } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
 import { systemJitter } from '../base/random.ts';
+import { asStorageFull } from '../base/storage.ts';
 import { startTravelling, type Travelling } from './follow.ts';
 import type { TravelJob, TravelMessage, TravelOrder } from './travel.ts';
 
@@ -17,7 +18,7 @@ export async function runTravelThread({ settings, logLevel }: TravelJob): Promis
   try {
     travelling = await startTravelling(settings, deps, tell);
   } catch (error) {
-    tell({ type: 'failed', error: errorToData(error) });
+    tell({ type: 'failed', error: errorToData(asStorageFull(error, 'The disk')) });
     port.once('message', () => port.close());
     return;
   }

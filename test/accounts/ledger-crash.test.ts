@@ -157,7 +157,7 @@ await ledger.close();
     expect(filled.status, filled.stderr).toBe(0);
     const told = JSON.parse(filled.stdout) as Record<string, number>;
     expect(told).toMatchObject({
-      codes: ['LEDGER_UNAVAILABLE', 'LEDGER_UNAVAILABLE', 'LEDGER_UNAVAILABLE'],
+      codes: ['STORAGE_FULL', 'STORAGE_FULL', 'STORAGE_FULL'],
       message: expect.stringContaining('The ledger cannot be written'),
       balance: 9 + (told.granted as number),
       held: 0,

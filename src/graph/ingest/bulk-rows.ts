@@ -7,6 +7,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { AssayError, type ErrorData, errorToData, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { asStorageFull } from '../../base/storage.ts';
 import { maxKeyBytes, writeAddressKey, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
 import type { Transfer } from '../../chains/transfer.ts';
@@ -91,7 +92,7 @@ export function runBulkRows(job: BulkRowsJob): void {
     readFile(job, tell);
   } catch (error) {
     if (!(error instanceof AssayError)) throw error;
-    tell({ type: 'failure', error: errorToData(error) });
+    tell({ type: 'failure', error: errorToData(asStorageFull(error, 'The disk')) });
   }
 }
 

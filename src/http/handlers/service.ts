@@ -3,6 +3,10 @@ import { isoTime } from '../../base/clock.ts';
 import type { HttpMetrics } from '../metrics.ts';
 import type { Page, Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
+import { oneOf, queryValue } from '../query.ts';
+
+/** What a prober may ask `/ready` for. Reads are all that is asked without it. */
+export const READY_FOR = ['reads', 'writes'] as const;
 
 const json = (status: number, value: unknown): Page => ({
   status,
@@ -21,8 +25,14 @@ export function healthWork(deps: Pick<HttpDeps, 'clock'>): Work {
 export function readyWork(deps: Pick<HttpDeps, 'readiness'>): Work {
   return {
     kind: 'page',
-    answer: () => {
+    answer: (call) => {
+      const wanted = queryValue(call.exchange.query(), 'for');
+      const forWrites = wanted !== undefined && oneOf('for', wanted, READY_FOR) === 'writes';
       const data = deps.readiness();
+      if (data.ready && forWrites && data.degraded !== undefined) {
+        const reasons = data.degraded.map(({ reason }) => reason);
+        return json(503, { error: `Not ready for writes: ${reasons.join(' ')}`, data });
+      }
       if (data.ready) return json(200, { success: true, data });
       return json(503, { error: `Not ready: ${data.reasons.join(' ')}`, data });
     },

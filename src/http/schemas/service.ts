@@ -55,6 +55,16 @@ export const ReadyData = Type.Object({
       },
     ),
   ),
+  degraded: Type.Optional(
+    listOf(
+      Type.Object({
+        path: text('Store or folder that cannot be written.'),
+        reason: text(),
+        since: text('ISO 8601 UTC.'),
+      }),
+      'What refuses writes, as a full disk does. Reads are answered; writes answer 500 with the code STORAGE_FULL. Left out if all is written.',
+    ),
+  ),
   monitoring: Type.Optional(
     listOf(
       Type.Object({
@@ -73,3 +83,5 @@ export const ReadyData = Type.Object({
 export const Ready = Type.Object({ success: Type.Literal(true), data: ReadyData });
 
 export const NotReady = Type.Object({ error: text(), data: ReadyData });
+
+export const ReadyFor = oneOf(['reads', 'writes']);

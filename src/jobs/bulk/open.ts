@@ -3,7 +3,7 @@
  * scheduler's. Nothing is kept in memory that is not on the disk, but for the uploads that come in now.
  */
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../base/clock.ts';
@@ -202,6 +202,8 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   const freeBytes = deps.freeBytes ?? systemFreeBytes;
   const places: JobPlaces = jobPlaces(options.folder);
   const store: JobStore = openJobStore({ path: options.storePath }, deps);
+  // Now and not with the first job: on a full disk a folder cannot be made.
+  mkdirSync(options.folder, PRIVATE_FOLDER);
   const hasRoom = async (): Promise<boolean> => (await freeBytes(options.folder)) >= LIMITS.jobDiskFreeMin;
   const scheduler = createScheduler({ store, places, runner, purse, clock, random, log, hasRoom });
   const uploads = new Map<string, Receiving>();
@@ -317,7 +319,6 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     const { accountId, kind, format, chain, verdict = false, once = null } = request;
     if (verdict && kind !== 'labels')
       throw new AssayError('INVALID_REQUEST', verdictOfLabels(kind), { field: 'verdict' });
-    await mkdir(options.folder, PRIVATE_FOLDER);
     await checkRoom();
     const { unit, perLine } = purse.priceOf(kind);
     const createdAt = clock.now();

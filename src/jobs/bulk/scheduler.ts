@@ -11,6 +11,7 @@ import { LIMITS } from '../../base/limits.ts';
 import type { Fence } from '../../base/live-store.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
+import { isStorageFull } from '../../base/storage.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../chunks.ts';
 import type { JobRecord, JobStore, JobWriter } from './job-store.ts';
 import { type JobPlaces, syncFolder } from './places.ts';
@@ -82,7 +83,8 @@ const BACKLOG = 2;
 const FILE_RANDOM_BYTES = 5;
 
 const isLater = (error: unknown): boolean =>
-  error instanceof AssayError && (error.code === 'NOT_READY' || error.code === 'OVERLOADED');
+  isStorageFull(error) ||
+  (error instanceof AssayError && (error.code === 'NOT_READY' || error.code === 'OVERLOADED'));
 
 function endPromise(): PromiseWithEnd {
   let resolve = (): void => {};

@@ -6,6 +6,7 @@ import { type MessagePort, parentPort, Worker } from 'node:worker_threads';
 import { AssayError, type ErrorData, errorFromData, errorToData } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { workerUrl } from '../../base/paths.ts';
+import { asStorageFull } from '../../base/storage.ts';
 import { type Designations, ownerEntriesAdder } from '../designations.ts';
 import { readSegment } from './segment.ts';
 import { type EncodedTemplates, encodeTemplates } from './template-table.ts';
@@ -72,7 +73,7 @@ export function runTemplateThread(sources: TemplateSources, port: MessagePort | 
   try {
     texts = readTexts(sources);
   } catch (error) {
-    failure = errorToData(error);
+    failure = errorToData(asStorageFull(error, 'The disk'));
   }
   port?.on('message', (used: readonly Uint8Array[]) => {
     try {
@@ -81,7 +82,7 @@ export function runTemplateThread(sources: TemplateSources, port: MessagePort | 
       const reply: Reply = { ok: true, built };
       port.postMessage(reply, [built.encoded.bytes.buffer as ArrayBuffer, built.numbers.buffer]);
     } catch (error) {
-      port.postMessage(errorToData(error));
+      port.postMessage(errorToData(asStorageFull(error, 'The disk')));
     }
   });
 }

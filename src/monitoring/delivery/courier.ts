@@ -8,6 +8,7 @@ import { messageOf } from '../../base/errors.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../../base/leases.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
+import { isStorageFull } from '../../base/storage.ts';
 import type { ChannelKind } from '../records.ts';
 import { channelOf, type Lane, type LmdbOutbox, type Waiting } from './outbox-lmdb.ts';
 import type { Send } from './senders.ts';
@@ -35,6 +36,8 @@ const LEASE = { store: 'monitoring', name: 'delivery' } as const;
 
 /** How often it is looked for deliveries that became due: the shortest wait of the schedule is 5 s. */
 const TICK_MS = 250;
+/** Between two attempts to write down what was sent. */
+const UNWRITTEN_PAUSE_MS = 1_000;
 /** How often all receivers are looked up anew: another process may have stored something. */
 const SWEEP_MS = 5_000;
 
@@ -73,11 +76,27 @@ export function createCourier(deps: CourierDeps): Courier {
     }
   }
 
+  /** Aborted when the lease ends, or the courier does. */
+  let leased: AbortSignal | null = null;
+
   function sweep(): void {
     sweptMs = clock.monotonic();
     const known = new Set(outbox.lanes());
     lookSoon(known);
     for (const [lane, state] of lanes) if (!known.has(lane) && state.inFlight.size === 0) lanes.delete(lane);
+  }
+
+  /** Tries again while the disk is full: what was sent must not be sent again for want of its record. Until the courier stops. */
+  async function whenWritten(write: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (!isStorageFull(error) || leased === null || leased.aborted) throw error;
+        await pause(UNWRITTEN_PAUSE_MS, leased);
+      }
+    }
   }
 
   async function deliver(waiting: Waiting, state: LaneState): Promise<void> {
@@ -90,7 +109,7 @@ export function createCourier(deps: CourierDeps): Courier {
       const outcome = await senders[delivery.channel](delivery);
       state.isFailing = outcome.kind !== 'DELIVERED';
       const attempt = { atMs: startedMs, durationMs: Math.round(clock.monotonic() - started) };
-      await outbox.settle(waiting, attempt, outcome, fence);
+      await whenWritten(() => outbox.settle(waiting, attempt, outcome, fence));
     } catch (error) {
       // The delivery stays queued as it was: it is tried again at the next look.
       log.error({ delivery: waiting.id, error: messageOf(error) }, 'A delivery could not be handled.');
@@ -157,6 +176,7 @@ export function createCourier(deps: CourierDeps): Courier {
   /** Sends while the lease is held, and gives it up when nothing is on its way any more. */
   async function send(lease: HeldLease, signal: AbortSignal): Promise<void> {
     held = lease;
+    leased = signal;
     // What others stored meanwhile told nobody here.
     sweptMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {

@@ -1,0 +1,148 @@
+/**
+ * The writes of an LMDB environment, guarded at one place: a commit that fails throws or rejects with its real cause, as STORAGE_FULL if
+ * the disk refused it, and no promise of the library is left to end the process.
+ */
+import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storage.ts';
+
+/** A transaction in which a write failed before: its commit names this and no cause. */
+const MDB_BAD_TXN = -30782;
+
+type Write = (this: unknown, ...parameters: unknown[]) => unknown;
+
+/** The methods of the library's class that write. It makes one class an environment, for the root and all its databases. */
+interface Methods {
+  put: Write;
+  remove: Write;
+  transactionAsync: Write;
+  transactionSync: Write;
+  readonly flushed: PromiseLike<unknown>;
+}
+
+/** A promise of the library's; one that is settled already says so. */
+type Settling = Promise<unknown> & { readonly isSync?: boolean };
+
+/**
+ * Replaces the writing methods of the environment at `path`.
+ *
+ * @param root - The library's root database.
+ *
+ * lmdb-js rejects a failed commit with a general error whose `commitError` is a promise of the real one, and the process ends if that
+ * promise is not handled. Its `flushed` never settles after a failed commit.
+ */
+export function guardWrites(root: object, path: string): void {
+  const methods = Object.getPrototypeOf(root) as Methods;
+  const { put, remove, transactionAsync, transactionSync } = methods;
+  /** The refusal inside the transaction that runs. */
+  let inside: unknown = null;
+  /** Why the last commit failed; null after one that did not. */
+  let failure: unknown = null;
+  const waiting = new Set<(error: unknown) => void>();
+
+  function refused(cause: unknown): unknown {
+    const isBad = cause instanceof Error && 'code' in cause && cause.code === MDB_BAD_TXN;
+    const error = asStorageFull(isBad && inside !== null ? inside : cause, path);
+    if (!isStorageFull(error)) return error;
+    noteRefused(path, error);
+    return error;
+  }
+
+  function failed(cause: unknown): unknown {
+    const error = refused(cause);
+    failure = error;
+    for (const tell of waiting) tell(error);
+    return error;
+  }
+
+  function written(): void {
+    failure = null;
+    inside = null;
+    noteWritten(path);
+  }
+
+  /** The real error of a commit that was rejected. */
+  async function causeOf(error: unknown): Promise<unknown> {
+    const pending = error instanceof Error && 'commitError' in error ? error.commitError : null;
+    if (!(pending instanceof Promise)) return null;
+    // It rejects in the same turn, if ever.
+    const late = new Promise<null>((resolve) => setImmediate(() => resolve(null)));
+    const cause = await Promise.race([
+      pending.then(
+        () => null,
+        (found: unknown) => found,
+      ),
+      late,
+    ]);
+    return cause ?? error;
+  }
+
+  /** Many writes of one turn share one promise of the library's. */
+  const guarded = new WeakMap<Promise<unknown>, Promise<unknown>>();
+
+  function settled(promise: Settling): Promise<unknown> {
+    if (promise.isSync === true) return promise;
+    const known = guarded.get(promise);
+    if (known !== undefined) return known;
+    const guard = promise.then(
+      (value) => {
+        written();
+        return value;
+      },
+      async (error: unknown) => {
+        const cause = await causeOf(error);
+        // The work of the transaction threw: what else was in the transaction may have been written.
+        throw cause === null ? refused(error) : failed(cause);
+      },
+    );
+    // A caller that waits for `flushed` alone is told there.
+    guard.catch(() => {});
+    guarded.set(promise, guard);
+    return guard;
+  }
+
+  const later = (write: Write): Write =>
+    function guardedWrite(...parameters) {
+      try {
+        const result = write.apply(this, parameters);
+        return result instanceof Promise ? settled(result) : result;
+      } catch (error) {
+        const refusal = refused(error);
+        if (isStorageFull(refusal)) inside = refusal;
+        throw refusal;
+      }
+    };
+
+  methods.put = later(put);
+  methods.remove = later(remove);
+  methods.transactionAsync = later(transactionAsync);
+  methods.transactionSync = function guardedTransaction(...parameters) {
+    try {
+      const result = transactionSync.apply(this, parameters);
+      if (!(result instanceof Promise)) written();
+      return result;
+    } catch (error) {
+      throw refused(error);
+    }
+  };
+
+  const { flushed } = methods;
+  Object.defineProperty(methods, 'flushed', {
+    value: {
+      // biome-ignore lint/suspicious/noThenProperty: the library's own form, which is awaited
+      then(resolve?: (value: unknown) => unknown, reject?: (error: unknown) => unknown) {
+        const error = failure;
+        if (error !== null) return Promise.reject(error).then(resolve, reject);
+        const done = new Promise((finish, refuse) => {
+          waiting.add(refuse);
+          const settle =
+            (end: (value: unknown) => void) =>
+            (value: unknown): void => {
+              waiting.delete(refuse);
+              end(value);
+            };
+          void flushed.then(settle(finish), settle(refuse));
+        });
+        return done.then(resolve, reject);
+      },
+    },
+  });
+}

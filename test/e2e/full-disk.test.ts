@@ -1,0 +1,229 @@
+/** A running server whose disk becomes full: every read is answered, every write is refused, and all goes on when there is room. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openEnvironment } from '../../src/base/lmdb.ts';
+import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
+import { newWorld, type RunningServer, type World } from './program.ts';
+
+const ADDRESS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
+const MIB = 48;
+const JOBS = '/api/v1/jobs?kind=labels&chain=ETH';
+
+interface Told {
+  readonly status: number;
+  readonly code: string | null;
+  readonly retryAfter: string | null;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+async function ask(server: RunningServer, method: string, path: string, body?: unknown): Promise<Told> {
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  const answer = await fetch(server.url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(path.includes('/jobs') ? { 'content-type': 'application/x-ndjson' } : {}),
+    },
+    ...(text === undefined ? {} : { body: text }),
+  });
+  const { headers } = answer;
+  const json = (headers.get('content-type') ?? '').includes('json');
+  return {
+    status: answer.status,
+    code: headers.get('x-error-code'),
+    retryAfter: headers.get('retry-after'),
+    body: (json ? await answer.json() : { text: await answer.text() }) as Told['body'],
+  };
+}
+
+let key = '';
+
+/** Operations that are answered from what is there. */
+const READS: readonly (readonly [method: string, path: string, body?: unknown])[] = [
+  ['GET', '/health'],
+  ['GET', '/ready'],
+  ['GET', '/metrics'],
+  ['GET', `/api/v1/oracle/address/ETH/${ADDRESS}`],
+  ['GET', `/api/v1/sanctions/check?address=${ADDRESS}&chain=ETH`],
+  ['POST', '/api/v1/screen/bulk', { addresses: [{ address: ADDRESS, chain: 'ETH' }] }],
+  ['GET', `/api/v1/address/ETH/${ADDRESS}/labels`],
+  ['GET', '/api/v1/usage'],
+  ['GET', '/api/v1/monitoring/wallets'],
+  ['GET', '/api/v1/monitoring/alerts'],
+  ['GET', '/api/v1/monitoring/channels'],
+  ['GET', '/api/v1/jobs'],
+  ['GET', '/api/v1/namescreen/cleared'],
+];
+
+/** Operations that store something; each with bodies that never repeat. */
+const WRITES: readonly (readonly [method: string, path: string, body: (n: number) => unknown])[] = [
+  [
+    'POST',
+    '/api/v1/monitoring/wallets',
+    (n) => ({ walletAddress: `0x${n.toString(16).padStart(40, '0')}`, chain: 'ETH' }),
+  ],
+  ['POST', '/api/v1/screening', () => ({ address: ADDRESS, chain: 'ETH' })],
+  ['POST', '/api/v1/keys', (n) => ({ name: `key ${n}`.padEnd(60, 'x') })],
+  ['POST', '/api/v1/monitoring/webhook-secret', () => undefined],
+];
+
+/** Stores of which a test holds a reader, so that no commit finds a free page in their files. */
+const STORES = [
+  'accounts/audit.mdb',
+  'accounts/cleared-names.lmdb',
+  'accounts/keys.mdb',
+  'accounts/ledger.mdb',
+  'accounts/people.mdb',
+  'accounts/quotas.mdb',
+  'jobs.mdb',
+  'monitoring/monitoring.lmdb',
+];
+
+function holdPages(store: string): () => Promise<void> {
+  const held = STORES.map((name) => {
+    const root = openEnvironment(join(store, name), { readOnly: true });
+    return { root, reading: root.useReadTransaction() };
+  });
+  return async () => {
+    for (const { root, reading } of held) {
+      reading.done();
+      await root.close();
+    }
+  };
+}
+
+for (const kind of ['tmpfs', 'ext4'] as const) {
+  const refusal = smallDiskRefusal(kind);
+  describe.skipIf(refusal !== null)(
+    `a server on a full ${kind}${refusal === null ? '' : ` (${refusal})`}`,
+    () => {
+      async function inWorld(
+        work: (world: World, disk: SmallDisk, store: string) => Promise<void>,
+      ): Promise<void> {
+        const world = newWorld();
+        const disk = smallDisk(kind, MIB);
+        try {
+          await work(world, disk, join(disk.path, 'store'));
+        } finally {
+          await world.end();
+          disk.remove();
+        }
+      }
+
+      it('answers every read, refuses every write with STORAGE_FULL, and goes on when there is room', () =>
+        inWorld(async (world, disk, store) => {
+          const environment = { ASSAY_DATA_DIR: store };
+          const server = await world.serve(environment);
+          key = server.firstKey;
+          for (const [method, path, body] of READS)
+            expect((await ask(server, method, path, body)).status, path).toBe(200);
+          for (const [method, path, body] of WRITES) {
+            const first = await ask(server, method, path, body(1));
+            expect(first.status, `${path} ${JSON.stringify(first.body)}`).toBeLessThan(300);
+          }
+          const before = await ask(server, 'GET', '/api/v1/usage');
+          const release = holdPages(store);
+          disk.fill();
+          await expect
+            .poll(async () => (await ask(server, 'GET', '/ready')).body)
+            .toMatchObject({ success: true, data: { ready: true, degraded: [{ path: store }] } });
+          expect(await ask(server, 'GET', '/ready?for=writes')).toMatchObject({
+            status: 503,
+            body: { error: expect.stringContaining(store) },
+          });
+          // Small commits find free pages in the files for a while: what they answer is stored.
+          let charged = 0;
+          for (const [method, path, body] of WRITES)
+            for (let call = 100; ; call++) {
+              const { status } = await ask(server, method, path, body(call));
+              if (status === 500) break;
+              expect(status, path).toBe(200);
+              if (path.endsWith('/screening')) charged++;
+            }
+          let refused = 0;
+          for (let round = 0; round < 3; round++) {
+            for (const [method, path, body] of READS)
+              expect((await ask(server, method, path, body)).status, path).toBe(200);
+            for (const [method, path, body] of WRITES) {
+              const told = await ask(server, method, path, body(10 + round));
+              expect(told, path).toMatchObject({ status: 500, code: 'STORAGE_FULL' });
+              expect(Number(told.retryAfter)).toBeGreaterThan(0);
+              expect(Object.keys(told.body)).toEqual(['error']);
+              refused++;
+            }
+            // Jobs are refused before the disk is full.
+            expect(await ask(server, 'POST', JOBS, `{"address":"${ADDRESS}"}`)).toMatchObject({
+              status: 429,
+              code: 'OVERLOADED',
+              retryAfter: expect.stringMatching(/^[1-9]/),
+            });
+            // The first use of people by somebody without a key.
+            const login = { email: 'a@example.com', password: 'x'.repeat(20) };
+            expect((await ask(server, 'POST', '/api/v1/auth/login', login)).status).not.toBe(200);
+          }
+          expect(refused).toBe(3 * WRITES.length);
+          const metrics = await ask(server, 'GET', '/metrics');
+          expect(metrics.body.text).toMatch(/^assay_storage_refused [1-9]/m);
+          for (let call = 0; call < 300; call++)
+            expect((await ask(server, 'GET', `/api/v1/oracle/address/ETH/${ADDRESS}`)).status).toBe(200);
+          const usage = await ask(server, 'GET', '/api/v1/usage');
+          expect(usage.body).toMatchObject({
+            data: {
+              balance: (before.body.data as { balance: number }).balance - charged,
+              credits: { held: 0 },
+            },
+          });
+
+          await release();
+          disk.free();
+          await expect.poll(async () => (await ask(server, 'GET', '/ready?for=writes')).status).toBe(200);
+          for (const [method, path, body] of WRITES) {
+            const told = await ask(server, method, path, body(20));
+            expect(told.status, `${path} ${JSON.stringify(told.body)}`).toBeLessThan(300);
+          }
+          expect(await server.stop()).toBe(0);
+          for (const command of ['ledger', 'audit']) {
+            const verified = await world.run([command, 'verify', '--json'], { environment });
+            expect(JSON.parse(verified.out), verified.err).toMatchObject({ faults: [] });
+          }
+        }));
+
+      it('starts again on the full disk, and answers', () =>
+        inWorld(async (world, disk, store) => {
+          const environment = { ASSAY_DATA_DIR: store };
+          const first = await world.serve(environment);
+          key = first.firstKey;
+          expect(await first.stop()).toBe(0);
+          disk.fill();
+          const second = await world.serve(environment);
+          expect((await ask(second, 'GET', `/api/v1/oracle/address/ETH/${ADDRESS}`)).status).toBe(200);
+          expect((await ask(second, 'GET', '/api/v1/monitoring/wallets')).status).toBe(200);
+          expect((await ask(second, 'GET', '/ready')).status).toBe(200);
+          disk.free();
+          await expect.poll(async () => (await ask(second, 'GET', '/ready?for=writes')).status).toBe(200);
+          expect((await ask(second, 'POST', '/api/v1/keys', { name: 'k' })).status).toBe(200);
+          expect(await second.stop()).toBe(0);
+        }));
+
+      it('does not start for the first time without room, says why in one line, and leaves nothing broken', () =>
+        inWorld(async (world, disk, store) => {
+          const environment = { ASSAY_DATA_DIR: store };
+          // From none at all to nearly enough.
+          for (const spare of [0, 64_000, 256_000, 1_000_000, 2_500_000]) {
+            disk.fill(spare);
+            const refused = await world.run(['serve'], { environment });
+            expect(refused.code, refused.err).toBe(1);
+            expect(refused.err.split('\n').filter((line) => line.startsWith('assay: '))).toHaveLength(1);
+            expect(refused.err).toContain(disk.path);
+            disk.free();
+          }
+          const server = await world.serve(environment);
+          key = server.firstKey;
+          expect((await ask(server, 'GET', `/api/v1/oracle/address/ETH/${ADDRESS}`)).status).toBe(200);
+          expect(readdirSync(store).filter((name) => name.includes('.tmp'))).toEqual([]);
+          expect(await server.stop()).toBe(0);
+        }));
+    },
+  );
+}
