@@ -3,7 +3,7 @@
  * another process does.
  */
 import { existsSync } from 'node:fs';
-import { type LiveDatabaseOptions, otherFormat, refuseForeignFile, unopened } from './live-store.ts';
+import { type LiveDatabaseOptions, otherFormat, unopened } from './live-store.ts';
 import {
   type Database,
   hasEnvironment,
@@ -50,7 +50,6 @@ const LOOK = 1_000;
 /** Null where there is no such file. Throws STORE_VERSION, STORE_CORRUPT. */
 export function openLiveFile({ path, formatVersion }: LiveFileOptions): LiveFile | null {
   if (!existsSync(path)) return null;
-  refuseForeignFile(path);
   // Another process is making it: nothing was written yet.
   if (!hasEnvironment(path)) return null;
   let root: RootDatabase;

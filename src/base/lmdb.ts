@@ -5,6 +5,7 @@ import type { Database, Key, RootDatabase, RootDatabaseOptionsWithPath } from 'l
 import * as lmdb from 'lmdb';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
 import { onReadingEnd } from './reading.ts';
+import { noteClosed, noteOpened, requireSound, sealFile } from './sound-file.ts';
 
 export type { Database, Key, RootDatabase };
 
@@ -14,31 +15,51 @@ const OWN_ALONE: object = { permissionsMode: PRIVATE_FILE };
 /**
  * Opens (and makes, unless read-only) an environment at `path`, a file. Its read transaction ends with each reading of the thread
  * (reading.ts): the library renews it by a timer, which never fires in a thread whose event loop does not turn.
+ *
+ * The file is checked before it is mapped, and its checksums are taken when it is closed (sound-file.ts); those of a file that is
+ * written without syncs are taken when it is finished (finished-size.ts).
+ * @throws STORE_CORRUPT for a file that is cut short or damaged.
  */
 export function openEnvironment(
   path: string,
   options: Omit<RootDatabaseOptionsWithPath, 'path'>,
 ): RootDatabase {
   if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
+  requireSound(path);
   const root = lmdb.open({ ...options, ...OWN_ALONE, path });
+  noteOpened(path);
   const forget = onReadingEnd(() => root.resetReadTxn());
   const close = root.close.bind(root);
+  let closing: Promise<void> | null = null;
   root.close = () => {
     forget();
-    return close();
+    closing ??= close().then(() => {
+      noteClosed(path);
+      if (!options.readOnly && !options.noSync) sealFile(path);
+    });
+    return closing;
   };
   return root;
 }
 
 /** Both pages of LMDB's header, which it writes with one call when it makes a file. */
 const HEADER_BYTES = 2 * 4096;
+/** How long a file that is being made is given to have its header: the kernel copies 8 KB. */
+const HEADER_WAIT_MS = 5;
+const HEADER_ROUNDS = 20;
 
 /**
  * Whether the file at `path` is there and has its header. Another process may have made it a moment ago: opening an empty file for
- * reading ends the whole process inside the library.
+ * reading ends the whole process inside the library. A file that stays shorter than a header was cut off: opening it is refused.
  */
 export function hasEnvironment(path: string): boolean {
-  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= HEADER_BYTES;
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  for (let round = 0; ; round++) {
+    const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes === 0 || bytes >= HEADER_BYTES) return bytes > 0;
+    if (round === HEADER_ROUNDS) return true;
+    Atomics.wait(sleeper, 0, 0, HEADER_WAIT_MS);
+  }
 }
 
 /** lmdb exports these two, and does not declare them. */

@@ -27,6 +27,7 @@ export function openMappedFile<T>(
         mapSize: mapBytes,
       });
     } catch (cause) {
+      if (cause instanceof AssayError) throw cause;
       throw new AssayError('STORE_CORRUPT', `${name} ${file} cannot be opened: ${messageOf(cause)}`, {
         cause,
       });
