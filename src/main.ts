@@ -19,6 +19,7 @@ import { addKytCommand, addTraceCommand } from './cli/graph-questions.ts';
 import { addImportCommand } from './cli/import.ts';
 import { addIndexCommand } from './cli/index-command.ts';
 import { addIngestCommand } from './cli/ingest.ts';
+import { addInstallationCommand, addVerifyCommand, type InstallationPlace } from './cli/installation.ts';
 import { addKeysCommand } from './cli/keys.ts';
 import { addLedgerCommand } from './cli/ledger.ts';
 import { addListsCommand } from './cli/lists.ts';
@@ -63,6 +64,11 @@ const terminal: Terminal = {
   signal: stopping.signal,
 };
 
+const installationPlace = (): InstallationPlace => {
+  const { dataDir, redis } = loadConfig();
+  return { dataDir, isShared: redis !== null };
+};
+
 process.exitCode = await runProgram(
   [
     addServeCommand,
@@ -95,6 +101,8 @@ process.exitCode = await runProgram(
     addAuditCommand,
     addCreditsCommand,
     addLedgerCommand,
+    (program, terminal) => addInstallationCommand(program, terminal, installationPlace),
+    (program, terminal) => addVerifyCommand(program, terminal, installationPlace),
   ],
   process.argv.slice(2),
   terminal,

@@ -12,6 +12,16 @@ export type { Database, Key, RootDatabase };
 /** Of the files that an open makes. The library takes it, and its types lack it. */
 const OWN_ALONE: object = { permissionsMode: PRIVATE_FILE };
 
+const hasBytes = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+
+const made = new Set<(path: string) => void>();
+
+/** Calls `listener` with the path of each file that this thread makes from now on. Returns the function that ends it. */
+export function onEnvironmentMade(listener: (path: string) => void): () => void {
+  made.add(listener);
+  return () => made.delete(listener);
+}
+
 /**
  * Opens (and makes, unless read-only) an environment at `path`, a file. Its read transaction ends with each reading of the thread
  * (reading.ts): the library renews it by a timer, which never fires in a thread whose event loop does not turn.
@@ -26,8 +36,10 @@ export function openEnvironment(
 ): RootDatabase {
   if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
   requireSound(path);
+  const isNew = !hasBytes(path);
   const root = lmdb.open({ ...options, ...OWN_ALONE, path });
   noteOpened(path);
+  if (isNew) for (const listener of made) listener(path);
   const forget = onReadingEnd(() => root.resetReadTxn());
   const close = root.close.bind(root);
   let closing: Promise<void> | null = null;

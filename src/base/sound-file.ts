@@ -10,21 +10,24 @@ import { LIMITS } from './limits.ts';
 import { DamagedPages, fullBytes, openPageFile, walkPages } from './lmdb-pages.ts';
 import { isSealed, readSealed, removeSums, sealPages, sumsFileOf, verifyPages } from './page-sums.ts';
 
+const INGEST_AGAIN = (name: string): string =>
+  `restore it from a backup, or move it away, run 'assay installation accept-loss ${name}' and ingest its files again`;
+
 /** How to get back files that are made of others; all that is not here is restored. */
-const WAYS_OUT: readonly (readonly [RegExp, string])[] = [
-  [/\/labels\.mdb$/, "'assay index build --force' builds it again"],
-  [/\/names\.mdb$/, "'assay index build --force' builds it again"],
-  [/\/exposure\/.*\.mdb$/, "remove the folder 'exposure': the index is built again"],
-  [/\/clusters\/.*\.lmdb$/, "'assay cluster build' builds it again"],
-  [/\/fetched\.lmdb$/, 'remove it: what it remembers is fetched again'],
-  [/\/transfers\/.*\.mdb$/, 'restore it from a backup, or move it away and ingest its files again'],
-  [/\/outputs\/.*\.mdb$/, 'restore it from a backup, or move it away and ingest its files again'],
+const WAYS_OUT: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [/\/labels\.mdb$/, () => "'assay index build --force' builds it again"],
+  [/\/names\.mdb$/, () => "'assay index build --force' builds it again"],
+  [/\/exposure\/.*\.mdb$/, () => "remove the folder 'exposure': the index is built again"],
+  [/\/clusters\/.*\.lmdb$/, () => "'assay cluster build' builds it again"],
+  [/\/fetched\.lmdb$/, () => 'remove it: what it remembers is fetched again'],
+  [/\/(?:transfers|outputs)\/[^/]*\.mdb$/, INGEST_AGAIN],
 ];
 const RESTORE = 'restore it from a backup (docs/OPERATIONS.md, Damaged files)';
 
 /** The refusal of a damaged file. */
 function damaged(path: string, fault: string, cause: unknown): AssayError {
-  const wayOut = WAYS_OUT.find(([files]) => files.test(path))?.[1] ?? RESTORE;
+  const name = path.split('/').slice(-2).join('/');
+  const wayOut = WAYS_OUT.find(([files]) => files.test(path))?.[1](name) ?? RESTORE;
   const sums = existsSync(sumsFileOf(path))
     ? ` If another file was put in its place, remove ${sumsFileOf(path)}.`
     : '';
@@ -103,12 +106,14 @@ function isInUse(path: string): boolean {
  * @throws STORE_CORRUPT with one sentence.
  */
 export function requireSound(path: string): void {
-  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  // LMDB makes it; what is beside it is of a file that is gone.
-  if (bytes === 0) {
+  const bytes = statSync(path, { throwIfNoEntry: false })?.size;
+  if (bytes === undefined) {
+    // What is beside it is of a file that is gone.
     removeSums(path);
     return;
   }
+  // Another process is making it, unless it had been closed before.
+  if (bytes === 0 && readSealed(path) === null) return;
   refusing(path, () => {
     const file = openPageFile(path);
     try {
