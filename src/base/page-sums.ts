@@ -153,8 +153,9 @@ function sumHeaders(file: PageFile, sums: Uint32Array): void {
   for (const page of [0, 1]) sums[page] = checksumOfPage(file.read(page, 1));
 }
 
+/** Checksums must not outlive a transaction that a loss of power takes: the file would be refused for being older than they. */
 function flush(path: string): void {
-  const file = openSync(path, 'r+');
+  const file = openSync(path, 'r');
   try {
     fsyncSync(file);
   } finally {
@@ -216,7 +217,10 @@ function verifyOpened(path: string, file: PageFile, sealAfter: boolean): number 
     },
   });
   sumHeaders(file, sums);
-  if (sealAfter && !file.hasMoved()) writeSums(path, now, sums);
+  if (sealAfter) {
+    flush(path);
+    if (!file.hasMoved()) writeSums(path, now, sums);
+  }
   return formOnly;
 }
 

@@ -18,7 +18,8 @@ const WAYS_OUT: readonly (readonly [RegExp, (name: string) => string])[] = [
   [/\/labels\.mdb$/, () => "'assay index build --force' builds it again"],
   [/\/names\.mdb$/, () => "'assay index build --force' builds it again"],
   [/\/exposure\/.*\.mdb$/, () => "remove the folder 'exposure': the index is built again"],
-  [/\/clusters\/.*\.lmdb$/, () => "'assay cluster build' builds it again"],
+  [/\/clusters\/.*\.lmdb$/, () => "'assay cluster' builds it again"],
+  [/\/replicas\/.*\.mdb$/, () => 'remove it: it is copied from Redis again'],
   [/\/fetched\.lmdb$/, () => 'remove it: what it remembers is fetched again'],
   [/\/(?:transfers|outputs)\/[^/]*\.mdb$/, INGEST_AGAIN],
 ];

@@ -1,5 +1,6 @@
 /** Whatever happens to the bytes of a store, a process that starts on it refuses it with one sentence, or answers as before. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   copyFileSync,
   cpSync,
@@ -17,8 +18,10 @@ import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import { isSealed, readSealed } from '../../src/base/page-sums.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
+import { verifyFile } from '../../src/base/sound-file.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { openTransferStore } from '../../src/graph/store.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
@@ -231,5 +234,84 @@ describe.each(KINDS)('the store of %s', (kind) => {
       expect(probe(kind, data).signal).toBeNull();
       rmSync(data, { recursive: true });
     }
+  });
+});
+
+describe('a store that is not closed in order', () => {
+  const BUILT = join(projectRoot, 'dist', 'src');
+  /** Runs a script in a process of its own, with the ledger of a folder open as `ledger`, and gives it back at once. */
+  const withLedger = (data: string, script: string): ReturnType<typeof spawn> =>
+    spawn(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        `import { openLedger } from '${BUILT}/accounts/ledger-lmdb.js';
+         import { systemClock } from '${BUILT}/base/clock.js';
+         import { silentLogger } from '${BUILT}/base/log.js';
+         const ledger = openLedger({ path: '${join(data, FILES.ledger)}' },
+           { clock: systemClock, log: silentLogger, freeCredits: () => 10 });
+         const book = (once) => ledger.book({ accountId: 'a1', type: 'PURCHASE', amount: 1, reference: null, once });
+         ${script}`,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+  const killed = async (): Promise<string> => {
+    const data = copy();
+    const child = withLedger(data, "await book('killed'); process.kill(process.pid, 'SIGKILL');");
+    const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    expect(signal).toBe('SIGKILL');
+    return data;
+  };
+
+  it('starts after a kill, and has checksums of all pages again', async () => {
+    const data = await killed();
+    const file = join(data, FILES.ledger);
+    const before = readSealed(file);
+    expect(before !== null && isSealed(file, before)).toBe(false);
+    expect(probe('ledger', data)).toMatchObject({ signal: null, status: 0 });
+    expect(verifyFile(file)).toMatchObject({ formOnly: 0 });
+  });
+
+  it('is refused after a kill if a page of before it has changed', async () => {
+    const sealed = readSealed(join(sound, FILES.ledger));
+    const balances = JSON.parse(probe('ledger', await killed()).out).read.slice(1);
+    const random = seededUint32(99);
+    const outcomes: string[] = [];
+    while (outcomes.length < 10) {
+      const data = await killed();
+      const file = join(data, FILES.ledger);
+      const bytes = readFileSync(file);
+      const page = 2 + (random() % (bytes.length / PAGE - 2));
+      // Pages that the killed process wrote have no checksum: form alone speaks for them.
+      if (Number(bytes.readBigUInt64LE(page * PAGE + 8)) > (sealed?.transaction ?? 0)) continue;
+      const at = page * PAGE + (random() % PAGE);
+      bytes[at] = (bytes[at] as number) ^ 1;
+      writeFileSync(file, bytes);
+      const told = probe('ledger', data);
+      expect(told.signal).toBeNull();
+      outcomes.push(told.status === 0 ? 'as before' : 'refused');
+      if (told.status === 0) expect(JSON.parse(told.out).read.slice(1)).toEqual(balances);
+    }
+    expect(outcomes).toContain('refused');
+  });
+
+  it('is never refused while another process writes to it', async () => {
+    const data = copy();
+    const file = join(data, FILES.ledger);
+    const child = withLedger(
+      data,
+      "await book('first'); console.log('writing'); for (let n = 0; ; n++) await book('more:' + n);",
+    );
+    try {
+      await once(child.stdout as NodeJS.ReadableStream, 'data');
+      for (let round = 0; round < 30; round++) expect(verifyFile(file).bytes).toBeGreaterThan(0);
+      for (let round = 0; round < 4; round++)
+        expect(probe('ledger', data)).toMatchObject({ signal: null, status: 0 });
+    } finally {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    expect(probe('ledger', data)).toMatchObject({ signal: null, status: 0 });
   });
 });
