@@ -257,7 +257,7 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOption
     return entries;
   }
 
-  /** Checks a record; false if it stands for more than one. */
+  /** Checks a record; false if it holds several values. */
   function leafNode(bytes: Buffer, page: number, at: number, keyEnd: number): boolean {
     const valueBytes = bytes.readUInt32LE(at);
     const flags = bytes.readUInt16LE(at + 4);

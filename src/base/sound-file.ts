@@ -103,7 +103,7 @@ function isInUse(path: string): boolean {
 
 /**
  * Checks a file before it is mapped. Its size always is. Its pages are compared with their checksums if it is small, if a process
- * wrote to it after it was closed, or if it was not closed in order; not if it is in use, as whoever has it open has looked.
+ * wrote to it after it was closed, or if it was not closed in order; not if it is in use, as the process that has it open has done so.
  * @throws STORE_CORRUPT with one sentence.
  */
 export function requireSound(path: string): void {
