@@ -11,6 +11,7 @@ import { systemClock } from './base/clock.ts';
 import { ensureDataFolder } from './base/data-folder.ts';
 import { AssayError } from './base/errors.ts';
 import { type FolderLock, lockFolder } from './base/folder-lock.ts';
+import { openInstallation } from './base/installation-record.ts';
 import { LIMITS } from './base/limits.ts';
 import { createLogger } from './base/log.ts';
 import { createMailer } from './base/mail.ts';
@@ -20,6 +21,7 @@ import { systemJitter, systemRandom } from './base/random.ts';
 import { openRedis, type RedisStore } from './base/redis.ts';
 import type { Role } from './base/roles.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
+import { requireSound } from './base/sound-file.ts';
 import { isStorageFull } from './base/storage.ts';
 import { type StorageWatch, watchStorage } from './base/storage-watch.ts';
 import { openChainParts, outputsFolderOf, transfersFolderOf } from './chain-parts.ts';
@@ -135,6 +137,10 @@ export function openParts(config: Config, version: string): Parts {
   const clock = systemClock;
   const { dataDir } = config;
   ensureDataFolder(dataDir, SETTINGS.dataDir.variable);
+  const installation = openInstallation(
+    { dataDir, isShared: config.redis !== null },
+    { clock, random: systemRandom },
+  );
   const snapshotsFolder = snapshotsFolderOf(dataDir);
   const opened = createOpenedOnce();
   const { once } = opened;
@@ -534,6 +540,8 @@ export function openParts(config: Config, version: string): Parts {
     const answers = roles.includes('api');
     if (config.jobsDir !== null && (answers || roles.includes('worker')))
       await requireJobsFolder(config.jobsDir, 'ASSAY_JOBS_DIR');
+    // Before any thread opens one: a store that is damaged ends the start, and not the first request that needs it.
+    for (const path of installation.stores()) requireSound(join(dataDir, path));
     // Before the others are told of this node.
     await requireFilled();
     const chunks = createLocalChunks(workerFolders, { log });
@@ -735,7 +743,12 @@ export function openParts(config: Config, version: string): Parts {
     prepare,
     ready,
     serve,
-    close: () => endEach([() => opened.closeAll(), ...locks.map((lock) => () => lock.release())]),
+    close: () =>
+      endEach([
+        () => opened.closeAll(),
+        () => installation.close(),
+        ...locks.map((lock) => () => lock.release()),
+      ]),
   };
 }
 

@@ -21,6 +21,7 @@ import { addKytCommand, addTraceCommand } from './cli/graph-questions.ts';
 import { addImportCommand } from './cli/import.ts';
 import { addIndexCommand } from './cli/index-command.ts';
 import { addIngestCommand } from './cli/ingest.ts';
+import { addInstallationCommand, addVerifyCommand, type InstallationPlace } from './cli/installation.ts';
 import { addKeysCommand } from './cli/keys.ts';
 import { addLedgerCommand } from './cli/ledger.ts';
 import { addListsCommand } from './cli/lists.ts';
@@ -105,6 +106,11 @@ const terminal: Terminal = {
   signal: stopping.signal,
 };
 
+const installationPlace = (): InstallationPlace => {
+  const { dataDir, redis } = loadConfig();
+  return { dataDir, isShared: redis !== null };
+};
+
 const code = await runProgram(
   [
     addServeCommand,
@@ -137,6 +143,8 @@ const code = await runProgram(
     addAuditCommand,
     addCreditsCommand,
     addLedgerCommand,
+    (program, terminal) => addInstallationCommand(program, terminal, installationPlace),
+    (program, terminal) => addVerifyCommand(program, terminal, installationPlace),
   ],
   process.argv.slice(2),
   terminal,

@@ -71,7 +71,7 @@ const ROUNDS_MAX = 20;
 
 /** What is of no use elsewhere: locks, leases, unfinished work, waste, and what is made anew by itself. */
 const LEFT_OUT =
-  /^(?:.*-lock|LOCK|REFRESH_LOCK|build\.lock|opening-.*|building.*|waste-.*|leases|staged|.*\.next|.*\.tmp|.*\.partial|\.partial-.*|\.backup-.*|capture.*|\.room-.*|BACKUP\.json)$/;
+  /^(?:.*-lock|.*-sums|LOCK|REFRESH_LOCK|build\.lock|opening-.*|building.*|waste-.*|leases|staged|.*\.next|.*\.tmp|.*\.partial|\.partial-.*|\.backup-.*|capture.*|\.room-.*|BACKUP\.json)$/;
 /** Made anew from the others. */
 const TOP_LEFT_OUT: ReadonlySet<string> = new Set(['travel', 'snapshots', 'exposure']);
 /** Environments below these are never written to once they stand there: copied as the files they are. */

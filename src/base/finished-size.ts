@@ -4,10 +4,13 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { writeJsonAtomically } from './atomic-file.ts';
+import { sealFile } from './sound-file.ts';
 
-/** Notes the present size of `file` in `sizeFile`. */
-export const noteFinishedSize = (file: string, sizeFile: string): void =>
+/** Notes the present size of `file`, a store that is closed, in `sizeFile`, and takes the checksums of its pages. */
+export function noteFinishedSize(file: string, sizeFile: string): void {
   writeJsonAtomically(sizeFile, statSync(file).size);
+  sealFile(file);
+}
 
 /** False where the file is missing, empty, or shorter than it was when it was finished (if that was noted). */
 export function hasFinishedSize(file: string, sizeFile: string): boolean {

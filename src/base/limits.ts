@@ -626,4 +626,6 @@ export const LIMITS = {
   entityPartiesMax: 10_000,
   /** Proposed links in one report: a person reads them all. */
   entityProposalsMax: 1_000,
+  /** A store of this size is compared with its checksums at every start, in a quarter of a second; a larger one only if it was written to. */
+  checkedAtOpenBytesMax: 256 * 1024 * 1024,
 } as const;

@@ -3,8 +3,7 @@
  * another process does.
  */
 import { existsSync } from 'node:fs';
-import { AssayError } from './errors.ts';
-import { type LiveDatabaseOptions, otherFormat, refuseForeignFile, unopened } from './live-store.ts';
+import { type LiveDatabaseOptions, otherFormat, unopened } from './live-store.ts';
 import {
   type Database,
   hasEnvironment,
@@ -51,7 +50,6 @@ const LOOK = 1_000;
 /** Null where there is no such file. Throws STORE_VERSION, STORE_CORRUPT. */
 export function openLiveFile({ path, formatVersion }: LiveFileOptions): LiveFile | null {
   if (!existsSync(path)) return null;
-  refuseForeignFile(path);
   // Another process is making it: nothing was written yet.
   if (!hasEnvironment(path)) return null;
   let root: RootDatabase;
@@ -60,7 +58,7 @@ export function openLiveFile({ path, formatVersion }: LiveFileOptions): LiveFile
     root = openEnvironment(path, { readOnly: true, noSubdir: true, maxDbs: DATABASES_MAX });
     databases = [...root.getKeys({ limit: DATABASES_MAX })].map(String).sort();
   } catch (cause) {
-    throw cause instanceof AssayError ? cause : unopened(path, cause);
+    throw unopened(path, cause);
   }
   const opened = new Map<string, Database<Buffer, Buffer>>();
   const open: LiveFile['open'] = <V, K extends Key>(options: FileDatabaseOptions) =>

@@ -2,7 +2,6 @@
  * Live state: what a store needs of the place it keeps its records in, and the embedded one, an LMDB environment of this machine.
  * Another lies in replicated-store.ts. A format version is checked before anything is read or written.
  */
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { AssayError, messageOf } from './errors.ts';
 import { type Database, type Key, openEnvironment, type RootDatabase } from './lmdb.ts';
 
@@ -119,7 +118,6 @@ export function openLiveStore(
     readonly isReplica?: boolean;
   } = {},
 ): EmbeddedStore {
-  refuseForeignFile(path);
   let root: RootDatabase;
   try {
     root = openEnvironment(path, {
@@ -128,7 +126,7 @@ export function openLiveStore(
       overlappingSync: isReplica,
     });
   } catch (cause) {
-    throw cause instanceof AssayError ? cause : unopened(path, cause);
+    throw unopened(path, cause);
   }
   const names = [...root.getKeys({ limit: 100 })];
   const isKnown = names.length === 0 || names.includes('meta');
@@ -154,9 +152,11 @@ export function openLiveStore(
   };
 }
 
-/** The refusal of a file that LMDB cannot open. */
+/** The refusal of a file that LMDB cannot open, or that was refused before. */
 export const unopened = (path: string, cause: unknown): AssayError =>
-  new AssayError('STORE_CORRUPT', `${path} cannot be opened as a store: ${messageOf(cause)}.`, { cause });
+  cause instanceof AssayError
+    ? cause
+    : new AssayError('STORE_CORRUPT', `${path} cannot be opened as a store: ${messageOf(cause)}.`, { cause });
 
 /** The refusal of a store that another version wrote. */
 export const otherFormat = (path: string, found: number | undefined, formatVersion: number): AssayError =>
@@ -164,18 +164,3 @@ export const otherFormat = (path: string, found: number | undefined, formatVersi
     'STORE_VERSION',
     `${path} has format version ${found ?? 'unknown'}, and this version of Assay reads version ${formatVersion} only. It was left as it is.`,
   );
-
-/** LMDB's magic number, 0xBEEFC0DE, behind the 24 bytes of the first page's header. */
-const MAGIC = Buffer.from([0xde, 0xc0, 0xef, 0xbe]);
-const MAGIC_AT = 24;
-
-/** Looks before lmdb does: a file that is no environment brings the whole process down in it. */
-export function refuseForeignFile(path: string): void {
-  if (!existsSync(path)) return;
-  const head = Buffer.alloc(MAGIC_AT + MAGIC.length);
-  const file = openSync(path, 'r');
-  const read = readSync(file, head, 0, head.length, 0);
-  closeSync(file);
-  if (read === 0 || head.subarray(MAGIC_AT).equals(MAGIC)) return;
-  throw new AssayError('STORE_CORRUPT', `${path} is not a store of Assay. It was left as it is.`);
-}

@@ -7,6 +7,7 @@ import * as lmdb from 'lmdb';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
 import { guardWrites } from './guarded-writes.ts';
 import { onReadingEnd } from './reading.ts';
+import { noteClosed, noteOpened, requireSound, sealFile } from './sound-file.ts';
 import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storage.ts';
 
 export type { Database, Key, RootDatabase };
@@ -14,21 +15,36 @@ export type { Database, Key, RootDatabase };
 /** Of the files that an open makes. The library takes it, and its types lack it. */
 const OWN_ALONE: object = { permissionsMode: PRIVATE_FILE };
 
+const hasBytes = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+
+const made = new Set<(path: string) => void>();
+
+/** Calls `listener` with the path of each file that this thread makes from now on. Returns the function that ends it. */
+export function onEnvironmentMade(listener: (path: string) => void): () => void {
+  made.add(listener);
+  return () => made.delete(listener);
+}
+
 /**
  * Opens (and makes, unless read-only) an environment at `path`, a file. Its read transaction ends with each reading of the thread
  * (reading.ts): the library renews it by a timer, which never fires in a thread whose event loop does not turn.
  *
- * @throws STORAGE_FULL if the disk has no room for a new environment or its lock file; nothing of it stays. Every later write of the
- *   environment fails in the same way, or rejects (guarded-writes.ts).
+ * The file is checked before it is mapped, and its checksums are taken when it is closed (sound-file.ts); those of a file that is
+ * written without syncs are taken when it is finished (finished-size.ts).
+ *
+ * @throws STORE_CORRUPT for a file that is cut short or damaged; STORAGE_FULL if the disk has no room for a new environment or its lock
+ *   file, of which nothing stays. Every later write of the environment fails in the same way, or rejects (guarded-writes.ts).
  */
 export function openEnvironment(
   path: string,
   options: Omit<RootDatabaseOptionsWithPath, 'path'>,
 ): RootDatabase {
   const isNew = !hasEnvironment(path);
+  const isMadeHere = !hasBytes(path);
   let root: RootDatabase;
   try {
     if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
+    requireSound(path);
     preallocateLock(`${path}-lock`, options.readOnly === true);
     // Batching by turns makes a promise that the caller never gets: a commit that fails would end the process.
     root = lmdb.open({ eventTurnBatching: false, noSubdir: true, ...options, ...OWN_ALONE, path });
@@ -38,14 +54,21 @@ export function openEnvironment(
     noteRefused(path, cause);
     throw asStorageFull(cause, path);
   }
+  noteOpened(path);
+  if (isMadeHere) for (const listener of made) listener(path);
   if (!options.readOnly) guardWrites(root, path);
   const forget = onReadingEnd(() => root.resetReadTxn());
   const close = root.close.bind(root);
+  let closing: Promise<void> | null = null;
   root.close = () => {
     forget();
+    closing ??= close().then(() => {
+      noteClosed(path);
+      if (!options.readOnly && !options.noSync) sealFile(path);
+    });
     // A store that is closed refuses nothing.
     noteWritten(path);
-    return close();
+    return closing;
   };
   return root;
 }
@@ -78,13 +101,22 @@ function preallocateLock(path: string, isReadOnly: boolean): void {
 
 /** Both pages of LMDB's header, which it writes with one call when it makes a file. */
 const HEADER_BYTES = 2 * 4096;
+/** How long a file that is being made is given to have its header: the kernel copies 8 KB. */
+const HEADER_WAIT_MS = 5;
+const HEADER_ROUNDS = 20;
 
 /**
  * Whether the file at `path` is there and has its header. Another process may have made it a moment ago: opening an empty file for
- * reading ends the whole process inside the library.
+ * reading ends the whole process inside the library. A file that stays shorter than a header was cut off: opening it is refused.
  */
 export function hasEnvironment(path: string): boolean {
-  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= HEADER_BYTES;
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  for (let round = 0; ; round++) {
+    const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes === 0 || bytes >= HEADER_BYTES) return bytes > 0;
+    if (round === HEADER_ROUNDS) return true;
+    Atomics.wait(sleeper, 0, 0, HEADER_WAIT_MS);
+  }
 }
 
 /** lmdb exports these two, and does not declare them. */

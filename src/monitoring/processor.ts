@@ -190,7 +190,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         attribution.sanctioned || attribution.designatedLater !== undefined
           ? null
           : (sanctionsEntries(labels).find((entry) => isSuspectedOwner(entry, dayOfTransfer)) ?? null),
-      behind: absorbs(attribution, 'LEFT_OUT') || spoof !== null ? [] : behindOf(chain, own, direction, reader),
+      behind:
+        absorbs(attribution, 'LEFT_OUT') || spoof !== null ? [] : behindOf(chain, own, direction, reader),
     };
   }
 

@@ -100,8 +100,8 @@ function linkAll(dataDir: string, folder: string): Omit<CapturedState, 'mark'> |
   addIfThere(NAMES_CATALOGUE, join(namesFolderOf(dataDir), 'catalogue.json'));
   const names = currentNames(nameIndexesOf(namesFolderOf(dataDir)));
   for (const name of names === null ? [] : readdirSync(names)) {
-    // lmdb-js lays a lock file beside what it opens.
-    if (!name.endsWith('-lock')) add(`${NAMES_INDEX}${name}`, join(names ?? '', name));
+    // Beside what is opened lie a lock file and the checksums of its pages, which each node takes itself.
+    if (!/-(?:lock|sums)$/.test(name)) add(`${NAMES_INDEX}${name}`, join(names ?? '', name));
   }
   addIfThere(REGISTERS_CATALOGUE, join(registersFolderOf(dataDir), 'catalogue.json'));
   for (const { shards } of openRegisterStore({ dataDir }).catalogue().registers) {

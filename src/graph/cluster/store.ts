@@ -13,6 +13,7 @@ import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type Database, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
+import { sealFile } from '../../base/sound-file.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
 import { CHAINS, type ChainId } from '../../chains/registry.ts';
@@ -202,6 +203,7 @@ export async function buildClusters(
     const written = await writeClusters(forest.clusters(), environment, signal);
     await environment.root.flushed;
     await environment.root.close();
+    sealFile(path);
     const pointer: ClusterBuild = {
       format: FORMAT,
       chain,
@@ -220,7 +222,7 @@ export async function buildClusters(
     return pointer;
   } catch (error) {
     await environment.root.close();
-    for (const file of [path, `${path}-lock`]) rmSync(file, { force: true });
+    for (const file of [path, `${path}-lock`, `${path}-sums`]) rmSync(file, { force: true });
     throw error;
   }
 }
@@ -243,7 +245,7 @@ function freeName(folder: string, wanted: string): string {
 
 function removeOthers(folder: string, keep: readonly string[]): void {
   for (const name of readdirSync(folder)) {
-    const build = /^([\w-]+)\.lmdb(?:-lock)?$/.exec(name)?.[1];
+    const build = /^([\w-]+)\.lmdb(?:-lock|-sums)?$/.exec(name)?.[1];
     if (build !== undefined && !keep.includes(build)) rmSync(join(folder, name), { force: true });
   }
 }

@@ -1,7 +1,6 @@
 /** An open index of names: candidates by shared keys and rarity, then each of the best of them compared part by part. */
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { AssayError, messageOf } from '../../base/errors.ts';
+import { AssayError } from '../../base/errors.ts';
 import { hasFinishedSize } from '../../base/finished-size.ts';
 import type { RootDatabase } from '../../base/lmdb.ts';
 import { openMappedFile } from '../../base/mapped-file.ts';
@@ -61,7 +60,6 @@ const THRESHOLD = 0.7;
 /** Opens `folder`/names.mdb. Throws STORE_CORRUPT, STORE_VERSION or STORE_BUSY. */
 export function openNameIndex(folder: string): NameIndex {
   const file = join(folder, ENVIRONMENT_FILE);
-  refuseOtherFiles(file);
   if (!hasFinishedSize(file, join(folder, SIZE_FILE))) {
     throw new AssayError(
       'STORE_CORRUPT',
@@ -74,30 +72,6 @@ export function openNameIndex(folder: string): NameIndex {
     MAP_BYTES,
     (environment) => new MappedNames(environment, file),
   );
-}
-
-/** What stands near the start of every LMDB file; the library ends the process over a file that is none. */
-const LMDB_MAGIC = 0xbeefc0de;
-const MAGIC_AT = 24;
-const LEAST_BYTES = 8192;
-
-function refuseOtherFiles(file: string): void {
-  const head = Buffer.alloc(MAGIC_AT + 4);
-  try {
-    const handle = openSync(file, 'r');
-    try {
-      readSync(handle, head, 0, head.length, 0);
-    } finally {
-      closeSync(handle);
-    }
-  } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `The index of names ${file} cannot be read: ${messageOf(cause)}`, {
-      cause,
-    });
-  }
-  if (head.readUInt32LE(MAGIC_AT) !== LMDB_MAGIC || statSync(file).size < LEAST_BYTES) {
-    throw new AssayError('STORE_CORRUPT', `${file} is not an index of names.`);
-  }
 }
 
 interface Hit {

@@ -1,0 +1,296 @@
+/**
+ * The pages of an LMDB file as bytes, read without LMDB: the library maps a file and follows whatever its pages say, so a file that is
+ * cut short ends the process by a signal, and a flipped page number does the same or reads another record. Data format 2 of LMDB, which
+ * lmdb-js 3 writes. It has no checksums of its own (page-sums.ts keeps them), and lmdb-js does not offer LMDB's option for them.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+
+const MAGIC = 0xbeefc0de;
+const DATA_VERSION = 2;
+/** The page header: number, transaction, padding, flags, and bounds of the free space or the number of pages. */
+const HEADER = 24;
+/** Offsets inside a meta page: the stamp and the version, then the tree of free pages, the main tree, and two counters. */
+const VERSION_AT = 28;
+const FREE_TREE_AT = 48;
+const TREE_BYTES = 48;
+const MAIN_TREE_AT = FREE_TREE_AT + TREE_BYTES;
+const LAST_PAGE_AT = MAIN_TREE_AT + TREE_BYTES;
+const TRANSACTION_AT = LAST_PAGE_AT + 8;
+const META_BYTES = TRANSACTION_AT + 16;
+/** LMDB takes the page size of the system: 4 KB, or 16 and 64 KB on some ARM machines. */
+const PAGE_BYTES_MIN = 256;
+const PAGE_BYTES_MAX = 65_536;
+const NODE_HEADER = 8;
+/** LMDB's own cursors have room for 32 levels. */
+const DEPTH_MAX = 32;
+
+const BRANCH = 0x01;
+const LEAF = 0x02;
+const OVERFLOW = 0x04;
+const META = 0x08;
+
+const IN_OVERFLOW = 0x01;
+const SUBTREE = 0x02;
+const DUPLICATES = 0x04;
+
+/** Files up to this size are read at once, which is quicker than page by page; 256 MB are read in a tenth of a second. */
+const READ_WHOLE_MAX = 256 * 1024 * 1024;
+
+/** A file that is not what it should be; the message is a part of a sentence. */
+export class DamagedPages extends Error {}
+
+interface Tree {
+  readonly depth: number;
+  readonly root: bigint;
+  readonly entries: bigint;
+}
+
+/** The newest state of a file, as its meta pages name it. */
+export interface Meta {
+  readonly pageBytes: number;
+  readonly lastPage: number;
+  readonly transaction: number;
+  readonly free: Tree;
+  readonly main: Tree;
+  /** Both meta pages' transactions differ by one at most, as every commit leaves them. */
+  readonly isInStep: boolean;
+}
+
+const NO_ROOT = 0xffff_ffff_ffff_ffffn;
+
+const treeAt = (bytes: Buffer, at: number): Tree => ({
+  depth: bytes.readUInt16LE(at + 6),
+  entries: bytes.readBigUInt64LE(at + 32),
+  root: bytes.readBigUInt64LE(at + 40),
+});
+
+/** A file that is open for reading its pages. */
+export interface PageFile {
+  readonly bytes: number;
+  readonly mtimeNs: bigint;
+  readonly meta: Meta;
+  /** Bytes from a page on; shorter at the end of the file. Valid until the next call. */
+  read(page: number, pages: number): Buffer;
+  /** Whether a transaction was committed since the file was opened: what was read may be of two states. */
+  hasMoved(): boolean;
+  close(): void;
+}
+
+/**
+ * Opens a file and reads its meta pages.
+ * @throws DamagedPages if the file is shorter than its meta pages, is no LMDB file, or is of another format.
+ */
+export function openPageFile(path: string): PageFile {
+  const file = openSync(path, 'r');
+  try {
+    const { size, mtimeNs } = fstatSync(file, { bigint: true });
+    const bytes = Number(size);
+    const meta = readMeta(file, bytes);
+    let whole: Buffer | null = null;
+    let one = Buffer.alloc(meta.pageBytes);
+    return {
+      bytes,
+      mtimeNs,
+      meta,
+      read(page, pages) {
+        const at = page * meta.pageBytes;
+        const length = Math.max(0, Math.min(pages * meta.pageBytes, bytes - at));
+        if (bytes <= READ_WHOLE_MAX) {
+          whole ??= readAt(file, Buffer.allocUnsafe(bytes), 0);
+          return whole.subarray(at, at + length);
+        }
+        if (one.length < length) one = Buffer.allocUnsafe(length);
+        return readAt(file, one.subarray(0, length), at);
+      },
+      hasMoved() {
+        const now = fstatSync(file, { bigint: true });
+        if (now.mtimeNs !== mtimeNs || now.size !== size) return true;
+        return readMeta(file, bytes).transaction !== meta.transaction;
+      },
+      close: () => closeSync(file),
+    };
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
+/** Fills `target`; the result is shorter if the file ends before. */
+function readAt(file: number, target: Buffer, at: number): Buffer {
+  let done = 0;
+  while (done < target.length) {
+    // One call reads 2 GB at most.
+    const read = readSync(file, target, done, Math.min(target.length - done, 1 << 30), at + done);
+    if (read === 0) break;
+    done += read;
+  }
+  return target.subarray(0, done);
+}
+
+function readMeta(file: number, bytes: number): Meta {
+  const first = Buffer.alloc(META_BYTES);
+  const second = Buffer.alloc(META_BYTES);
+  if (readAt(file, first, 0).length < META_BYTES)
+    throw new DamagedPages(`it has ${bytes} bytes, and its header alone has 8192`);
+  if (first.readUInt32LE(HEADER) !== MAGIC || (first.readUInt16LE(18) & META) === 0)
+    throw new DamagedPages('it is not a store of Assay');
+  const pageBytes = first.readUInt32LE(FREE_TREE_AT);
+  if (pageBytes < PAGE_BYTES_MIN || pageBytes > PAGE_BYTES_MAX || (pageBytes & (pageBytes - 1)) !== 0)
+    throw new DamagedPages(`its header names pages of ${pageBytes} bytes`);
+  if (bytes < 2 * pageBytes)
+    throw new DamagedPages(`it has ${bytes} bytes, and its header alone has ${2 * pageBytes}`);
+  readAt(file, second, pageBytes);
+  for (const page of [first, second]) {
+    if (page.readUInt32LE(HEADER) !== MAGIC || (page.readUInt16LE(18) & META) === 0)
+      throw new DamagedPages('one of its two headers is damaged');
+    if (page.readUInt16LE(VERSION_AT) !== DATA_VERSION)
+      throw new DamagedPages(
+        `its data format is ${page.readUInt16LE(VERSION_AT)}, and this program reads ${DATA_VERSION}`,
+      );
+    if (page.readUInt32LE(FREE_TREE_AT) !== pageBytes)
+      throw new DamagedPages('its two headers name different page sizes');
+  }
+  const transactions = [first, second].map((page) => Number(page.readBigUInt64LE(TRANSACTION_AT)));
+  const [a = 0, b = 0] = transactions;
+  const newest = a >= b ? first : second;
+  return {
+    pageBytes,
+    lastPage: Number(newest.readBigUInt64LE(LAST_PAGE_AT)),
+    transaction: Math.max(a, b),
+    free: treeAt(newest, FREE_TREE_AT),
+    main: treeAt(newest, MAIN_TREE_AT),
+    isInStep: Math.abs(a - b) <= 1,
+  };
+}
+
+/** The size that a file has if nothing was cut off: LMDB never writes some pages at the end that a transaction took and gave back. */
+export const fullBytes = ({ lastPage, pageBytes }: Meta): number => (lastPage + 1) * pageBytes;
+
+export const PAGE_CHECKSUM_NONE = 0;
+/** The checksum of a page; never the value that says there is none. */
+export const checksumOfPage = (page: Uint8Array): number => crc32(page) || 1;
+
+export interface WalkOptions {
+  /** Pages of this transaction or an earlier one, and all that is below them, are left out. */
+  readonly newerThan?: number;
+  /** Is shown every page that is reached, with the transaction that wrote it. */
+  readonly onPage: (page: number, transaction: number, bytes: Buffer) => void;
+}
+
+/**
+ * Reads every page that the newest state reaches, and checks that each is of its kind and holds what its header says, and that no two
+ * trees share one: LMDB then finds its way through the file, whatever the records say.
+ * @throws DamagedPages naming the first page that is not in order.
+ */
+export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOptions): void {
+  const { meta } = file;
+  const { pageBytes, lastPage } = meta;
+  if (!Number.isSafeInteger(lastPage) || lastPage < 1 || lastPage > 2 ** 40)
+    throw new DamagedPages(`its header names ${lastPage} as its last page`);
+  const filePages = Math.floor(file.bytes / pageBytes);
+  const reached = new Uint8Array(Math.ceil((Math.max(lastPage, filePages) + 1) / 8));
+
+  function take(page: number, pages: number, from: string): void {
+    if (!(page >= 2) || page + pages - 1 > lastPage)
+      throw new DamagedPages(`${from} names page ${page} of ${lastPage + 1}`);
+    if (page + pages > filePages)
+      throw new DamagedPages(
+        `it has ${file.bytes} bytes, and ${from} names page ${page + pages - 1}, which ends at byte ${(page + pages) * pageBytes}`,
+      );
+    for (let at = page; at < page + pages; at++) {
+      const bit = 1 << (at & 7);
+      if (((reached[at >>> 3] as number) & bit) !== 0) throw new DamagedPages(`page ${at} is named twice`);
+      reached[at >>> 3] = (reached[at >>> 3] as number) | bit;
+    }
+  }
+
+  /** Reads the header of a page; false if the page is left out. */
+  function head(bytes: Buffer, page: number, flags: number): boolean {
+    const transaction = Number(bytes.readBigUInt64LE(8));
+    if (Number(bytes.readBigUInt64LE(0)) !== page) throw new DamagedPages(`page ${page} has another number`);
+    if (transaction > meta.transaction)
+      throw new DamagedPages(
+        `page ${page} is of transaction ${transaction}, the newest is ${meta.transaction}`,
+      );
+    if ((bytes.readUInt16LE(18) & 0x7f) !== flags) throw new DamagedPages(`page ${page} is of another kind`);
+    return transaction > newerThan;
+  }
+
+  function tree({ root, depth, entries }: Tree, name: string): void {
+    if (root === NO_ROOT) {
+      if (entries !== 0n) throw new DamagedPages(`${name} has no root, and ${entries} entries`);
+      return;
+    }
+    if (depth < 1 || depth > DEPTH_MAX) throw new DamagedPages(`${name} is ${depth} levels deep`);
+    const skippedOrCounted = visit(Number(root), depth, name);
+    if (skippedOrCounted !== null && BigInt(skippedOrCounted) !== entries)
+      throw new DamagedPages(`${name} has ${skippedOrCounted} of ${entries} entries`);
+  }
+
+  /** Returns the number of entries below a page; null if some were left out or hold duplicates. */
+  function visit(page: number, depth: number, from: string): number | null {
+    take(page, 1, from);
+    // A page of a file that is not read whole is overwritten by the next one.
+    const shown = file.read(page, 1);
+    const bytes = file.bytes <= READ_WHOLE_MAX ? shown : Buffer.from(shown);
+    if (!head(bytes, page, depth === 1 ? LEAF : BRANCH)) return null;
+    onPage(page, Number(bytes.readBigUInt64LE(8)), bytes);
+    const lower = bytes.readUInt16LE(20);
+    const upper = bytes.readUInt16LE(22);
+    const count = lower >>> 1;
+    if (HEADER + upper > pageBytes || lower > upper || (lower & 1) !== 0 || count === 0)
+      throw new DamagedPages(`page ${page} has free space from ${lower} to ${upper}`);
+    let entries: number | null = depth === 1 ? count : 0;
+    for (let index = 0; index < count; index++) {
+      const at = HEADER + bytes.readUInt16LE(HEADER + index * 2);
+      if (at < HEADER + upper || at + NODE_HEADER > pageBytes)
+        throw new DamagedPages(`page ${page} has a record outside of it`);
+      const keyEnd = at + NODE_HEADER + bytes.readUInt16LE(at + 6);
+      if (keyEnd > pageBytes) throw new DamagedPages(`page ${page} has a key that leaves it`);
+      if (depth > 1) {
+        const child = bytes.readUInt32LE(at) + bytes.readUInt16LE(at + 4) * 2 ** 32;
+        const below = visit(child, depth - 1, `page ${page}`);
+        entries = entries === null || below === null ? null : entries + below;
+      } else if (!leafNode(bytes, page, at, keyEnd)) entries = null;
+    }
+    return entries;
+  }
+
+  /** Checks a record; false if it holds several values. */
+  function leafNode(bytes: Buffer, page: number, at: number, keyEnd: number): boolean {
+    const valueBytes = bytes.readUInt32LE(at);
+    const flags = bytes.readUInt16LE(at + 4);
+    if ((flags & ~(IN_OVERFLOW | SUBTREE | DUPLICATES)) !== 0)
+      throw new DamagedPages(`page ${page} has a record of an unknown kind`);
+    if ((flags & IN_OVERFLOW) !== 0) {
+      if (keyEnd + HEADER > pageBytes) throw new DamagedPages(`page ${page} has a value that leaves it`);
+      const first = Number(bytes.readBigUInt64LE(keyEnd));
+      const pages = Number(bytes.readBigUInt64LE(keyEnd + 16));
+      if (pages !== Math.floor((HEADER - 1 + valueBytes) / pageBytes) + 1)
+        throw new DamagedPages(`page ${page} has a value of ${valueBytes} bytes on ${pages} pages`);
+      overflow(first, pages, `page ${page}`);
+      return (flags & DUPLICATES) === 0;
+    }
+    if (keyEnd + valueBytes > pageBytes) throw new DamagedPages(`page ${page} has a value that leaves it`);
+    if ((flags & SUBTREE) !== 0) {
+      if (valueBytes !== TREE_BYTES) throw new DamagedPages(`page ${page} has a database of another size`);
+      tree(treeAt(bytes, keyEnd), `the database on page ${page}`);
+    }
+    return (flags & DUPLICATES) === 0;
+  }
+
+  function overflow(page: number, pages: number, from: string): void {
+    take(page, pages, from);
+    const bytes = file.read(page, pages);
+    if (bytes.readUInt32LE(20) !== pages)
+      throw new DamagedPages(`page ${page} holds another number of pages`);
+    if (!head(bytes, page, OVERFLOW)) return;
+    const transaction = Number(bytes.readBigUInt64LE(8));
+    for (let at = 0; at < pages; at++)
+      onPage(page + at, transaction, bytes.subarray(at * pageBytes, (at + 1) * pageBytes));
+  }
+
+  tree(meta.free, 'the list of free pages');
+  tree(meta.main, 'the list of databases');
+}

@@ -1,0 +1,252 @@
+/**
+ * Checksums of the pages of an LMDB file, in a file beside it (`ledger.mdb-sums`): written when the store is closed in order, compared
+ * before it is mapped again. LMDB copies a page to change it and writes its transaction into it, so only what changed since the last
+ * time is read (docs/decisions/damaged-files.md has the reasons and the figures).
+ */
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { threadId } from 'node:worker_threads';
+import { crc32 } from 'node:zlib';
+import { PRIVATE_FILE } from './data-folder.ts';
+import {
+  checksumOfPage,
+  DamagedPages,
+  openPageFile,
+  PAGE_CHECKSUM_NONE,
+  type PageFile,
+  walkPages,
+} from './lmdb-pages.ts';
+
+const MAGIC = 0x534d5553;
+const VERSION = 1;
+const HEAD_BYTES = 48;
+/** Pages of one read of the whole file: 4 MB. */
+const SCAN_PAGES = 1024;
+
+/** What the checksums were taken of. */
+export interface Sealed {
+  readonly transaction: number;
+  readonly bytes: number;
+  readonly mtimeNs: bigint;
+}
+
+export const sumsFileOf = (path: string): string => `${path}-sums`;
+
+/** Head: magic, version, transaction, size and time of the file, number of checksums, their checksum, and that of the head. */
+function parseHead(head: Buffer): (Sealed & { readonly pages: number; readonly sumsCrc: number }) | null {
+  if (head.length < HEAD_BYTES || head.readUInt32LE(0) !== MAGIC || head.readUInt32LE(4) !== VERSION)
+    return null;
+  if (crc32(head.subarray(0, HEAD_BYTES - 4)) !== head.readUInt32LE(HEAD_BYTES - 4)) return null;
+  return {
+    transaction: Number(head.readBigUInt64LE(8)),
+    bytes: Number(head.readBigUInt64LE(16)),
+    mtimeNs: head.readBigUInt64LE(24),
+    pages: Number(head.readBigUInt64LE(32)),
+    sumsCrc: head.readUInt32LE(40),
+  };
+}
+
+/** Returns what the checksums of a file were taken of; null if there are none, or they were cut off. */
+export function readSealed(path: string): Sealed | null {
+  const head = Buffer.alloc(HEAD_BYTES);
+  try {
+    const file = openSync(sumsFileOf(path), 'r');
+    try {
+      readSync(file, head, 0, HEAD_BYTES, 0);
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  return parseHead(head);
+}
+
+function readSums(path: string): { readonly sealed: Sealed; readonly sums: Uint32Array } | null {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(sumsFileOf(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const head = parseHead(bytes);
+  if (head === null || bytes.length !== HEAD_BYTES + head.pages * 4) return null;
+  const body = bytes.subarray(HEAD_BYTES);
+  if (crc32(body) !== head.sumsCrc) return null;
+  const sums = new Uint32Array(head.pages);
+  Buffer.from(sums.buffer).set(body);
+  return { sealed: head, sums };
+}
+
+function writeSums(path: string, { transaction, bytes, mtimeNs }: Sealed, sums: Uint32Array): void {
+  const body = Buffer.from(sums.buffer, sums.byteOffset, sums.byteLength);
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.writeUInt32LE(MAGIC, 0);
+  head.writeUInt32LE(VERSION, 4);
+  head.writeBigUInt64LE(BigInt(transaction), 8);
+  head.writeBigUInt64LE(BigInt(bytes), 16);
+  head.writeBigUInt64LE(mtimeNs, 24);
+  head.writeBigUInt64LE(BigInt(sums.length), 32);
+  head.writeUInt32LE(crc32(body), 40);
+  head.writeUInt32LE(crc32(head.subarray(0, HEAD_BYTES - 4)), HEAD_BYTES - 4);
+  // Not flushed: a file that does not survive a loss of power is one that is missing, and the store is then checked in full.
+  const partial = `${sumsFileOf(path)}.${process.pid}-${threadId}.tmp`;
+  try {
+    const file = openSync(partial, 'w', PRIVATE_FILE);
+    try {
+      for (const part of [head, body]) for (let at = 0; at < part.length; ) at += writeSync(file, part, at);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(partial, sumsFileOf(path));
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  }
+}
+
+/** Removes the checksums of a file that is gone or is made again. */
+export const removeSums = (path: string): void => rmSync(sumsFileOf(path), { force: true });
+
+/**
+ * Takes the checksums of all pages that changed since they were last taken. The file must be closed by its writers.
+ * @returns false if another process committed meanwhile: nothing is written then.
+ * @throws DamagedPages if a page that changed is not in order.
+ */
+export function sealPages(path: string): boolean {
+  flush(path);
+  const file = openPageFile(path);
+  try {
+    const before = readSums(path);
+    const { meta, bytes, mtimeNs } = file;
+    const isOlder = before !== null && before.sealed.transaction <= meta.transaction;
+    const sums = new Uint32Array(meta.lastPage + 1);
+    if (isOlder) sums.set(before.sums.subarray(0, sums.length));
+    walkPages(file, {
+      newerThan: isOlder ? before.sealed.transaction : -1,
+      onPage: (page, _, content) => {
+        sums[page] = checksumOfPage(content);
+      },
+    });
+    sumHeaders(file, sums);
+    if (file.hasMoved()) return false;
+    writeSums(path, { transaction: meta.transaction, bytes, mtimeNs }, sums);
+    return true;
+  } finally {
+    file.close();
+  }
+}
+
+/** The two meta pages, which no tree reaches. */
+function sumHeaders(file: PageFile, sums: Uint32Array): void {
+  for (const page of [0, 1]) sums[page] = checksumOfPage(file.read(page, 1));
+}
+
+/** Checksums must not outlive a transaction that a loss of power takes: the file would be refused for being older than they. */
+function flush(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Reads all of a file that nothing writes to and compares it with its checksums.
+ *
+ * If it was closed in order since, all its pages have one. If not, the pages that changed since have none, and are checked in form: that
+ * they are of their kind, and that LMDB can follow them.
+ * @param sealAfter - whether the checksums of a file that is in order are brought up to date, so that the next look is short.
+ * @returns the number of bytes that were checked in form only.
+ * @throws DamagedPages naming the first page that is not in order.
+ */
+export function verifyPages(path: string, { sealAfter }: { readonly sealAfter: boolean }): number {
+  for (;;) {
+    const file = openPageFile(path);
+    try {
+      return verifyOpened(path, file, sealAfter);
+    } catch (error) {
+      // What was read was of two states: a process that writes is one that has checked the file.
+      if (!(error instanceof DamagedPages) || !file.hasMoved()) throw error;
+    } finally {
+      file.close();
+    }
+  }
+}
+
+function verifyOpened(path: string, file: PageFile, sealAfter: boolean): number {
+  const { meta, bytes, mtimeNs } = file;
+  const known = readSums(path);
+  if (known !== null && known.sealed.transaction > meta.transaction)
+    throw new DamagedPages(
+      `its newest transaction is ${meta.transaction}, and its checksums are of transaction ${known.sealed.transaction}`,
+    );
+  const isSame = known !== null && known.sealed.transaction === meta.transaction;
+  const now: Sealed = { transaction: meta.transaction, bytes, mtimeNs };
+  if (isSame) requireHeaders(file, known.sums);
+  else if (!meta.isInStep)
+    throw new DamagedPages('its two headers are of transactions that are not neighbours');
+  if (isSame && scanAgrees(file, known.sums)) {
+    if (sealAfter && known.sealed.mtimeNs !== mtimeNs) writeSums(path, now, known.sums);
+    return 0;
+  }
+  const sums = new Uint32Array(meta.lastPage + 1);
+  let formOnly = 0;
+  walkPages(file, {
+    onPage: (page, transaction, content) => {
+      const sum = checksumOfPage(content);
+      sums[page] = sum;
+      if (known === null || transaction > known.sealed.transaction) {
+        formOnly += content.length;
+        return;
+      }
+      // A page of a transaction that was closed in order has a checksum, as it was reached then.
+      if (known.sums[page] !== sum) throw new DamagedPages(`page ${page} is not what was written`);
+    },
+  });
+  sumHeaders(file, sums);
+  if (sealAfter) {
+    flush(path);
+    if (!file.hasMoved()) writeSums(path, now, sums);
+  }
+  return formOnly;
+}
+
+function requireHeaders(file: PageFile, sums: Uint32Array): void {
+  for (const page of [0, 1])
+    if (checksumOfPage(file.read(page, 1)) !== sums[page])
+      throw new DamagedPages(`page ${page} is not what was written`);
+}
+
+/** Reads a file from its begin to its end; false if a page differs, which may be one that nothing reaches any more. */
+function scanAgrees(file: PageFile, sums: Uint32Array): boolean {
+  const { pageBytes } = file.meta;
+  for (let first = 0; first < sums.length; first += SCAN_PAGES) {
+    const bytes = file.read(first, Math.min(SCAN_PAGES, sums.length - first));
+    for (let page = first; page < Math.min(first + SCAN_PAGES, sums.length); page++) {
+      const sum = sums[page] as number;
+      if (sum === PAGE_CHECKSUM_NONE) continue;
+      const at = (page - first) * pageBytes;
+      if (checksumOfPage(bytes.subarray(at, at + pageBytes)) !== sum) return false;
+    }
+  }
+  return true;
+}
+
+/** Returns true if a file has the size and the time it had when its checksums were taken: no process has written to it since. */
+export function isSealed(path: string, sealed: Sealed): boolean {
+  const { size, mtimeNs } = statSync(path, { bigint: true });
+  return Number(size) === sealed.bytes && mtimeNs === sealed.mtimeNs;
+}

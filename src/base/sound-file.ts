@@ -1,0 +1,183 @@
+/**
+ * The one check before an LMDB file is mapped: that it has the size its header names, and that its pages are what was written. A refusal
+ * is one sentence that names the file, the fault and the way out.
+ */
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+import { AssayError } from './errors.ts';
+import { isRunning } from './file-lease.ts';
+import { LIMITS } from './limits.ts';
+import { DamagedPages, fullBytes, openPageFile, walkPages } from './lmdb-pages.ts';
+import { isSealed, readSealed, removeSums, sealPages, sumsFileOf, verifyPages } from './page-sums.ts';
+
+const INGEST_AGAIN = (name: string): string =>
+  `restore it from a backup, or move it away, run 'assay installation accept-loss ${name}' and ingest its files again`;
+
+/** How to get back files that are made of others; all that is not here is restored. */
+const WAYS_OUT: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [/\/labels\.mdb$/, () => "'assay index build --force' builds it again"],
+  [/\/names\.mdb$/, () => "'assay index build --force' builds it again"],
+  [/\/exposure\/.*\.mdb$/, () => "remove the folder 'exposure': the index is built again"],
+  [/\/clusters\/.*\.lmdb$/, () => "'assay cluster' builds it again"],
+  [/\/replicas\/.*\.mdb$/, () => 'remove it: it is copied from Redis again'],
+  [/\/fetched\.lmdb$/, () => 'remove it: what it remembers is fetched again'],
+  [/\/(?:transfers|outputs)\/[^/]*\.mdb$/, INGEST_AGAIN],
+];
+const RESTORE = 'restore it from a backup (docs/OPERATIONS.md, Damaged files)';
+
+/** The refusal of a damaged file. */
+function damaged(path: string, fault: string, cause: unknown): AssayError {
+  const name = path.split('/').slice(-2).join('/');
+  const wayOut = WAYS_OUT.find(([files]) => files.test(path))?.[1](name) ?? RESTORE;
+  const sums = existsSync(sumsFileOf(path))
+    ? ` If another file was put in its place, remove ${sumsFileOf(path)}.`
+    : '';
+  return new AssayError(
+    'STORE_CORRUPT',
+    `${path} is damaged: ${fault}. It was left as it is; ${wayOut}.${sums}`,
+    {
+      cause,
+    },
+  );
+}
+
+/** Runs a look at a file; throws STORE_CORRUPT for what it finds. */
+function refusing<T>(path: string, look: () => T): T {
+  try {
+    return look();
+  } catch (error) {
+    if (error instanceof DamagedPages) throw damaged(path, error.message, error);
+    throw error;
+  }
+}
+
+/** Files that this thread has open, and how often: they were looked at when they were opened first. */
+const opened = new Map<string, number>();
+
+export const isOpenHere = (path: string): boolean => opened.has(path);
+
+export function noteOpened(path: string): void {
+  opened.set(path, (opened.get(path) ?? 0) + 1);
+}
+
+export function noteClosed(path: string): void {
+  const left = (opened.get(path) ?? 1) - 1;
+  if (left > 0) opened.set(path, left);
+  else opened.delete(path);
+}
+
+/** LMDB's table of readers in `<file>-lock`: behind three locks, a record of 64 bytes for each, its process behind its transaction. */
+const LOCK_MAGIC = 0xbeefc0de;
+const READERS_AT = 208;
+const READER_BYTES = 64;
+const READER_PID_AT = 8;
+
+/**
+ * Whether a process that lives has read from the file and not closed it. The process itself counts for its threads only: the main thread
+ * knows what it has open, and after a restart in a container its number is that of the process before.
+ */
+function isInUse(path: string): boolean {
+  let bytes: Buffer;
+  try {
+    const file = openSync(`${path}-lock`, 'r');
+    try {
+      bytes = Buffer.alloc(READERS_AT + READER_BYTES * 256);
+      bytes = bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0));
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return false;
+  }
+  if (bytes.length < READERS_AT || bytes.readUInt32LE(0) !== LOCK_MAGIC) return false;
+  const readers = bytes.readUInt32LE(16);
+  for (let reader = 0; reader < readers; reader++) {
+    const at = READERS_AT + reader * READER_BYTES + READER_PID_AT;
+    if (at + 4 > bytes.length) break;
+    const pid = bytes.readInt32LE(at);
+    if (pid <= 0 || (pid === process.pid && isMainThread)) continue;
+    if (isRunning(pid)) return true;
+  }
+  return false;
+}
+
+/**
+ * Checks a file before it is mapped. Its size always is. Its pages are compared with their checksums if it is small, if a process
+ * wrote to it after it was closed, or if it was not closed in order; not if it is in use, as the process that has it open has done so.
+ * @throws STORE_CORRUPT with one sentence.
+ */
+export function requireSound(path: string): void {
+  const bytes = statSync(path, { throwIfNoEntry: false })?.size;
+  if (bytes === undefined) {
+    // What is beside it is of a file that is gone.
+    removeSums(path);
+    return;
+  }
+  // Another process is making it, unless it had been closed before.
+  if (bytes === 0 && readSealed(path) === null) return;
+  refusing(path, () => {
+    const file = openPageFile(path);
+    try {
+      if (fullBytes(file.meta) > file.bytes) requireReached(file);
+    } finally {
+      file.close();
+    }
+    if (isOpenHere(path)) return;
+    const sealed = readSealed(path);
+    // LMDB makes no file shorter.
+    if (sealed !== null && bytes < sealed.bytes)
+      throw new DamagedPages(
+        `it has ${bytes} bytes, and had ${sealed.bytes} when it was closed: it was cut off`,
+      );
+    const isClosed = sealed !== null && isSealed(path, sealed);
+    if (isClosed && (bytes > LIMITS.checkedAtOpenBytesMax || !isMainThread)) return;
+    if (!isClosed && isInUse(path)) return;
+    verify(path);
+  });
+}
+
+/** Pages that nothing reaches may be missing at the end of a file that is whole. */
+function requireReached(file: ReturnType<typeof openPageFile>): void {
+  try {
+    walkPages(file, { onPage: () => {} });
+  } catch (error) {
+    if (!(error instanceof DamagedPages)) throw error;
+    throw new DamagedPages(
+      `it has ${file.bytes} bytes, and its header names ${fullBytes(file.meta)}: it was cut off`,
+    );
+  }
+}
+
+function verify(path: string): number {
+  try {
+    return verifyPages(path, { sealAfter: true });
+  } catch (error) {
+    // A folder that this process may not write to, or a disk that is full: the check is what counts.
+    if (error instanceof DamagedPages || !isWriteError(error)) throw error;
+    return verifyPages(path, { sealAfter: false });
+  }
+}
+
+const isWriteError = (error: unknown): boolean =>
+  ['EACCES', 'EROFS', 'EPERM', 'ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+/**
+ * Compares all pages of a file with their checksums, whatever its size.
+ * @returns the number of bytes of the file, and how many of them had no checksum yet and were checked in form only.
+ * @throws STORE_CORRUPT with one sentence.
+ */
+export function verifyFile(path: string): { readonly bytes: number; readonly formOnly: number } {
+  const bytes = statSync(path).size;
+  return { bytes, formOnly: refusing(path, () => verify(path)) };
+}
+
+/** Takes the checksums of a file that was closed; leaves that to the last process that has it open. */
+export function sealFile(path: string): void {
+  if (isOpenHere(path) || isInUse(path)) return;
+  try {
+    const sealed = readSealed(path);
+    if (sealed === null || !isSealed(path, sealed)) sealPages(path);
+  } catch {
+    // Without them the next open checks the file in full, and says what is wrong with it.
+  }
+}

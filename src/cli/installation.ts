@@ -1,0 +1,77 @@
+/** `assay installation` and `assay verify`: what this installation is made of, and whether all of it is in order. */
+import type { Command } from 'commander';
+import { AssayError } from '../base/errors.ts';
+import { acceptLoss, missingStores, readInstallation } from '../base/installation-record.ts';
+import { verifyFolder } from '../base/verify-folder.ts';
+import { answer, type Terminal } from './context.ts';
+import { createProgress, megabytes } from './progress.ts';
+
+/** Of the settings: what these commands need, which work over a folder that no other command opens. */
+export interface InstallationPlace {
+  readonly dataDir: string;
+  /** Whether a Redis holds what nodes share. */
+  readonly isShared: boolean;
+}
+
+export function addInstallationCommand(
+  program: Command,
+  terminal: Terminal,
+  place: () => InstallationPlace,
+): void {
+  const command = program
+    .command('installation')
+    .description('show the stores that this installation is made of')
+    .option('--json', 'answer as JSON')
+    .action((options: { json?: boolean }) => {
+      const { dataDir, isShared } = place();
+      const record = readInstallation(dataDir);
+      if (record === null)
+        throw new AssayError(
+          'NOT_FOUND',
+          `${dataDir} has no record of an installation yet: the first start writes it.`,
+        );
+      const missing = missingStores(dataDir, isShared).map(({ path }) => path);
+      answer(terminal, options.json ?? false, { ...record, missing }, () => [
+        `Installation ${record.id}, since ${record.createdAt.slice(0, 10)}.`,
+        ...record.stores.map(
+          ({ path, kind, since }) =>
+            `${path}: ${kind}, since ${since.slice(0, 10)}${missing.includes(path) ? ', MISSING' : ''}`,
+        ),
+      ]);
+    });
+  command
+    .command('accept-loss')
+    .description('give up a store that is missing: the next start makes a new one, without its records')
+    .argument('<store>', "as 'assay installation' names it, such as accounts/ledger.mdb")
+    .action((path: string) => {
+      const { kind } = acceptLoss(place().dataDir, path);
+      terminal.out.write(`${path} (${kind}) is given up: the next start begins a new one.\n`);
+    });
+}
+
+export function addVerifyCommand(program: Command, terminal: Terminal, place: () => InstallationPlace): void {
+  program
+    .command('verify')
+    .description('read every page of every store, and compare it with its checksum')
+    .option('--json', 'answer as JSON')
+    .action((options: { json?: boolean }) => {
+      const { dataDir, isShared } = place();
+      const progress = createProgress(terminal);
+      const { stores, faults } = verifyFolder(
+        dataDir,
+        (done, total) => progress.update('verify', done, total, 'stores'),
+        terminal.signal,
+      );
+      progress.end();
+      const missing = missingStores(dataDir, isShared).map(
+        ({ path, kind }) => `${path} (${kind}) is missing.`,
+      );
+      const report = { stores, faults: [...faults, ...missing] };
+      answer(terminal, options.json ?? false, report, () => [
+        `${stores.length} stores, ${megabytes(stores.reduce((sum, { bytes }) => sum + bytes, 0))}: ${report.faults.length === 0 ? 'all are in order.' : 'NOT in order.'}`,
+        ...report.faults,
+      ]);
+      if (report.faults.length > 0)
+        throw new AssayError('STORE_CORRUPT', `The stores are not in order: ${report.faults[0]}`);
+    });
+}
