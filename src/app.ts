@@ -17,6 +17,7 @@ import { createOpenedOnce, endEach } from './base/opened-once.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemJitter, systemRandom } from './base/random.ts';
 import { openRedis, type RedisStore } from './base/redis.ts';
+import type { Installation } from './base/redis-installation.ts';
 import type { Role } from './base/roles.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
 import { openChainParts, outputsFolderOf, transfersFolderOf } from './chain-parts.ts';
@@ -183,8 +184,15 @@ export function openParts(config: Config, version: string): Parts {
           () => openRedis(redisSettings.place, { log }, { replicas: redisSettings.replicas }),
           (part) => part.close(),
         );
+  /** Known after `enter`; null before, and on a machine that is alone. */
+  let installation: Installation | null = null;
   const shared = once<Shared>(
-    () => openShared(redis?.() ?? null, { clock, random: systemRandom, log }),
+    () => {
+      if (redis === null) return openShared(null, { clock, random: systemRandom, log });
+      if (installation === null)
+        throw new Error('A shared store was opened before its installation was known.');
+      return openShared({ redis: redis(), installation }, { clock, random: systemRandom, log });
+    },
     () => {},
   );
   const access = once<Access>(
@@ -320,6 +328,7 @@ export function openParts(config: Config, version: string): Parts {
         dataDir,
         receivers: { trustedHosts: new Set(config.webhookTrustedHosts) },
         clusterSecret: redis === null ? null : config.snapshots.secret,
+        scope: shared().scope,
         refreshIntervalMs: config.walletRefreshHours * HOUR_MS,
       },
       {
@@ -414,29 +423,47 @@ export function openParts(config: Config, version: string): Parts {
     };
   }
 
-  let isFilled = false;
-  /** Throws where the Redis that is named does not have yet what this machine had. */
-  async function requireFilled(): Promise<void> {
-    if (redis === null || isFilled) return;
-    const fill = await import('./redis-fill.ts');
-    await fill.requireFilled({ dataDir }, { redis: redis(), log });
-    isFilled = true;
+  /**
+   * Finds the installation that the Redis holds. Rejects if it is empty, holds another one than this folder, or does not have yet what this
+   * machine had alone.
+   */
+  async function enter(): Promise<void> {
+    if (redis === null || installation !== null) return;
+    const of = { redis: redis(), clock, random: systemRandom, log };
+    const { enterInstallation } = await import('./redis-installation.ts');
+    installation = await enterInstallation({ dataDir }, of);
+  }
+
+  /** What commands on an empty Redis need. */
+  async function redisToFill() {
+    if (redis === null || redisSettings === null)
+      throw new AssayError('INVALID_CONFIG', 'ASSAY_REDIS_URL names no Redis.', { field: 'ASSAY_REDIS_URL' });
+    await redis().checkThere('ASSAY_REDIS_URL');
+    if (!redisSettings.mayLose) await redis().checkKeeps();
+    return { redis: redis(), clock, random: systemRandom, log };
   }
 
   async function fillRedis(request: FillRequest): Promise<FillReport> {
-    if (redis === null || redisSettings === null)
-      throw new AssayError('INVALID_CONFIG', 'ASSAY_REDIS_URL names no Redis that could be filled.', {
-        field: 'ASSAY_REDIS_URL',
-      });
-    await redis().checkThere('ASSAY_REDIS_URL');
-    if (!redisSettings.mayLose) await redis().checkKeeps();
+    const of = await redisToFill();
     const fill = await import('./redis-fill.ts');
-    return fill.fillRedis({ ...request, dataDir }, { redis: redis(), clock, random: systemRandom, log });
+    return fill.fillRedis({ ...request, dataDir }, of);
   }
+
+  async function foundInstallation(): Promise<string> {
+    const of = await redisToFill();
+    const start = await import('./redis-installation.ts');
+    return (await start.foundInstallation({ dataDir }, of)).id;
+  }
+
+  const restoreRedis: Parts['restoreRedis'] = async (request) => {
+    const of = await redisToFill();
+    const restore = await import('./redis-restore.ts');
+    return restore.restoreRedis({ ...request, dataDir }, of);
+  };
 
   async function ready(of: SharedState): Promise<void> {
     if (redis === null) return;
-    await requireFilled();
+    await enter();
     const accounts = access();
     accounts.audit();
     accounts.people();
@@ -501,7 +528,7 @@ export function openParts(config: Config, version: string): Parts {
     if (config.jobsDir !== null && (answers || roles.includes('worker')))
       await requireJobsFolder(config.jobsDir, 'ASSAY_JOBS_DIR');
     // Before the others are told of this node.
-    await requireFilled();
+    await enter();
     const chunks = createLocalChunks(workerFolders, { log });
     begun.chunks = chunks;
     const node = await joinNodes(config, shared(), {
@@ -675,6 +702,8 @@ export function openParts(config: Config, version: string): Parts {
     transfers: (mode) => transferStores[mode](),
     pushGraph: chainParts.pushGraph,
     fillRedis,
+    foundInstallation,
+    restoreRedis,
     chains: chainParts.adapters,
     liveIngest: chainParts.liveIngest,
     readLive,

@@ -12,6 +12,7 @@ import { type LiveStore, type OpenStore, openLiveStore } from './base/live-store
 import type { Logger } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { RedisStore } from './base/redis.ts';
+import type { Installation } from './base/redis-installation.ts';
 import { openReplicated } from './base/replicated-store.ts';
 import { ROLES, type Role } from './base/roles.ts';
 import { joinRoster } from './base/roster.ts';
@@ -44,26 +45,36 @@ export interface Shared {
   /** Resolves when all stores that were opened so far hold what the others wrote. Rejects with NOT_READY, STORE_VERSION. */
   ready(): Promise<void>;
   /** The stores that were opened so far, where they are shared. */
-  stores(): readonly (Pick<LiveStore, 'version' | 'isCurrent'> & { readonly name: string })[];
+  stores(): readonly (Pick<LiveStore, 'version' | 'isCurrent' | 'problem'> & { readonly name: string })[];
   readonly leases: Leases;
   /** Names this process among all nodes. */
   readonly nodeId: string;
+  /** Of the installation; empty on a machine that is alone. */
+  readonly scope: string;
 }
 
 const NODE_ID_BYTES = 4;
 
-/** `redis` is null where this process is the only one. */
-export function openShared(redis: RedisStore | null, deps: NodeDeps): Shared {
+/** The Redis that the nodes of an installation share. */
+export interface SharedRedis {
+  readonly redis: RedisStore;
+  readonly installation: Installation;
+}
+
+/** `of` is null where this process is the only one. */
+export function openShared(of: SharedRedis | null, deps: NodeDeps): Shared {
   const nodeId = `${hostname().slice(0, 64)}-${Buffer.from(deps.random.bytes(NODE_ID_BYTES)).toString('hex')}`;
-  if (redis === null)
+  if (of === null)
     return {
       openStore: openLiveStore,
       ready: async () => {},
       stores: () => [],
       leases: createEmbeddedLeases(),
       nodeId,
+      scope: '',
     };
-  const openStore = openReplicated({ ...deps, redis });
+  const { scope } = of.installation;
+  const openStore = openReplicated({ ...deps, ...of });
   const opened: (LiveStore & { readonly name: string })[] = [];
   return {
     openStore(...store) {
@@ -75,8 +86,9 @@ export function openShared(redis: RedisStore | null, deps: NodeDeps): Shared {
       for (const store of opened) await store.ready();
     },
     stores: () => opened,
-    leases: createRedisLeases({ nodeId }, { ...deps, redis }),
+    leases: createRedisLeases({ nodeId, scope }, { ...deps, ...of }),
     nodeId,
+    scope,
   };
 }
 
@@ -138,7 +150,7 @@ function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
 }
 
 /** Tells the other nodes of this one, where there are any. Rejects with INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY. */
-export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDeps): Promise<Joined> {
+export async function joinNodes(config: Config, { nodeId, scope }: Shared, deps: JoinDeps): Promise<Joined> {
   const { redis, roles, follows, threads, slots, jobsFolder, random, log } = deps;
   if (redis === null) {
     requireWhole(roles, config);
@@ -156,7 +168,7 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
     slots,
     ...(folderName === null ? {} : { jobsFolder: folderName }),
   };
-  const roster = await joinRoster<NodeFacts>({ nodeId, facts }, { redis, log });
+  const roster = await joinRoster<NodeFacts>({ nodeId, facts, scope }, { redis, log });
   const strangers = roster
     .live()
     .filter(({ facts: { jobsFolder: name = folderName } }) => name !== folderName);
@@ -172,7 +184,7 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
   }
   // Not before there is somebody to queue for: it is large.
   const queues = await import('./jobs/queue-bullmq.ts')
-    .then(({ openQueues }) => openQueues({ ...deps, redis }))
+    .then(({ openQueues }) => openQueues({ ...deps, redis, scope }))
     .catch(async (error: unknown) => {
       await roster.leave();
       throw error;
@@ -207,7 +219,7 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
       });
       return towardsOthers(runner, jobsFolder);
     },
-    announcements: openAnnouncements({ nodeId }, { redis, log }),
+    announcements: openAnnouncements({ nodeId, scope }, { redis, log }),
     async leave() {
       await roster.leave();
       await queues.close();

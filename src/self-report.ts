@@ -73,19 +73,32 @@ function withTravel(readiness: Readiness, { travel, config, clock }: Telling): R
   };
 }
 
-/** A node that does not know which keys were revoked refuses everybody: a proxy had better ask one that hears from Redis. */
-function withKeys(readiness: Readiness, { config, stores }: Telling): Readiness {
-  const keys = stores().find(({ name }) => name === 'keys');
-  if (!config.roles.includes('api') || keys === undefined || keys.isCurrent()) return readiness;
-  const reason = 'This node has not heard from Redis for a second, and refuses every request with a key.';
-  return { ...readiness, ready: false, reasons: [...readiness.reasons, reason] };
+/**
+ * Adds why the shared stores cannot be used. A node that does not know which keys were revoked refuses every key, so a proxy should send
+ * requests to one that hears from Redis.
+ */
+function withStores(readiness: Readiness, { config, stores }: Telling): Readiness {
+  /** One sentence for each kind: all stores are in one Redis. */
+  const reasons = new Map<string, string>();
+  for (const { name, problem } of stores()) {
+    const found = problem();
+    if (found === null) continue;
+    if (found.kind !== 'away') reasons.set(found.kind, reasons.get(found.kind) ?? found.message);
+    else if (name === 'keys' && config.roles.includes('api'))
+      reasons.set(
+        'away',
+        'This node has not heard from Redis for a second, and refuses every request with a key.',
+      );
+  }
+  if (reasons.size === 0) return readiness;
+  return { ...readiness, ready: false, reasons: [...readiness.reasons, ...reasons.values()] };
 }
 
 /** Whether this server may be asked, and what it answers from. */
 export function readinessOf(telling: Telling): Readiness {
   const chains = telling.watching()?.listener.states() ?? [];
   return {
-    ...withKeys(withTravel(ofLists(telling, telling.freshness()), telling), telling),
+    ...withStores(withTravel(ofLists(telling, telling.freshness()), telling), telling),
     ...(chains.length === 0 ? {} : { monitoring: chains.map(followedChain) }),
   };
 }

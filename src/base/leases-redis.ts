@@ -5,12 +5,16 @@
 import type { Clock } from './clock.ts';
 import { messageOf } from './errors.ts';
 import type { HeldLease, Leases } from './leases.ts';
+import type { Fence } from './live-store.ts';
 import type { Logger } from './log.ts';
 import type { RedisStore } from './redis.ts';
+import { scoped } from './redis-installation.ts';
 
 export interface RedisLeasesOptions {
   /** Names this process among all nodes. */
   readonly nodeId: string;
+  /** Of the installation: leases of another one in the same Redis are others. Default: empty. */
+  readonly scope?: string;
   /** How long a lease lives without its holder; default 6 s: with the asking of the others, a take-over within 10 s. */
   readonly leaseMs?: number;
 }
@@ -53,7 +57,7 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])`;
 
 export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeasesDeps): Leases {
-  const { nodeId, leaseMs = LEASE_MS } = options;
+  const { nodeId, scope = '', leaseMs = LEASE_MS } = options;
   const { redis, clock, log } = deps;
   const take = redis.script('lease_take', TAKE, { safe: true });
   const renew = redis.script('lease_renew', RENEW);
@@ -62,7 +66,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
   /** Leases that this process holds, or is taking: the server knows it by one name. */
   const own = new Set<string>();
 
-  function hold(key: string, name: string, token: number, takenMs: number): HeldLease {
+  function hold(key: string, fence: Fence, name: string, takenMs: number): HeldLease {
     const lost = new AbortController();
     let untilMs = takenMs + usedMs;
     let isOver = false;
@@ -102,7 +106,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
 
     return {
       name,
-      fence: { name, token },
+      fence,
       lost: lost.signal,
       isHeld() {
         if (!isOver && clock.monotonic() >= untilMs) lose('it could not be renewed in time.');
@@ -124,17 +128,18 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
 
   return {
     async take(store, name) {
-      const key = redis.key(store, `lease:${name}`);
+      const fence = scoped(scope, name);
+      const key = redis.key(store, `lease:${fence}`);
       if (own.has(key)) return null;
       own.add(key);
       const takenMs = clock.monotonic();
       let token = 0;
       try {
-        token = Number(await take([key, redis.key(store, `fence:${name}`)], [nodeId, leaseMs]));
+        token = Number(await take([key, redis.key(store, `fence:${fence}`)], [nodeId, leaseMs]));
       } finally {
         if (token === 0) own.delete(key);
       }
-      return token === 0 ? null : hold(key, name, token, takenMs);
+      return token === 0 ? null : hold(key, { name: fence, token }, name, takenMs);
     },
   };
 }

@@ -28,6 +28,8 @@ export interface MonitoringOptions {
   readonly receivers: OutboundPolicy;
   /** What nodes that share the state make the key of its secrets from; null or left out: each has a key of its own. */
   readonly clusterSecret?: string | null;
+  /** Of the installation, for the key of its secrets. */
+  readonly scope?: string;
   /** Time between two scheduled screenings of a wallet; default a day. */
   readonly refreshIntervalMs?: number;
 }
@@ -79,9 +81,9 @@ export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(
 
 /** Throws STORE_VERSION, STORE_CORRUPT, INVALID_FILE. */
 export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps): Monitoring {
-  const { dataDir, receivers, clusterSecret = null, refreshIntervalMs = DAY_MS } = options;
+  const { dataDir, receivers, clusterSecret = null, scope = '', refreshIntervalMs = DAY_MS } = options;
   const { clock, random, log, leases = createEmbeddedLeases() } = deps;
-  const seal = openSeal({ path: sealPath(dataDir), clusterSecret }, { random });
+  const seal = openSeal({ path: sealPath(dataDir), clusterSecret, scope }, { random });
   const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, seal, refreshIntervalMs });
   const policy = loadMonitoringPolicy();
   const processor = createProcessor({ ...deps, store, policy });
