@@ -94,11 +94,18 @@ function withStores(readiness: Readiness, { config, stores }: Telling): Readines
   return { ...readiness, ready: false, reasons: [...readiness.reasons, ...reasons.values()] };
 }
 
+/** Adds why this node does not do what its roles are. */
+function withRoles(readiness: Readiness, { watching }: Telling): Readiness {
+  const problem = watching()?.problem() ?? null;
+  if (problem === null) return readiness;
+  return { ...readiness, ready: false, reasons: [...readiness.reasons, problem] };
+}
+
 /** Whether this server may be asked, and what it answers from. */
 export function readinessOf(telling: Telling): Readiness {
   const chains = telling.watching()?.listener.states() ?? [];
   return {
-    ...withStores(withTravel(ofLists(telling, telling.freshness()), telling), telling),
+    ...withRoles(withStores(withTravel(ofLists(telling, telling.freshness()), telling), telling), telling),
     ...(chains.length === 0 ? {} : { monitoring: chains.map(followedChain) }),
   };
 }

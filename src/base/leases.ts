@@ -58,6 +58,11 @@ export interface LeasedWork {
   readonly name: string;
   /** Ends soon after `signal` is aborted: the lease was lost, or the work is not wanted any more. Its end gives the lease up. */
   readonly work: (lease: HeldLease, signal: AbortSignal) => Promise<void>;
+  /**
+   * Why this node cannot do the work at the moment, in a sentence; null if it can. Called before the lease is asked for, so that a node
+   * which cannot do the work leaves it to another. Default: it always can.
+   */
+  readonly obstacle?: () => Promise<string | null>;
 }
 
 /** How often a node that waits for a lease asks for it: with the time a lease lives for, what a take-over takes. */
@@ -72,11 +77,22 @@ export async function underLease(
   signal: AbortSignal,
   { leases, log }: { readonly leases: Leases; readonly log: Logger },
 ): Promise<void> {
-  const { store, name, work } = leased;
+  const { store, name, work, obstacle = async () => null } = leased;
   let wasLost = false;
+  let reported: string | null = null;
   while (!signal.aborted) {
     let lease: HeldLease | null = null;
     try {
+      const reason = await obstacle();
+      if (reason !== reported) {
+        if (reason === null) log.info({ lease: name }, 'This node can take a lease again.');
+        else log.error({ lease: name, reason }, 'This node leaves a lease to others.');
+        reported = reason;
+      }
+      if (reason !== null) {
+        await pause(ASK_MS, signal);
+        continue;
+      }
       lease = await leases.take(store, name);
       if (lease !== null && wasLost) log.info({ lease: name }, 'A lease is held again.');
       wasLost = false;
