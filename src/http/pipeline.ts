@@ -167,8 +167,20 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     call.quotaTaken -= units;
   }
 
+  /** Whether the request was refused because this server cannot work at the moment, so that nothing of it was done. */
+  const isUnserved = (error: unknown): boolean =>
+    error instanceof AssayError && (error.code === 'NOT_READY' || error.code === 'LEDGER_UNAVAILABLE');
+
+  /** Takes back the count of a request that could not be served: a client that tries again after an outage has its whole limit. */
+  function uncount({ rate, subject, rateClass }: Call): void {
+    const second = rate?.countedSecond ?? null;
+    if (second === null || subject === null || rateClass === null) return;
+    void access.gate.uncount(subject, rateClass, second);
+  }
+
   function fail(call: Call, position: number, route: string, error: unknown): void {
     giveBack(call, call.quotaTaken);
+    if (isUnserved(error)) uncount(call);
     const answer = renderError(error, call.accept, call.requestId);
     if (answer.status === 500)
       log.error(
@@ -313,6 +325,8 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   function letIn(call: Call, route: Route, units: number, admission: Admission): Admission {
     const { rate, quota, refused } = admission;
     call.isCounted = true;
+    call.rate = rate;
+    call.rateClass = route.rateClass;
     if (rate !== null) tellRate(call, rate);
     if (!call.isPermitted) throw lacksPermission(route);
     if (refused !== null) throw refused;
@@ -353,9 +367,12 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
       .catch((error: unknown) => fail(call, position, route.path, error));
   }
 
-  /** Fails a request that did not come to the gate: it is counted like any other, and what it may be told is bounded by that. */
+  /**
+   * Fails a request that did not come to the gate: it is counted like any other, and what it may be told is bounded by that. One that
+   * could not be served is not counted.
+   */
   function failCounted(call: Call, position: number, route: Route, error: unknown): void {
-    if (call.isCounted || call.subject === null) {
+    if (call.isCounted || call.subject === null || isUnserved(error)) {
       fail(call, position, route.path, error);
       return;
     }
