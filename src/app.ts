@@ -568,6 +568,8 @@ export function openParts(config: Config, version: string): Parts {
       pool,
       nodes: () => node.nodes(),
       stores: () => shared().stores(),
+      leases: () => shared().leases.states(),
+      redisProblem: () => node.problem(),
       travel: () => begun.travel ?? null,
       watching: () => watching,
       jobs: () => jobsAtWork?.jobs ?? null,

@@ -5,7 +5,7 @@
 import { hostname } from 'node:os';
 import { type Announcements, openAnnouncements } from './base/announcements.ts';
 import type { Clock } from './base/clock.ts';
-import { AssayError } from './base/errors.ts';
+import { AssayError, messageOf } from './base/errors.ts';
 import { createEmbeddedLeases, type Leases } from './base/leases.ts';
 import { createRedisLeases } from './base/leases-redis.ts';
 import { type LiveStore, type OpenStore, openLiveStore } from './base/live-store.ts';
@@ -104,6 +104,8 @@ export interface Joined {
   chunks(local: ChunkRunner): ChunkRunner;
   /** Null where there is nobody to tell. */
   readonly announcements: Announcements | null;
+  /** Why the Redis that the nodes share cannot acknowledge what is written, in a sentence; null if it can. */
+  problem(): string | null;
   /** Ends what it works for others. What it asked of them is given up. */
   leave(): Promise<void>;
 }
@@ -114,6 +116,7 @@ const ALONE: Joined = {
   placed: (here) => here,
   chunks: (local) => local,
   announcements: null,
+  problem: () => null,
   leave: async () => {},
 };
 
@@ -133,6 +136,10 @@ export interface JoinDeps extends NodeDeps {
 
 /** Chunks given out for each that is worked: another waits for it there. */
 const CHUNKS_A_SLOT = 2;
+/** Stores under whose leases work is divided. */
+const LEASED_STORES = ['monitoring', 'jobs'] as const;
+/** How old `/ready` and metrics may be about leases: a take-over takes 7 s. */
+const LEASES_LOOK_MS = 2_000;
 /** Questions of others taken at once for each thread: most of their time may be waiting for a chain. */
 const QUESTIONS_A_THREAD = 4;
 
@@ -150,7 +157,11 @@ function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
 }
 
 /** Tells the other nodes of this one, where there are any. Rejects with INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY. */
-export async function joinNodes(config: Config, { nodeId, scope }: Shared, deps: JoinDeps): Promise<Joined> {
+export async function joinNodes(
+  config: Config,
+  { nodeId, scope, leases }: Shared,
+  deps: JoinDeps,
+): Promise<Joined> {
   const { redis, roles, follows, threads, slots, jobsFolder, random, log } = deps;
   if (redis === null) {
     requireWhole(roles, config);
@@ -189,6 +200,16 @@ export async function joinNodes(config: Config, { nodeId, scope }: Shared, deps:
       await roster.leave();
       throw error;
     });
+  redis.watchReplicas();
+  const lookAtLeases = (): void =>
+    void leases
+      .look(LEASED_STORES)
+      .catch((error: unknown) =>
+        log.debug({ error: messageOf(error) }, 'The holders of leases are not known at the moment.'),
+      );
+  lookAtLeases();
+  const leasesLook = setInterval(lookAtLeases, LEASES_LOOK_MS);
+  leasesLook.unref();
   const works = roles.includes('worker');
   const placement = placementOf(holds);
   log.info({ node: nodeId, roles, holds, nodes: roster.live().length }, 'This node has joined the others.');
@@ -220,7 +241,9 @@ export async function joinNodes(config: Config, { nodeId, scope }: Shared, deps:
       return towardsOthers(runner, jobsFolder);
     },
     announcements: openAnnouncements({ nodeId, scope }, { redis, log }),
+    problem: () => redis.problem(),
     async leave() {
+      clearInterval(leasesLook);
       await roster.leave();
       await queues.close();
     },

@@ -12,6 +12,11 @@ const readiness = async ({ url }: RunningServer): Promise<string> => {
   return [response.status, ...data.reasons].join(' ');
 };
 
+const leasesOf = async ({ url }: RunningServer): Promise<unknown[]> => {
+  const { data } = (await (await fetch(`${url}/ready`)).json()) as { data: { leases?: unknown[] } };
+  return data.leases ?? [];
+};
+
 describe.skipIf(!hasRedis)('a node that sends, with a key that opens nothing', { timeout: 400_000 }, () => {
   let redis: RedisServer;
   let worlds: readonly [World, World, World];
@@ -48,7 +53,7 @@ describe.skipIf(!hasRedis)('a node that sends, with a key that opens nothing', {
 
   it('leaves the lease to one that can send, and says why it is not ready, once', async () => {
     const [front, wrong, right] = worlds;
-    await front.serve({ ...shared, ASSAY_ROLES: 'api,worker,listener' });
+    const api = await front.serve({ ...shared, ASSAY_ROLES: 'api,worker,listener' });
     await expect.poll(() => redis.run('hget', 'assay:{monitoring}:head', 'version')).toMatch(/^\d+$/);
     mkdirSync(join(wrong.folder, 'store'), { mode: 0o700 });
     writeFileSync(join(wrong.folder, 'store', 'installation.key'), systemRandom.bytes(32), { mode: 0o600 });
@@ -65,5 +70,16 @@ describe.skipIf(!hasRedis)('a node that sends, with a key that opens nothing', {
     expect(await readiness(stranger)).toMatch(/^503 /);
     expect(linesOf(stranger)).toHaveLength(1);
     expect(linesOf(sender)).toEqual([]);
+    // Each of them knows who sends, and since when.
+    for (const [server, here] of [
+      [api, false],
+      [sender, true],
+    ] as const) {
+      const lease = { lease: 'delivery', holder: nameOf(sender), here, since: expect.stringMatching(/^20/) };
+      await expect.poll(() => leasesOf(server)).toContainEqual(lease);
+      const metrics = await (await fetch(`${server.url}/metrics`)).text();
+      expect(metrics).toMatch(/^assay_lease_held\{lease="delivery"\} 1$/m);
+      expect(metrics).toMatch(here ? /^assay_lease_here\{lease="delivery"\} 1$/m : /"delivery"\} 0$/m);
+    }
   });
 });
