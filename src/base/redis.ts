@@ -140,6 +140,8 @@ export interface RedisStore {
   another(purpose: Purpose): RedisConnection;
   /** Scripts and guarded commands that were sent, for those who count round trips. */
   readonly roundTrips: number;
+  /** Whether the connection is known to be lost, which was logged. */
+  readonly isLost: boolean;
   /** How many replicas have what a `safe` script wrote before it resolves. */
   readonly replicas: number;
   /** The slots that hold a key of this name, on all servers; while slots move, one may come twice. */
@@ -434,6 +436,9 @@ export function openRedis(
     another,
     get roundTrips() {
       return roundTrips;
+    },
+    get isLost() {
+      return wasLost;
     },
     replicas,
     async *slotsWith(name) {

@@ -93,6 +93,8 @@ const WRITER_BYTES = 9;
 const RETRY_MS = 50;
 /** The longest pause of who follows and hears nothing: Redis is heard of again within a second of its return. */
 const FOLLOW_RETRY_MS_MAX = 800;
+/** A shorter pause is no outage: a process that starts is busy for a second, and a fail-over takes two. */
+const AWAY_LOGGED_MS = 3_000;
 const READ_COUNT = 64;
 /** What a blocked read may take beyond its wait before its connection is given up. */
 const READ_GRACE_MS = 400;
@@ -743,6 +745,8 @@ export function openReplicatedStore(
   async function follow(): Promise<void> {
     let isAway = false;
     let failures = 0;
+    /** Since when it is not followed, by the monotonic clock; null while it is. */
+    let failingMs: number | null = null;
     while (!isClosed) {
       try {
         if (heardMs === Number.NEGATIVE_INFINITY) await catchUp();
@@ -751,10 +755,13 @@ export function openReplicatedStore(
           states.leave('away', name, () => log.info({ store: name }, 'All stores are followed again.'));
         isAway = false;
         failures = 0;
+        failingMs = null;
       } catch (error) {
         if (isClosed) break;
-        // A fault was logged when it was found.
-        if (fault === null && !isAway) {
+        failingMs ??= clock.monotonic();
+        // Faults and lost connections were logged when they were found.
+        const isLong = clock.monotonic() - failingMs >= AWAY_LOGGED_MS;
+        if (fault === null && !redis.isLost && isLong && !isAway) {
           isAway = true;
           states.enter('away', name, () =>
             log.warn({ store: name, error: messageOf(error) }, 'Stores are not followed at the moment.'),

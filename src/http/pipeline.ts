@@ -130,6 +130,9 @@ const NOTHING: Pick<Asked, 'slot' | 'credits'> = { slot: null, credits: null };
 /** Of a body that is refused before it is looked at. */
 const UNHEARD: BodyReceiver = { write: () => {}, end: () => {} };
 
+/** After this time without a request that could not be served, an outage is over. */
+const OUTAGE_QUIET_MS = 5_000;
+
 const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
 
 export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pipeline {
@@ -178,11 +181,33 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     void access.gate.uncount(subject, rateClass, second);
   }
 
+  /** The outage in which requests cannot be served; null while there is none. */
+  let outage: { readonly reason: string; requests: number; lastMs: number } | null = null;
+
+  /** One line when an outage begins, and one when it is over: many clients that ask on would fill the log. */
+  function noteUnserved(route: string, error: unknown): void {
+    if (outage === null) {
+      outage = { reason: messageOf(error), requests: 0, lastMs: 0 };
+      log.error({ route, reason: outage.reason }, 'requests cannot be served');
+    }
+    outage.requests++;
+    outage.lastMs = clock.monotonic();
+  }
+
+  /** Others may be served meanwhile, which need less: it is over when none was refused for a while. */
+  function noteServed(): void {
+    if (outage === null || clock.monotonic() - outage.lastMs < OUTAGE_QUIET_MS) return;
+    log.info({ reason: outage.reason, requests: outage.requests }, 'requests are served again');
+    outage = null;
+  }
+
   function fail(call: Call, position: number, route: string, error: unknown): void {
     giveBack(call, call.quotaTaken);
-    if (isUnserved(error)) uncount(call);
     const answer = renderError(error, call.accept, call.requestId);
-    if (answer.status === 500)
+    if (isUnserved(error)) {
+      uncount(call);
+      noteUnserved(route, error);
+    } else if (answer.status === 500)
       log.error(
         { requestId: call.requestId, route, reason: messageOf(error), err: error },
         'a request failed',
@@ -202,6 +227,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   let scratch = createScratch(SCRATCH_BYTES);
 
   function succeed(call: Call, position: number, body: Uint8Array): void {
+    noteServed();
     if (call.notModified) {
       giveBack(call, call.quotaTaken);
       finish(call, position, 304, call.head + call.lines, '');

@@ -2,6 +2,8 @@
  * A Redis that was emptied, as its nodes meet it: the built program. No node takes the empty Redis, or what another installation writes
  * there, for the state of its own; the replicas of one node bring all of it back.
  */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { ask, askOnce, newWorld, type RunningServer, type World } from './program.ts';
@@ -38,12 +40,15 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
 
   beforeAll(async () => {
     redis = await startRedis();
+    const [first, second] = [newNode(), newNode()];
+    const jobs = join(first.folder, 'jobs');
+    mkdirSync(jobs);
     environment = {
       ASSAY_REDIS_URL: redis.url,
+      ASSAY_JOBS_DIR: jobs,
       ASSAY_WORKERS: '1',
       ASSAY_CLUSTER_SECRET: 'a-secret-of-a-test',
     };
-    const [first, second] = [newNode(), newNode()];
     const refused = await run(first, 'serve');
     expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('assay redis found') });
     const founded = await run(first, 'redis', 'found');
@@ -70,6 +75,15 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
     output()
       .err.split('\n')
       .filter((line) => line.includes('A store cannot be used')).length;
+
+  it('and before that, no node warns of anything when it starts', () => {
+    for (const { output } of servers)
+      expect(
+        output()
+          .err.split('\n')
+          .filter((line) => /"level":[45]0/.test(line)),
+      ).toEqual([]);
+  });
 
   it('lets no fresh node begin in it, and the others keep what they have', async () => {
     redis.run('flushall');

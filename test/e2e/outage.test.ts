@@ -4,6 +4,7 @@ import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { askOnce, newWorld, type RunningServer, type World } from './program.ts';
 
 const SCREENED = { address: '0x098B716B8Aaf21512996dC57EB0615e2383E2f96', chain: 'ETH' };
+const SLOWLY = { interval: 1_500 };
 /** Of a key, for what is charged. */
 const LIMIT = 60;
 
@@ -44,19 +45,37 @@ describe.skipIf(!hasRedis)(
 
     it('refuses what it cannot acknowledge, and counts none of it against the limit', async () => {
       await expect.poll(async () => (await kyt()).status).toBe(200);
-      const before = server.output().err.length;
       await replica.kill();
       const refused: number[] = [];
       while (refused.length < LIMIT + 10) refused.push((await kyt()).status);
       expect(new Set(refused)).toEqual(new Set([500]));
+      await expect
+        .poll(readiness)
+        .toMatch(/^503 Too few replicas follow the Redis server 127\.0\.0\.1:\d+ \(0 of 1\)/);
+      const metrics = await (await fetch(`${server.url}/metrics`)).text();
+      expect(metrics).toMatch(/^assay_ready 0$/m);
+      expect(metrics).toMatch(/^assay_redis_replicas_missing 1$/m);
       await replica.restart();
       // As soon as it answers again, the whole limit is there: nothing was done meanwhile.
       let answer = await kyt();
       while (answer.status === 500) answer = await kyt();
       expect(answer.status, JSON.stringify(answer.body)).toBe(200);
       expect(Number(answer.headers.get('x-ratelimit-remaining'))).toBeGreaterThan(LIMIT - 10);
-      expect(before).toBeGreaterThan(0);
       await expect.poll(readiness).toBe('200');
+      // A line for each change of state, and none for a request.
+      const linesWith = (message: string): number =>
+        server
+          .output()
+          .err.split('\n')
+          .filter((line) => line.includes(`"msg":"${message}`)).length;
+      await expect
+        .poll(async () => [(await kyt()).status, linesWith('requests are served again')], SLOWLY)
+        .toEqual([200, 1]);
+      expect(linesWith('requests cannot be served')).toBe(1);
+      expect(linesWith('a request failed')).toBe(0);
+      expect(linesWith('Replicas of Redis are missing')).toBe(1);
+      expect(linesWith('The replicas of Redis are there again')).toBe(1);
+      expect(linesWith('ledger: a charge is not undone yet')).toBeLessThanOrEqual(1);
     });
   },
 );
