@@ -19,6 +19,7 @@ import { createOpenedOnce, endEach } from './base/opened-once.ts';
 import { projectRoot } from './base/paths.ts';
 import { systemJitter, systemRandom } from './base/random.ts';
 import { openRedis, type RedisStore } from './base/redis.ts';
+import type { Installation } from './base/redis-installation.ts';
 import type { Role } from './base/roles.ts';
 import { type ScryptRequest, scryptOnLibuv } from './base/scrypt.ts';
 import { requireSound } from './base/sound-file.ts';
@@ -137,7 +138,7 @@ export function openParts(config: Config, version: string): Parts {
   const clock = systemClock;
   const { dataDir } = config;
   ensureDataFolder(dataDir, SETTINGS.dataDir.variable);
-  const installation = openInstallation(
+  const storeRecord = openInstallation(
     { dataDir, isShared: config.redis !== null },
     { clock, random: systemRandom },
   );
@@ -193,8 +194,15 @@ export function openParts(config: Config, version: string): Parts {
           () => openRedis(redisSettings.place, { log }, { replicas: redisSettings.replicas }),
           (part) => part.close(),
         );
+  /** Known after `enter`; null before, and on a machine that is alone. */
+  let installation: Installation | null = null;
   const shared = once<Shared>(
-    () => openShared(redis?.() ?? null, { clock, random: systemRandom, log }),
+    () => {
+      if (redis === null) return openShared(null, { clock, random: systemRandom, log });
+      if (installation === null)
+        throw new Error('A shared store was opened before its installation was known.');
+      return openShared({ redis: redis(), installation }, { clock, random: systemRandom, log });
+    },
     () => {},
   );
   const access = once<Access>(
@@ -345,6 +353,7 @@ export function openParts(config: Config, version: string): Parts {
         dataDir,
         receivers: { trustedHosts: new Set(config.webhookTrustedHosts) },
         clusterSecret: redis === null ? null : config.snapshots.secret,
+        scope: shared().scope,
         refreshIntervalMs: config.walletRefreshHours * HOUR_MS,
       },
       {
@@ -439,25 +448,43 @@ export function openParts(config: Config, version: string): Parts {
     };
   }
 
-  let isFilled = false;
-  /** Throws where the Redis that is named does not have yet what this machine had. */
-  async function requireFilled(): Promise<void> {
-    if (redis === null || isFilled) return;
-    const fill = await import('./redis-fill.ts');
-    await fill.requireFilled({ dataDir }, { redis: redis(), log });
-    isFilled = true;
+  /**
+   * Finds the installation that the Redis holds. Rejects if it is empty, holds another one than this folder, or does not have yet what this
+   * machine had alone.
+   */
+  async function enter(): Promise<void> {
+    if (redis === null || installation !== null) return;
+    const of = { redis: redis(), clock, random: systemRandom, log };
+    const { enterInstallation } = await import('./redis-installation.ts');
+    installation = await enterInstallation({ dataDir }, of);
+  }
+
+  /** What commands on an empty Redis need. */
+  async function redisToFill() {
+    if (redis === null || redisSettings === null)
+      throw new AssayError('INVALID_CONFIG', 'ASSAY_REDIS_URL names no Redis.', { field: 'ASSAY_REDIS_URL' });
+    await redis().checkThere('ASSAY_REDIS_URL');
+    if (!redisSettings.mayLose) await redis().checkKeeps();
+    return { redis: redis(), clock, random: systemRandom, log };
   }
 
   async function fillRedis(request: FillRequest): Promise<FillReport> {
-    if (redis === null || redisSettings === null)
-      throw new AssayError('INVALID_CONFIG', 'ASSAY_REDIS_URL names no Redis that could be filled.', {
-        field: 'ASSAY_REDIS_URL',
-      });
-    await redis().checkThere('ASSAY_REDIS_URL');
-    if (!redisSettings.mayLose) await redis().checkKeeps();
+    const of = await redisToFill();
     const fill = await import('./redis-fill.ts');
-    return fill.fillRedis({ ...request, dataDir }, { redis: redis(), clock, random: systemRandom, log });
+    return fill.fillRedis({ ...request, dataDir }, of);
   }
+
+  async function foundInstallation(): Promise<string> {
+    const of = await redisToFill();
+    const start = await import('./redis-installation.ts');
+    return (await start.foundInstallation({ dataDir }, of)).id;
+  }
+
+  const restoreRedis: Parts['restoreRedis'] = async (request) => {
+    const of = await redisToFill();
+    const restore = await import('./redis-restore.ts');
+    return restore.restoreRedis({ ...request, dataDir }, of);
+  };
 
   function openAccountStores(): void {
     const accounts = access();
@@ -469,7 +496,7 @@ export function openParts(config: Config, version: string): Parts {
 
   async function ready(of: SharedState): Promise<void> {
     if (redis === null) return;
-    await requireFilled();
+    await enter();
     openAccountStores();
     if (of === 'monitoring') monitoringAtHand();
     await shared().ready();
@@ -541,9 +568,9 @@ export function openParts(config: Config, version: string): Parts {
     if (config.jobsDir !== null && (answers || roles.includes('worker')))
       await requireJobsFolder(config.jobsDir, 'ASSAY_JOBS_DIR');
     // Before any thread opens one: a store that is damaged ends the start, and not the first request that needs it.
-    for (const path of installation.stores()) requireSound(join(dataDir, path));
+    for (const path of storeRecord.stores()) requireSound(join(dataDir, path));
     // Before the others are told of this node.
-    await requireFilled();
+    await enter();
     const chunks = createLocalChunks(workerFolders, { log });
     begun.chunks = chunks;
     const node = await joinNodes(config, shared(), {
@@ -589,6 +616,8 @@ export function openParts(config: Config, version: string): Parts {
       pool,
       nodes: () => node.nodes(),
       stores: () => shared().stores(),
+      leases: () => shared().leases.states(),
+      redisProblem: () => node.problem(),
       travel: () => begun.travel ?? null,
       watching: () => watching,
       jobs: () => jobsAtWork?.jobs ?? null,
@@ -723,6 +752,8 @@ export function openParts(config: Config, version: string): Parts {
     transfers: (mode) => transferStores[mode](),
     pushGraph: chainParts.pushGraph,
     fillRedis,
+    foundInstallation,
+    restoreRedis,
     chains: chainParts.adapters,
     liveIngest: chainParts.liveIngest,
     readLive,
@@ -746,7 +777,7 @@ export function openParts(config: Config, version: string): Parts {
     close: () =>
       endEach([
         () => opened.closeAll(),
-        () => installation.close(),
+        () => storeRecord.close(),
         ...locks.map((lock) => () => lock.release()),
       ]),
   };

@@ -438,7 +438,7 @@ export const SETTINGS = {
     'ASSAY_WEBHOOK_TRUSTED_HOSTS',
     '',
     hostNames,
-    'Hosts of your own that alerts may be sent to though they are private, with commas between them; plain http is allowed there.',
+    'Hosts of your own that alerts may be sent to though they are private, with commas between them; plain http is allowed there. Nodes of the roles api (which take the URL) and delivery (which send) need the same value.',
   ),
   stripeSecret: setting(
     'ASSAY_STRIPE_SECRET',

@@ -18,9 +18,15 @@ import { type LiveFile, openLiveFile } from './base/live-file.ts';
 import type { Logger } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { RedisStore } from './base/redis.ts';
+import {
+  markStores,
+  nameInstallation,
+  newInstallation,
+  readInstallation,
+} from './base/redis-installation.ts';
 import { createStoreFilling, type StoreFilling } from './base/replica-fill.ts';
 import { FILLING } from './base/replica-scripts.ts';
-import { replicaVersion } from './base/replicated-store.ts';
+import { replicaState } from './base/replicated-store.ts';
 import type { FillReport, FillRequest } from './cli/parts.ts';
 import { FORMAT_VERSION as JOBS_FORMAT } from './jobs/bulk/job-store.ts';
 import { FORMAT_VERSION as MONITORING_FORMAT } from './monitoring/store.ts';
@@ -46,7 +52,7 @@ export const SHARED_STORES: readonly SharedStore[] = [
 ];
 
 /** What Redis says of its filling, beside the heads of the stores. */
-interface Mark {
+export interface FillMark {
   /** Names the filling. */
   readonly id: string;
   /** Names the installation that it comes from. */
@@ -59,6 +65,8 @@ interface Mark {
 
 const SLOT = 'fill';
 const ID_BYTES = 9;
+/** Names of all stores that nodes share. */
+const storeNames = (): readonly string[] => SHARED_STORES.map(({ name }) => name);
 /** What an account may have in Redis that anything was ever counted of. */
 const ACCOUNT_KEYS = ['log', 'state', 'events'] as const;
 
@@ -68,8 +76,14 @@ redis.call('SET', KEYS[1], ARGV[1])
 return 1`;
 
 const markKey = (redis: RedisStore): string => redis.key(SLOT, 'mark');
-const readMark = (text: string | null): Mark | null => (text === null ? null : (JSON.parse(text) as Mark));
-const formatOf = (redis: RedisStore, store: string): Promise<string | null> =>
+async function readMark(redis: RedisStore): Promise<FillMark | null> {
+  const text = await redis.guard(redis.connection.get(markKey(redis)));
+  return text === null ? null : (JSON.parse(text) as FillMark);
+}
+export async function putMark(redis: RedisStore, mark: FillMark): Promise<void> {
+  await redis.script('fill_mark', PUT_MARK, { safe: true })([markKey(redis)], [JSON.stringify(mark)]);
+}
+export const formatOf = (redis: RedisStore, store: string): Promise<string | null> =>
   redis.guard(redis.connection.hget(redis.key(store, 'head'), 'format'));
 
 /** Names the installation by its first key, which no copy of it has otherwise; null where it has none, and so no accounts. */
@@ -85,11 +99,11 @@ function sourceOf(keys: LiveFile | null): string | null {
 }
 
 const BEING_FILLED =
-  'Redis is being filled with the accounts of one machine, or that was interrupted: `assay redis fill` on that machine brings it to its end.';
+  'Redis is being filled by `assay redis fill` or `assay redis restore`, or that was interrupted: the same command on that machine brings it to its end.';
 
 /** Whether this folder was of a node since: then its files are of the time before. */
 const wasOfNode = async (dataDir: string): Promise<boolean> =>
-  (await replicaVersion(join(dataDir, 'accounts', 'keys.mdb'), KEYS_FORMAT, 'keys')) > 0;
+  (await replicaState(join(dataDir, 'accounts', 'keys.mdb'), KEYS_FORMAT, 'keys')) !== null;
 
 /**
  * Lets a node begin that shares a Redis. Rejects with NOT_READY where that is being filled, and with INVALID_CONFIG where it is empty and
@@ -99,8 +113,10 @@ export async function requireFilled(
   { dataDir }: { readonly dataDir: string },
   { redis, log }: { readonly redis: RedisStore; readonly log: Logger },
 ): Promise<void> {
-  const format = await formatOf(redis, 'keys');
-  if (format === FILLING) throw new AssayError('NOT_READY', BEING_FILLED);
+  const [format, mark] = [await formatOf(redis, 'keys'), await readMark(redis)];
+  // Begun, too, while no store is claimed yet; the keys are the last store that is finished.
+  if (format === FILLING || (format === null && mark?.state === 'filling'))
+    throw new AssayError('NOT_READY', BEING_FILLED);
   const path = join(dataDir, 'accounts', 'keys.mdb');
   // Of a node it was told before; and where Redis has nothing, it was lost, which the replica says.
   if (!existsSync(path) || (await wasOfNode(dataDir))) return;
@@ -112,15 +128,12 @@ export async function requireFilled(
     await keys?.close();
   }
   if (source === null) return;
-  const mark = readMark(await redis.guard(redis.connection.get(markKey(redis))));
-  if (format === null) {
-    if (mark?.state === 'filling') throw new AssayError('NOT_READY', BEING_FILLED);
+  if (format === null)
     throw new AssayError(
       'INVALID_CONFIG',
       `ASSAY_REDIS_URL names a Redis without accounts, and ${path} has those of a machine that was alone: take them over with \`assay redis fill\`, or begin without them by moving that file elsewhere.`,
       { field: 'ASSAY_REDIS_URL' },
     );
-  }
   if (mark?.source !== source)
     log.warn(
       { file: path },
@@ -150,7 +163,7 @@ async function openSources(dataDir: string): Promise<Sources> {
   }
 }
 
-function requireUnused(files: readonly LiveFile[]): void {
+export function requireUnused(files: readonly LiveFile[]): void {
   for (const file of files) {
     const [pid] = file.otherProcesses();
     if (pid !== undefined)
@@ -168,7 +181,9 @@ const holds = (what: string): AssayError =>
     { field: 'ASSAY_REDIS_URL' },
   );
 
-async function requireEmpty(redis: RedisStore): Promise<void> {
+export async function requireEmpty(redis: RedisStore): Promise<void> {
+  const found = await readInstallation(redis);
+  if (found !== null) throw holds(`${found.id}, founded ${found.foundedAt}`);
   for (const { name } of SHARED_STORES)
     if ((await formatOf(redis, name)) !== null) throw holds(`the store '${name}'`);
   for (const name of ACCOUNT_KEYS)
@@ -191,9 +206,7 @@ export async function fillRedis(
   { dataDir, signal, onProgress }: FillRequest & { readonly dataDir: string },
   deps: FillDeps,
 ): Promise<FillReport> {
-  const { random, clock } = deps;
   const sources = await openSources(dataDir);
-  const nodeId = `fill-${Buffer.from(random.bytes(ID_BYTES)).toString('hex')}`;
   try {
     const keys = sources.stores.find(({ store }) => store.name === 'keys')?.file ?? null;
     const source = sourceOf(keys);
@@ -202,11 +215,31 @@ export async function fillRedis(
     if (await wasOfNode(dataDir))
       throw new AssayError(
         'INVALID_REQUEST',
-        `${dataDir} was of a node with a Redis since, and its files are of the time before: restore that Redis from its backup. To take the old state all the same, move ${join(dataDir, 'accounts', 'replicas')} elsewhere.`,
+        `${dataDir} was of a node with a Redis since, and its files are of the time before: restore that Redis from its backup, or with \`assay redis restore --from-replica\`. To take the old state all the same, move ${join(dataDir, 'accounts', 'replicas')} elsewhere.`,
       );
     requireUnused(sources.files);
     // Before the lease, which writes: what is refused is left as it was.
     await begunBefore(deps.redis, source);
+    return await asOnlyWriter({ source, signal }, deps, (mark, both) =>
+      fillUnderLease(sources, mark, { signal: both, onProgress }, deps),
+    );
+  } finally {
+    for (const file of sources.files) await file.close();
+  }
+}
+
+/**
+ * Runs `work` as the only process that fills this Redis, with the mark that a new filling has. Rejects with STORE_BUSY if another one does,
+ * NOT_READY if Redis refuses what is written, and what `work` rejects with.
+ */
+export async function asOnlyWriter<T>(
+  { source, signal }: { readonly source: string; readonly signal: AbortSignal },
+  deps: FillDeps,
+  work: (mark: FillMark, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { random, clock } = deps;
+  const nodeId = `fill-${Buffer.from(random.bytes(ID_BYTES)).toString('hex')}`;
+  try {
     const lease = await createRedisLeases({ nodeId }, deps).take(SLOT, 'writer');
     if (lease === null)
       throw new AssayError(
@@ -214,32 +247,35 @@ export async function fillRedis(
         'Redis is being filled by another process, or one that ended within the last seconds: let it end.',
       );
     try {
-      const mark: Mark = {
-        id: `${nodeId}-1`,
-        source,
-        state: 'filling',
-        begun: isoTime(clock.now()),
-        ended: null,
-      };
-      const both = AbortSignal.any([signal, lease.lost]);
-      return await fillUnderLease(sources, mark, { signal: both, onProgress }, deps);
+      const begun = isoTime(clock.now());
+      const mark: FillMark = { id: `${nodeId}-1`, source, state: 'filling', begun, ended: null };
+      return await work(mark, AbortSignal.any([signal, lease.lost]));
     } finally {
       await lease.release();
     }
   } catch (error) {
     if (error instanceof AssayError || (error instanceof Error && error.name !== 'ReplyError')) throw error;
     throw new AssayError('NOT_READY', `Redis refuses to be filled: ${messageOf(error)}`, { cause: error });
-  } finally {
-    for (const file of sources.files) await file.close();
   }
+}
+
+/** Throws STORE_BUSY if a file was written to since its last transaction was the one of `asOf`. */
+export function requireUnchanged(files: readonly LiveFile[], asOf: readonly number[]): void {
+  requireUnused(files);
+  for (const [at, file] of files.entries())
+    if (file.lastTransaction() !== asOf[at])
+      throw new AssayError(
+        'STORE_BUSY',
+        `${file.path} was written to meanwhile: stop whatever uses this folder, and fill Redis again.`,
+      );
 }
 
 /**
  * The filling of this source that has not ended; null where Redis is empty. Rejects with INVALID_REQUEST where it holds an installation, or
  * a part of another.
  */
-async function begunBefore(redis: RedisStore, source: string): Promise<Mark | null> {
-  const found = readMark(await redis.guard(redis.connection.get(markKey(redis))));
+export async function begunBefore(redis: RedisStore, source: string): Promise<FillMark | null> {
+  const found = await readMark(redis);
   if (found === null) {
     await requireEmpty(redis);
     return null;
@@ -255,9 +291,9 @@ async function begunBefore(redis: RedisStore, source: string): Promise<Mark | nu
 
 async function fillUnderLease(
   { stores, accounts, files }: Sources,
-  fresh: Mark,
+  fresh: FillMark,
   { signal, onProgress }: FillRequest,
-  { redis, clock }: FillDeps,
+  { redis, clock, random }: FillDeps,
 ): Promise<FillReport> {
   const asOf = files.map((file) => file.lastTransaction());
   // Before anything is begun: a ledger that is not in order is not carried on.
@@ -265,12 +301,17 @@ async function fillUnderLease(
   signal.throwIfAborted();
   const begun = await begunBefore(redis, fresh.source);
   const mark = begun ?? fresh;
-  const putMark = redis.script('fill_mark', PUT_MARK, { safe: true });
-  if (begun === null) await putMark([markKey(redis)], [JSON.stringify(mark)]);
+  if (begun === null) await putMark(redis, mark);
+  // A filling that is taken up finds its name, or is given one.
+  const installation = await nameInstallation(
+    redis,
+    newInstallation((count) => random.bytes(count), mark.begun),
+  );
   const fillings: readonly StoreFilling[] = stores.map(({ store, file }) =>
-    createStoreFilling({ ...store, file, id: mark.id, signal }, { redis }),
+    createStoreFilling({ ...store, file, id: mark.id, installation: installation.id, signal }, { redis }),
   );
   for (const filling of fillings) await filling.claim();
+  await markStores(redis, installation, storeNames());
 
   const jobs = stores.find(({ store }) => store.name === 'jobs')?.file ?? null;
   type Job = { readonly accountId: string };
@@ -289,17 +330,11 @@ async function fillUnderLease(
   for (const filling of fillings)
     await filling.fill((done, total) => onProgress(filling.name, done, total, 'records'));
 
-  requireUnused(files);
-  for (const [at, file] of files.entries())
-    if (file.lastTransaction() !== asOf[at])
-      throw new AssayError(
-        'STORE_BUSY',
-        `${file.path} was written to meanwhile: stop whatever uses this folder, and fill Redis again.`,
-      );
+  requireUnchanged(files, asOf);
   signal.throwIfAborted();
   for (const filling of fillings) await filling.finish();
-  const whole: Mark = { ...mark, state: 'whole', ended: isoTime(clock.now()) };
-  await putMark([markKey(redis)], [JSON.stringify(whole)]);
+  const whole: FillMark = { ...mark, state: 'whole', ended: isoTime(clock.now()) };
+  await putMark(redis, whole);
   return {
     resumed: begun !== null,
     begun: mark.begun,

@@ -5,13 +5,14 @@
 import { hostname } from 'node:os';
 import { type Announcements, openAnnouncements } from './base/announcements.ts';
 import type { Clock } from './base/clock.ts';
-import { AssayError } from './base/errors.ts';
+import { AssayError, messageOf } from './base/errors.ts';
 import { createEmbeddedLeases, type Leases } from './base/leases.ts';
 import { createRedisLeases } from './base/leases-redis.ts';
 import { type LiveStore, type OpenStore, openLiveStore } from './base/live-store.ts';
 import type { Logger } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { RedisStore } from './base/redis.ts';
+import type { Installation } from './base/redis-installation.ts';
 import { openReplicated } from './base/replicated-store.ts';
 import { ROLES, type Role } from './base/roles.ts';
 import { joinRoster } from './base/roster.ts';
@@ -44,26 +45,36 @@ export interface Shared {
   /** Resolves when all stores that were opened so far hold what the others wrote. Rejects with NOT_READY, STORE_VERSION. */
   ready(): Promise<void>;
   /** The stores that were opened so far, where they are shared. */
-  stores(): readonly (Pick<LiveStore, 'version' | 'isCurrent'> & { readonly name: string })[];
+  stores(): readonly (Pick<LiveStore, 'version' | 'isCurrent' | 'problem'> & { readonly name: string })[];
   readonly leases: Leases;
   /** Names this process among all nodes. */
   readonly nodeId: string;
+  /** Of the installation; empty on a machine that is alone. */
+  readonly scope: string;
 }
 
 const NODE_ID_BYTES = 4;
 
-/** `redis` is null where this process is the only one. */
-export function openShared(redis: RedisStore | null, deps: NodeDeps): Shared {
+/** The Redis that the nodes of an installation share. */
+export interface SharedRedis {
+  readonly redis: RedisStore;
+  readonly installation: Installation;
+}
+
+/** `of` is null where this process is the only one. */
+export function openShared(of: SharedRedis | null, deps: NodeDeps): Shared {
   const nodeId = `${hostname().slice(0, 64)}-${Buffer.from(deps.random.bytes(NODE_ID_BYTES)).toString('hex')}`;
-  if (redis === null)
+  if (of === null)
     return {
       openStore: openLiveStore,
       ready: async () => {},
       stores: () => [],
       leases: createEmbeddedLeases(),
       nodeId,
+      scope: '',
     };
-  const openStore = openReplicated({ ...deps, redis });
+  const { scope } = of.installation;
+  const openStore = openReplicated({ ...deps, ...of });
   const opened: (LiveStore & { readonly name: string })[] = [];
   return {
     openStore(...store) {
@@ -75,8 +86,9 @@ export function openShared(redis: RedisStore | null, deps: NodeDeps): Shared {
       for (const store of opened) await store.ready();
     },
     stores: () => opened,
-    leases: createRedisLeases({ nodeId }, { ...deps, redis }),
+    leases: createRedisLeases({ nodeId, scope }, { ...deps, ...of }),
     nodeId,
+    scope,
   };
 }
 
@@ -92,6 +104,8 @@ export interface Joined {
   chunks(local: ChunkRunner): ChunkRunner;
   /** Null where there is nobody to tell. */
   readonly announcements: Announcements | null;
+  /** Why the Redis that the nodes share cannot acknowledge what is written, in a sentence; null if it can. */
+  problem(): string | null;
   /** Ends what it works for others. What it asked of them is given up. */
   leave(): Promise<void>;
 }
@@ -102,6 +116,7 @@ const ALONE: Joined = {
   placed: (here) => here,
   chunks: (local) => local,
   announcements: null,
+  problem: () => null,
   leave: async () => {},
 };
 
@@ -121,6 +136,10 @@ export interface JoinDeps extends NodeDeps {
 
 /** Chunks given out for each that is worked: another waits for it there. */
 const CHUNKS_A_SLOT = 2;
+/** Stores under whose leases work is divided. */
+const LEASED_STORES = ['monitoring', 'jobs'] as const;
+/** How old `/ready` and metrics may be about leases: a take-over takes 7 s. */
+const LEASES_LOOK_MS = 2_000;
 /** Questions of others taken at once for each thread: most of their time may be waiting for a chain. */
 const QUESTIONS_A_THREAD = 4;
 
@@ -138,7 +157,11 @@ function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
 }
 
 /** Tells the other nodes of this one, where there are any. Rejects with INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY. */
-export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDeps): Promise<Joined> {
+export async function joinNodes(
+  config: Config,
+  { nodeId, scope, leases }: Shared,
+  deps: JoinDeps,
+): Promise<Joined> {
   const { redis, roles, follows, threads, slots, jobsFolder, random, log } = deps;
   if (redis === null) {
     requireWhole(roles, config);
@@ -156,7 +179,7 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
     slots,
     ...(folderName === null ? {} : { jobsFolder: folderName }),
   };
-  const roster = await joinRoster<NodeFacts>({ nodeId, facts }, { redis, log });
+  const roster = await joinRoster<NodeFacts>({ nodeId, facts, scope }, { redis, log });
   const strangers = roster
     .live()
     .filter(({ facts: { jobsFolder: name = folderName } }) => name !== folderName);
@@ -172,11 +195,21 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
   }
   // Not before there is somebody to queue for: it is large.
   const queues = await import('./jobs/queue-bullmq.ts')
-    .then(({ openQueues }) => openQueues({ ...deps, redis }))
+    .then(({ openQueues }) => openQueues({ ...deps, redis, scope }))
     .catch(async (error: unknown) => {
       await roster.leave();
       throw error;
     });
+  redis.watchReplicas();
+  const lookAtLeases = (): void =>
+    void leases
+      .look(LEASED_STORES)
+      .catch((error: unknown) =>
+        log.debug({ error: messageOf(error) }, 'The holders of leases are not known at the moment.'),
+      );
+  lookAtLeases();
+  const leasesLook = setInterval(lookAtLeases, LEASES_LOOK_MS);
+  leasesLook.unref();
   const works = roles.includes('worker');
   const placement = placementOf(holds);
   log.info({ node: nodeId, roles, holds, nodes: roster.live().length }, 'This node has joined the others.');
@@ -207,8 +240,10 @@ export async function joinNodes(config: Config, { nodeId }: Shared, deps: JoinDe
       });
       return towardsOthers(runner, jobsFolder);
     },
-    announcements: openAnnouncements({ nodeId }, { redis, log }),
+    announcements: openAnnouncements({ nodeId, scope }, { redis, log }),
+    problem: () => redis.problem(),
     async leave() {
+      clearInterval(leasesLook);
       await roster.leave();
       await queues.close();
     },

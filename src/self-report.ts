@@ -1,5 +1,6 @@
 /** What a server tells of itself: whether it is ready, and its gauges. Nothing is opened to be asked. */
 import { type Clock, isoTime } from './base/clock.ts';
+import type { LeaseState } from './base/leases.ts';
 import { refusedNow } from './base/storage.ts';
 import type { Config } from './config.ts';
 import type { FollowedChain, Gauge, Readiness } from './http/ports.ts';
@@ -22,6 +23,10 @@ export interface Telling {
   /** Nodes that are there now, this one among them. */
   readonly nodes: () => number;
   readonly stores: Shared['stores'];
+  /** Of all nodes, as this one last read them. */
+  readonly leases: () => readonly LeaseState[];
+  /** Why the Redis that the nodes share acknowledges nothing; null if it does. */
+  readonly redisProblem: () => string | null;
   readonly travel: () => Travel | null;
   readonly watching: () => Monitoring | null;
   readonly jobs: () => OpenBulkJobs | null;
@@ -74,22 +79,51 @@ function withTravel(readiness: Readiness, { travel, config, clock }: Telling): R
   };
 }
 
-/** A node that does not know which keys were revoked refuses everybody: a proxy had better ask one that hears from Redis. */
-function withKeys(readiness: Readiness, { config, stores }: Telling): Readiness {
-  const keys = stores().find(({ name }) => name === 'keys');
-  if (!config.roles.includes('api') || keys === undefined || keys.isCurrent()) return readiness;
-  const reason = 'This node has not heard from Redis for a second, and refuses every request with a key.';
-  return { ...readiness, ready: false, reasons: [...readiness.reasons, reason] };
+/**
+ * Adds why the shared stores cannot be used. A node that does not know which keys were revoked refuses every key, so a proxy should send
+ * requests to one that hears from Redis.
+ */
+function withStores(readiness: Readiness, { config, stores }: Telling): Readiness {
+  /** One sentence for each kind: all stores are in one Redis. */
+  const reasons = new Map<string, string>();
+  for (const { name, problem } of stores()) {
+    const found = problem();
+    if (found === null) continue;
+    if (found.kind !== 'away') reasons.set(found.kind, reasons.get(found.kind) ?? found.message);
+    else if (name === 'keys' && config.roles.includes('api'))
+      reasons.set(
+        'away',
+        'This node has not heard from Redis for a second, and refuses every request with a key.',
+      );
+  }
+  if (reasons.size === 0) return readiness;
+  return { ...readiness, ready: false, reasons: [...readiness.reasons, ...reasons.values()] };
 }
+
+/** Adds why this node does not do what its roles are, or cannot write. */
+function withRoles(readiness: Readiness, { watching, redisProblem }: Telling): Readiness {
+  const problems = [redisProblem(), watching()?.problem() ?? null].filter((reason) => reason !== null);
+  if (problems.length === 0) return readiness;
+  return { ...readiness, ready: false, reasons: [...readiness.reasons, ...problems] };
+}
+
+const shownLease = ({ name, holder, isHere, sinceMs }: LeaseState) => ({
+  lease: name,
+  holder,
+  here: isHere,
+  since: holder === null ? null : isoTime(sinceMs),
+});
 
 /** Whether this server may be asked, and what it answers from. */
 export function readinessOf(telling: Telling): Readiness {
   const chains = telling.watching()?.listener.states() ?? [];
   const degraded = refusedNow();
+  const leases = telling.leases();
   return {
-    ...withKeys(withTravel(ofLists(telling, telling.freshness()), telling), telling),
+    ...withRoles(withStores(withTravel(ofLists(telling, telling.freshness()), telling), telling), telling),
     ...(degraded.length === 0 ? {} : { degraded }),
     ...(chains.length === 0 ? {} : { monitoring: chains.map(followedChain) }),
+    ...(leases.length === 0 ? {} : { leases: leases.map(shownLease) }),
   };
 }
 
@@ -187,9 +221,52 @@ function storeGauges(stores: Telling['stores']): readonly Gauge[] {
   ];
 }
 
+/** Of the leases by which nodes divide work; none on a machine that is alone. */
+function leaseGauges({ leases, clock }: Telling): readonly Gauge[] {
+  const ofLeases = (read: (lease: LeaseState) => number | null) => (): ReadonlyMap<string, number> =>
+    new Map(
+      leases().flatMap((lease): [string, number][] => {
+        const value = read(lease);
+        return value === null ? [] : [[lease.name, value]];
+      }),
+    );
+  return [
+    {
+      name: 'assay_lease_held',
+      help: 'Whether a node holds a lease that was ever taken (1) or none does (0).',
+      label: 'lease',
+      value: ofLeases(({ holder }) => (holder === null ? 0 : 1)),
+    },
+    {
+      name: 'assay_lease_here',
+      help: 'Whether this node holds a lease (1) or not (0).',
+      label: 'lease',
+      value: ofLeases(({ isHere }) => (isHere ? 1 : 0)),
+    },
+    {
+      name: 'assay_lease_held_seconds',
+      help: 'Time since the node that holds a lease took it; begins again when another one takes it over.',
+      label: 'lease',
+      value: ofLeases(({ holder, sinceMs }) =>
+        holder === null ? null : Math.max(0, clock.now() - sinceMs) / 1_000,
+      ),
+    },
+  ];
+}
+
 export function gaugesOf(telling: Telling): readonly Gauge[] {
   const { clock, labels, freshness, pool, nodes, travel } = telling;
   return [
+    {
+      name: 'assay_ready',
+      help: 'Whether /ready of this node answers 200 (1) or 503 (0).',
+      value: () => (readinessOf(telling).ready ? 1 : 0),
+    },
+    {
+      name: 'assay_redis_replicas_missing',
+      help: 'Whether too few replicas of Redis follow to acknowledge what is written (1) or not (0).',
+      value: () => (telling.redisProblem() === null ? 0 : 1),
+    },
     {
       name: 'assay_nodes',
       help: 'Nodes of this installation that are there now, this one among them.',
@@ -228,6 +305,7 @@ export function gaugesOf(telling: Telling): readonly Gauge[] {
     },
     ...monitoringGauges(telling.watching, clock),
     ...storeGauges(telling.stores),
+    ...leaseGauges(telling),
     ...jobGauges(telling.jobs),
   ];
 }

@@ -22,7 +22,10 @@ const FLOORS: readonly (readonly string[])[] = [
 const ONLY: Readonly<Record<string, readonly string[]>> = { accounts: ['base'] };
 
 /** Files above every floor. `config` is read by those who wire, never by those who work. */
-const PARTS_OF_APP = new Set(['scaled-out', 'self-report', 'chain-parts', 'redis-fill']);
+const PARTS_OF_APP = new Set([
+  ...['scaled-out', 'self-report', 'chain-parts'],
+  ...['redis-fill', 'redis-installation', 'redis-restore'],
+]);
 const TOP = new Set(['main', 'app', 'config', ...PARTS_OF_APP]);
 
 interface SourceFile {

@@ -14,6 +14,7 @@ import { silentLogger } from '../src/base/log.ts';
 import { projectRoot } from '../src/base/paths.ts';
 import { systemRandom } from '../src/base/random.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../src/base/redis.ts';
+import { readInstallation } from '../src/base/redis-installation.ts';
 import { openReplicated } from '../src/base/replicated-store.ts';
 import type { FillReport } from '../src/cli/parts.ts';
 import { openJobStore } from '../src/jobs/bulk/job-store.ts';
@@ -153,7 +154,8 @@ async function withNode<T>(
 ): Promise<T> {
   const folder = tempFolder();
   const opened: { ready(): Promise<void> }[] = [];
-  const open = openReplicated({ ...deps, redis });
+  const installation = await readInstallation(redis);
+  const open = openReplicated({ ...deps, redis, ...(installation === null ? {} : { installation }) });
   const access = accessOf(path ?? folder.path, {
     redis,
     openStore: (...store) => {

@@ -11,6 +11,7 @@ export interface EmbeddedGateDeps {
   readonly limiter: {
     refuses(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision | null;
     check(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision;
+    uncount(subject: string, rateClass: RateClass, countedSecond: number): void;
   };
   readonly quota: { take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision };
   /** Opened when first asked for. */
@@ -47,6 +48,7 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
 
   return {
     refuses: (subject, rateClass, monotonicMs) => limiter.refuses(subject, rateClass, monotonicMs),
+    uncount: (subject, rateClass, second) => limiter.uncount(subject, rateClass, second),
     admit(asked, monotonicMs) {
       const steps: Steps = { rate: null, kept: null, quota: null, reservation: null, refused: null };
       if (asked.rate !== null) {

@@ -39,6 +39,8 @@ export interface Gate {
    * has to be asked for.
    */
   refuses(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision | null;
+  /** Takes back the count of a request that was let in in that second and then could not be served. Never throws or rejects. */
+  uncount(subject: string, rateClass: RateClass, countedSecond: number): Awaitable<void>;
   /** Throws (or rejects with) NOT_READY, LEDGER_UNAVAILABLE where accounts cannot be read; then nothing was taken. */
   admit(asked: Asked, monotonicMs: number): Awaitable<Admission>;
 }

@@ -15,12 +15,16 @@ export interface RateDecision {
   readonly resetEpochSeconds: number;
   /** Whole seconds until the next request can be allowed; 0 where allowed. */
   readonly retryAfterSeconds: number;
+  /** The second that it is counted in, by the limiter's own clock; null if it was refused. */
+  readonly countedSecond: number | null;
 }
 
 /** Every implementation passes test/conformance/rate-limit.ts. */
 export interface RateLimiter {
   /** Counts a request where it is allowed; a refused one is not counted. `monotonicMs` never goes back; default: the clock's. */
   check(keyId: string, rateClass: RateClass, monotonicMs?: number): Awaitable<RateDecision>;
+  /** Takes back the count of a request that `check` allowed in that second. Never throws or rejects: a count that stays ends by itself. */
+  uncount(keyId: string, rateClass: RateClass, countedSecond: number): Awaitable<void>;
   /** What `check` would refuse it with, counting nothing; null where it would be allowed, or has to be asked for. */
   refuses(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision | null;
 }
@@ -95,6 +99,7 @@ export interface RateLimiterDeps {
 /** A limiter that counts in its own memory: it answers at once. */
 export interface EmbeddedRateLimiter extends RateLimiter {
   check(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision;
+  uncount(keyId: string, rateClass: RateClass, countedSecond: number): void;
 }
 
 /**
@@ -165,6 +170,7 @@ export function createRateLimiter(
       remaining: Math.max(0, window.limit - window.total),
       resetEpochSeconds: Math.ceil((deps.clock.now() + untilResetMs) / 1000),
       retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(untilResetMs / 1000)),
+      countedSecond: allowed ? window.newest : null,
     };
   }
 
@@ -174,7 +180,14 @@ export function createRateLimiter(
       if (window === null) {
         const limit = deps.limitOf(keyId, rateClass);
         const resetEpochSeconds = Math.ceil(deps.clock.now() / 1000) + 1;
-        return { allowed: false, limit, remaining: 0, resetEpochSeconds, retryAfterSeconds: 1 };
+        return {
+          allowed: false,
+          limit,
+          remaining: 0,
+          resetEpochSeconds,
+          retryAfterSeconds: 1,
+          countedSecond: null,
+        };
       }
       const allowed = window.total < window.limit;
       if (allowed) {
@@ -184,6 +197,14 @@ export function createRateLimiter(
         window.total++;
       }
       return decisionOf(window, allowed, monotonicMs);
+    },
+    uncount(keyId, rateClass, second) {
+      const window = byClass.get(rateClass)?.get(keyId);
+      if (window === undefined || second < window.oldest || second > window.newest) return;
+      const slot = second & (RING - 1);
+      if (window.counts[slot] === 0) return;
+      window.counts[slot] = (window.counts[slot] as number) - 1;
+      window.total--;
     },
     refuses(keyId, rateClass, monotonicMs = deps.clock.monotonic()) {
       if (!byClass.get(rateClass)?.has(keyId)) return null;

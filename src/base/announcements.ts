@@ -5,6 +5,7 @@
 import { messageOf } from './errors.ts';
 import type { Logger } from './log.ts';
 import type { RedisStore } from './redis.ts';
+import { scoped } from './redis-installation.ts';
 
 export interface Announcements {
   /** Tells the other nodes. Never rejects. */
@@ -20,11 +21,11 @@ export interface AnnouncementsDeps {
 
 /** Over Redis's channels: no key, and in a cluster every server carries them. Ends with the connection to Redis. */
 export function openAnnouncements(
-  { nodeId }: { readonly nodeId: string },
+  { nodeId, scope = '' }: { readonly nodeId: string; readonly scope?: string },
   deps: AnnouncementsDeps,
 ): Announcements {
   const { redis, log } = deps;
-  const channel = redis.key('nodes', 'announcements');
+  const channel = redis.key('nodes', scoped(scope, 'announcements'));
   const listeners = new Set<(word: string) => void>();
   const hearing = redis.another('blocking');
   hearing.on('message', (_, text: string) => {

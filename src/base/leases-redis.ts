@@ -4,13 +4,17 @@
  */
 import type { Clock } from './clock.ts';
 import { messageOf } from './errors.ts';
-import type { HeldLease, Leases } from './leases.ts';
+import type { HeldLease, LeaseState, Leases } from './leases.ts';
+import type { Fence } from './live-store.ts';
 import type { Logger } from './log.ts';
 import type { RedisStore } from './redis.ts';
+import { scoped } from './redis-installation.ts';
 
 export interface RedisLeasesOptions {
   /** Names this process among all nodes. */
   readonly nodeId: string;
+  /** Of the installation: leases of another one in the same Redis are others. Default: empty. */
+  readonly scope?: string;
   /** How long a lease lives without its holder; default 6 s: with the asking of the others, a take-over within 10 s. */
   readonly leaseMs?: number;
 }
@@ -21,6 +25,13 @@ export interface RedisLeasesDeps {
   readonly log: Logger;
 }
 
+/** A lease that is taken. */
+interface Place {
+  readonly store: string;
+  readonly name: string;
+  readonly key: string;
+}
+
 const LEASE_MS = 6_000;
 /** Renewed so often in the life of a lease: two that are lost on the way cost nothing. */
 const RENEWALS_A_LEASE = 4;
@@ -28,41 +39,73 @@ const RENEWALS_A_LEASE = 4;
 const UNUSED_SHARE = 1 / 6;
 
 /**
- * KEYS lease, fence; ARGV holder, ms. The number is the server's time where that is more than the last one plus one: a replica that
- * became master without the newest number does not give it out again. Who holds the lease already is given a new number, so that a
- * reply that was lost on the way costs nothing.
+ * KEYS lease, fence, states; ARGV holder, ms, name. The number is the server's time where that is more than the last one plus one: a replica
+ * that became master without the newest number does not give it out again. A holder that asks again is given a new number, so that a
+ * reply that was lost on the way costs nothing. `states` has, for each lease, its last holder, when it took it, and whether it gave it up.
+ * Replies with the number, or 0, and the entry of before.
  */
 const TAKE = `
 local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
+if holder and holder ~= ARGV[1] then return {0, ''} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local token = math.max(tonumber(redis.call('GET', KEYS[2]) or '0') + 1, now)
 redis.call('SET', KEYS[2], string.format('%.0f', token))
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return token`;
+local before = redis.call('HGET', KEYS[3], ARGV[3]) or ''
+if not holder then redis.call('HSET', KEYS[3], ARGV[3], ARGV[1] .. ' ' .. string.format('%.0f', now) .. ' held') end
+return {token, before}`;
 
 /** KEYS lease; ARGV holder, ms. */
 const RENEW = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
 
-/** KEYS lease; ARGV holder. */
+/** KEYS lease, states; ARGV holder, name. */
 const RELEASE = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+local entry = redis.call('HGET', KEYS[2], ARGV[2])
+if entry then redis.call('HSET', KEYS[2], ARGV[2], (string.gsub(entry, 'held$', 'released'))) end
 return redis.call('DEL', KEYS[1])`;
 
+/** KEYS states; ARGV beginning of the keys of leases, which stand in the same slot. Replies, lease by lease: name, entry, holder or ''. */
+const STATES = `
+local reply = {}
+local entries = redis.call('HGETALL', KEYS[1])
+for at = 1, #entries, 2 do
+  reply[#reply + 1] = entries[at]
+  reply[#reply + 1] = entries[at + 1]
+  reply[#reply + 1] = redis.call('GET', ARGV[1] .. entries[at]) or ''
+end
+return reply`;
+
+/** An entry of `states`; null if it is empty. */
+function readEntry(text: string) {
+  const found = /^(\S+) (\d+) (held|released)$/.exec(text);
+  if (found === null) return null;
+  const [, holder = '', since, how] = found;
+  return { holder, sinceMs: Number(since), wasReleased: how === 'released' };
+}
+
 export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeasesDeps): Leases {
-  const { nodeId, leaseMs = LEASE_MS } = options;
+  const { nodeId, scope = '', leaseMs = LEASE_MS } = options;
   const { redis, clock, log } = deps;
   const take = redis.script('lease_take', TAKE, { safe: true });
   const renew = redis.script('lease_renew', RENEW);
   const release = redis.script('lease_release', RELEASE);
+  const readStates = redis.script('lease_states', STATES);
+  const statesKey = (store: string): string => redis.key(store, scoped(scope, 'leases'));
+  let states: readonly LeaseState[] = [];
   const usedMs = leaseMs * (1 - UNUSED_SHARE);
   /** Leases that this process holds, or is taking: the server knows it by one name. */
   const own = new Set<string>();
 
-  function hold(key: string, name: string, token: number, takenMs: number): HeldLease {
+  function hold(
+    { store, key, fence, name }: Place & { readonly fence: Fence },
+    takenMs: number,
+    before: string,
+  ): HeldLease {
+    const last = readEntry(before);
     const lost = new AbortController();
     let untilMs = takenMs + usedMs;
     let isOver = false;
@@ -102,7 +145,8 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
 
     return {
       name,
-      fence: { name, token },
+      fence,
+      previous: last === null || last.holder === nodeId ? null : last,
       lost: lost.signal,
       isHeld() {
         if (!isOver && clock.monotonic() >= untilMs) lose('it could not be renewed in time.');
@@ -113,7 +157,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
         // Its own writes have ended: another may begin while this one is still said to be held.
         clearInterval(renewals);
         try {
-          await release([key], [nodeId]);
+          await release([key, statesKey(store)], [nodeId, name]);
         } catch (error) {
           log.debug({ lease: name, error: messageOf(error) }, 'A lease was left to end by itself.');
         }
@@ -123,18 +167,40 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
   }
 
   return {
+    states: () => states,
+    async look(stores) {
+      const found: LeaseState[] = [];
+      for (const store of stores) {
+        const beginning = redis.key(store, `lease:${scoped(scope, '')}`);
+        const reply = (await readStates([statesKey(store)], [beginning])) as readonly string[];
+        for (let at = 0; at < reply.length; at += 3) {
+          const [name = '', text = '', holder = ''] = reply.slice(at, at + 3);
+          const entry = readEntry(text);
+          if (entry === null) continue;
+          const isHere = holder === nodeId;
+          found.push({ name, holder: holder === '' ? null : holder, isHere, sinceMs: entry.sinceMs });
+        }
+      }
+      states = found.sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
     async take(store, name) {
-      const key = redis.key(store, `lease:${name}`);
+      const fence = scoped(scope, name);
+      const key = redis.key(store, `lease:${fence}`);
       if (own.has(key)) return null;
       own.add(key);
       const takenMs = clock.monotonic();
       let token = 0;
+      let before = '';
       try {
-        token = Number(await take([key, redis.key(store, `fence:${name}`)], [nodeId, leaseMs]));
+        const keys = [key, redis.key(store, `fence:${fence}`), statesKey(store)];
+        const reply = (await take(keys, [nodeId, leaseMs, name])) as readonly [number, string];
+        token = Number(reply[0]);
+        before = reply[1];
       } finally {
         if (token === 0) own.delete(key);
       }
-      return token === 0 ? null : hold(key, name, token, takenMs);
+      if (token === 0) return null;
+      return hold({ store, key, name, fence: { name: fence, token } }, takenMs, before);
     },
   };
 }

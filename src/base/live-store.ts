@@ -64,6 +64,13 @@ export interface AppliedWrite {
   readonly isRemoved: boolean;
 }
 
+/** Why a store that nodes share is not current. */
+export interface StoreProblem {
+  /** `away`: nothing was heard for a second. All others last until somebody looks after Redis. */
+  readonly kind: 'away' | 'lost' | 'other' | 'format' | 'filling' | 'upgrade';
+  readonly message: string;
+}
+
 export interface LiveStore {
   readonly root: LiveRoot;
   /** `formatVersion`, and whatever small numbers the owner keeps. */
@@ -72,6 +79,8 @@ export interface LiveStore {
   ready(): Promise<void>;
   /** Whether what is read here is what was true within the last second, on whatever node it was written. */
   isCurrent(): boolean;
+  /** Why `isCurrent` is false; null while it is true. */
+  problem(): StoreProblem | null;
   /** Throws NOT_READY where `isCurrent` is false. */
   requireCurrent(): void;
   /** Told, once it can be read, of what other nodes wrote. What this one writes is not told. */
@@ -144,6 +153,7 @@ export function openLiveStore(
     meta,
     ready: () => Promise.resolve(),
     isCurrent: () => true,
+    problem: () => null,
     requireCurrent: () => {},
     // Other processes of this machine write into the same files: there is nobody to be told of.
     onApplied: () => {},

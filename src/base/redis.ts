@@ -140,6 +140,8 @@ export interface RedisStore {
   another(purpose: Purpose): RedisConnection;
   /** Scripts and guarded commands that were sent, for those who count round trips. */
   readonly roundTrips: number;
+  /** Whether the connection is known to be lost, which was logged. */
+  readonly isLost: boolean;
   /** How many replicas have what a `safe` script wrote before it resolves. */
   readonly replicas: number;
   /** The slots that hold a key of this name, on all servers; while slots move, one may come twice. */
@@ -149,6 +151,13 @@ export interface RedisStore {
    * INVALID_CONFIG where one answers that it has no such database.
    */
   checkThere(setting: string): Promise<void>;
+  /**
+   * Looks every two seconds, until it is closed, whether as many replicas follow each master as have to acknowledge a write; `problem` says
+   * what was found. Does nothing if none have to.
+   */
+  watchReplicas(): void;
+  /** Why nothing can be acknowledged that has to reach replicas, in a sentence; null if it can, or if nobody looks. */
+  problem(): string | null;
   /** Throws INVALID_CONFIG where the servers may drop what they are told to keep; warns where too few replicas follow. */
   checkKeeps(): Promise<void>;
   close(): Promise<void>;
@@ -175,6 +184,9 @@ const CLUSTER_RETRIES = {
 const RECONNECT_MS_MAX = 1_000;
 /** How often a safe script is sent again: once by its text, and then for slots that move. */
 const SAFE_TRIES = 8;
+const REPLICAS_LOOK_MS = 2_000;
+/** A replica acknowledges once a second; one that was silent for longer than this is not counted. */
+const REPLICA_SILENT_SECONDS_MAX = 3;
 /** Keys that one step of a scan looks at. */
 const SCAN_COUNT = 1_000;
 
@@ -259,6 +271,12 @@ const serversOf = (connection: RedisConnection): readonly Redis[] =>
 
 const fieldOf = (info: string, name: string): string =>
   new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
+
+/** How many replicas of a master are there, and acknowledge. */
+const followingOf = (replication: string): number =>
+  [...replication.matchAll(/^slave\d+:.*state=online.*lag=(\d+)/gm)].filter(
+    ([, lag]) => Number(lag) <= REPLICA_SILENT_SECONDS_MAX,
+  ).length;
 
 /** What a server may lose of what it was told to keep, in a sentence; null where it keeps everything. */
 async function lossOf(server: Redis): Promise<string | null> {
@@ -372,6 +390,21 @@ export function openRedis(
     }
   }
 
+  let watch: NodeJS.Timeout | null = null;
+  let shortage: string | null = null;
+  async function lookAtReplicas(): Promise<void> {
+    let found: string | null = null;
+    for (const server of serversOf(connection)) {
+      const following = followingOf(await guard(server.info('replication')));
+      if (following >= replicas) continue;
+      const { host, port } = server.options;
+      found = `Too few replicas follow the Redis server ${host}:${port} (${following} of ${replicas}): no change of credits and of shared stores is acknowledged until they do.`;
+    }
+    if (found !== null && shortage === null) log.error({ reason: found }, 'Replicas of Redis are missing.');
+    if (found === null && shortage !== null) log.info('The replicas of Redis are there again.');
+    shortage = found;
+  }
+
   /** Closed with the store, and so is what is made after its pattern: BullMQ does that, and cannot close it while the server is away. */
   function kept(client: RedisConnection): RedisConnection {
     listen(client);
@@ -404,6 +437,9 @@ export function openRedis(
     get roundTrips() {
       return roundTrips;
     },
+    get isLost() {
+      return wasLost;
+    },
     replicas,
     async *slotsWith(name) {
       const pattern = `${place.prefix}:{*}:${name}`;
@@ -433,6 +469,17 @@ export function openRedis(
         );
       }
     },
+    watchReplicas() {
+      if (replicas === 0 || watch !== null) return;
+      const look = (): void =>
+        void lookAtReplicas().catch((error: unknown) =>
+          log.debug({ error: messageOf(error) }, 'The replicas of Redis could not be looked at.'),
+        );
+      look();
+      watch = setInterval(look, REPLICAS_LOOK_MS);
+      watch.unref();
+    },
+    problem: () => shortage,
     async checkKeeps() {
       await guard(connection.ping());
       for (const server of serversOf(connection)) {
@@ -453,6 +500,7 @@ export function openRedis(
       }
     },
     async close() {
+      if (watch !== null) clearInterval(watch);
       for (const client of further) client.disconnect();
       await connection.quit().catch(() => connection.disconnect());
     },

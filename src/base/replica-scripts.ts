@@ -1,6 +1,6 @@
 /**
  * What Redis does for a replicated store, a script an atomic step. Of each store it holds `head` (format, version, last id, bytes of
- * the stream), `data` (a field a record), `stream` (the write sets of late, entry `<version>-1`), and of each writer the last write set.
+ * the stream, id of the installation), `data` (a field a record), `stream` (the write sets of late, entry `<version>-1`), and of each writer the last write set.
  */
 
 /** The format that a store has while replica-fill.ts fills it: of no node, so that none reads or writes it. */
@@ -8,21 +8,29 @@ export const FILLING = 'filling';
 
 /**
  * KEYS head, data, stream, writer, and a fence each; ARGV format, version, id of the last write set, id of this one, bytes of a reply,
- * entries of the stream, its bytes, life of `writer` in ms, the write set (empty: only looks), and a token a fence. Replies with
+ * entries of the stream, its bytes, life of `writer` in ms, the write set (empty: only looks), id of the installation (empty: of none), and
+ * a token a fence. Replies with
  * - `appended`: the write set is the next version, now or by an earlier call whose reply was lost;
  * - `same`: nothing was to be written, and nothing was written since;
  * - `behind`, entries: others wrote meanwhile; entries are (version, id, id before, write set), the oldest first;
  * - `ahead`: the version is one that was never written here, or is forgotten: the caller has to copy;
  * - `fenced`, n: the n-th fence was passed by another holder;
- * - `lost`: there is no such store any more;
+ * - `lost`: there is no such store of this installation any more;
+ * - `other`, i: it belongs to the installation i;
  * - `format`, f: it is of another format.
  */
 export const APPEND = `
 local format, version, last, id = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local head = redis.call('HMGET', KEYS[1], 'format', 'version', 'last', 'bytes')
+local installation = ARGV[10]
+local head = redis.call('HMGET', KEYS[1], 'format', 'version', 'last', 'bytes', 'installation')
+if head[1] == '${FILLING}' then return {'format', head[1]} end
+if (head[5] or '') ~= installation then
+  if head[5] then return {'other', head[5]} end
+  return {'lost'}
+end
 if not head[1] then
   if version > 0 then return {'lost'} end
-  head = {format, '0', '', '0'}
+  head = {format, '0', installation, '0'}
 end
 if head[1] ~= format then return {'format', head[1]} end
 if id ~= '' and redis.call('GET', KEYS[4]) == id then
@@ -49,7 +57,7 @@ if version < found then
   return reply
 end
 for i = 5, #KEYS do
-  if tonumber(redis.call('GET', KEYS[i]) or '0') > tonumber(ARGV[i + 5]) then return {'fenced', tostring(i - 4)} end
+  if tonumber(redis.call('GET', KEYS[i]) or '0') > tonumber(ARGV[i + 6]) then return {'fenced', tostring(i - 4)} end
 end
 local set = ARGV[9]
 if #set == 0 then return {'same'} end

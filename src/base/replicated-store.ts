@@ -9,7 +9,7 @@ import type { Clock } from './clock.ts';
 import { AssayError, messageOf } from './errors.ts';
 import { pause } from './leases.ts';
 import { LIMITS } from './limits.ts';
-import { openLiveFile } from './live-file.ts';
+import { type LiveFile, openLiveFile } from './live-file.ts';
 import {
   type AppliedWrite,
   type Fence,
@@ -19,6 +19,7 @@ import {
   type LiveStore,
   type OpenStore,
   openLiveStore,
+  type StoreProblem,
 } from './live-store.ts';
 import {
   ABORT,
@@ -33,7 +34,9 @@ import {
 import type { Logger } from './log.ts';
 import type { Random } from './random.ts';
 import type { RedisStore } from './redis.ts';
+import type { Installation } from './redis-installation.ts';
 import { APPEND, COPY_PAGE, FILLING } from './replica-scripts.ts';
+import { createStateLog, type StateLog } from './state-log.ts';
 import { within } from './within.ts';
 import { decodeWrites, encodeWrites, fieldOf, partsOfField, type Write, type WriteSet } from './write-set.ts';
 
@@ -68,16 +71,19 @@ type Reply =
   | { readonly kind: 'appended' | 'same' | 'ahead' | 'lost' }
   | { readonly kind: 'behind'; readonly sets: readonly WriteSet[] }
   | { readonly kind: 'fenced'; readonly at: number }
-  | { readonly kind: 'format'; readonly found: string };
+  | { readonly kind: 'format' | 'other'; readonly found: string };
 
 export interface ReplicaDeps {
   readonly redis: RedisStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** The installation whose stores are replicated; left out: stores that belong to none. */
+  readonly installation?: Installation;
+  /** Shared by the stores of a node, which meet the same faults of one Redis. */
+  readonly states?: StateLog;
 }
 
-const NOWHERE: Place = { version: 0, last: '' };
 const NOTHING = Buffer.alloc(0);
 /** LMDB's ranges begin behind the keys of symbols, unless told otherwise. */
 const LEAST_KEY = Buffer.from([0]);
@@ -87,15 +93,20 @@ const WRITER_BYTES = 9;
 const RETRY_MS = 50;
 /** The longest pause of who follows and hears nothing: Redis is heard of again within a second of its return. */
 const FOLLOW_RETRY_MS_MAX = 800;
+/** A shorter pause is no outage: a process that starts is busy for a second, and a fail-over takes two. */
+const AWAY_LOGGED_MS = 3_000;
 const READ_COUNT = 64;
 /** What a blocked read may take beyond its wait before its connection is given up. */
 const READ_GRACE_MS = 400;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Databases of a replica that are not replicated. */
+export const isOwnDatabase = (database: string): boolean => database.startsWith('~');
+
 /** What is written here and travels nowhere. */
 export const isOwnRecord = (database: string, key: Buffer): boolean =>
-  database.startsWith('~') || (database === 'meta' && key.equals(keyToBytes('formatVersion')));
+  isOwnDatabase(database) || (database === 'meta' && key.equals(keyToBytes('formatVersion')));
 
 function readSet([id, fields]: readonly [Buffer, readonly Buffer[]]): WriteSet {
   const [, setId = NOTHING, , before = NOTHING, , writes = NOTHING] = fields;
@@ -111,7 +122,7 @@ function readReply(reply: unknown): Reply {
   const [kindText, ...rest] = reply as [Buffer, ...unknown[]];
   const kind = kindText.toString() as Reply['kind'];
   if (kind === 'fenced') return { kind, at: Number(String(rest[0])) - 1 };
-  if (kind === 'format') return { kind, found: String(rest[0]) };
+  if (kind === 'format' || kind === 'other') return { kind, found: String(rest[0]) };
   if (kind !== 'behind') return { kind };
   const sets = (rest as readonly (readonly Buffer[])[]).map(
     ([version = NOTHING, id = NOTHING, before = NOTHING, writes = NOTHING]): WriteSet => ({
@@ -128,23 +139,44 @@ function readReply(reply: unknown): Reply {
  * Opens live state that all nodes of a Redis share. A replica stands beside what this machine keeps alone, in a file of its own: of
  * another format it is another one, and copied anew.
  */
-export const openReplicated =
-  (deps: ReplicaDeps): OpenStore =>
-  (path, formatVersion, options) =>
-    openReplicatedStore(replicaPath(path, formatVersion, options.name), formatVersion, options, deps);
+export function openReplicated(deps: ReplicaDeps): OpenStore {
+  const states = createStateLog();
+  return (path, formatVersion, options) =>
+    openReplicatedStore(replicaPath(path, formatVersion, options.name), formatVersion, options, {
+      states,
+      ...deps,
+    });
+}
 
-/** Where the replica of the store stands whose file on a machine that is alone is at `path`. */
-const replicaPath = (path: string, formatVersion: number, name: string): string =>
+/** Path of the replica of the store whose file on a machine that is alone is at `path`. */
+export const replicaPath = (path: string, formatVersion: number, name: string): string =>
   join(dirname(path), 'replicas', `${name}-${formatVersion}.mdb`);
 
-/** Up to which write set the replica of the store at `path` stands; 0 where there is none. Throws STORE_VERSION, STORE_CORRUPT. */
-export async function replicaVersion(path: string, formatVersion: number, name: string): Promise<number> {
+/** Of a replica that no process may have open: its place in the history, and the installation that it follows. */
+export interface ReplicaState extends Place {
+  /** Null for a replica that is older than the ids of installations. */
+  readonly installation: Installation | null;
+}
+
+/** @returns null if nothing was ever written to the replica that `file` is. */
+export function readReplica(file: LiveFile): ReplicaState | null {
+  const own = file.open<unknown, string>({ name: PLACE_DATABASE, encoding: 'json' });
+  const place = own?.get('place') as Place | undefined;
+  if (place === undefined || place.version === 0) return null;
+  return { ...place, installation: (own?.get('installation') as Installation | undefined) ?? null };
+}
+
+/** As `readReplica`, of the replica of the store at `path`; null too if there is none. Throws STORE_VERSION, STORE_CORRUPT. */
+export async function replicaState(
+  path: string,
+  formatVersion: number,
+  name: string,
+): Promise<ReplicaState | null> {
   const file = openLiveFile({ path: replicaPath(path, formatVersion, name), formatVersion });
-  if (file === null) return 0;
   try {
-    return file.open<Place, string>({ name: PLACE_DATABASE, encoding: 'json' })?.get('place')?.version ?? 0;
+    return file === null ? null : readReplica(file);
   } finally {
-    await file.close();
+    await file?.close();
   }
 }
 
@@ -158,10 +190,12 @@ export function openReplicatedStore(
   { name, maxDbs = 8 }: { readonly name: string; readonly maxDbs?: number },
   deps: ReplicaDeps,
 ): LiveStore {
-  const { redis, clock, log } = deps;
+  const { redis, clock, log, installation = null, states = createStateLog() } = deps;
+  const installationId = installation?.id ?? '';
   const local = openLiveStore(path, formatVersion, { maxDbs: maxDbs + 1, isReplica: true });
   const lmdb = local.root;
   const place: Database<Place, string> = lmdb.openDB({ name: PLACE_DATABASE, encoding: 'json' });
+  bindToInstallation(path, lmdb.openDB({ name: PLACE_DATABASE, encoding: 'json' }), installation);
 
   const writer = Buffer.from(deps.random.bytes(WRITER_BYTES)).toString('base64url');
   let written = 0;
@@ -183,12 +217,15 @@ export function openReplicatedStore(
   let catching: Promise<void> | null = null;
   let upgrades = 0;
   let heardMs = Number.NEGATIVE_INFINITY;
-  let fault: AssayError | null = null;
+  /** Why the store in Redis cannot be used, until it can be used again. */
+  let fault: { readonly kind: StoreProblem['kind']; readonly error: AssayError } | null = null;
   /** What waits is tried once more. */
   let isClosing = false;
   let isClosed = false;
 
-  const storedPlace = (): Place => place.get('place') ?? NOWHERE;
+  /** Histories of two installations have no write set in common, and do not begin alike either. */
+  const nowhere: Place = { version: 0, last: installationId };
+  const storedPlace = (): Place => place.get('place') ?? nowhere;
   /** Up to where this process has told what others wrote. Another one of this machine may have applied more. */
   let seen: Place = storedPlace();
 
@@ -250,28 +287,47 @@ export function openReplicatedStore(
 
   function heard(askedMs: number): void {
     heardMs = Math.max(heardMs, askedMs);
-    if (fault !== null) log.info({ store: name }, 'Redis has the store again.');
+    endFault();
+  }
+
+  function endFault(): void {
+    if (fault === null) return;
+    states.leave(fault.kind, name, () => log.info({ store: name }, 'The stores in Redis can be used again.'));
     fault = null;
   }
 
   const isCurrent = (): boolean => fault === null && clock.monotonic() - heardMs < LIMITS.replicaCurrentMs;
 
-  function fail(error: AssayError): AssayError {
-    if (fault?.message !== error.message)
-      log.error({ store: name, error: error.message }, 'A store cannot be used.');
-    fault = error;
+  function fail(kind: StoreProblem['kind'], error: AssayError): AssayError {
+    if (fault?.kind !== kind) {
+      endFault();
+      states.enter(kind, name, () =>
+        log.error({ store: name, error: error.message }, 'A store cannot be used.'),
+      );
+    }
+    fault = { kind, error };
     return error;
   }
 
   const lost = (): AssayError =>
     fail(
+      'lost',
       new AssayError(
         'NOT_READY',
-        `Redis has no store '${name}' any more, and this node has one of version ${seen.version}. Restore Redis from its backup, or begin anew without ${path}.`,
+        `Redis has no store '${name}' of this installation any more, and this node keeps its replica of version ${seen.version}: restore Redis from its backup, or from this node with \`assay redis restore --from-replica\`.`,
+      ),
+    );
+  const otherInstallation = (found: string): AssayError =>
+    fail(
+      'other',
+      new AssayError(
+        'NOT_READY',
+        `Redis holds the installation ${found}, and this node belongs to ${installationId || 'none'}: it keeps its replicas, and follows no other installation. Name the Redis of its own installation in ASSAY_REDIS_URL.`,
       ),
     );
   const otherFormat = (found: string): AssayError =>
     fail(
+      found === FILLING ? FILLING : 'format',
       found === FILLING
         ? new AssayError('NOT_READY', `Redis is being filled with the store '${name}' of another machine.`)
         : new AssayError(
@@ -290,6 +346,7 @@ export function openReplicatedStore(
       [
         ...[String(formatVersion), from.version, from.last, trial.id, LIMITS.replicaReplyBytesMax],
         ...[LIMITS.replicaStreamMax, LIMITS.replicaStreamBytesMax, LIMITS.replicaWriterMs, trial.writes],
+        installationId,
         ...trial.fences.map(({ token }) => token),
       ],
     );
@@ -305,6 +362,7 @@ export function openReplicatedStore(
       if (reply.kind === 'same') return heard(askedMs);
       if (reply.kind === 'lost') throw lost();
       if (reply.kind === 'format') throw otherFormat(reply.found);
+      if (reply.kind === 'other') throw otherInstallation(reply.found);
       if (reply.kind === 'behind' && take(reply.sets)) continue;
       // What was here before the question may be here no more: this node wrote meanwhile.
       if (from === seen) await copy();
@@ -415,7 +473,7 @@ export function openReplicatedStore(
   function runOnTrial(): Trial {
     const group: { waiting: Waiting; outcome: Outcome }[] = [];
     const writes = new Map<string, Write>();
-    let from = NOWHERE;
+    let from = nowhere;
     let bytes = 0;
     lmdb.transactionSync(() => {
       from = storedPlace();
@@ -519,6 +577,7 @@ export function openReplicatedStore(
     if (reply.kind === 'same') return settle(trial);
     if (reply.kind === 'lost') throw lost();
     if (reply.kind === 'format') throw otherFormat(reply.found);
+    if (reply.kind === 'other') throw otherInstallation(reply.found);
     if (reply.kind === 'fenced') {
       const passed = fences[reply.at];
       const refused = trial.group.filter(
@@ -621,7 +680,7 @@ export function openReplicatedStore(
     }
     /** What was never heard of is not read as if there were nothing. */
     const read = (): Database<V, K> => {
-      if (heardMs === Number.NEGATIVE_INFINITY && touched === null) throw fault ?? notCurrent(name);
+      if (heardMs === Number.NEGATIVE_INFINITY && touched === null) throw fault?.error ?? notCurrent(name);
       return database;
     };
     return {
@@ -654,18 +713,19 @@ export function openReplicatedStore(
           streamKey,
           `${from.version}-1`,
         ),
-        client.hmget(headKey, 'version', 'last'),
+        client.hmget(headKey, 'version', 'last', 'installation'),
       ]),
       'Redis',
     );
     const entries = (read as [Buffer, [Buffer, Buffer[]][]][] | null)?.[0]?.[1] ?? [];
     const follows = take(entries.map(readSet));
-    const [version, last] = head;
+    const [version, last, of] = head;
     const isFollowed =
       follows &&
       fault === null &&
+      (of ?? '') === installationId &&
       (Number(version ?? 0) > from.version ||
-        (Number(version ?? 0) === from.version && (last ?? '') === from.last));
+        (Number(version ?? 0) === from.version && (last ?? installationId) === from.last));
     if (!isFollowed) return catchUp();
     // An empty reply was given at the end of the wait.
     if (entries.length < READ_COUNT) heard(askedMs + (read === null ? LIMITS.replicaListenMs : 0));
@@ -685,18 +745,28 @@ export function openReplicatedStore(
   async function follow(): Promise<void> {
     let isAway = false;
     let failures = 0;
+    /** Since when it is not followed, by the monotonic clock; null while it is. */
+    let failingMs: number | null = null;
     while (!isClosed) {
       try {
         if (heardMs === Number.NEGATIVE_INFINITY) await catchUp();
         await listen();
-        if (isAway) log.info({ store: name }, 'A store is followed again.');
+        if (isAway)
+          states.leave('away', name, () => log.info({ store: name }, 'All stores are followed again.'));
         isAway = false;
         failures = 0;
+        failingMs = null;
       } catch (error) {
         if (isClosed) break;
-        if (!isAway)
-          log.warn({ store: name, error: messageOf(error) }, 'A store is not followed at the moment.');
-        isAway = true;
+        failingMs ??= clock.monotonic();
+        // Faults and lost connections were logged when they were found.
+        const isLong = clock.monotonic() - failingMs >= AWAY_LOGGED_MS;
+        if (fault === null && !redis.isLost && isLong && !isAway) {
+          isAway = true;
+          states.enter('away', name, () =>
+            log.warn({ store: name, error: messageOf(error) }, 'Stores are not followed at the moment.'),
+          );
+        }
         // What it waits for may never come, and nothing else comes before it.
         client.disconnect();
         await pauseOf(failures++);
@@ -732,14 +802,18 @@ export function openReplicatedStore(
       const untilMs = clock.monotonic() + LIMITS.replicaReadyMs;
       while (heardMs === Number.NEGATIVE_INFINITY || upgrades > 0) {
         if (isClosing) throw closed(name);
-        if (fault !== null) throw fault;
+        if (fault !== null) throw fault.error;
         if (clock.monotonic() > untilMs) throw notCurrent(name);
         await sleep(RETRY_MS / 5);
       }
     },
     isCurrent,
+    problem() {
+      if (isCurrent()) return null;
+      return { kind: fault?.kind ?? 'away', message: (fault?.error ?? notCurrent(name)).message };
+    },
     requireCurrent() {
-      if (!isCurrent()) throw fault ?? notCurrent(name);
+      if (!isCurrent()) throw fault?.error ?? notCurrent(name);
     },
     onApplied(listener) {
       listeners.push(listener);
@@ -750,6 +824,7 @@ export function openReplicatedStore(
         () => upgrades--,
         (error: unknown) =>
           fail(
+            'upgrade',
             new AssayError(
               'NOT_READY',
               `The store '${name}' could not be brought up to date: ${messageOf(error).replace(/\.$/, '')}.`,
@@ -759,6 +834,28 @@ export function openReplicatedStore(
     },
     version: () => seen.version,
   };
+}
+
+/**
+ * Writes down which installation the replica follows, the first time; a replica without an id is one of an earlier version, of which
+ * whoever opens it has checked that it is of this installation. Throws INVALID_CONFIG if it follows another one.
+ */
+function bindToInstallation(
+  path: string,
+  own: Database<Installation, string>,
+  installation: Installation | null,
+): void {
+  const found = own.get('installation');
+  if (found === undefined) {
+    if (installation !== null) own.putSync('installation', installation);
+    return;
+  }
+  if (found.id !== installation?.id)
+    throw new AssayError(
+      'INVALID_CONFIG',
+      `${path} is a replica of the installation ${found.id}, and Redis holds ${installation?.id ?? 'none'}. It was left as it is: name the Redis of that installation, or move the folder elsewhere.`,
+      { field: 'ASSAY_REDIS_URL' },
+    );
 }
 
 const closed = (name: string): AssayError => new AssayError('NOT_READY', `The store '${name}' is closed.`);

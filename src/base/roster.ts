@@ -5,6 +5,7 @@
 import { messageOf } from './errors.ts';
 import type { Logger } from './log.ts';
 import type { RedisStore } from './redis.ts';
+import { scoped } from './redis-installation.ts';
 
 export interface RosterNode<Facts> {
   readonly id: string;
@@ -27,6 +28,8 @@ export interface Roster<Facts> {
 export interface RosterOptions<Facts> {
   readonly nodeId: string;
   readonly facts: Facts;
+  /** Of the installation: nodes of another one in the same Redis are not seen. Default: empty. */
+  readonly scope?: string;
   /** Default 1 s. A node that is silent for four beats is gone. */
   readonly beatMs?: number;
 }
@@ -91,8 +94,11 @@ export async function joinRoster<Facts>(
   options: RosterOptions<Facts>,
   { redis, log }: RosterDeps,
 ): Promise<Roster<Facts>> {
-  const { nodeId, facts, beatMs = BEAT_MS } = options;
-  const [times, texts] = [redis.key('roster', 'times'), redis.key('roster', 'facts')];
+  const { nodeId, facts, scope = '', beatMs = BEAT_MS } = options;
+  const [times, texts] = ['times', 'facts'].map((part) => redis.key('roster', scoped(scope, part))) as [
+    string,
+    string,
+  ];
   const tell = redis.script('roster_beat', BEAT);
   const retire = redis.script('roster_leave', LEAVE);
   const erase = redis.script('roster_forget', FORGET);

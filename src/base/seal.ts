@@ -17,6 +17,7 @@ import { dirname } from 'node:path';
 import { PRIVATE_FOLDER } from './data-folder.ts';
 import { AssayError, messageOf } from './errors.ts';
 import type { Random } from './random.ts';
+import { scoped } from './redis-installation.ts';
 
 const KEY_BYTES = 32;
 /** NIST SP 800-38D: 96-bit nonces, drawn at random, are safe for 2^32 messages of one key. */
@@ -68,6 +69,8 @@ export interface SealPlace {
    * is there already stays, whatever it was made from. Default: at random.
    */
   readonly clusterSecret?: string | null;
+  /** Of the installation that the nodes share: with one secret, another installation has another key. Default: empty. */
+  readonly scope?: string;
 }
 
 /**
@@ -75,7 +78,7 @@ export interface SealPlace {
  * STORE_CORRUPT where the file is not a key: what it sealed would be lost with a new one.
  */
 export function openSeal(options: SealPlace, deps: { readonly random: Random }): Seal {
-  const { path, clusterSecret = null } = options;
+  const { path, clusterSecret = null, scope = '' } = options;
   const read = (): Buffer | null => {
     try {
       return readFileSync(path);
@@ -87,7 +90,7 @@ export function openSeal(options: SealPlace, deps: { readonly random: Random }):
   const fresh = (): Uint8Array =>
     clusterSecret === null
       ? deps.random.bytes(KEY_BYTES)
-      : createHmac('sha256', clusterSecret).update('assay installation key').digest();
+      : createHmac('sha256', clusterSecret).update(scoped(scope, 'assay installation key')).digest();
   const key = read() ?? makeKey(path, fresh(), read);
   if (key.length !== KEY_BYTES)
     throw new AssayError(

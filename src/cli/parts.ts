@@ -64,6 +64,18 @@ export interface FillReport {
   readonly ledger: AccountsFilled;
 }
 
+/** What `assay redis restore --from-replica` has done, or would do. */
+export interface RestoreReport {
+  /** Id of the installation; null for replicas that are older than ids. */
+  readonly installation: string | null;
+  /** Whether an earlier restoring was taken up. */
+  readonly resumed: boolean;
+  /** ISO time; null if it was only checked. */
+  readonly ended: string | null;
+  /** Version of each store's replica; 0 for one that was never written to. */
+  readonly stores: readonly { readonly name: string; readonly version: number }[];
+}
+
 /** What nodes may share: keys, people and all that is of accounts; and with that, wallets and their alerts. */
 export type SharedState = 'accounts' | 'monitoring';
 
@@ -112,6 +124,10 @@ export interface Parts extends ImportDeps {
   pushGraph(request: PushRequest): Promise<PushReport>;
   /** Fills an empty Redis with what this machine has in files. Rejects with INVALID_CONFIG where no Redis is named. */
   fillRedis(request: FillRequest): Promise<FillReport>;
+  /** Begins an installation in an empty Redis; returns its id. Rejects with INVALID_CONFIG, INVALID_REQUEST, NOT_READY. */
+  foundInstallation(): Promise<string>;
+  /** Puts the replicas of this folder back into an empty Redis, or only checks that it could. Rejects as `fillRedis` does. */
+  restoreRedis(request: FillRequest & { readonly isCheck: boolean }): Promise<RestoreReport>;
   /** Outputs of UTXO chains with their spends; only ingest opens it for writing. */
   outputs(mode: 'read' | 'write'): OutputsStore;
   clusters(): ClusterReader;

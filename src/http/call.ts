@@ -1,8 +1,9 @@
 /** One request on its way through the pipeline: what is known of it so far, and what it holds that an error gives back. */
 import type { KeyRecord } from '../accounts/keys.ts';
 import type { AnswerSlot } from '../accounts/ledger.ts';
-import type { QuotaMeterName } from '../accounts/plans.ts';
+import type { QuotaMeterName, RateClass } from '../accounts/plans.ts';
 import type { QuotaDecision } from '../accounts/quota.ts';
+import type { RateDecision } from '../accounts/rate-limit.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Exchange } from './server.ts';
 import type { Visit } from './visit.ts';
@@ -27,6 +28,10 @@ export class Call {
   isPermitted = true;
   /** Whether the gate counted it, or refused it. */
   isCounted = false;
+  /** What the gate said of the limit; null before it was asked. */
+  rate: RateDecision | null = null;
+  /** The class that it was counted in; null before. */
+  rateClass: RateClass | null = null;
   quotaMeter: QuotaMeterName | null = null;
   quota: QuotaDecision | null = null;
   /** Units held by this request. */

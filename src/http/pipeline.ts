@@ -131,6 +131,11 @@ const NOTHING: Pick<Asked, 'slot' | 'credits'> = { slot: null, credits: null };
 /** Of a body that is refused before it is looked at. */
 const UNHEARD: BodyReceiver = { write: () => {}, end: () => {} };
 
+/** After this time without a request that could not be served, an outage is over. */
+const OUTAGE_QUIET_MS = 5_000;
+/** Codes of refusals by a server that cannot work at the moment: nothing of the request was done. */
+const UNSERVED: ReadonlySet<string> = new Set(['NOT_READY', 'LEDGER_UNAVAILABLE', 'STORAGE_FULL']);
+
 const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
 
 export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pipeline {
@@ -168,11 +173,44 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     call.quotaTaken -= units;
   }
 
+  /** Whether the request was refused because this server cannot work at the moment, so that nothing of it was done. */
+  const isUnserved = (error: unknown): boolean => error instanceof AssayError && UNSERVED.has(error.code);
+
+  /** Takes back the count of a request that could not be served: a client that tries again after an outage has its whole limit. */
+  function uncount({ rate, subject, rateClass }: Call): void {
+    const second = rate?.countedSecond ?? null;
+    if (second === null || subject === null || rateClass === null) return;
+    void access.gate.uncount(subject, rateClass, second);
+  }
+
+  /** The outage in which requests cannot be served; null while there is none. */
+  let outage: { readonly reason: string; requests: number; lastMs: number } | null = null;
+
+  /** One line when an outage begins, and one when it is over: many clients that ask on would fill the log. */
+  function noteUnserved(route: string, error: unknown): void {
+    if (outage === null) {
+      outage = { reason: messageOf(error), requests: 0, lastMs: 0 };
+      log.error({ route, reason: outage.reason }, 'requests cannot be served');
+    }
+    outage.requests++;
+    outage.lastMs = clock.monotonic();
+  }
+
+  /** Others may be served meanwhile, which need less: it is over when none was refused for a while. */
+  function noteServed(): void {
+    if (outage === null || clock.monotonic() - outage.lastMs < OUTAGE_QUIET_MS) return;
+    log.info({ reason: outage.reason, requests: outage.requests }, 'requests are served again');
+    outage = null;
+  }
+
   function fail(call: Call, position: number, route: string, thrown: unknown): void {
     giveBack(call, call.quotaTaken);
     const error = asStorageFull(thrown, 'The disk');
     const answer = renderError(error, call.accept, call.requestId);
-    if (answer.status === 500)
+    if (isUnserved(error)) {
+      uncount(call);
+      noteUnserved(route, error);
+    } else if (answer.status === 500)
       log.error(
         { requestId: call.requestId, route, reason: messageOf(error), err: error },
         'a request failed',
@@ -192,6 +230,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   let scratch = createScratch(SCRATCH_BYTES);
 
   function succeed(call: Call, position: number, body: Uint8Array): void {
+    noteServed();
     if (call.notModified) {
       giveBack(call, call.quotaTaken);
       finish(call, position, 304, call.head + call.lines, '');
@@ -315,6 +354,8 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   function letIn(call: Call, route: Route, units: number, admission: Admission): Admission {
     const { rate, quota, refused } = admission;
     call.isCounted = true;
+    call.rate = rate;
+    call.rateClass = route.rateClass;
     if (rate !== null) tellRate(call, rate);
     if (!call.isPermitted) throw lacksPermission(route);
     if (refused !== null) throw refused;
@@ -355,9 +396,12 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
       .catch((error: unknown) => fail(call, position, route.path, error));
   }
 
-  /** Fails a request that did not come to the gate: it is counted like any other, and what it may be told is bounded by that. */
+  /**
+   * Fails a request that did not come to the gate: it is counted like any other, and what it may be told is bounded by that. One that
+   * could not be served is not counted.
+   */
   function failCounted(call: Call, position: number, route: Route, error: unknown): void {
-    if (call.isCounted || call.subject === null) {
+    if (call.isCounted || call.subject === null || isUnserved(error)) {
       fail(call, position, route.path, error);
       return;
     }

@@ -94,6 +94,19 @@ export interface Readiness {
   readonly degraded?: readonly { readonly path: string; readonly reason: string; readonly since: string }[];
   /** Chains on which a wallet is watched, and whether they are followed. Left out where nothing is watched. */
   readonly monitoring?: readonly FollowedChain[];
+  /** Leases by which nodes divide work, and who holds them. Left out on a machine that is alone. */
+  readonly leases?: readonly HeldLeaseState[];
+}
+
+/** A lease, as `/ready` shows it. */
+export interface HeldLeaseState {
+  readonly lease: string;
+  /** Names a node; null while no node holds it. */
+  readonly holder: string | null;
+  /** Whether that is the node that answers. */
+  readonly here: boolean;
+  /** ISO time; null while no node holds it. */
+  readonly since: string | null;
 }
 
 interface ReleaseState {

@@ -11,6 +11,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { RedisStore } from '../base/redis.ts';
+import { scoped } from '../base/redis-installation.ts';
 import { asStorageFull } from '../base/storage.ts';
 import { within } from '../base/within.ts';
 import type { TraceResult } from '../screening/trace.ts';
@@ -22,6 +23,8 @@ export interface QueuesDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Of the installation: nodes of another one in the same Redis have other queues. Default: empty. */
+  readonly scope?: string;
 }
 
 /** Whoever works a queue, until it is closed: what runs is ended first. */
@@ -112,7 +115,7 @@ interface Waiter<Value> {
 }
 
 export function openQueues(deps: QueuesDeps): Queues {
-  const { redis, clock, random, log } = deps;
+  const { redis, clock, random, log, scope = '' } = deps;
   const connection = redis.another('bullmq');
   const fetchAnswer = redis.script('answer_fetch', FETCH, { binary: true });
   /** By force, nothing is waited for. */
@@ -120,7 +123,7 @@ export function openQueues(deps: QueuesDeps): Queues {
   /** All keys of a queue stand in one slot. */
   const optionsOf = (name: string) => ({
     connection: connection as ConnectionOptions,
-    prefix: redis.key(`queue-${name}`, 'bull'),
+    prefix: redis.key(scoped(scope, `queue-${name}`), 'bull'),
   });
   const heard = (name: string) => (error: unknown) =>
     log.debug({ queue: name, error: messageOf(error) }, 'A queue was interrupted.');

@@ -28,6 +28,8 @@ export interface MonitoringOptions {
   readonly receivers: OutboundPolicy;
   /** What nodes that share the state make the key of its secrets from; null or left out: each has a key of its own. */
   readonly clusterSecret?: string | null;
+  /** Of the installation, for the key of its secrets. */
+  readonly scope?: string;
   /** Time between two scheduled screenings of a wallet; default a day. */
   readonly refreshIntervalMs?: number;
 }
@@ -62,6 +64,8 @@ export interface Monitoring {
   start(duties?: MonitoringDuties): void;
   /** New labels are in force: whom the wallets dealt with is looked at again. Returns at once. */
   listsChanged(): void;
+  /** Why this node does not do what it was started for, in a sentence; null if it does. */
+  problem(): string | null;
   close(): Promise<void>;
 }
 
@@ -79,9 +83,9 @@ export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(
 
 /** Throws STORE_VERSION, STORE_CORRUPT, INVALID_FILE. */
 export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps): Monitoring {
-  const { dataDir, receivers, clusterSecret = null, refreshIntervalMs = DAY_MS } = options;
+  const { dataDir, receivers, clusterSecret = null, scope = '', refreshIntervalMs = DAY_MS } = options;
   const { clock, random, log, leases = createEmbeddedLeases() } = deps;
-  const seal = openSeal({ path: sealPath(dataDir), clusterSecret }, { random });
+  const seal = openSeal({ path: sealPath(dataDir), clusterSecret, scope }, { random });
   const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, seal, refreshIntervalMs });
   const policy = loadMonitoringPolicy();
   const processor = createProcessor({ ...deps, store, policy });
@@ -106,7 +110,16 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     clock,
     telegramApi: TELEGRAM_API,
   });
-  const courier = createCourier({ outbox: store.outbox, senders, clock, log, leases });
+  const stranger = `This node has another installation.key than the first of those that share its state, so secrets of webhooks and chats do not open here, and it sends no alerts: copy ${sealPath(dataDir)} of that node to this one, and restart it.`;
+  /** Null until this node was to send, and while it can. */
+  let sendingProblem: string | null = null;
+  const courier = createCourier({
+    ...{ outbox: store.outbox, senders, clock, log, leases },
+    async obstacle() {
+      sendingProblem = (await store.channels.opensHere()) ? null : stranger;
+      return sendingProblem;
+    },
+  });
   /** A node that is slow or down does not keep anybody from watching. */
   async function head(chain: ChainId): Promise<number | null> {
     try {
@@ -158,18 +171,14 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
 
   let starting: Promise<void> | null = null;
   /** Waits for what others wrote, however long Redis is away; ends, too, when monitoring is closed. */
-  async function untilReadable(): Promise<void> {
+  async function untilReadable(sends: boolean): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       stopped.signal.addEventListener('abort', () => resolve(), { once: true });
     });
     for (let isTold = false; !stopped.signal.aborted; isTold = true) {
       try {
         await Promise.race([store.ready(), closed]);
-        if (stopped.signal.aborted || (await store.channels.opensHere())) return;
-        log.error(
-          { file: sealPath(dataDir) },
-          'This node has another installation.key than the first of those that share its state: secrets of webhooks and chats do not open here. Copy the file of that node.',
-        );
+        if (!stopped.signal.aborted && !(await store.channels.opensHere()) && !sends) log.error(stranger);
         return;
       } catch (error) {
         if (!isTold) log.error({ error: messageOf(error) }, 'Monitoring cannot be started yet.');
@@ -178,7 +187,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     }
   }
   async function begin({ follows, sends }: MonitoringDuties): Promise<void> {
-    await untilReadable();
+    await untilReadable(sends);
     if (stopped.signal.aborted) return;
     if (sends) courier.start();
     if (!follows) return;
@@ -193,6 +202,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     listener,
     processor,
     listsChanged,
+    problem: () => sendingProblem,
     start(duties = { follows: true, sends: true }) {
       starting = begin(duties).catch((error: unknown) =>
         log.error({ error: messageOf(error) }, 'Monitoring could not be started.'),

@@ -33,6 +33,7 @@ describe('the limiter in memory', () => {
       // Counted until the end of its second (5.0 s), 60 seconds later: 60.75 s from now.
       resetEpochSeconds: WALL_MS / 1000 + 61,
       retryAfterSeconds: 0,
+      countedSecond: 4,
     });
   });
 

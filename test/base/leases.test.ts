@@ -69,6 +69,53 @@ function redisLeases(
       await held?.release();
     }
   });
+  it('says who holds it since when, and from whom it was taken over', async () => {
+    const [one, other] = [leasesOf(open().stores[0]), leasesOf(open().stores[1])];
+    const stateOf = async (leases: Leases) => {
+      await leases.look(['shown']);
+      return leases.states().find(({ name }) => name === 'shown');
+    };
+    const begunMs = Date.now();
+    const held = await one.take('shown', 'shown');
+    const first = await stateOf(other);
+    expect(first).toMatchObject({ holder: expect.stringMatching(/^node/), isHere: false });
+    // Of one machine: its clock is that of the server.
+    expect(first?.sinceMs).toBeGreaterThanOrEqual(begunMs - 1);
+    expect(await stateOf(one)).toMatchObject({
+      holder: first?.holder,
+      isHere: true,
+      sinceMs: first?.sinceMs,
+    });
+    await held?.release();
+    expect(await stateOf(other)).toMatchObject({ holder: null });
+    const next = await other.take('shown', 'shown');
+    expect(next?.previous).toMatchObject({ holder: first?.holder, wasReleased: true });
+    await next?.release();
+    // Its own of before is no take-over.
+    const again = await other.take('shown', 'shown');
+    expect(again?.previous).toBeNull();
+    await again?.release();
+  });
+  it('logs a take-over once, and as a warning if its holder was gone', async () => {
+    const clock = stoppedClock();
+    const [one, other] = [leasesOf(open().stores[0], clock), leasesOf(open().stores[1])];
+    const lines: unknown[] = [];
+    const note = (level: string) => (fields: unknown, text: unknown) =>
+      void lines.push([level, fields, text]);
+    const logged = { ...log, info: note('info'), warn: note('warn') } as typeof log;
+    const held = await one.take('store', 'passed');
+    clock.stoppedMs = LEASE_MS;
+    expect(held?.isHeld()).toBe(false);
+    const wanted = new AbortController();
+    let times = 0;
+    const work = async (): Promise<void> => {
+      if (++times === 3) wanted.abort();
+    };
+    await underLease({ store: 'store', name: 'passed', work }, wanted.signal, { leases: other, log: logged });
+    expect(lines).toEqual([
+      ['warn', { lease: 'passed', from: expect.stringMatching(/^node/) }, 'This node took a lease over.'],
+    ]);
+  });
   it('lives on while its holder renews it', async () => {
     const [one, other] = [leasesOf(open().stores[0]), leasesOf(open().stores[1])];
     const held = await one.take('store', 'long');

@@ -47,6 +47,18 @@ describe('the seal of an installation', () => {
     expect(node('alone', 'a secret of all').open(alone, 'webhook:a')).toBe('secret');
   });
 
+  it('is another one in another installation with the same secret', () => {
+    const node = (name: string, scope: string) =>
+      openSeal(
+        { path: join(folder, name), clusterSecret: 'a secret of two', scope },
+        { random: systemRandom },
+      );
+    const sealed = node('of-one', 'one').seal('secret', 'webhook:a');
+    expect(node('of-one-too', 'one').open(sealed, 'webhook:a')).toBe('secret');
+    expect(() => node('of-other', 'other').open(sealed, 'webhook:a')).toThrow(/does not open/);
+    expect(() => node('of-older', '').open(sealed, 'webhook:a')).toThrow(/does not open/);
+  });
+
   it('does not put a new key over a file that is none', () => {
     writeFileSync(join(folder, 'broken'), 'short');
     expect(() => open('broken')).toThrow(/is not a key/);

@@ -82,6 +82,26 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
       expect(world.gate.refuses('key', 'intel', world.now)).toBeNull();
       expect(await admit({ quota: null, credits: null })).toMatchObject({ rate: { allowed: true } });
     });
+    it('takes back the count of a request that could not be served, once', async () => {
+      const counted: number[] = [];
+      for (let sent = 0; sent < 3; sent++) {
+        const { rate } = await admit({ quota: null, credits: null });
+        counted.push(rate?.countedSecond as number);
+      }
+      const refused = await admit({ quota: null, credits: null });
+      expect(refused.rate).toMatchObject({ allowed: false, countedSecond: null });
+      for (const second of counted) await world.gate.uncount('key', 'intel', second);
+      // There is nothing left to take back.
+      await world.gate.uncount('key', 'intel', counted[0] as number);
+      await world.gate.uncount('other', 'intel', counted[0] as number);
+      expect(world.gate.refuses('key', 'intel', world.now)).toBeNull();
+      for (const remaining of [2, 1, 0])
+        expect((await admit({ quota: null, credits: null })).rate).toMatchObject({
+          allowed: true,
+          remaining,
+        });
+      expect((await admit({ quota: null, credits: null })).rate).toMatchObject({ allowed: false });
+    });
     it('refuses by the quota before it holds credits', async () => {
       const admission = await admit({ quota: { meter: 'intel', units: 6 } });
       expect(admission).toMatchObject({ quota: { ok: false, remaining: 5 }, reservation: null });

@@ -42,7 +42,8 @@ describe('a start that fails', () => {
     function silences(): number[] {
       const [seconds = '0', micros = '0'] = redis.run('time').split('\n');
       const now = Number(seconds) * 1_000 + Number(micros) / 1_000;
-      const scored = redis.run('zrange', 'assay:{roster}:times', '0', '-1', 'withscores').split('\n');
+      const [times = ''] = redis.run('keys', 'assay:{roster}:*times').split('\n');
+      const scored = redis.run('zrange', times, '0', '-1', 'withscores').split('\n');
       return scored.filter((_, at) => at % 2 === 1).map((score) => now - Number(score));
     }
 
@@ -54,6 +55,8 @@ describe('a start that fails', () => {
       redis = await startRedis();
       const world = fresh();
       const environment: Record<string, string> = { ASSAY_REDIS_URL: redis.url };
+      const founded = await world.run(['redis', 'found'], { environment });
+      expect(founded.code, founded.err).toBe(0);
       const taken = createServer();
       await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
       if (cause === 'redis')
@@ -64,6 +67,8 @@ describe('a start that fails', () => {
       taken.close();
       expect([code, out], err).toEqual([1, '']);
       expect(err).toMatch(sentence);
+      // A folder that cannot be read is found before the others are told of the node.
+      if (cause === 'file') return expect(redis.run('keys', 'assay:{roster}:*')).toBe('');
       // One that ends without a word is taken for alive for four seconds; nobody waits for that here.
       expect(silences()).toHaveLength(1);
       expect(Math.min(...silences())).toBeGreaterThanOrEqual(4_000);

@@ -69,6 +69,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     const file = join(third.folder, 'transfers.ndjson');
     writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'));
     const makeKey = async (): Promise<void> => {
+      await done(first, ['redis', 'found'], shared);
       const made = await done(
         first,
         ['keys', 'create', '--name', 'all', '--plan', 'ENTERPRISE', '--account', 'desk', '--json'],
@@ -279,6 +280,8 @@ describe.runIf(hasRedis && hasAnvil).each([
   let shared: Record<string, string>;
   let key = '';
   let walletId = '';
+  /** Of the installation: what the names of its leases begin with. */
+  let scope = '';
   const hooked: { readonly id: string; readonly alertId: string; readonly type: string }[] = [];
   const paid: string[] = [];
 
@@ -289,7 +292,7 @@ describe.runIf(hasRedis && hasAnvil).each([
     /"node":"([^"]+)"/.exec(server?.output().err ?? '')?.[1] ?? '?';
   /** Who holds a lease now; -1 while nobody does. */
   const holder = (lease: string): number => {
-    const name = redis.get(`assay:{monitoring}:lease:${lease}`);
+    const name = redis.get(`assay:{monitoring}:lease:${scope}:${lease}`);
     return servers.findIndex((server) => name !== '' && nameOf(server) === name);
   };
 
@@ -333,6 +336,11 @@ describe.runIf(hasRedis && hasAnvil).each([
         await done(world, ['index', 'build']);
       }),
     );
+    scope = (
+      JSON.parse(await done(worlds[0] as World, ['redis', 'found', '--json'], shared)) as {
+        installation: string;
+      }
+    ).installation;
     const made = await done(
       worlds[0] as World,
       ['keys', 'create', '--name', 'all', '--plan', 'ENTERPRISE', '--account', 'desk', '--json'],

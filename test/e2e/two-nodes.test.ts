@@ -24,6 +24,8 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     redis = await startRedis();
     environment = { ASSAY_REDIS_URL: redis.url, ASSAY_WORKERS: '1' };
     worlds = [newWorld(), newWorld()];
+    const founded = await worlds[0].run(['redis', 'found'], { environment });
+    if (founded.code !== 0) throw new Error(founded.err);
     const first = await worlds[0].serve(environment);
     servers = [first, await worlds[1].serve(environment)];
     key = first.firstKey;

@@ -288,6 +288,7 @@ describe.runIf(hasRedis)('a node beside a writer on another machine', { timeout:
     const shared = { ASSAY_REDIS_URL: redis.url, ASSAY_JOBS_DIR: jobs, ASSAY_WORKERS: String(THREADS) };
     const remote = { ASSAY_GRAPH_STORE_BSC: `${redis.url}?prefix=graph` };
     holder = { ...shared, ...remote, ASSAY_ROLES: 'worker' };
+    await done(front, ['redis', 'found'], shared);
     [server] = await Promise.all([
       front.serve({ ...shared, ...remote, ASSAY_ROLES: 'api', ASSAY_GRAPH_CHAINS: 'none' }),
       holding.serve(holder),

@@ -159,6 +159,22 @@ describe('what may receive an alert', () => {
   });
 
   it.each([
+    'http://hooks.example.org/',
+    'https://localhost/',
+    'https://hooks/',
+    'https://10.0.0.1/',
+    'https://hooks.example.org:22/',
+  ])('names the setting that would allow %s, and the roles that need it', (url) => {
+    expect(() => checkReceiverUrl(url, 'customWebhookUrl', PUBLIC_HTTPS)).toThrow(
+      /ASSAY_WEBHOOK_TRUSTED_HOSTS .* roles api and delivery/,
+    );
+  });
+
+  it('names no setting if none would allow it', () => {
+    expect(() => checkReceiverUrl('https://', 'customWebhookUrl', PUBLIC_HTTPS)).toThrow(/not a URL\.$/);
+  });
+
+  it.each([
     ['https://hooks.example.org/alerts?wallet=1', 'https://hooks.example.org/alerts?wallet=1'],
     ['https://HOOKS.example.org', 'https://hooks.example.org/'],
     ['https://hooks.example.org:8443/x', 'https://hooks.example.org:8443/x'],

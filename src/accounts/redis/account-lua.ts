@@ -17,6 +17,7 @@ export type AccountOperation =
   | 'balance'
   | 'usage'
   | 'rate'
+  | 'uncount'
   | 'take'
   | 'give'
   | 'settleUnits'
@@ -37,6 +38,7 @@ export const OUTCOME = {
   repeated: 8,
   belowZero: 9,
   otherAccount: 10,
+  expired: 11,
 } as const;
 
 const OUTCOMES = Object.entries(OUTCOME)
@@ -219,7 +221,7 @@ local function window(at, limit, counts)
       if left < limit then break end
     end
   end
-  return {allowed and 1 or 0, total, freeing + 61}
+  return {allowed and 1 or 0, total, freeing + 61, newest}
 end
 
 -- Units taken of a meter this month. A clock that steps back over the turn of a month does not bring the old one back.
@@ -242,9 +244,12 @@ local function referenceAt(position) return ARGV[position] ~= '' and ARGV[positi
 
 local operations = {}
 
--- rateNow, rateLimit, idempotencyMs, meter, units, quotaLimit, credits, nonce, holdMs, freeCredits; '' is not asked for
+-- rateNow, rateLimit, idempotencyMs, meter, units, quotaLimit, credits, nonce, holdMs, freeCredits, deadline; '' is not asked for
 function operations.admit()
-  local rate = {0, 0, 0}
+  local rate = {0, 0, 0, 0}
+  -- A step that comes when its client was told of an error does nothing.
+  local deadline = tonumber(ARGV[14] or '')
+  if deadline and now > deadline then return {OUTCOME.expired, now, rate, 0, 0, 0, 0, '', ''} end
   if ARGV[5] ~= '' then
     rate = window(numbered(4) or now, numbered(5), true)
     if rate[1] == 0 then return {OUTCOME.rateLimited, now, rate, 0, 0, 0, 0, '', ''} end
@@ -433,6 +438,12 @@ function operations.usage()
     entry = entry.dayBefore > 0 and entryAt(entry.dayBefore) or nil
   end
   return {OUTCOME.done, standing(last, numbered(5)), history, days}
+end
+
+-- the second that counts one request too many
+function operations.uncount()
+  if tonumber(redis.call('HGET', RATE, ARGV[4]) or '0') > 0 then redis.call('HINCRBY', RATE, ARGV[4], -1) end
+  return {OUTCOME.done, now}
 end
 
 -- rateNow, rateLimit

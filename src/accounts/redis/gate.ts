@@ -1,4 +1,5 @@
 /** The gate over accounts in Redis: rate, kept answer, quota and credits in one script, and one round trip. */
+import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Admission, Asked, Gate } from '../gate.ts';
@@ -14,6 +15,7 @@ import type { RateWindows } from './rate-limit.ts';
 export interface RedisGateDeps {
   readonly steps: AccountSteps;
   readonly windows: RateWindows;
+  readonly clock: Clock;
   /** Opened when first asked for. */
   readonly ledger: () => RedisLedger;
   readonly freeCredits: (accountId: string) => number;
@@ -25,7 +27,9 @@ type Step = { -readonly [Name in keyof Admission]: Admission[Name] };
 const NOTHING: Admission = { rate: null, kept: null, quota: null, reservation: null, refused: null };
 
 export function createRedisGate(deps: RedisGateDeps): Gate {
-  const { steps, windows, ledger, freeCredits, quotaOf } = deps;
+  const { steps, windows, clock, ledger, freeCredits, quotaOf } = deps;
+  /** The server's clock less the monotonic one of this process, by the last reply; null before the first. */
+  let aheadMs: number | null = null;
 
   /** What the account answered, in the order of the steps. */
   function admission(asked: Asked, limit: number | null, nonce: string, reply: Reply, askedMs: number): Step {
@@ -50,7 +54,26 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
     return step;
   }
 
+  /**
+   * Runs the step, which does nothing if it reaches the server after its client was told of an error: a server that hung counts nothing
+   * of what it finds waiting when it goes on. If the server's clock was set forward, the second try knows it.
+   */
+  async function inTime(run: (deadlineMs: number | null) => Promise<Reply>): Promise<Reply> {
+    for (let tries = 0; tries < 2; tries++) {
+      const isTimed = steps.time === undefined && aheadMs !== null;
+      const reply = await run(
+        isTimed ? Math.ceil(clock.monotonic() + (aheadMs ?? 0) + LIMITS.redisCommandMs) : null,
+      );
+      aheadMs = numberAt(reply, 1) - clock.monotonic();
+      if (numberAt(reply, 0) !== OUTCOME.expired) return reply;
+    }
+    throw new AssayError('NOT_READY', 'Redis answered too late; nothing was done. Try again.', {
+      retryAfterSeconds: 1,
+    });
+  }
+
   return {
+    uncount: (subject, rateClass, second) => windows.uncount(subject, rateClass, second),
     refuses: (subject, rateClass, monotonicMs) => windows.refuses(subject, rateClass, monotonicMs),
     async admit(asked, monotonicMs) {
       const { rate, accountId, slot, quota, credits } = asked;
@@ -74,7 +97,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
       };
       let reply: Reply;
       try {
-        reply = await steps.run('admit', place, args, touched);
+        reply = await inTime((deadlineMs) => steps.run('admit', place, [...args, deadlineMs], touched));
         // Who kept it may not have known whether it would last.
         if (numberAt(reply, 0) === OUTCOME.kept && steps.redis.replicas > 0)
           await steps.runSafely('confirm', place, []);

@@ -128,12 +128,17 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
   }
 
   async function makeAllGood(): Promise<void> {
+    let isReported = false;
     for (let [one] = amends; one !== undefined; [one] = amends) {
       try {
         await makeGood(one);
         amends.shift();
+        if (isReported && amends.length === 0)
+          log.info('ledger: all charges that were not answered are undone');
       } catch (error) {
-        log.warn({ account: one.accountId }, `ledger: a charge is not undone yet: ${messageOf(error)}`);
+        if (!isReported)
+          log.warn({ account: one.accountId }, `ledger: a charge is not undone yet: ${messageOf(error)}`);
+        isReported = true;
         if (closed) return;
         // The server of another account may be there.
         amends.push(...amends.splice(0, 1));

@@ -24,13 +24,15 @@ export interface RateWindows {
   nameOf(subject: string, rateClass: RateClass): string;
   /** Time and limit as a step takes them. */
   askedOf(subject: string, rateClass: RateClass, monotonicMs: number): readonly [number | null, number];
-  /** `counted`: whether it was let in, requests in the window, the second that frees; `serverMs`: the time of the step. */
+  /** `counted`: whether it was let in, requests in the window, the second that frees, the one it counts in; `serverMs`: the time of the step. */
   decide(
     asked: { readonly subject: string; readonly rateClass: RateClass; readonly monotonicMs: number },
     counted: Reply,
     serverMs: number,
   ): RateDecision;
   refuses(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision | null;
+  /** Never rejects. */
+  uncount(subject: string, rateClass: RateClass, countedSecond: number): Promise<void>;
 }
 
 interface Refusal {
@@ -56,8 +58,17 @@ export function createRateWindows(deps: RedisRateDeps): RateWindows {
     }
   }
 
+  const slotOf = (subject: string): string => accountOf(subject) ?? subject;
+
   return {
-    slotOf: (subject) => accountOf(subject) ?? subject,
+    slotOf,
+    async uncount(subject, rateClass, countedSecond) {
+      const name = nameOf(subject, rateClass);
+      // What was refused because of it may be allowed now.
+      refusals.delete(name);
+      // If Redis is away, the count ends by itself within a minute.
+      await steps.run('uncount', slotOf(subject), [countedSecond], { rate: name }).catch(() => undefined);
+    },
     nameOf,
     askedOf: (subject, rateClass, monotonicMs) => [
       steps.time === undefined ? null : monotonicMs,
@@ -75,6 +86,7 @@ export function createRateWindows(deps: RedisRateDeps): RateWindows {
         remaining: Math.max(0, limit - numberAt(counted, 1)),
         resetEpochSeconds: Math.ceil((wallMs + untilResetMs) / 1_000),
         retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(untilResetMs / 1_000)),
+        countedSecond: allowed ? numberAt(counted, 3) : null,
       };
       if (!allowed)
         remember(nameOf(subject, rateClass), {
@@ -111,6 +123,7 @@ export function createRedisRateLimiter(
       );
       return windows.decide({ subject, rateClass, monotonicMs }, listAt(reply, 1), numberAt(reply, 0));
     },
+    uncount: windows.uncount,
     refuses: (subject, rateClass, monotonicMs = clock.monotonic()) =>
       windows.refuses(subject, rateClass, monotonicMs),
   };

@@ -78,6 +78,21 @@ export const ReadyData = Type.Object({
       'Chains on which a wallet is watched; left out where nothing is. Does not make the server unready.',
     ),
   ),
+  leases: Type.Optional(
+    listOf(
+      Type.Object({
+        lease: text(
+          'The work that one node does at a time: `delivery`, `scheduler`, `recheck`, `listener:<CHAIN>`, `refresh:<CHAIN>`.',
+        ),
+        holder: nullable(
+          Type.String({ description: 'Names a node, as its log does; null while no node holds it.' }),
+        ),
+        here: flag('Whether that is the node that answers.'),
+        since: nullable(Type.String()),
+      }),
+      'Who of many nodes does what only one may do; left out on a machine that is alone. Up to two seconds old.',
+    ),
+  ),
 });
 
 export const Ready = Type.Object({ success: Type.Literal(true), data: ReadyData });

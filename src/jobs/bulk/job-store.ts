@@ -43,7 +43,7 @@ export interface JobRecord {
     readonly failed: number;
     readonly bytes: number;
   };
-  /** Since when, and from how many answers on, the rate is taken: the last start of the work. */
+  /** Since when, and from how many answers on, the rate is taken: the start of the work, less the time in which no scheduler worked it. */
   readonly rateFrom: { readonly at: number; readonly answered: number } | null;
   readonly unit: 'intel' | 'credits';
   readonly perLine: number;

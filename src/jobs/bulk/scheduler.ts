@@ -117,6 +117,10 @@ function withPrefix(job: JobRecord, writer: JobWriter): JobRecord {
   }
 }
 
+/** The rate of a job that another scheduler takes up at `at` is the one it had: the pause between them is not counted. */
+const rateGoesOn = ({ rateFrom, changedAt, answered }: JobRecord, at: number): JobRecord['rateFrom'] =>
+  rateFrom === null ? { at, answered } : { ...rateFrom, at: at - Math.max(0, changedAt - rateFrom.at) };
+
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { store, places, runner, purse, clock, random, log } = deps;
   const actives = new Map<string, Active>();
@@ -258,7 +262,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       .transaction((writer) => {
         const job = writer.job(id);
         if (job === null || job.ending !== null) return;
-        const rateFrom = { at, answered: job.answered };
+        const rateFrom = rateGoesOn(job, at);
         writer.put({ ...job, state: 'RUNNING', startedAt: job.startedAt ?? at, changedAt: at, rateFrom });
       }, fence)
       // The first answers begin it as well.

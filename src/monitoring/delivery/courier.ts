@@ -4,14 +4,14 @@
  * before has been tried; repetitions keep no order and hold up nothing.
  */
 import type { Clock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../../base/leases.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { isStorageFull } from '../../base/storage.ts';
-import type { ChannelKind } from '../records.ts';
+import type { ChannelKind, Delivery } from '../records.ts';
 import { channelOf, type Lane, type LmdbOutbox, type Waiting } from './outbox-lmdb.ts';
-import type { Send } from './senders.ts';
+import type { Outcome, Send } from './senders.ts';
 
 export interface Courier {
   /** Looks for work now, whenever the outbox is woken, and at intervals: while this node is the one that sends. */
@@ -29,6 +29,8 @@ export interface CourierDeps {
   readonly log: Logger;
   /** Who of many nodes sends. Default: this one. */
   readonly leases?: Leases;
+  /** Why this node cannot send, in a sentence; null if it can. Default: it always can. */
+  readonly obstacle?: () => Promise<string | null>;
 }
 
 /** Where the lease of the one who sends stands. */
@@ -48,12 +50,14 @@ interface LaneState {
   readonly wallets: Set<string>;
   /** Its last attempt failed. */
   isFailing: boolean;
+  /** Its last attempt could not even be made, which was logged. */
+  isBroken: boolean;
   /** When to look again; null while nothing waits. */
   nextLookMs: number | null;
 }
 
 export function createCourier(deps: CourierDeps): Courier {
-  const { outbox, senders, clock, log, leases = createEmbeddedLeases() } = deps;
+  const { outbox, senders, clock, log, leases = createEmbeddedLeases(), obstacle = async () => null } = deps;
   const lanes = new Map<Lane, LaneState>();
   const running = new Set<Promise<void>>();
   /** Attempts on their way to receivers that failed before. */
@@ -72,7 +76,14 @@ export function createCourier(deps: CourierDeps): Courier {
     for (const lane of changed) {
       const state = lanes.get(lane);
       if (state) state.nextLookMs = nextLookMs;
-      else lanes.set(lane, { inFlight: new Set(), wallets: new Set(), isFailing: false, nextLookMs });
+      else
+        lanes.set(lane, {
+          inFlight: new Set(),
+          wallets: new Set(),
+          isFailing: false,
+          isBroken: false,
+          nextLookMs,
+        });
     }
   }
 
@@ -84,6 +95,16 @@ export function createCourier(deps: CourierDeps): Courier {
     const known = new Set(outbox.lanes());
     lookSoon(known);
     for (const [lane, state] of lanes) if (!known.has(lane) && state.inFlight.size === 0) lanes.delete(lane);
+  }
+
+  /** A secret that does not open here is tried again by the schedule, as what a receiver does not take. */
+  async function attemptOf(delivery: Delivery): Promise<Outcome> {
+    try {
+      return await senders[delivery.channel](delivery);
+    } catch (error) {
+      if (!(error instanceof AssayError) || error.code !== 'STORE_CORRUPT') throw error;
+      return { kind: 'RETRY', responseStatus: null, error: messageOf(error), retryAfterMs: null };
+    }
   }
 
   /** Tries again while the disk is full: what was sent must not be sent again for want of its record. Until the courier stops. */
@@ -106,13 +127,16 @@ export function createCourier(deps: CourierDeps): Courier {
     try {
       const delivery = outbox.load(waiting);
       if (delivery === null) return;
-      const outcome = await senders[delivery.channel](delivery);
+      const outcome = await attemptOf(delivery);
       state.isFailing = outcome.kind !== 'DELIVERED';
       const attempt = { atMs: startedMs, durationMs: Math.round(clock.monotonic() - started) };
       await whenWritten(() => outbox.settle(waiting, attempt, outcome, fence));
+      state.isBroken = false;
     } catch (error) {
       // The delivery stays queued as it was: it is tried again at the next look.
-      log.error({ delivery: waiting.id, error: messageOf(error) }, 'A delivery could not be handled.');
+      if (!state.isBroken)
+        log.error({ delivery: waiting.id, error: messageOf(error) }, 'A delivery could not be handled.');
+      state.isBroken = true;
       state.isFailing = true;
       await new Promise((resolve) => setTimeout(resolve, TICK_MS));
     } finally {
@@ -179,11 +203,18 @@ export function createCourier(deps: CourierDeps): Courier {
     leased = signal;
     // What others stored meanwhile told nobody here.
     sweptMs = Number.NEGATIVE_INFINITY;
-    while (!signal.aborted) {
+    let isClosing = true;
+    while (!signal.aborted && (await obstacle()) === null) {
       look();
-      await closeDays().catch((error: unknown) => {
-        log.error({ error: messageOf(error) }, 'The digests of a day could not be made.');
-      });
+      await closeDays().then(
+        () => {
+          isClosing = true;
+        },
+        (error: unknown) => {
+          if (isClosing) log.error({ error: messageOf(error) }, 'The digests of a day could not be made.');
+          isClosing = false;
+        },
+      );
       await pause(TICK_MS, signal);
     }
     await Promise.all(running);
@@ -197,7 +228,7 @@ export function createCourier(deps: CourierDeps): Courier {
         lookSoon(changed);
         look();
       });
-      sending = underLease({ ...LEASE, work: send }, stopped.signal, { leases, log });
+      sending = underLease({ ...LEASE, work: send, obstacle }, stopped.signal, { leases, log });
     },
     async runDue() {
       await closeDays();

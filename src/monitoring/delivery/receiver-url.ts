@@ -19,13 +19,17 @@ const FORBIDDEN_PORTS: ReadonlySet<number> = new Set([
 const LOCAL_NAMES =
   /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|home\.arpa|alt|test|invalid|onion)\.?$/;
 
+/** The setting that allows what is refused of hosts that nobody knows. */
+const OF_YOUR_OWN =
+  ' A host of the operator is allowed if ASSAY_WEBHOOK_TRUSTED_HOSTS names it, on every node of the roles api and delivery.';
+
 /**
  * Checks a receiver's URL as a person gave it; what its name resolves to is checked again at each connection. Returns it in
  * canonical form. Throws INVALID_REQUEST naming `field`, without repeating the URL: it may hold a secret.
  */
 export function checkReceiverUrl(text: string, field: string, policy: OutboundPolicy): string {
-  const refuse = (reason: string): never => {
-    throw new AssayError('INVALID_REQUEST', `${field}: ${reason}.`, { field });
+  const refuse = (reason: string, advice = ''): never => {
+    throw new AssayError('INVALID_REQUEST', `${field}: ${reason}.${advice}`, { field });
   };
   if (text.length > LIMITS.receiverUrlCharsMax)
     refuse(`at most ${LIMITS.receiverUrlCharsMax} characters, ${text.length} were given`);
@@ -37,16 +41,17 @@ export function checkReceiverUrl(text: string, field: string, policy: OutboundPo
   const isTrusted = policy.trustedHosts.has(url.hostname);
   if (url.hash !== '') refuse('it must not have a fragment');
   if (url.hostname === '') refuse('it needs a host');
-  if (!isTrusted && LOCAL_NAMES.test(url.hostname)) refuse('the host is a local name');
+  if (!isTrusted && LOCAL_NAMES.test(url.hostname)) refuse('the host is a local name', OF_YOUR_OWN);
   if (!isTrusted && !url.hostname.includes('.') && !url.hostname.startsWith('['))
-    refuse('the host is a local name');
+    refuse('the host is a local name', OF_YOUR_OWN);
   if (!isTrusted && url.port !== '' && FORBIDDEN_PORTS.has(Number(url.port)))
-    refuse(`port ${url.port} belongs to another protocol`);
+    refuse(`port ${url.port} belongs to another protocol`, OF_YOUR_OWN);
   try {
     checkOutboundUrl(url, policy);
   } catch (error) {
     if (!(error instanceof AssayError)) throw error;
-    refuse(error.message.replace(/^.* is refused: /, '').replace(/\.$/, ''));
+    const reason = error.message.replace(/^.* is refused: /, '').replace(/\.$/, '');
+    refuse(reason, isTrusted ? '' : OF_YOUR_OWN);
   }
   return url.href;
 }

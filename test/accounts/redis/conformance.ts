@@ -54,6 +54,7 @@ export function redisConformance(name: string, url: () => string, replicas = 0):
       return {
         limiter: {
           check: (subject, rateClass, at) => asked.check(`${own}:${subject}`, rateClass, at),
+          uncount: (subject, rateClass, second) => asked.uncount(`${own}:${subject}`, rateClass, second),
           refuses: (subject, rateClass, at) => asked.refuses(`${own}:${subject}`, rateClass, at),
         },
         setLimit: (next) => world.setRateLimit(next),

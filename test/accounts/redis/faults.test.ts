@@ -271,6 +271,7 @@ async function startLine(port: number) {
 describe.skipIf(!hasRedis)('charges while one server fails', () => {
   let server: RedisServer;
   let line: Awaited<ReturnType<typeof startLine>>;
+  let accounts: ReturnType<typeof accountsAt>;
   let nodes: readonly [Node, Node];
   beforeAll(async () => {
     server = await startRedis();
@@ -281,9 +282,9 @@ describe.skipIf(!hasRedis)('charges while one server fails', () => {
     await server.stop();
   });
   beforeEach(async () => {
-    const world = accountsAt(server.url, 0, 'server');
-    world.freeCredits = 0;
-    nodes = [world.node(), world.node(line.url)];
+    accounts = accountsAt(server.url, 0, 'server');
+    accounts.freeCredits = 0;
+    nodes = [accounts.node(), accounts.node(line.url)];
     await nodes[0].ledger.book({ accountId: 'a', type: 'GRANT', amount: GRANT, reference: null });
   });
   afterEach(async () => {
@@ -319,6 +320,27 @@ describe.skipIf(!hasRedis)('charges while one server fails', () => {
     });
     expect(sent.some(({ outcome }) => outcome === 'failed')).toBe(true);
     await checkAll(nodes, sent);
+  });
+
+  it('frozen, it counts nothing afterwards of what was given up meanwhile', async () => {
+    const [node] = nodes;
+    try {
+      const asked = { rate: { subject: 'key', rateClass: 'intel' }, accountId: 'a', slot: null } as const;
+      const admit = () =>
+        node.gate.admit({ ...asked, quota: { meter: 'intel', units: 1 }, credits: null }, 0);
+      accounts.setRateLimit(5);
+      expect((await admit()).rate).toMatchObject({ remaining: 4 });
+      server.freeze();
+      const lost = await Promise.allSettled(Array.from({ length: 20 }, admit));
+      expect(lost.map(({ status }) => status)).toEqual(lost.map(() => 'rejected'));
+      await sleep(100);
+      server.thaw();
+      // What comes behind them on the same connection is answered when they are done.
+      expect((await admit()).rate).toMatchObject({ allowed: true, remaining: 3 });
+      expect(await node.quota.used('a', 'intel')).toBe(2);
+    } finally {
+      server.thaw();
+    }
   });
 
   it('the server is killed and started again over its files', async () => {

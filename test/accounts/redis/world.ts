@@ -47,7 +47,7 @@ export function accountsAt(url: string, replicas = 0, time: 'world' | 'server' =
       quota,
       limiter: createRedisRateLimiter(windows, common),
       gate: createRedisGate({
-        steps,
+        ...common,
         windows,
         ledger: () => ledger,
         freeCredits,

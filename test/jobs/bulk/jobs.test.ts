@@ -489,6 +489,35 @@ overLiveStates((makeState) => {
       );
     });
 
+    it('keeps the rate of a job, without the time in which nobody worked it', async () => {
+      runner.before = ({ chunk }) => {
+        if (chunk === 1) throw new AssayError('NOT_READY', 'Not yet.');
+      };
+      const { id } = await send(jobs, wallets(120_000));
+      await until(
+        () => (jobs.get('a', id) as JobView).answered,
+        (answered) => answered === 120_000 - 32_768,
+      );
+      const before = (jobs.get('a', id) as JobView).itemsPerSecond;
+      expect(before).toBeGreaterThan(0);
+      await reopen();
+      world.clock.at += 3_600_000;
+      runner.tasks.length = 0;
+      jobs.start();
+      await until(
+        () => runner.tasks.length,
+        (tasks) => tasks > 0,
+      );
+      await until(
+        () => (jobs.get('a', id) as JobView).itemsPerSecond,
+        (rate) => rate === before,
+      );
+      runner.before = () => {};
+      const done = await ended(jobs, id);
+      // An hour in which nobody worked it would leave some thirty a second.
+      expect(done.itemsPerSecond).toBeGreaterThan(120_000 / 3_600);
+    });
+
     it('removes an interrupted upload, gives back what it took, and folders that nobody knows', async () => {
       const upload = await jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
       await upload.write(Buffer.from(wallets(10)));

@@ -1,0 +1,146 @@
+/**
+ * `assay redis restore --from-replica`: puts the replicas of a node back into a Redis that was emptied. They stand at the same place of the
+ * history afterwards, so the other nodes go on from there. Credits, quotas and kept answers are in no replica.
+ */
+import { join } from 'node:path';
+import { isoTime } from './base/clock.ts';
+import { AssayError } from './base/errors.ts';
+import { type LiveFile, openLiveFile } from './base/live-file.ts';
+import {
+  type Installation,
+  markStores,
+  nameInstallation,
+  newInstallation,
+} from './base/redis-installation.ts';
+import { createStoreFilling } from './base/replica-fill.ts';
+import { type ReplicaState, readReplica, replicaPath } from './base/replicated-store.ts';
+import type { FillRequest, RestoreReport } from './cli/parts.ts';
+import {
+  asOnlyWriter,
+  begunBefore,
+  type FillDeps,
+  type FillMark,
+  putMark,
+  requireUnchanged,
+  requireUnused,
+  SHARED_STORES,
+  type SharedStore,
+} from './redis-fill.ts';
+
+interface Replica {
+  readonly store: SharedStore;
+  readonly file: LiveFile;
+  readonly state: ReplicaState;
+}
+
+/** Throws STORE_VERSION, STORE_CORRUPT. */
+async function openReplicas(dataDir: string): Promise<readonly Replica[]> {
+  const replicas: Replica[] = [];
+  try {
+    for (const store of SHARED_STORES) {
+      const { name, formatVersion } = store;
+      const path = replicaPath(join(dataDir, store.file), formatVersion, name);
+      const file = openLiveFile({ path, formatVersion });
+      if (file === null) continue;
+      const state = readReplica(file);
+      if (state === null) await file.close();
+      else replicas.push({ store, file, state });
+    }
+    return replicas;
+  } catch (error) {
+    for (const { file } of replicas) await file.close();
+    throw error;
+  }
+}
+
+/** Throws INVALID_REQUEST if the replicas are of two installations. */
+function installationOfAll(dataDir: string, replicas: readonly Replica[]): Installation | null {
+  const found = replicas.map(({ state }) => state.installation).filter((one) => one !== null);
+  const [first = null] = found;
+  if (found.some(({ id }) => id !== first?.id))
+    throw new AssayError('INVALID_REQUEST', `The replicas below ${dataDir} are of two installations.`);
+  return first;
+}
+
+/**
+ * Puts the replicas of this folder into an empty Redis, or takes up its own restoring that was interrupted. `isCheck`: only looks whether
+ * it could. Rejects with NOT_FOUND if the folder has no replicas, STORE_BUSY if a process uses them, INVALID_REQUEST if Redis is not empty,
+ * STORE_VERSION, STORE_CORRUPT, NOT_READY. Whatever it rejects with, no node takes what it left for a whole.
+ */
+export async function restoreRedis(
+  request: FillRequest & { readonly dataDir: string; readonly isCheck: boolean },
+  deps: FillDeps,
+): Promise<RestoreReport> {
+  const { dataDir, signal, onProgress, isCheck } = request;
+  const replicas = await openReplicas(dataDir);
+  try {
+    if (!replicas.some(({ store }) => store.name === 'keys'))
+      throw new AssayError('NOT_FOUND', `${dataDir} has no replica of keys: name the folder of a node.`);
+    const installation = installationOfAll(dataDir, replicas);
+    const keys = replicas.find(({ store }) => store.name === 'keys') as Replica;
+    const source = `replica ${installation?.id ?? keys.state.last}`;
+    if (!isCheck) requireUnused(replicas.map(({ file }) => file));
+    const begun = await begunBefore(deps.redis, source);
+    if (isCheck) return reportOf(replicas, installation, { begun, ended: null });
+    return await asOnlyWriter({ source, signal }, deps, (mark, both) =>
+      restoreUnderLease(replicas, installation, mark, { signal: both, onProgress }, deps),
+    );
+  } finally {
+    for (const { file } of replicas) await file.close();
+  }
+}
+
+function reportOf(
+  replicas: readonly Replica[],
+  installation: Installation | null,
+  { begun, ended }: { readonly begun: FillMark | null; readonly ended: string | null },
+): RestoreReport {
+  return {
+    installation: installation?.id ?? null,
+    resumed: begun !== null,
+    ended,
+    stores: SHARED_STORES.map(({ name }) => ({
+      name,
+      version: replicas.find(({ store }) => store.name === name)?.state.version ?? 0,
+    })),
+  };
+}
+
+async function restoreUnderLease(
+  replicas: readonly Replica[],
+  own: Installation | null,
+  fresh: FillMark,
+  { signal, onProgress }: FillRequest,
+  { redis, clock, random }: FillDeps,
+): Promise<RestoreReport> {
+  const files = replicas.map(({ file }) => file);
+  const asOf = files.map((file) => file.lastTransaction());
+  const begun = await begunBefore(redis, fresh.source);
+  const mark = begun ?? fresh;
+  if (begun === null) await putMark(redis, mark);
+  const installation = await nameInstallation(
+    redis,
+    own ?? newInstallation((count) => random.bytes(count), mark.begun, false),
+  );
+  const fillings = replicas.map(({ store, file, state }) =>
+    createStoreFilling(
+      { ...store, file, id: mark.id, installation: installation.id, at: state, signal },
+      { redis },
+    ),
+  );
+  // All of them first: nodes that run write to none before it is whole.
+  for (const filling of fillings) await filling.claim();
+  await markStores(
+    redis,
+    installation,
+    SHARED_STORES.map(({ name }) => name),
+  );
+  for (const filling of fillings)
+    await filling.fill((done, total) => onProgress(filling.name, done, total, 'records'));
+  requireUnchanged(files, asOf);
+  signal.throwIfAborted();
+  for (const filling of fillings) await filling.finish();
+  const ended = isoTime(clock.now());
+  await putMark(redis, { ...mark, state: 'whole', ended });
+  return reportOf(replicas, installation, { begun, ended });
+}
