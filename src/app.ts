@@ -610,6 +610,7 @@ export function openParts(config: Config, version: string): Parts {
     let onSwapped = (): void => {};
     const telling: Telling = {
       config,
+      roles,
       clock,
       labels,
       freshness,

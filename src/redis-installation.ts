@@ -29,7 +29,7 @@ export interface EnterDeps {
   readonly log: Logger;
 }
 
-/** What the replicas of a folder say of their installation. */
+/** The installation of the replicas of a folder. */
 interface FolderState {
   /** Null if there are no replicas, or only some that are older than the ids of installations. */
   readonly installation: Installation | null;

@@ -1,5 +1,5 @@
 /**
- * `assay redis restore --from-replica`: puts the replicas of a node back into a Redis that was emptied. They stand at the same place of the
+ * `assay redis restore --from-replica`: puts the replicas of a node back into a Redis that was emptied. They are at the same place of the
  * history afterwards, so the other nodes go on from there. Credits, quotas and kept answers are in no replica.
  */
 import { join } from 'node:path';

@@ -76,6 +76,12 @@ export function openShared(of: SharedRedis | null, deps: NodeDeps): Shared {
   const { scope } = of.installation;
   const openStore = openReplicated({ ...deps, ...of });
   const opened: (LiveStore & { readonly name: string })[] = [];
+  // In a Redis that was emptied, all leases are free. A node whose store is lost there would do work that it cannot write down, and send the
+  // same alert again and again.
+  const isUsable = (store: string): boolean => {
+    const problem = opened.find(({ name }) => name === store)?.problem() ?? null;
+    return problem === null || problem.kind === 'away';
+  };
   return {
     openStore(...store) {
       const live = openStore(...store);
@@ -86,7 +92,7 @@ export function openShared(of: SharedRedis | null, deps: NodeDeps): Shared {
       for (const store of opened) await store.ready();
     },
     stores: () => opened,
-    leases: createRedisLeases({ nodeId, scope }, { ...deps, ...of }),
+    leases: createRedisLeases({ nodeId, scope, isUsable }, { ...deps, ...of }),
     nodeId,
     scope,
   };

@@ -1,6 +1,7 @@
 /** What a server tells of itself: whether it is ready, and its gauges. Nothing is opened to be asked. */
 import { type Clock, isoTime } from './base/clock.ts';
 import type { LeaseState } from './base/leases.ts';
+import type { Role } from './base/roles.ts';
 import { refusedNow } from './base/storage.ts';
 import type { Config } from './config.ts';
 import type { FollowedChain, Gauge, Readiness } from './http/ports.ts';
@@ -16,6 +17,8 @@ import { behindSeconds, type Travel, tooFarBehind } from './travel/travel.ts';
 /** The parts of a server that have something to tell; null while they are not there. */
 export interface Telling {
   readonly config: Config;
+  /** Of this node. */
+  readonly roles: readonly Role[];
   readonly clock: Clock;
   readonly labels: SnapshotSet;
   readonly freshness: () => ListFreshness;
@@ -83,14 +86,14 @@ function withTravel(readiness: Readiness, { travel, config, clock }: Telling): R
  * Adds why the shared stores cannot be used. A node that does not know which keys were revoked refuses every key, so a proxy should send
  * requests to one that hears from Redis.
  */
-function withStores(readiness: Readiness, { config, stores }: Telling): Readiness {
+function withStores(readiness: Readiness, { roles, stores }: Telling): Readiness {
   /** One sentence for each kind: all stores are in one Redis. */
   const reasons = new Map<string, string>();
   for (const { name, problem } of stores()) {
     const found = problem();
     if (found === null) continue;
     if (found.kind !== 'away') reasons.set(found.kind, reasons.get(found.kind) ?? found.message);
-    else if (name === 'keys' && config.roles.includes('api'))
+    else if (name === 'keys' && roles.includes('api'))
       reasons.set(
         'away',
         'This node has not heard from Redis for a second, and refuses every request with a key.',
@@ -100,9 +103,13 @@ function withStores(readiness: Readiness, { config, stores }: Telling): Readines
   return { ...readiness, ready: false, reasons: [...readiness.reasons, ...reasons.values()] };
 }
 
-/** Adds why this node does not do what its roles are, or cannot write. */
-function withRoles(readiness: Readiness, { watching, redisProblem }: Telling): Readiness {
-  const problems = [redisProblem(), watching()?.problem() ?? null].filter((reason) => reason !== null);
+/**
+ * Adds why this node does not do what its roles are, or cannot write. A node that answers requests goes on to if it cannot send alerts:
+ * another node sends them.
+ */
+function withRoles(readiness: Readiness, { roles, watching, redisProblem }: Telling): Readiness {
+  const sending = roles.includes('api') ? null : (watching()?.problem() ?? null);
+  const problems = [redisProblem(), sending].filter((reason) => reason !== null);
   if (problems.length === 0) return readiness;
   return { ...readiness, ready: false, reasons: [...readiness.reasons, ...problems] };
 }

@@ -15,6 +15,8 @@ export interface RedisLeasesOptions {
   readonly nodeId: string;
   /** Of the installation: leases of another one in the same Redis are others. Default: empty. */
   readonly scope?: string;
+  /** Whether a store can be used at all: no lease of one that cannot is taken or kept. Default: each can. */
+  readonly isUsable?: (store: string) => boolean;
   /** How long a lease lives without its holder; default 6 s: with the asking of the others, a take-over within 10 s. */
   readonly leaseMs?: number;
 }
@@ -88,7 +90,7 @@ function readEntry(text: string) {
 }
 
 export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeasesDeps): Leases {
-  const { nodeId, scope = '', leaseMs = LEASE_MS } = options;
+  const { nodeId, scope = '', isUsable = () => true, leaseMs = LEASE_MS } = options;
   const { redis, clock, log } = deps;
   const take = redis.script('lease_take', TAKE, { safe: true });
   const renew = redis.script('lease_renew', RENEW);
@@ -133,7 +135,11 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
       // Counted from before the question: the server counts from when it reads it.
       const askedMs = clock.monotonic();
       try {
-        if ((await renew([key], [nodeId, leaseMs])) === 1) untilMs = Math.max(untilMs, askedMs + usedMs);
+        if (!isUsable(store)) {
+          lose('its store cannot be used.');
+          await release([key, statesKey(store)], [nodeId, name]);
+        } else if ((await renew([key], [nodeId, leaseMs])) === 1)
+          untilMs = Math.max(untilMs, askedMs + usedMs);
         else lose('another node holds it.');
       } catch (error) {
         log.debug({ lease: name, error: messageOf(error) }, 'A lease could not be renewed yet.');
@@ -184,6 +190,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
       states = found.sort((a, b) => (a.name < b.name ? -1 : 1));
     },
     async take(store, name) {
+      if (!isUsable(store)) return null;
       const fence = scoped(scope, name);
       const key = redis.key(store, `lease:${fence}`);
       if (own.has(key)) return null;

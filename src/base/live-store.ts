@@ -66,7 +66,7 @@ export interface AppliedWrite {
 
 /** Why a store that nodes share is not current. */
 export interface StoreProblem {
-  /** `away`: nothing was heard for a second. All others last until somebody looks after Redis. */
+  /** `away`: nothing was heard for a second. All others last until an operator repairs Redis. */
   readonly kind: 'away' | 'lost' | 'other' | 'format' | 'filling' | 'upgrade';
   readonly message: string;
 }

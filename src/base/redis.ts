@@ -156,7 +156,7 @@ export interface RedisStore {
    * what was found. Does nothing if none have to.
    */
   watchReplicas(): void;
-  /** Why nothing can be acknowledged that has to reach replicas, in a sentence; null if it can, or if nobody looks. */
+  /** Why nothing can be acknowledged that has to reach replicas, in a sentence; null if it can, or before the first look. */
   problem(): string | null;
   /** Throws INVALID_CONFIG where the servers may drop what they are told to keep; warns where too few replicas follow. */
   checkKeeps(): Promise<void>;

@@ -837,8 +837,8 @@ export function openReplicatedStore(
 }
 
 /**
- * Writes down which installation the replica follows, the first time; a replica without an id is one of an earlier version, of which
- * whoever opens it has checked that it is of this installation. Throws INVALID_CONFIG if it follows another one.
+ * Writes down which installation the replica follows, the first time; a replica without an id is one of an earlier version, and
+ * the start of the node has checked that it belongs to this installation. Throws INVALID_CONFIG if it follows another one.
  */
 function bindToInstallation(
   path: string,

@@ -94,7 +94,7 @@ export interface Readiness {
   readonly degraded?: readonly { readonly path: string; readonly reason: string; readonly since: string }[];
   /** Chains on which a wallet is watched, and whether they are followed. Left out where nothing is watched. */
   readonly monitoring?: readonly FollowedChain[];
-  /** Leases by which nodes divide work, and who holds them. Left out on a machine that is alone. */
+  /** Leases by which nodes divide work, and their holders. Left out on a machine that is alone. */
   readonly leases?: readonly HeldLeaseState[];
 }
 

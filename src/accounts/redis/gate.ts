@@ -55,7 +55,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
   }
 
   /**
-   * Runs the step, which does nothing if it reaches the server after its client was told of an error: a server that hung counts nothing
+   * Runs the step, which does nothing if it reaches the server after its client got an error: a server that hung counts nothing
    * of what it finds waiting when it goes on. If the server's clock was set forward, the second try knows it.
    */
   async function inTime(run: (deadlineMs: number | null) => Promise<Reply>): Promise<Reply> {

@@ -19,7 +19,7 @@ const FORBIDDEN_PORTS: ReadonlySet<number> = new Set([
 const LOCAL_NAMES =
   /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|home\.arpa|alt|test|invalid|onion)\.?$/;
 
-/** The setting that allows what is refused of hosts that nobody knows. */
+/** Names the setting that allows a host which is refused by default. */
 const OF_YOUR_OWN =
   ' A host of the operator is allowed if ASSAY_WEBHOOK_TRUSTED_HOSTS names it, on every node of the roles api and delivery.';
 
