@@ -2,10 +2,9 @@
  * The one check before an LMDB file is mapped: that it has the size its header names, and that its pages are what was written. A refusal
  * is one sentence that names the file, the fault and the way out.
  */
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { AssayError } from './errors.ts';
-import { isRunning } from './file-lease.ts';
 import { LIMITS } from './limits.ts';
 import { DamagedPages, fullBytes, openPageFile, walkPages } from './lmdb-pages.ts';
 import { isSealed, readSealed, removeSums, sealPages, sumsFileOf, verifyPages } from './page-sums.ts';
@@ -66,39 +65,29 @@ export function noteClosed(path: string): void {
   else opened.delete(path);
 }
 
-/** LMDB's table of readers in `<file>-lock`: behind three locks, a record of 64 bytes for each, its process behind its transaction. */
-const LOCK_MAGIC = 0xbeefc0de;
-const READERS_AT = 208;
-const READER_BYTES = 64;
-const READER_PID_AT = 8;
-
 /**
- * Whether a process that lives has read from the file and not closed it. The process itself counts for its threads only: the main thread
- * knows what it has open, and after a restart in a container its number is that of the process before.
+ * Whether a process that lives, this one among them, has the file mapped. Asked of the kernel: to read LMDB's table of readers, its lock
+ * file would have to be opened, and closing that again drops the locks which this process holds on it.
  */
 function isInUse(path: string): boolean {
-  let bytes: Buffer;
+  let real: string;
+  let processes: string[];
   try {
-    const file = openSync(`${path}-lock`, 'r');
-    try {
-      bytes = Buffer.alloc(READERS_AT + READER_BYTES * 256);
-      bytes = bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0));
-    } finally {
-      closeSync(file);
-    }
+    real = realpathSync(path);
+    processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   } catch {
     return false;
   }
-  if (bytes.length < READERS_AT || bytes.readUInt32LE(0) !== LOCK_MAGIC) return false;
-  const readers = bytes.readUInt32LE(16);
-  for (let reader = 0; reader < readers; reader++) {
-    const at = READERS_AT + reader * READER_BYTES + READER_PID_AT;
-    if (at + 4 > bytes.length) break;
-    const pid = bytes.readInt32LE(at);
-    if (pid <= 0 || (pid === process.pid && isMainThread)) continue;
-    if (isRunning(pid)) return true;
-  }
-  return false;
+  return processes.some((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/maps`, 'latin1').includes(
+        ` ${Buffer.from(real).toString('latin1')}\n`,
+      );
+    } catch {
+      // Gone since, or of another user.
+      return false;
+    }
+  });
 }
 
 /**
