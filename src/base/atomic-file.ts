@@ -2,10 +2,15 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
+import { asStorageFull } from './storage.ts';
 
 let writes = 0;
 
-/** Replaces the file at `path` by the JSON of `value`. A crash at any point leaves the old file or the new one. */
+/**
+ * Replaces the file at `path` by the JSON of `value`. A crash at any point leaves the old file or the new one.
+ *
+ * @throws STORAGE_FULL naming the file, if the disk has no room
+ */
 export function writeJsonAtomically(path: string, value: unknown): void {
   mkdirSync(dirname(path), PRIVATE_FOLDER);
   const partial = `${path}.${process.pid}-${writes++}.tmp`;
@@ -22,7 +27,8 @@ export function writeJsonAtomically(path: string, value: unknown): void {
     syncFolder(dirname(path));
   } catch (error) {
     rmSync(partial, { force: true });
-    throw error;
+    // The error of a write does not name its file.
+    throw asStorageFull(error, path);
   }
 }
 

@@ -23,6 +23,7 @@ import { PRIVATE_FILE } from './data-folder.ts';
 import { AssayError, messageOf } from './errors.ts';
 import { processStart } from './file-lease.ts';
 import { systemRandom } from './random.ts';
+import { asStorageFull, isStorageFull } from './storage.ts';
 
 /** The names end like those of other locks, which backups leave out. */
 const SOCKET = 'server-socket-lock';
@@ -60,7 +61,8 @@ export interface FolderLock {
  *
  * @param folder an existing folder.
  * @param setting name of the setting that names the folder, for the error.
- * @throws STORE_BUSY naming process, host and time if another server has the folder; INVALID_CONFIG if the folder cannot be written.
+ * @throws STORE_BUSY naming process, host and time if another server has the folder; STORAGE_FULL if the disk has no room for the lock;
+ *   INVALID_CONFIG if the folder cannot be written for another reason.
  */
 export async function lockFolder(folder: string, setting: string): Promise<FolderLock> {
   const self: Holder = {
@@ -91,6 +93,7 @@ export async function lockFolder(folder: string, setting: string): Promise<Folde
     return hold(folder, self, server, socket);
   } catch (cause) {
     if (cause instanceof AssayError) throw cause;
+    if (isStorageFull(cause)) throw asStorageFull(cause, folder);
     throw new AssayError('INVALID_CONFIG', `${setting}: '${folder}' cannot be locked: ${messageOf(cause)}.`, {
       field: setting,
       cause,
@@ -107,10 +110,21 @@ function sentenceOf(folder: string, holder: Holder | null): string {
 /** Writes the holder into the folder, and shows from then on that it lives. */
 function hold(folder: string, self: Holder, server: Server | null, socket: string | null): FolderLock {
   const beat = join(folder, BEAT);
-  writeFileSync(beat, '.', { mode: PRIVATE_FILE });
-  writeFileSync(join(folder, HOLDER), JSON.stringify(self), { mode: PRIVATE_FILE });
-  // A beat that fails, on a full disk say, is followed by the next.
-  const beating = setInterval(() => void writeFile(beat, '.').catch(() => undefined), BEAT_MS);
+  const holder = join(folder, HOLDER);
+  const text = JSON.stringify(self);
+  try {
+    writeFileSync(beat, '.', { mode: PRIVATE_FILE });
+    writeFileSync(holder, text, { mode: PRIVATE_FILE });
+  } catch (error) {
+    // A full disk: the socket locks the folder without these files on this machine, and the beats write them when there is room.
+    if (server === null || !isStorageFull(error)) throw error;
+  }
+  // A beat that fails is followed by the next.
+  const show = async (): Promise<void> => {
+    await writeFile(beat, '.', { mode: PRIVATE_FILE });
+    if (parsed(readOr(holder, '')) === null) await writeFile(holder, text, { mode: PRIVATE_FILE });
+  };
+  const beating = setInterval(() => void show().catch(() => undefined), BEAT_MS);
   beating.unref();
   return {
     release() {

@@ -137,11 +137,16 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
   });
 
   it('fewer roles than all are refused where nobody else could have the others', async () => {
-    const alone = await (worlds[0] as World).run(['serve', '--role', 'api,worker']);
-    expect(alone.code).toBe(1);
-    expect(alone.err).toMatch(/leaves out listener, delivery: without ASSAY_REDIS_URL/);
-    const wrong = await (worlds[0] as World).run(['serve', '--role', 'cook']);
-    expect(wrong.err).toMatch(/--role is 'cook'/);
+    const stranger = newWorld();
+    try {
+      const alone = await stranger.run(['serve', '--role', 'api,worker']);
+      expect(alone.code).toBe(1);
+      expect(alone.err).toMatch(/leaves out listener, delivery: without ASSAY_REDIS_URL/);
+      const wrong = await stranger.run(['serve', '--role', 'cook']);
+      expect(wrong.err).toMatch(/--role is 'cook'/);
+    } finally {
+      await stranger.end();
+    }
   });
 
   it('a node whose folder of jobs is not that of the others is refused', async () => {
