@@ -41,7 +41,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
         const { root, meta } = openLiveStore(path, 1);
         expect(meta.get('formatVersion')).toBe(1);
         await root.close();
-        expect(readdirSync(join(disk.path, 'a')).sort()).toEqual(['a.mdb', 'a.mdb-lock']);
+        expect(readdirSync(join(disk.path, 'a')).sort()).toEqual(['a.mdb', 'a.mdb-lock', 'a.mdb-sums']);
       });
 
       it('has every page of its lock file, and takes as many readers as before', async () => {
