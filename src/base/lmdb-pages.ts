@@ -267,7 +267,8 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOption
       if (keyEnd + HEADER > pageBytes) throw new DamagedPages(`page ${page} has a value that leaves it`);
       const first = Number(bytes.readBigUInt64LE(keyEnd));
       const pages = Number(bytes.readBigUInt64LE(keyEnd + 16));
-      if (pages !== Math.floor((HEADER - 1 + valueBytes) / pageBytes) + 1)
+      // A value that became shorter in the transaction that wrote it keeps its pages.
+      if (pages < Math.floor((HEADER - 1 + valueBytes) / pageBytes) + 1)
         throw new DamagedPages(`page ${page} has a value of ${valueBytes} bytes on ${pages} pages`);
       overflow(first, pages, `page ${page}`);
       return (flags & DUPLICATES) === 0;
