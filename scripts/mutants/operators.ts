@@ -147,8 +147,12 @@ export const OPERATORS: readonly Operator[] = [
   },
   {
     name: 'default-to-or',
-    edits: (node, source) =>
-      node.type === 'LogicalExpression' && node.operator === '??' ? withOperator(node, source, '||') : [],
+    edits: (node, source) => {
+      if (node.type !== 'LogicalExpression' || node.operator !== '??') return [];
+      // `a ?? 0` and `a || 0` are the same number.
+      const right = textOf(child(node, 'right'), source);
+      return ['0', '0n', "''", 'false'].includes(right) ? [] : withOperator(node, source, '||');
+    },
   },
 ];
 
