@@ -42,7 +42,7 @@ interface Settings {
   readonly resume: boolean;
 }
 
-type Outcome = 'killed' | 'hung' | 'survived' | 'refused';
+type Outcome = 'killed' | 'hung' | 'survived';
 
 interface Result {
   /** Digest of the mutant and its source file. */
@@ -64,6 +64,8 @@ interface Chosen {
   readonly mutant: Mutant;
   readonly key: string;
   readonly covering: readonly string[];
+  /** Digest of the covering tests. */
+  readonly tests: string;
   readonly diff: Diff;
 }
 
@@ -112,7 +114,7 @@ function readSettings(args: readonly string[]): Settings {
 }
 
 const resultsPath = (room: string): string => join(projectRoot, '.mutants', `${room}.json`);
-const readProject = (file: string): string => readFileSync(join(projectRoot, file), 'utf8');
+const readIn = (folder: string, file: string): string => readFileSync(join(folder, file), 'utf8');
 
 function readResults(room: string): Result[] {
   const path = resultsPath(room);
@@ -123,8 +125,8 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Draws mutants until `count` of them pass the type checker: a fault that the compiler refuses needs no test. */
 function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tree: Tree): Chosen[] {
-  const files = (ROOMS[room] ?? []).flatMap((folder) => typescriptFiles(projectRoot, folder));
-  const mutants = files.flatMap((file) => mutantsOf(file, readProject(file)));
+  const files = (ROOMS[room] ?? []).flatMap((folder) => typescriptFiles(tree.folder, folder));
+  const mutants = files.flatMap((file) => mutantsOf(file, readIn(tree.folder, file)));
   const chosen: Chosen[] = [];
   let refused = 0;
   for (const mutant of drawMutants(mutants, settings.seed)) {
@@ -133,12 +135,15 @@ function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tre
       refused++;
       continue;
     }
-    const source = readProject(mutant.file);
-    const covering = testsCovering(graph, mutant.file, room, settings.tests);
+    const source = readIn(tree.folder, mutant.file);
+    const covering = testsCovering(graph, mutant.file, room, settings.tests).filter(
+      (test) => !settings.without.includes(test),
+    );
     chosen.push({
       mutant,
       key: digest(mutant.file, source, String(mutant.start), String(mutant.end), mutant.text),
-      covering: covering.filter((test) => !settings.without.includes(test)),
+      covering,
+      tests: digest(...covering, ...covering.map((test) => readIn(tree.folder, test))),
       diff: diffOf(source, mutant),
     });
   }
@@ -172,7 +177,7 @@ async function tryMutant(
   times: Readonly<Record<string, number>>,
   tree: Tree,
 ): Promise<Result> {
-  const { mutant, key, covering, diff } = chosen;
+  const { mutant, key, covering, tests, diff } = chosen;
   const unmutatedMs = covering.reduce((sum, test) => sum + (times[test] ?? 0), 0);
   const limitMs = Math.max(LIMIT_MS_MIN, LIMIT_FACTOR * unmutatedMs);
   const ran =
@@ -180,7 +185,7 @@ async function tryMutant(
   const outcome = { passed: 'survived', failed: 'killed', hung: 'hung' } as const;
   return {
     key,
-    tests: digest(...covering, ...covering.map(readProject)),
+    tests,
     file: mutant.file,
     line: mutant.line,
     operator: mutant.operator,
@@ -193,9 +198,7 @@ async function tryMutant(
 
 /** A result that still holds: the source is the same, and if no test noticed the fault, so are the tests. */
 const holds = (result: Result, chosen: Chosen): boolean =>
-  result.key === chosen.key &&
-  (result.outcome !== 'survived' ||
-    result.tests === digest(...chosen.covering, ...chosen.covering.map(readProject)));
+  result.key === chosen.key && (result.outcome !== 'survived' || result.tests === chosen.tests);
 
 async function runRoom(room: string, settings: Settings, graph: ImportGraph, tree: Tree): Promise<Result[]> {
   const chosen = chooseMutants(room, settings, graph, tree);
@@ -260,8 +263,7 @@ function reportRoom(
 
 async function main(): Promise<number> {
   const settings = readSettings(process.argv.slice(2));
-  const listed = readSurvivors(readProject('test/mutants/survivors.md'));
-  const graph = readImportGraph(projectRoot);
+  const listed = readSurvivors(readIn(projectRoot, 'test/mutants/survivors.md'));
   const tree = copyTree(projectRoot);
   for (const [signal, code] of [
     ['SIGINT', 130],
@@ -275,6 +277,7 @@ async function main(): Promise<number> {
     });
   let isReached = true;
   try {
+    const graph = readImportGraph(tree.folder);
     for (const room of settings.rooms) {
       const results = await runRoom(room, settings, graph, tree);
       if (!reportRoom(room, results, listed, settings.goal)) isReached = false;

@@ -22,6 +22,8 @@ export interface TestRun {
 }
 
 export interface Tree {
+  /** The copy's folder. Sources are read from here: the working tree may change during a run. */
+  readonly folder: string;
   /** Whether the file with the fault in it still passes the type checker. */
   compiles(file: string, edit: Edit): boolean;
   /** Runs tests with a fault in one file, or none, and takes the fault out again. */
@@ -139,6 +141,7 @@ export function copyTree(root: string): Tree {
   };
 
   return {
+    folder,
     compiles: (file, edit) => {
       const source = readFileSync(join(folder, file), 'utf8');
       writeFileSync(join(folder, file), applied(source, edit));
