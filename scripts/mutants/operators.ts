@@ -149,9 +149,12 @@ export const OPERATORS: readonly Operator[] = [
     name: 'default-to-or',
     edits: (node, source) => {
       if (node.type !== 'LogicalExpression' || node.operator !== '??') return [];
-      // `a ?? 0` and `a || 0` are the same number.
-      const right = textOf(child(node, 'right'), source);
-      return ['0', '0n', "''", 'false'].includes(right) ? [] : withOperator(node, source, '||');
+      // `a ?? 0` and `a || 0` are the same number; a list or an object is never falsy.
+      const right = child(node, 'right');
+      const isSame =
+        ['ArrayExpression', 'ObjectExpression'].includes(right.type) ||
+        ['0', '0n', "''", 'false'].includes(textOf(right, source));
+      return isSame ? [] : withOperator(node, source, '||');
     },
   },
 ];

@@ -41,6 +41,7 @@ describe('operators of mutants', () => {
     ['limit-step', 'x = size > limit;', []],
     ['default-to-or', 'x = a ?? b;', ['x = a || b;']],
     ['default-to-or', 'x = a ?? 0;', []],
+    ['default-to-or', 'x = a ?? [];', []],
   ])('%s: %s', (operator, source, expected) => {
     const around = (text: string): string => `async function wrapped() {\n${text}\n}`;
     expect(faults(around(source), operator).sort()).toEqual(expected.map(around).sort());
