@@ -182,6 +182,8 @@ async function tryMutant(
   const limitMs = Math.max(LIMIT_MS_MIN, LIMIT_FACTOR * unmutatedMs);
   const ran =
     covering.length === 0 ? null : await tree.run(covering, limitMs, { file: mutant.file, edit: mutant });
+  const missed = covering.filter((test) => ran?.outcome === 'passed' && !(test in ran.report.milliseconds));
+  if (missed.length > 0) throw new Refusal(`${mutant.file}: these tests did not run: ${missed.join(', ')}`);
   const outcome = { passed: 'survived', failed: 'killed', hung: 'hung' } as const;
   return {
     key,
