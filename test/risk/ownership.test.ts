@@ -73,6 +73,13 @@ describe('publishers that agree', () => {
   });
 });
 
+describe('a lone label', () => {
+  it('is not rounded up as one that others agree with', () => {
+    const justBelowHalf = (62.5 - 4e-10) / policy.weights.PHISHING;
+    expect(points([phishing({ confidence: justBelowHalf })])).toBe(62);
+  });
+});
+
 describe('derived labels', () => {
   it('stay below CRITICAL, alone and together', () => {
     fc.assert(

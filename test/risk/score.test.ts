@@ -139,6 +139,17 @@ describe('score', () => {
     expect(score(listed, policy).riskScore).toBe(100);
   });
 
+  it('keeps derived labels from lifting a score that others bring just up to the limit', () => {
+    const derived = exposure({ category: 'MIXER', class: 'structural', valueUsd: 1e6 });
+    const of = (points: number) =>
+      score(
+        { ...nothing, labels: [label({})], exposures: [derived] },
+        { ...policy, derivedScoreMax: points },
+      );
+    expect(of(policy.weights.SCAM).riskScore).toBe(policy.weights.SCAM);
+    expect(of(policy.weights.SCAM - 1).riskScore).toBeGreaterThan(policy.weights.SCAM);
+  });
+
   it('judges confidence to the nearest tenth', () => {
     const of = (confidence: number): number =>
       score({ ...nothing, exposures: [exposure({ category: 'MIXER', confidence })] }, policy).riskScore;
