@@ -12,7 +12,7 @@ import { type ImportGraph, ROOMS, readImportGraph, testsCovering, typescriptFile
 import { type Diff, diffOf, type Mutant, mutantsOf } from './operators.ts';
 import { drawMutants } from './sample.ts';
 import { EQUIVALENT, mutationText, readSurvivors, type Survivor, survivorRow } from './survivors.ts';
-import { copyTree, type TestRun, type Tree } from './tree.ts';
+import { copyTree, Stopped, type TestRun, type Tree } from './tree.ts';
 
 /** A mutant may take this many times as long as its tests take without it. */
 const LIMIT_FACTOR = 3;
@@ -293,7 +293,11 @@ async function main(): Promise<number> {
 try {
   process.exitCode = await main();
 } catch (error) {
-  if (!(error instanceof Refusal)) throw error;
-  note(`test:mutants: ${error.message}`);
-  process.exitCode = 2;
+  if (error instanceof Stopped) {
+    note('stopped; --resume goes on from here');
+    process.exitCode = 130;
+  } else if (error instanceof Refusal) {
+    note(`test:mutants: ${error.message}`);
+    process.exitCode = 2;
+  } else throw error;
 }

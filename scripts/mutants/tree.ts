@@ -21,6 +21,9 @@ export interface TestRun {
   readonly output: string;
 }
 
+/** The run was interrupted while it compiled. */
+export class Stopped extends Error {}
+
 export interface Tree {
   /** The copy's folder. Sources are read from here: the working tree may change during a run. */
   readonly folder: string;
@@ -56,6 +59,8 @@ export function copyTree(root: string): Tree {
     const compiler = join('node_modules', 'typescript', 'bin', 'tsc');
     const compiled = spawnSync(process.execPath, [compiler, '-p', path], { cwd: folder, stdio: 'ignore' });
     rmSync(path);
+    // An interrupt from the keyboard reaches the compiler before this process.
+    if (compiled.signal !== null) throw new Stopped();
     return compiled.status === 0;
   };
 
