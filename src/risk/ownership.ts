@@ -1,5 +1,5 @@
 /** The part of a score that says what the address itself is: the evidence of its labels and lists, as points. */
-import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
+import { EVIDENCE_CLASSES, type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
 import type { RiskPolicy } from './policy.ts';
 
@@ -97,13 +97,22 @@ function agreement(labels: readonly OwnershipEvidence[], policy: RiskPolicy): Ag
   return { points: Math.max(...points, isDecided ? policy.levels.CRITICAL : 0), labels: decisive };
 }
 
-/** The strongest single label; equal ones in the order of their categories. */
+/** Whether a label comes before another of the same points: by category, then by class, whatever order they came in. */
+const comesBefore = (label: OwnershipEvidence, other: OwnershipEvidence): boolean =>
+  label.category === other.category
+    ? EVIDENCE_CLASSES.indexOf(label.class) < EVIDENCE_CLASSES.indexOf(other.class)
+    : label.category < other.category;
+
+/** The strongest single label. */
 function strongestOf(labels: readonly OwnershipEvidence[], policy: RiskPolicy): OwnershipEvidence | null {
   let strongest: OwnershipEvidence | null = null;
   for (const label of labels) {
-    const better = strongest === null ? 1 : labelPoints(label, policy) - labelPoints(strongest, policy);
-    if (better > 0 || (better === 0 && strongest !== null && label.category < strongest.category))
+    if (strongest === null) {
       strongest = label;
+      continue;
+    }
+    const better = labelPoints(label, policy) - labelPoints(strongest, policy);
+    if (better > 0 || (better === 0 && comesBefore(label, strongest))) strongest = label;
   }
   return strongest;
 }

@@ -35,6 +35,20 @@ describe('geographic risk', () => {
     expect(on('2026-11-21')).toMatchObject({ highRisk: [], listed: [], score: 0 });
   });
 
+  it('counts a list from the first day on which it is in force', () => {
+    const [first] = lists.lists;
+    const [territory] = lists.territories;
+    const begun: CountryLists = {
+      version: '1',
+      lists: [{ ...first!, jurisdictions: ['CH'], validFrom: '2026-11-20', validUntil: '2026-11-20' }],
+      territories: [{ ...territory!, within: 'CH', validFrom: '2026-11-20' }],
+    };
+    const on = (day: string) => geographicRisk({ home: 'CH', shares: [] }, begun, day);
+    expect(on('2026-11-19')).toMatchObject({ highRisk: [], territories: [] });
+    expect(on('2026-11-20')).toMatchObject({ highRisk: ['CH'], territories: [{ within: 'CH' }] });
+    expect(on('2026-11-21')).toMatchObject({ highRisk: [], territories: [{ within: 'CH' }] });
+  });
+
   it('is nothing among countries that no list names', () => {
     expect(risk('CH', { DE: 60, US: 10 })).toMatchObject({
       jurisdictions: ['CH', 'DE', 'US'],
@@ -54,6 +68,30 @@ describe('geographic risk', () => {
     expect(risk(null, { VN: 25 }).score).toBe(25);
     // 100 · √0.25 + 50 · (√1 − √0.25)
     expect(risk(null, { KP: 25, VN: 75 }).score).toBe(75);
+  });
+
+  it('names the home first, then by value, then by code, each once', () => {
+    expect(risk('VN', { US: 10, DE: 30, CH: 10, VN: 20 }).jurisdictions).toEqual(['VN', 'DE', 'CH', 'US']);
+  });
+
+  it('ties the whole value to the home, and to others what was traded with them, together at most all', () => {
+    const of = (home: string | null, ...percentages: number[]) =>
+      geographicRisk(
+        { home, shares: percentages.map((percentage) => ({ jurisdiction: 'VN', percentage })) },
+        lists,
+        DAY,
+      ).listed[0]?.percentage;
+    expect(of('VN', 20)).toBe(100);
+    expect(of('CH', 20)).toBe(20);
+    expect(of(null, 20, 30)).toBe(50);
+    expect(of(null, 70, 70)).toBe(100);
+  });
+
+  it('is the greater of what the home brings and what the trade brings', () => {
+    expect(risk('VN', { KP: 1 }).score).toBe(50);
+    expect(risk('VN', { KP: 64 }).score).toBe(80);
+    // 64 % with the gravest, and all of it listed: 100 · √0.64 + 50 · (√1 − √0.64).
+    expect(risk('CH', { VN: 60, KP: 64 }).score).toBe(90);
   });
 
   it('names every list a country stands on, with its source and date', () => {
@@ -131,9 +169,17 @@ describe('the shipped lists of countries', () => {
   it.each([
     [{ id: 'FATF_PINK' }, 'lists[0].id'],
     [{ score: 101 }, 'lists[0].score'],
+    [{ score: 0 }, 'lists[0].score'],
+    [{ score: '50' }, 'lists[0].score'],
+    [{ score: null }, 'lists[0].score'],
     [{ jurisdictions: ['VN', 'ZZ'] }, 'lists[0].jurisdictions[1]'],
     [{ date: 'June' }, 'lists[0].date'],
   ])('refuse %j and name the field', (change, field) => {
     expect(() => document(change)).toThrow(field);
+  });
+
+  it('take a score up to 100', () => {
+    expect(document({ score: 100 }).lists[0]?.score).toBe(100);
+    expect(document({ score: 0.5 }).lists[0]?.score).toBe(0.5);
   });
 });

@@ -4,6 +4,7 @@ import { shippedData } from '../../src/base/paths.ts';
 import {
   DUTIES,
   isCountryCode,
+  isInForceOn,
   loadJurisdictions,
   parseJurisdictions,
 } from '../../src/risk/jurisdictions.ts';
@@ -136,6 +137,30 @@ describe('reading jurisdictions', () => {
     expect(read({})?.travelRule?.threshold).toBeNull();
   });
 
+  it('takes a row without a union, and facts that hold on one day', () => {
+    const oneDay = { validFrom: '2026-02-01', validUntil: '2026-02-01' };
+    const read = parseJurisdictions(documentOf({ travelRule: { ...rule, ...oneDay, note: 'N' } })).of('CH');
+    expect(read).toMatchObject({ union: null, travelRule: { ...oneDay, note: 'N', article: null } });
+    expect(read?.statutes).toHaveLength(3);
+  });
+
+  it('knows no travel rule if neither a row nor its union has one', () => {
+    const union = { id: 'X', statutes: [], travelRule: null };
+    expect(parseJurisdictions(documentOf({}, [])).of('CH')?.travelRule).toBeNull();
+    expect(parseJurisdictions(documentOf({ union: 'X' }, [union])).of('CH')?.travelRule).toBeNull();
+  });
+
+  it('says on which days a fact is in force, its first and last included', () => {
+    const on = (validFrom: string | null, validUntil: string | null): boolean[] =>
+      ['2026-01-31', '2026-02-01', '2026-02-02', '2026-02-03'].map((day) =>
+        isInForceOn({ validFrom, validUntil }, day),
+      );
+    expect(on(null, null)).toEqual([true, true, true, true]);
+    expect(on('2026-02-01', null)).toEqual([false, true, true, true]);
+    expect(on(null, '2026-02-02')).toEqual([true, true, true, false]);
+    expect(on('2026-02-01', '2026-02-02')).toEqual([false, true, true, false]);
+  });
+
   it.each([
     [{ code: 'XX' }, 'jurisdictions[0].code'],
     [{ code: 'ch' }, 'jurisdictions[0].code'],
@@ -146,6 +171,14 @@ describe('reading jurisdictions', () => {
     [{ reportingTo: { ...named('R'), date: '2026-13-01' } }, '(CH).reportingTo.date'],
     [{ sanctionsAuthority: { ...named('R'), verified: 'no' } }, '(CH).sanctionsAuthority.verified'],
     [{ travelRule: { ...rule, threshold: 0 } }, '(CH).travelRule.threshold'],
+    [{ travelRule: { ...rule, threshold: '1000' } }, '(CH).travelRule.threshold'],
+    [{ travelRule: { ...rule, note: '' } }, '(CH).travelRule.note'],
+    [{ travelRule: { ...rule, currency: 'CHFR' } }, '(CH).travelRule.currency'],
+    [{ regulator: null }, '(CH).regulator must be an object'],
+    [{ regulator: [] }, '(CH).regulator must be an object'],
+    [{ regulator: 'R' }, '(CH).regulator must be an object'],
+    [{ statutes: {} }, '(CH).statutes must be a list'],
+    [{ regulator: named(' ') }, '(CH).regulator.name'],
     [{ travelRule: { ...rule, currency: 'francs' } }, '(CH).travelRule.currency'],
     [{ travelRule: { ...rule, validUntil: '2026-02-30' } }, '(CH).travelRule.validUntil'],
     [{ travelRule: { ...rule, validFrom: 2026 } }, '(CH).travelRule.validFrom'],

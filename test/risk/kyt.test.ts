@@ -118,6 +118,143 @@ describe('flags', () => {
     expect(of({ hops: 2 })).toEqual([['SANCTIONED_EXPOSURE', 'LOW']]);
   });
 
+  it('name a designated party that an uncertain label attributes the address to', () => {
+    expect(flagsOf(facts({}, { suspectedOwners: ['OFAC_SDN: X'] }), policy)).toMatchObject([
+      {
+        code: 'DESIGNATED_OWNER',
+        severity: 'HIGH',
+        category: 'SANCTIONED_ENTITY',
+        message: 'Attributed with low confidence to OFAC_SDN: X.',
+      },
+    ]);
+  });
+
+  it('name five entries of lists at most, each once and sorted', () => {
+    const sanctions = ['F', 'E', 'D', 'C', 'B', 'A', 'A'];
+    expect(flagsOf(facts({ sanctions }), policy)[0]?.message).toBe('Listed in force by A, B, C, D, E.');
+  });
+
+  it('tell a label of a sanctioned party if no list in force does, and other labels beside a list', () => {
+    const sanctioned = label({ category: 'SANCTIONED_ENTITY', entity: 'A' });
+    const codesOf = (evidence: Partial<RiskEvidence>) =>
+      flagsOf(facts(evidence), policy).map(({ code }) => code);
+    expect(codesOf({ labels: [sanctioned] })).toEqual(['SANCTIONED_OWNER']);
+    expect(codesOf({ labels: [sanctioned, label({})], sanctions: ['EU: A'] })).toEqual([
+      'SANCTIONED',
+      'SCAM_OWNER',
+    ]);
+  });
+
+  it('tell the strongest label of a category, the first of equals', () => {
+    const messagesOf = (...confidences: number[]) =>
+      flagsOf(
+        facts({
+          labels: confidences.map((confidence, at) =>
+            label({ confidence, entity: `S${at}`, source: 'list' }),
+          ),
+        }),
+        policy,
+      ).map(({ message }) => message);
+    expect(messagesOf(0.5, 0.9, 0.7)).toEqual(['Labelled SCAM (S1) by list.']);
+    expect(messagesOf(0.9, 0.9)).toEqual(['Labelled SCAM (S0) by list.']);
+  });
+
+  it('leave out dealings within the own entity, whose value counts as neutral', () => {
+    const own = exposure({ category: 'MIXER', isOwn: true, valueUsd: 900 });
+    expect(flagsOf(facts({ exposures: [own] }), policy)).toEqual([]);
+    const flags = flagsOf(
+      facts({ exposures: [own, exposure({ category: 'MIXER', valueUsd: 100 })] }),
+      policy,
+    );
+    expect(flags).toMatchObject([{ code: 'MIXER_EXPOSURE', percentage: 10, valueUsd: 100 }]);
+  });
+
+  it('say that money is unsolicited if all of it is', () => {
+    const messageOf = (...unsolicited: boolean[]) =>
+      flagsOf(
+        facts({ exposures: unsolicited.map((each) => exposure({ category: 'MIXER', unsolicited: each })) }),
+        policy,
+      )[0]?.message;
+    expect(messageOf(true, true)).toBe('Received from MIXER directly, unsolicited: 100 % of the value.');
+    expect(messageOf(true, false)).toBe('Received from MIXER directly: 100 % of the value.');
+  });
+
+  it('measure an asset without a price by its share of that asset in that direction', () => {
+    const odd = { asset: 'ODD', valueUsd: null } as const;
+    const flags = flagsOf(
+      facts({
+        exposures: [
+          exposure({ ...odd, category: 'SCAM', share: 0.25 }),
+          exposure({ ...odd, share: 0.75 }),
+          exposure({ ...odd, direction: 'out', share: 1 }),
+          exposure({ asset: 'EVEN', valueUsd: null, share: 1 }),
+        ],
+      }),
+      policy,
+    );
+    expect(flags).toMatchObject([
+      {
+        percentage: 25,
+        valueUsd: null,
+        entity: null,
+        message: 'Received from SCAM directly: 25 % of its ODD (no price).',
+      },
+    ]);
+  });
+
+  it('tell directions, nearness and assets apart, near before far', () => {
+    const mixer = exposure({ category: 'MIXER', valueUsd: 1e6 });
+    const flags = flagsOf(
+      facts({
+        exposures: [
+          { ...mixer, hops: 2 },
+          mixer,
+          { ...mixer, direction: 'out' },
+          { ...mixer, asset: 'ODD', valueUsd: null, share: 1 },
+        ],
+      }),
+      policy,
+    );
+    expect(flags.map(({ direction, riskType, valueUsd }) => [direction, riskType, valueUsd])).toEqual([
+      ['in', 'COUNTERPARTY', 1e6],
+      ['in', 'COUNTERPARTY', null],
+      ['out', 'COUNTERPARTY', 1e6],
+      ['in', 'INDIRECT', 1e6],
+    ]);
+  });
+
+  it('judge the dealings of a service less harshly', () => {
+    const exposures = [exposure({ category: 'SCAM', valueUsd: 1e6 })];
+    expect(flagsOf(facts({ exposures }), policy)[0]?.severity).toBe('HIGH');
+    expect(flagsOf(facts({ exposures, isService: true }), policy)[0]?.severity).toBe('LOW');
+  });
+
+  it('take from other evidence only what it alone finds, or finds graver', () => {
+    const mixer = exposure({ category: 'MIXER', valueUsd: 100 });
+    const neutral = exposure({ valueUsd: 1e5 });
+    const near = [mixer, neutral];
+    const of = (...others: ExposureEvidence[]) =>
+      flagsOf(
+        facts(
+          { exposures: near },
+          {
+            otherEvidence: [{ sanctions: [], labels: [], exposures: others, isService: false }],
+          },
+        ),
+        policy,
+      ).map(({ severity, direction, riskType }) => [severity, direction, riskType]);
+    const known = ['LOW', 'in', 'COUNTERPARTY'];
+    expect(of()).toEqual([known]);
+    expect(of(...near)).toEqual([known]);
+    expect(of({ ...mixer, direction: 'out' }, { ...neutral, direction: 'out' })).toEqual([
+      known,
+      ['LOW', 'out', 'COUNTERPARTY'],
+    ]);
+    expect(of({ ...mixer, hops: 2 }, neutral)).toEqual([known, ['LOW', 'in', 'INDIRECT']]);
+    expect(of({ ...mixer, valueUsd: 1e6 })).toEqual([['MEDIUM', 'in', 'COUNTERPARTY'], known]);
+    expect(of({ ...mixer, category: 'SCAM' }, neutral)).toHaveLength(2);
+  });
+
   it('have a code for every category that is a risk to deal with', () => {
     const risky = CATEGORIES.filter((category) => policy.weights[category] >= policy.riskyFrom);
     expect(risky.filter((category) => FLAG_STEMS[category] === undefined)).toEqual([]);
@@ -151,6 +288,23 @@ describe('the link between two parties', () => {
   it('takes a listing for what it is', () => {
     const listed = { sanctions: ['EU: A'], labels: [] };
     expect(linkScore({ from: listed, to: clean, between: [] }, policy).riskScore).toBe(80);
+    const labelled = { sanctions: ['EU: A'], labels: [label({ category: 'SCAM', entity: 'B' })] };
+    expect(linkScore({ from: labelled, to: clean, between: [] }, policy).scoreBreakdown).toMatchObject([
+      { category: 'SANCTIONED_ENTITY', direction: 'in', class: 'list', evidence: ['EU: A'], points: 80 },
+    ]);
+  });
+
+  it('counts what the receiver is as sent to it, and nothing of what is no risk', () => {
+    const mixer = { sanctions: [], labels: [label({ category: 'MIXER', entity: 'M' })] };
+    const exchange = { sanctions: [], labels: [label({ category: 'EXCHANGE' })] };
+    const { scoreBreakdown } = linkScore(
+      { from: exchange, to: mixer, between: [exposure({ valueUsd: 1e12 })] },
+      policy,
+    );
+    expect(scoreBreakdown).toMatchObject([
+      { category: 'MIXER', direction: 'out', class: 'published', percentage: 100, evidence: ['M'] },
+    ]);
+    expect(scoreBreakdown).toHaveLength(1);
   });
 });
 

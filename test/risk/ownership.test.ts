@@ -73,6 +73,13 @@ describe('publishers that agree', () => {
   });
 });
 
+describe('a lone label', () => {
+  it('is not rounded up as one that others agree with', () => {
+    const justBelowHalf = (62.5 - 4e-10) / policy.weights.PHISHING;
+    expect(points([phishing({ confidence: justBelowHalf })])).toBe(62);
+  });
+});
+
 describe('derived labels', () => {
   it('stay below CRITICAL, alone and together', () => {
     fc.assert(
@@ -122,8 +129,8 @@ describe('the points of what an address itself is', () => {
   it('do not depend on the order of the labels', () => {
     fc.assert(
       fc.property(anyLabels, (labels) => {
-        expect(ownershipFactor({ sanctions: [], labels: [...labels].reverse() }, policy)?.points).toBe(
-          ownershipFactor({ sanctions: [], labels }, policy)?.points,
+        expect(ownershipFactor({ sanctions: [], labels: [...labels].reverse() }, policy)).toEqual(
+          ownershipFactor({ sanctions: [], labels }, policy),
         );
       }),
       { numRuns: 2000 },
@@ -145,6 +152,50 @@ describe('the points of what an address itself is', () => {
       fc.property(anyLabel, (one) => {
         expect(points([one])).toBe(labelPoints(one, policy));
       }),
+    );
+  });
+
+  it('are those of the category that comes first by name if two are worth the same', () => {
+    const scam = label({ category: 'SCAM', source: 'a', entity: 'S' });
+    const ponzi = label({
+      category: 'PONZI',
+      source: 'b',
+      entity: 'P',
+      confidence: policy.weights.SCAM / policy.weights.PONZI,
+    });
+    expect(points([scam])).toBe(points([ponzi]));
+    for (const labels of [
+      [scam, ponzi],
+      [ponzi, scam],
+    ])
+      expect(ownershipFactor({ sanctions: [], labels }, policy)).toMatchObject({
+        category: 'PONZI',
+        evidence: ['b: P'],
+      });
+  });
+
+  it('have the better class of two labels of one category that are worth the same', () => {
+    const published = label({ source: 'a', class: 'published' });
+    const listed = label({ source: 'b', class: 'list' });
+    for (const labels of [
+      [published, listed],
+      [listed, published],
+    ])
+      expect(ownershipFactor({ sanctions: [], labels }, policy)?.class).toBe('list');
+  });
+
+  it('are no factor if they are none', () => {
+    expect(ownershipFactor({ sanctions: [], labels: [] }, policy)).toBeNull();
+    expect(ownershipFactor({ sanctions: [], labels: [label({ confidence: 0 })] }, policy)).toBeNull();
+  });
+
+  it('name ten sources at most', () => {
+    const sources = Array.from({ length: 12 }, (_, at) => String.fromCharCode(97 + at));
+    const labels = sources.map((source) => label({ category: 'SCAM', source }));
+    const names = sources.slice(0, 10).map((source) => `${source}: Somebody`);
+    expect(ownershipFactor({ sanctions: [], labels: labels.reverse() }, policy)?.evidence).toEqual(names);
+    expect(ownershipFactor({ sanctions: sources, labels: [] }, policy)?.evidence).toEqual(
+      sources.slice(0, 10),
     );
   });
 });

@@ -139,6 +139,17 @@ describe('score', () => {
     expect(score(listed, policy).riskScore).toBe(100);
   });
 
+  it('keeps derived labels from lifting a score that others bring just up to the limit', () => {
+    const derived = exposure({ category: 'MIXER', class: 'structural', valueUsd: 1e6 });
+    const of = (points: number) =>
+      score(
+        { ...nothing, labels: [label({})], exposures: [derived] },
+        { ...policy, derivedScoreMax: points },
+      );
+    expect(of(policy.weights.SCAM).riskScore).toBe(policy.weights.SCAM);
+    expect(of(policy.weights.SCAM - 1).riskScore).toBeGreaterThan(policy.weights.SCAM);
+  });
+
   it('judges confidence to the nearest tenth', () => {
     const of = (confidence: number): number =>
       score({ ...nothing, exposures: [exposure({ category: 'MIXER', confidence })] }, policy).riskScore;
@@ -328,6 +339,79 @@ describe('score', () => {
     expect(scoreOf({ ...nothing, exposures: [dust, dust, dust] })).toBeGreaterThan(0);
   });
 
+  it('counts value from the limit of dust on, that limit included', () => {
+    const priced = (valueUsd: number) => [exposure({ category: 'SCAM', valueUsd })];
+    expect(scoreOf({ ...nothing, exposures: priced(policy.dustUsd) })).toBeGreaterThan(0);
+    expect(scoreOf({ ...nothing, exposures: priced(policy.dustUsd * 0.999) })).toBe(0);
+    const share = (part: number) => [unpriced({ category: 'SANCTIONED_ENTITY', share: part })];
+    expect(scoreOf({ ...nothing, exposures: share(policy.dustShare) })).toBeGreaterThan(0);
+    expect(scoreOf({ ...nothing, exposures: share(policy.dustShare * 0.999) })).toBe(0);
+  });
+
+  it('bounds an asset without a price by priced neutral value from the limit of dust on', () => {
+    const beside = (valueUsd: number): number =>
+      scoreOf({
+        ...nothing,
+        exposures: [unpriced({ category: 'SANCTIONED_ENTITY' }), exposure({ valueUsd })],
+      });
+    expect(beside(policy.dustUsd * 0.999)).toBe(policy.unpricedPointsMax);
+    expect(beside(policy.dustUsd)).toBe(policy.unpricedPointsMaxBesidePriced);
+  });
+
+  it('names the weakest class of the evidence of an exposure', () => {
+    const classOf = (...classes: ExposureEvidence['class'][]) =>
+      score(
+        { ...nothing, exposures: classes.map((one) => exposure({ category: 'SCAM', class: one })) },
+        policy,
+      ).scoreBreakdown[0]?.class;
+    expect(classOf('list')).toBe('list');
+    expect(classOf('list', 'published')).toBe('published');
+    expect(classOf('published', 'structural')).toBe('structural');
+    expect(classOf('structural', 'inferred', 'list')).toBe('inferred');
+  });
+
+  it('lets nothing off what came over another hop', () => {
+    const far = exposure({ category: 'MIXER', hops: 2, valueUsd: 300 });
+    expect(score({ ...nothing, exposures: [{ ...far, unsolicited: true }] }, policy)).toEqual(
+      score({ ...nothing, exposures: [far] }, policy),
+    );
+  });
+
+  it('names the category of what is let off if it is one, and UNKNOWN of several', () => {
+    const sent = exposure({ category: 'MIXER', valueUsd: 300, unsolicited: true });
+    const discountOf = (...exposures: ExposureEvidence[]) =>
+      score({ ...nothing, exposures }, policy).scoreBreakdown.at(-1);
+    const mixers = discountOf(sent, sent, exposure({ category: 'SCAM', hops: 2 }));
+    expect(mixers).toMatchObject({ factor: 'UNSOLICITED_INBOUND', category: 'MIXER', valueUsd: 600 });
+    expect(discountOf(sent, { ...sent, category: 'SCAM' })).toMatchObject({ category: 'UNKNOWN' });
+  });
+
+  it('names entities by value, those of equal value by name, ten at most', () => {
+    const names = Array.from({ length: 12 }, (_, at) => String.fromCharCode(97 + at));
+    const exposures = [...names, 'l', 'z', 'z'].map((entity) => exposure({ category: 'SCAM', entity }));
+    const evidence = score({ ...nothing, exposures }, policy).scoreBreakdown[0]?.evidence;
+    expect(evidence).toEqual(['l', 'z', ...names.slice(0, 8)]);
+  });
+
+  it('hands the odd point of equal parts to the category that comes first by name', () => {
+    const linear = {
+      ...policy,
+      ...{ directDecay: 1, shareExponent: 1, valueCeiling: 0 },
+      weights: { ...policy.weights, MIXER: 90, SCAM: 90 },
+    };
+    // A quarter of the value, then a half with the second: 22.5 points each.
+    const mixer = exposure({ category: 'MIXER', valueUsd: 100 });
+    const scam = exposure({ category: 'SCAM', valueUsd: 200 });
+    const { scoreBreakdown } = score(
+      { ...nothing, exposures: [scam, mixer, exposure({ valueUsd: 300 })] },
+      linear,
+    );
+    expect(scoreBreakdown.map(({ category, points }) => [category, points])).toEqual([
+      ['MIXER', 23],
+      ['SCAM', 22],
+    ]);
+  });
+
   it('shows what unsolicited money is let off as a line of its own', () => {
     const sent = exposure({ category: 'MIXER', entity: 'Tornado Cash', valueUsd: 300 });
     const solicited = score({ ...nothing, exposures: [sent] }, policy);
@@ -476,10 +560,36 @@ describe('policy', () => {
     [{ unsolicitedFactor: 0.4 }, 'unsolicitedFactor'],
     [{ kytBlockFrom: 50 }, 'kytBlockFrom'],
     [{ dustShare: 2 }, 'dustShare'],
+    [{ levels: { MEDIUM: 30, HIGH: 80, CRITICAL: 80 } }, 'levels'],
+    [{ levels: { MEDIUM: 0, HIGH: 60, CRITICAL: 80 } }, 'levels.MEDIUM'],
+    [{ levels: { MEDIUM: 30, HIGH: 60, CRITICAL: 101 } }, 'levels.CRITICAL'],
+    [{ levels: [30, 60, 80] }, 'levels must be an object'],
+    [{ levels: null }, 'levels must be an object'],
+    [{ weights: null }, 'weights must be an object'],
+    [{ weights: [] }, 'weights must be an object'],
+    [{ weights: { MIXER: '12' } }, 'weights.MIXER'],
+    [{ version: 1 }, 'version'],
+    [{ valueFullUsd: 100 }, 'valueFullUsd'],
+    [{ dustUsd: null }, 'dustUsd'],
     [{ unpricedPointsMaxBesidePriced: 60 }, 'unpricedPointsMaxBesidePriced'],
     [{ derivedScoreMax: 80 }, 'derivedScoreMax'],
   ])('refuses %j and names the field', (change, field) => {
     expect(() => parsePolicy({ ...document, ...change }, rows)).toThrow(field);
+  });
+
+  it.each([
+    { unsolicitedFactor: 0.5, hopDecay: 0.5 },
+    { unpricedPointsMaxBesidePriced: 59 },
+    { kytReviewFrom: 1, kytBlockFrom: 2 },
+    { levels: { MEDIUM: 1, HIGH: 2, CRITICAL: 100 } },
+    { weights: { MIXER: 0, SCAM: 100 } },
+    { dustUsd: 0, dustShare: 1 },
+  ])('takes %j, which lies on the bounds', (change) => {
+    expect(parsePolicy({ ...document, ...change }, rows)).toMatchObject(change);
+  });
+
+  it.each([[null], [[]], ['policy']])('refuses the document %j', (other) => {
+    expect(() => parsePolicy(other, rows)).toThrow('the document must be an object');
   });
 
   it('has the levels of the specification', () => {

@@ -1,0 +1,122 @@
+/** Finds the test files that exercise a source file: by imports, nearest first, then by the whole-program tests of its room. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+
+/** Rooms of the program by the folders which they mutate. */
+export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  risk: ['src/risk'],
+  accounts: ['src/accounts'],
+  labels: ['src/labels'],
+  graph: ['src/graph'],
+  screening: ['src/screening'],
+  monitoring: ['src/monitoring'],
+  http: ['src/http'],
+  names: ['src/names'],
+  chains: ['src/chains/address'],
+  jobs: ['src/jobs', 'workers'],
+  base: ['src/base'],
+  exposure: ['src/exposure'],
+};
+
+/**
+ * Tests of whole use cases, most of which start the built program and therefore reach a source file without importing it. Limited to
+ * those whose subject is the room, because each of them is slow.
+ */
+const WHOLE_PROGRAM: Readonly<Record<string, readonly string[]>> = {
+  risk: ['test/scenarios/scenarios.test.ts'],
+  accounts: ['test/e2e/second-server.test.ts', 'test/e2e/password.test.ts', 'test/e2e/person.test.ts'],
+  labels: ['test/e2e/first-start.test.ts', 'test/e2e/designated-owners.test.ts'],
+  graph: ['test/e2e/graph.test.ts', 'test/e2e/taint.test.ts'],
+  monitoring: ['test/e2e/monitoring.test.ts'],
+  http: ['test/e2e/first-start.test.ts'],
+  names: ['test/e2e/names.test.ts'],
+  jobs: ['test/e2e/jobs.test.ts'],
+  base: ['test/e2e/damaged-state.test.ts', 'test/e2e/full-disk.test.ts', 'test/e2e/failed-start.test.ts'],
+  exposure: ['test/e2e/exposure.test.ts'],
+};
+
+/** The program's import graph. All paths are relative to the root of the project, with `/`. */
+export interface ImportGraph {
+  readonly root: string;
+  readonly tests: readonly string[];
+  /** File to the files it imports, or starts as a worker or process. */
+  readonly imports: ReadonlyMap<string, readonly string[]>;
+}
+
+/** @returns the paths below `folder` that end with `.ts`, relative to `root` and sorted. */
+export function typescriptFiles(root: string, folder: string): string[] {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name).replaceAll('\\', '/'))
+    .sort();
+}
+
+/** Reads the imports of `src/`, `workers/`, `scripts/`, `bench/` and `test/` below `root`. */
+export function readImportGraph(root: string): ImportGraph {
+  const files = ['src', 'workers', 'scripts', 'bench', 'test'].flatMap((folder) =>
+    typescriptFiles(root, folder),
+  );
+  const existing = new Set(files);
+  const imports = new Map<string, readonly string[]>();
+  for (const file of files) {
+    const text = readFileSync(join(root, file), 'utf8');
+    imports.set(
+      file,
+      importsOf(root, file, text).filter((target) => existing.has(target)),
+    );
+  }
+  return { root, tests: files.filter((file) => file.endsWith('.test.ts')), imports };
+}
+
+/** An import of types alone carries no behaviour, so it covers nothing. */
+function importsOf(root: string, file: string, text: string): string[] {
+  const found = new Set<string>();
+  const add = (specifier: string | undefined): void => {
+    if (specifier !== undefined) found.add(relative(root, resolve(root, dirname(file), specifier)));
+  };
+  for (const [, statement, specifier] of text.matchAll(/^(?:import|export)\b([^;']*)'(\.[^']+)'/gm))
+    if (!statement?.trimStart().startsWith('type ')) add(specifier);
+  for (const [, specifier] of text.matchAll(/\bimport\(\s*'(\.[^']+)'/g)) add(specifier);
+  for (const [, name] of text.matchAll(/workerUrl\(\s*'([^']+)'/g)) found.add(`workers/${name}.ts`);
+  // A test that starts a process names the file beside it, as TypeScript or as built.
+  if (file.startsWith('test/'))
+    for (const [, name] of text.matchAll(/'([\w./-]+)\.(?:ts|js)'/g))
+      found.add(join(dirname(file), `${basename(name as string)}.ts`));
+  found.delete(file);
+  return [...found].map((path) => path.replaceAll('\\', '/'));
+}
+
+/**
+ * @param limit most test files found by imports; the whole-program tests of the room come in addition.
+ * @returns test files that exercise `source`, nearest first: by the number of imports between, then by how little else they import.
+ */
+export function testsCovering(graph: ImportGraph, source: string, room: string, limit: number): string[] {
+  const importers = new Map<string, string[]>();
+  for (const [file, targets] of graph.imports)
+    for (const target of targets) importers.set(target, [...(importers.get(target) ?? []), file]);
+  const distance = new Map([[source, 0]]);
+  for (const file of distance.keys())
+    for (const importer of importers.get(file) ?? [])
+      if (!distance.has(importer)) distance.set(importer, (distance.get(file) ?? 0) + 1);
+  const breadth = new Map<string, number>();
+  const ofRoom = (test: string): number => (test.startsWith(`test/${room}/`) ? 0 : 1);
+  const reached = graph.tests.filter((test) => distance.has(test));
+  for (const test of reached) breadth.set(test, reachOf(graph, test));
+  const nearest = reached.sort(
+    (a, b) =>
+      (distance.get(a) ?? 0) - (distance.get(b) ?? 0) ||
+      ofRoom(a) - ofRoom(b) ||
+      (breadth.get(a) ?? 0) - (breadth.get(b) ?? 0) ||
+      (a < b ? -1 : 1),
+  );
+  const fixed = (WHOLE_PROGRAM[room] ?? []).filter((test) => graph.imports.has(test));
+  return [...new Set([...nearest.slice(0, limit), ...fixed])];
+}
+
+/** How many files a test imports, directly and through others. */
+function reachOf(graph: ImportGraph, test: string): number {
+  const seen = new Set([test]);
+  for (const file of seen) for (const target of graph.imports.get(file) ?? []) seen.add(target);
+  return seen.size;
+}

@@ -1,0 +1,303 @@
+/**
+ * Makes small faults in a copy of the program, one at a time, and reports those that no test notices.
+ * Run: npm run test:mutants -- [room] [--seed N] [--count N] [--tests N] [--goal SHARE] [--without TEST …] [--resume]
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { writeJsonAtomically } from '../../src/base/atomic-file.ts';
+import { projectRoot } from '../../src/base/paths.ts';
+import { type ImportGraph, ROOMS, readImportGraph, testsCovering, typescriptFiles } from './cover.ts';
+import { type Diff, diffOf, type Mutant, mutantsOf } from './operators.ts';
+import { drawMutants } from './sample.ts';
+import { EQUIVALENT, mutationText, readSurvivors, type Survivor, survivorRow } from './survivors.ts';
+import { copyTree, Stopped, type TestRun, type Tree } from './tree.ts';
+
+/** A mutant may take this many times as long as its tests take without it. */
+const LIMIT_FACTOR = 3;
+/** Shortest time limit: a start of vitest takes seconds on a busy machine. */
+const LIMIT_MS_MIN = 60_000;
+/** Time limit of the tests without a fault. */
+const UNMUTATED_LIMIT_MS = 60 * 60_000;
+
+const OPTIONS = {
+  seed: { type: 'string', default: '1' },
+  count: { type: 'string', default: '30' },
+  tests: { type: 'string', default: '12' },
+  goal: { type: 'string', default: '0.8' },
+  without: { type: 'string', multiple: true, default: [] as string[] },
+  resume: { type: 'boolean', default: false },
+} as const;
+
+interface Settings {
+  readonly rooms: readonly string[];
+  readonly seed: number;
+  /** Mutants a room. */
+  readonly count: number;
+  /** Test files a mutant, found by imports. */
+  readonly tests: number;
+  readonly goal: number;
+  readonly without: readonly string[];
+  readonly resume: boolean;
+}
+
+type Outcome = 'killed' | 'hung' | 'survived';
+
+interface Result {
+  /** Digest of the mutant and its source file. */
+  readonly key: string;
+  /** Digest of the tests that it survived. */
+  readonly tests: string;
+  readonly file: string;
+  readonly line: number;
+  readonly operator: string;
+  /** The changed lines, without and with the fault. */
+  readonly diff: Diff;
+  readonly outcome: Outcome;
+  /** The first failure. */
+  readonly by: string | null;
+  readonly seconds: number;
+}
+
+interface Chosen {
+  readonly mutant: Mutant;
+  readonly key: string;
+  readonly covering: readonly string[];
+  /** Digest of the covering tests. */
+  readonly tests: string;
+  readonly diff: Diff;
+}
+
+/** A request that cannot be carried out: its message goes to the person who asked. */
+class Refusal extends Error {}
+
+const note = (text: string): void => {
+  process.stderr.write(`${text}\n`);
+};
+
+const digest = (...parts: readonly string[]): string =>
+  createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
+
+function wholeNumber(name: string, value: string, least: number, most: number): number {
+  const number = Number(value);
+  if (value.trim() === '' || !Number.isInteger(number) || number < least || number > most)
+    throw new Refusal(`--${name}: must be a whole number from ${least} to ${most} (got "${value}")`);
+  return number;
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new Refusal((error as Error).message);
+  }
+}
+
+function readSettings(args: readonly string[]): Settings {
+  const { values, positionals } = parsed(args);
+  for (const room of positionals)
+    if (!(room in ROOMS))
+      throw new Refusal(`room: must be one of ${Object.keys(ROOMS).join(', ')} (got "${room}")`);
+  const goal = Number(values.goal);
+  if (!(goal >= 0 && goal <= 1))
+    throw new Refusal(`--goal: must be a share from 0 to 1 (got "${values.goal}")`);
+  return {
+    rooms: positionals.length > 0 ? positionals : Object.keys(ROOMS),
+    seed: wholeNumber('seed', values.seed, 0, 2 ** 32 - 1),
+    count: wholeNumber('count', values.count, 1, 10_000),
+    tests: wholeNumber('tests', values.tests, 1, 1_000),
+    goal,
+    without: values.without,
+    resume: values.resume,
+  };
+}
+
+const resultsPath = (room: string): string => join(projectRoot, '.mutants', `${room}.json`);
+const readIn = (folder: string, file: string): string => readFileSync(join(folder, file), 'utf8');
+
+function readResults(room: string): Result[] {
+  const path = resultsPath(room);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { results: Result[] }).results : [];
+}
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Draws mutants until `count` of them pass the type checker: a fault that the compiler refuses needs no test. */
+function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tree: Tree): Chosen[] {
+  const files = (ROOMS[room] ?? []).flatMap((folder) => typescriptFiles(tree.folder, folder));
+  const mutants = files.flatMap((file) => mutantsOf(file, readIn(tree.folder, file)));
+  const chosen: Chosen[] = [];
+  let refused = 0;
+  for (const mutant of drawMutants(mutants, settings.seed)) {
+    if (chosen.length >= settings.count) break;
+    if (!tree.compiles(mutant.file, mutant)) {
+      refused++;
+      continue;
+    }
+    const source = readIn(tree.folder, mutant.file);
+    const covering = testsCovering(graph, mutant.file, room, settings.tests).filter(
+      (test) => !settings.without.includes(test),
+    );
+    chosen.push({
+      mutant,
+      key: digest(mutant.file, source, String(mutant.start), String(mutant.end), mutant.text),
+      covering,
+      tests: digest(...covering, ...covering.map((test) => readIn(tree.folder, test))),
+      diff: diffOf(source, mutant),
+    });
+  }
+  note(`${room}: ${chosen.length} of ${mutants.length} mutants; ${refused} more do not compile`);
+  return chosen.sort((a, b) => order(a.mutant.file, b.mutant.file) || a.mutant.start - b.mutant.start);
+}
+
+/**
+ * Runs the tests without a fault.
+ *
+ * @returns milliseconds by test file
+ * @throws Refusal if they fail
+ */
+async function runUnmutated(
+  room: string,
+  tests: readonly string[],
+  tree: Tree,
+): Promise<TestRun['report']['milliseconds']> {
+  note(`${room}: ${tests.length} test files without a fault`);
+  const { outcome, report, output, milliseconds } = await tree.run(tests, UNMUTATED_LIMIT_MS);
+  if (outcome !== 'passed')
+    throw new Refusal(
+      `${room}: the tests fail without a fault; mend them, or leave a file out by --without.\n${report.failures.join('\n')}\n${output}`,
+    );
+  note(`${room}: passed in ${Math.round(milliseconds / 1000)} s`);
+  return report.milliseconds;
+}
+
+async function tryMutant(
+  chosen: Chosen,
+  times: Readonly<Record<string, number>>,
+  tree: Tree,
+): Promise<Result> {
+  const { mutant, key, covering, tests, diff } = chosen;
+  const unmutatedMs = covering.reduce((sum, test) => sum + (times[test] ?? 0), 0);
+  const limitMs = Math.max(LIMIT_MS_MIN, LIMIT_FACTOR * unmutatedMs);
+  const ran =
+    covering.length === 0 ? null : await tree.run(covering, limitMs, { file: mutant.file, edit: mutant });
+  const missed = covering.filter((test) => ran?.outcome === 'passed' && !(test in ran.report.milliseconds));
+  if (missed.length > 0) throw new Refusal(`${mutant.file}: these tests did not run: ${missed.join(', ')}`);
+  const outcome = { passed: 'survived', failed: 'killed', hung: 'hung' } as const;
+  return {
+    key,
+    tests,
+    file: mutant.file,
+    line: mutant.line,
+    operator: mutant.operator,
+    diff,
+    outcome: ran === null ? 'survived' : outcome[ran.outcome],
+    by: ran?.report.failures[0] ?? null,
+    seconds: Math.round((ran?.milliseconds ?? 0) / 1000),
+  };
+}
+
+/** A result that still holds: the source is the same, and if no test noticed the fault, so are the tests. */
+const holds = (result: Result, chosen: Chosen): boolean =>
+  result.key === chosen.key && (result.outcome !== 'survived' || result.tests === chosen.tests);
+
+async function runRoom(room: string, settings: Settings, graph: ImportGraph, tree: Tree): Promise<Result[]> {
+  const chosen = chooseMutants(room, settings, graph, tree);
+  const before = settings.resume ? readResults(room) : [];
+  const results = chosen.flatMap((each) => before.find((result) => holds(result, each)) ?? []);
+  const left = chosen.filter((each) => !results.some((result) => result.key === each.key));
+  const keep = (): void =>
+    writeJsonAtomically(resultsPath(room), { room, seed: settings.seed, tests: settings.tests, results });
+  keep();
+  const tests = [...new Set(left.flatMap((each) => each.covering))];
+  const times = tests.length > 0 ? await runUnmutated(room, tests, tree) : {};
+  for (const each of left) {
+    const result = await tryMutant(each, times, tree);
+    results.push(result);
+    keep();
+    const place = `${result.file}:${result.line}`;
+    note(
+      `[${results.length}/${chosen.length}] ${result.outcome} ${place} ${result.operator} ${result.seconds} s`,
+    );
+    if (result.by !== null) note(`    ${result.by}`);
+  }
+  return results;
+}
+
+const unified = ({ before, after }: Diff): string =>
+  [...before.split('\n').map((text) => `- ${text}`), ...after.split('\n').map((text) => `+ ${text}`)].join(
+    '\n',
+  );
+
+/** Prints what no test noticed, and the share of what was noticed. @returns whether the share reaches the goal. */
+function reportRoom(
+  room: string,
+  results: readonly Result[],
+  listed: readonly Survivor[],
+  goal: number,
+): boolean {
+  const rowOf = (result: Result): Survivor | undefined =>
+    listed.find((row) => row.file === result.file && row.mutation === mutationText(result.diff));
+  const survivors = results.filter((result) => result.outcome === 'survived');
+  const equivalent = survivors.filter((result) => rowOf(result)?.reason.startsWith(EQUIVALENT));
+  for (const result of survivors) {
+    process.stdout.write(`${result.file}:${result.line} ${result.operator}\n${unified(result.diff)}\n`);
+    const row = rowOf(result);
+    process.stdout.write(
+      row === undefined
+        ? `not in test/mutants/survivors.md: ${survivorRow({ ...result, mutation: mutationText(result.diff), reason: '' })}\n\n`
+        : `listed: ${row.reason}\n\n`,
+    );
+  }
+  for (const result of results)
+    if (result.outcome !== 'survived' && rowOf(result) !== undefined)
+      process.stdout.write(`${result.file}:${result.line}: now noticed; remove its row of survivors.md\n`);
+  const counted = results.length - equivalent.length;
+  const noticed = results.length - survivors.length;
+  const share = counted === 0 ? 1 : noticed / counted;
+  process.stdout.write(
+    `${room}: ${noticed} of ${counted} mutants noticed (${Math.round(share * 100)} %, goal ${Math.round(goal * 100)} %)` +
+      `; ${equivalent.length} equivalent\n`,
+  );
+  return share >= goal;
+}
+
+async function main(): Promise<number> {
+  const settings = readSettings(process.argv.slice(2));
+  const listed = readSurvivors(readIn(projectRoot, 'test/mutants/survivors.md'));
+  const tree = copyTree(projectRoot);
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)
+    process.once(signal, () => {
+      tree.remove();
+      note('stopped; --resume goes on from here');
+      process.exit(code);
+    });
+  let isReached = true;
+  try {
+    const graph = readImportGraph(tree.folder);
+    for (const room of settings.rooms) {
+      const results = await runRoom(room, settings, graph, tree);
+      if (!reportRoom(room, results, listed, settings.goal)) isReached = false;
+    }
+  } finally {
+    tree.remove();
+  }
+  return isReached ? 0 : 1;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (error instanceof Stopped) {
+    note('stopped; --resume goes on from here');
+    process.exitCode = 130;
+  } else if (error instanceof Refusal) {
+    note(`test:mutants: ${error.message}`);
+    process.exitCode = 2;
+  } else throw error;
+}

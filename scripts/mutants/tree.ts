@@ -1,0 +1,170 @@
+/** A copy of the project in which faults are made, so that the working tree never changes. */
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { applied, type Edit } from './operators.ts';
+import { ORDER_VARIABLE, REPORT_VARIABLE, type TestReport } from './reporter.ts';
+
+/** Folders that no test reads, or that are linked instead. */
+const NOT_COPIED = new Set(['.git', '.mutants', '.bench', 'node_modules', join('data', 'store')]);
+
+/** From the request to end to the end by force. Tests stop the servers they started in that time. */
+const GRACE_MS = 10_000;
+
+export interface TestRun {
+  /** `hung` after the time limit. */
+  readonly outcome: 'passed' | 'failed' | 'hung';
+  readonly report: TestReport;
+  readonly milliseconds: number;
+  /** The end of what the run printed. */
+  readonly output: string;
+}
+
+/** The run was interrupted while it compiled. */
+export class Stopped extends Error {}
+
+export interface Tree {
+  /** The copy's folder. Sources are read from here: the working tree may change during a run. */
+  readonly folder: string;
+  /** Whether the file with the fault in it still passes the type checker. */
+  compiles(file: string, edit: Edit): boolean;
+  /** Runs tests with a fault in one file, or none, and takes the fault out again. */
+  run(
+    tests: readonly string[],
+    limitMs: number,
+    fault?: { readonly file: string; readonly edit: Edit },
+  ): Promise<TestRun>;
+  /** Ends what runs and removes the copy. */
+  remove(): void;
+}
+
+/**
+ * Copies the project below the temporary folder. `dist/` must be built.
+ *
+ * @param root the project's folder
+ */
+export function copyTree(root: string): Tree {
+  const parent = mkdtempSync(join(tmpdir(), 'assay-mutants-'));
+  const folder = join(parent, 'assay');
+  cpSync(root, folder, { recursive: true, filter: (path) => !NOT_COPIED.has(relative(root, path)) });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  let endRunning = (): void => {};
+
+  /** Runs the compiler on one file. The tests of the build find the rest of `dist/` as it was. */
+  const compile = (file: string, options: Readonly<Record<string, unknown>>): boolean => {
+    const settings = { extends: './tsconfig.json', compilerOptions: options, include: [], files: [file] };
+    const path = join(folder, 'tsconfig.mutant.json');
+    writeFileSync(path, JSON.stringify(settings));
+    const compiler = join('node_modules', 'typescript', 'bin', 'tsc');
+    const compiled = spawnSync(process.execPath, [compiler, '-p', path], { cwd: folder, stdio: 'ignore' });
+    rmSync(path);
+    // An interrupt from the keyboard reaches the compiler before this process.
+    if (compiled.signal !== null) throw new Stopped();
+    return compiled.status === 0;
+  };
+
+  const builtPath = (file: string): string => join(folder, 'dist', file.replace(/\.ts$/, '.js'));
+
+  /** Puts a fault into the source and into the built file, which workers and servers run. */
+  const put = (file: string, edit: Edit): (() => void) => {
+    const source = readFileSync(join(folder, file), 'utf8');
+    const built = readFileSync(builtPath(file), 'utf8');
+    writeFileSync(join(folder, file), applied(source, edit));
+    const takeOut = (): void => {
+      writeFileSync(join(folder, file), source);
+      writeFileSync(builtPath(file), built);
+    };
+    if (compile(file, { noCheck: true, noResolve: true })) return takeOut;
+    takeOut();
+    throw new Error(`${file}: does not build with the fault in it.`);
+  };
+
+  const runTests = (tests: readonly string[], limitMs: number): Promise<TestRun> => {
+    const reportPath = join(parent, 'report.json');
+    rmSync(reportPath, { force: true });
+    const args = [
+      'run',
+      '--config',
+      'scripts/mutants/vitest.config.ts',
+      '--root',
+      '.',
+      '--bail',
+      '1',
+      ...tests,
+    ];
+    const environment = {
+      ASSAY_TEST_SHARED_DATA: join(dirname(root), 'shared', 'data'),
+      ...process.env,
+      ASSAY_TEST_PREBUILT: '1',
+      [REPORT_VARIABLE]: reportPath,
+      [ORDER_VARIABLE]: tests.join(','),
+    };
+    const started = Date.now();
+    // A process group of its own: what the tests start ends with them.
+    const child = spawn(process.execPath, [join('node_modules', 'vitest', 'vitest.mjs'), ...args], {
+      cwd: folder,
+      env: environment,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const signalAll = (signal: NodeJS.Signals): void => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, signal);
+      } catch {
+        // The group has ended already.
+      }
+    };
+    let output = '';
+    const collect = (text: string): void => {
+      output = (output + text).slice(-4000);
+    };
+    child.stdout.setEncoding('utf8').on('data', collect);
+    child.stderr.setEncoding('utf8').on('data', collect);
+    return new Promise((resolve, reject) => {
+      let hung = false;
+      let force: NodeJS.Timeout | undefined;
+      const limit = setTimeout(() => {
+        hung = true;
+        signalAll('SIGTERM');
+        force = setTimeout(() => signalAll('SIGKILL'), GRACE_MS);
+      }, limitMs);
+      endRunning = () => signalAll('SIGKILL');
+      child.on('error', reject);
+      child.on('exit', (code) => {
+        clearTimeout(limit);
+        clearTimeout(force);
+        signalAll('SIGKILL');
+        endRunning = () => {};
+        const report = existsSync(reportPath)
+          ? (JSON.parse(readFileSync(reportPath, 'utf8')) as TestReport)
+          : { milliseconds: {}, failures: [`the test run ended with code ${code}`] };
+        const outcome = hung ? 'hung' : code === 0 ? 'passed' : 'failed';
+        resolve({ outcome, report, milliseconds: Date.now() - started, output });
+      });
+    });
+  };
+
+  return {
+    folder,
+    compiles: (file, edit) => {
+      const source = readFileSync(join(folder, file), 'utf8');
+      writeFileSync(join(folder, file), applied(source, edit));
+      const isSound = compile(file, { noEmit: true, noUnusedLocals: false, noUnusedParameters: false });
+      writeFileSync(join(folder, file), source);
+      return isSound;
+    },
+    run: async (tests, limitMs, fault) => {
+      const takeOut = fault === undefined ? () => {} : put(fault.file, fault.edit);
+      try {
+        return await runTests(tests, limitMs);
+      } finally {
+        takeOut();
+      }
+    },
+    remove: () => {
+      endRunning();
+      rmSync(parent, { recursive: true, force: true });
+    },
+  };
+}

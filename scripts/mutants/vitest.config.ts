@@ -1,0 +1,27 @@
+/** The project's test settings, changed so that a run against a mutant ends at the first failure and starts with the nearest tests. */
+import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import project from '../../vitest.config.ts';
+import { ORDER_VARIABLE } from './reporter.ts';
+
+const order = (process.env[ORDER_VARIABLE] ?? '').split(',');
+const placeOf = (specification: TestSpecification): number =>
+  order.findIndex((test) => specification.moduleId.endsWith(`/${test}`));
+
+class NearestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files.sort((a, b) => placeOf(a) - placeOf(b));
+  }
+}
+
+export default defineConfig({
+  ...project,
+  // node_modules is a link to the project's: what this run learns about durations is not kept there.
+  cacheDir: '.vite',
+  test: {
+    ...project.test,
+    retry: 0,
+    reporters: ['./scripts/mutants/reporter.ts'],
+    sequence: { sequencer: NearestFirst },
+  },
+});

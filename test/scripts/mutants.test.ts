@@ -1,0 +1,173 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ROOMS, readImportGraph, testsCovering } from '../../scripts/mutants/cover.ts';
+import { applied, diffOf, type Mutant, mutantsOf } from '../../scripts/mutants/operators.ts';
+import { drawMutants } from '../../scripts/mutants/sample.ts';
+import { mutationText, readSurvivors, survivorRow } from '../../scripts/mutants/survivors.ts';
+import { projectRoot } from '../../src/base/paths.ts';
+
+const FILE = 'src/room/file.ts';
+
+/** The sources with a fault of one operator each. */
+const faults = (source: string, operator: string): string[] =>
+  mutantsOf(FILE, source)
+    .filter((mutant) => mutant.operator === operator)
+    .map((mutant) => applied(source, mutant));
+
+describe('operators of mutants', () => {
+  it.each([
+    ['invert-condition', 'if (a) b();', ['if (!(a)) b();']],
+    ['invert-condition', 'f(a ? b : c);', ['f(!(a) ? b : c);']],
+    ['drop-side', 'x = a && (b || c);', ['x = (a);', 'x = (b || c);', 'x = a && ((b));', 'x = a && ((c));']],
+    ['boundary', 'x = a < b;', ['x = a <= b;']],
+    ['boundary', 'x = a >= (b /* >= c */);', ['x = a > (b /* >= c */);']],
+    ['boundary', 'list.sort((a, b) => (a < b ? -1 : 1));', []],
+    ['equality', "x = (a) === 'b';", ["x = (a) !== 'b';"]],
+    ['remove-await', 'await f(await g());', ['f(await g());', 'await f(g());']],
+    ['remove-guard', 'if (a) { throw b; }\nc();', [';\nc();']],
+    ['remove-guard', 'for (const a of b) if (a) continue;', ['for (const a of b) ;']],
+    ['remove-guard', 'if (a) { b(); return; }', []],
+    ['remove-guard', 'if (a) throw b; else c();', []],
+    ['swap-arguments', 'f(a, b, c.d, e.g);', ['f(b, a, c.d, e.g);', 'f(a, b, e.g, c.d);']],
+    ['swap-arguments', 'f(a, () => b, a, a);', []],
+    [
+      'limit-step',
+      'x = size > LIMITS.names;',
+      ['x = size > (LIMITS.names + 1);', 'x = size > (LIMITS.names - 1);'],
+    ],
+    ['limit-step', 'x = size > limit;', []],
+    ['default-to-or', 'x = a ?? b;', ['x = a || b;']],
+    ['default-to-or', 'x = a ?? 0;', []],
+    ['default-to-or', 'x = a ?? [];', []],
+  ])('%s: %s', (operator, source, expected) => {
+    const around = (text: string): string => `async function wrapped() {\n${text}\n}`;
+    expect(faults(around(source), operator).sort()).toEqual(expected.map(around).sort());
+  });
+
+  it('leaves types and the wording of errors alone', () => {
+    const source = 'let a: B extends C ? D : E;\nthrow new Error(a ?? String(b === c));';
+    expect(mutantsOf(FILE, source)).toEqual([]);
+  });
+
+  it('names the line, and shows the changed lines without shared indentation', () => {
+    const source = "const é = '€';\n  if (\n    a &&\n    b\n  )\n    return;\n";
+    const mutant = mutantsOf(FILE, `function f() {\n${source}}`).find((each) => each.text === '(b)');
+    expect(mutant?.line).toBe(4);
+    expect(diffOf(`function f() {\n${source}}`, mutant as Mutant)).toEqual({
+      before: 'a &&\nb',
+      after: '(b)',
+    });
+  });
+});
+
+describe('sample of mutants', () => {
+  const all = ['a.ts', 'b.ts', 'c.ts'].flatMap((file, index) =>
+    mutantsOf(file, 'if (a && b < c) d(e, f);\n'.repeat(1 + index * 20)),
+  );
+
+  it('is the same for the same seed, and another for another', () => {
+    expect([...drawMutants(all, 7)]).toEqual([...drawMutants(all, 7)]);
+    expect([...drawMutants(all, 7)]).not.toEqual([...drawMutants(all, 8)]);
+  });
+
+  it('takes every mutant once, and from each file in turn', () => {
+    const drawn = [...drawMutants(all, 1)];
+    expect(new Set(drawn).size).toBe(all.length);
+    expect(drawn).toHaveLength(all.length);
+    for (const round of [0, 3, 6])
+      expect(new Set(drawn.slice(round, round + 3).map((mutant) => mutant.file)).size).toBe(3);
+  });
+});
+
+describe('tests that cover a file', () => {
+  let root = '';
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'assay-cover-'));
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+
+  it('come nearest first, through imports, workers and started processes, but not through types', () => {
+    write('src/risk/score.ts', 'export const score = 1;');
+    write('src/risk/use.ts', "import {\n  score,\n} from './score.ts';\nexport const use = score;");
+    write('workers/screen.ts', "import { use } from '../src/risk/use.ts';\nuse;");
+    write('src/jobs/pool.ts', "workerUrl('screen');");
+    write('test/risk/use.test.ts', "import { use } from '../../src/risk/use.ts';");
+    write('test/risk/score.test.ts', "import { score } from '../../src/risk/score.ts';");
+    write('test/risk/types.test.ts', "import type { Score } from '../../src/risk/score.ts';");
+    write('test/jobs/pool.test.ts', "import { pool } from '../../src/jobs/pool.ts';");
+    write('test/jobs/writer.ts', "await import('../../src/jobs/pool.ts');");
+    write('test/jobs/writer.test.ts', "spawn(join(projectRoot, 'dist', 'test', 'jobs', 'writer.js'));");
+    const graph = readImportGraph(root);
+    expect(testsCovering(graph, 'src/risk/score.ts', 'risk', 9)).toEqual([
+      'test/risk/score.test.ts',
+      'test/risk/use.test.ts',
+      'test/jobs/pool.test.ts',
+      'test/jobs/writer.test.ts',
+    ]);
+    expect(testsCovering(graph, 'src/risk/score.ts', 'risk', 1)).toEqual(['test/risk/score.test.ts']);
+  });
+
+  it('exist for every room of this program', () => {
+    const graph = readImportGraph(projectRoot);
+    for (const [room, folders] of Object.entries(ROOMS)) {
+      for (const folder of folders) expect(existsSync(join(projectRoot, folder)), folder).toBe(true);
+      // A file outside the program is covered by the tests of the whole room alone, which must exist.
+      for (const test of testsCovering(graph, 'none.ts', room, 9))
+        expect(existsSync(join(projectRoot, test)), test).toBe(true);
+    }
+  });
+});
+
+describe('list of survivors', () => {
+  it('is read as it was written', () => {
+    const survivor = {
+      file: 'src/a.ts',
+      line: 3,
+      mutation: 'if (a || `b`) → if ((a))',
+      reason: 'equivalent: b is never given',
+    };
+    expect(readSurvivors(`| file:line | mutation | reason |\n${survivorRow(survivor)}\n`)).toEqual([
+      survivor,
+    ]);
+  });
+
+  it('refuses a row it cannot read', () => {
+    expect(() => readSurvivors('| src/a.ts:3 | a → b | no reason |')).toThrow(/survivors\.md: not a row/);
+  });
+
+  it('gives a reason for each, and names code that is still there', () => {
+    const rows = readSurvivors(readFileSync(join(projectRoot, 'test/mutants/survivors.md'), 'utf8'));
+    for (const { file, mutation, reason } of rows) {
+      const source = readFileSync(join(projectRoot, file), 'utf8');
+      expect(reason, `${file}: ${mutation}`).not.toBe('');
+      const mutations = mutantsOf(file, source).map((mutant) => mutationText(diffOf(source, mutant)));
+      expect(mutations, file).toContain(mutation);
+    }
+  });
+});
+
+describe('npm run test:mutants', () => {
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [join(projectRoot, 'dist', 'scripts', 'mutants', 'run.js'), ...args], {
+      encoding: 'utf8',
+    });
+
+  it.each([
+    [['nowhere'], /room: must be one of risk, accounts, .* \(got "nowhere"\)/],
+    [['risk', '--count', '0'], /--count: must be a whole number from 1 to 10000 \(got "0"\)/],
+    [['risk', '--goal', '80'], /--goal: must be a share from 0 to 1 \(got "80"\)/],
+    [['risk', '--sede', '1'], /Unknown option '--sede'/],
+  ])('refuses %j', (args, message) => {
+    const { status, stderr } = run(...args);
+    expect(stderr).toMatch(message);
+    expect(status).toBe(2);
+  });
+});
