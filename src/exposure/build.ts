@@ -20,6 +20,7 @@ import { Entries, type SweptReading } from './entries.ts';
 import { createWalk, type RiskColumn } from './evaluate.ts';
 import { FORMAT_VERSION, type IndexInputs, type IndexMeta } from './format.ts';
 import { type NodeKinds, readKinds, type SweptAttribution, withoutColumns } from './kinds.ts';
+import { markForgeable } from './notes.ts';
 import { exposureFolderOf } from './reader.ts';
 import { isEmptyRecord, RECORD_CATEGORIES } from './record.ts';
 import { type DirectionRows, readRows } from './rows.ts';
@@ -169,7 +170,9 @@ export async function buildExposureIndex(
     const counted: SweptReading = { derived: 'COUNTED', kinds, shares };
     const leftOut: SweptReading | null =
       kindsLeftOut === null ? null : { derived: 'LEFT_OUT', kinds: kindsLeftOut, shares: sharesLeftOut };
-    const entries = new Entries({ graph, attributions, rows, counted, leftOut, maxHops }, deps);
+    const isRisk = (node: NodeId): boolean => (kinds.kinds[node] as number) >= 0;
+    const forgeable = markForgeable(graph, isRisk, everySome('entries', 0, 0));
+    const entries = new Entries({ graph, attributions, rows, counted, leftOut, forgeable, maxHops }, deps);
     const walk = createWalk(chain, assessor, deps, maxHops);
     const writer = new EntryWriter(graph.nodeCount);
     const onEntry = everySome('entries', 0, 1);

@@ -19,7 +19,7 @@ import { labelEvidence } from '../screening/judge.ts';
 import { directionBasis, weighingOf } from '../screening/weighing.ts';
 import { type RiskColumn, recordOf } from './evaluate.ts';
 import { NEUTRAL, type NodeKinds } from './kinds.ts';
-import { createNotesReader, type NotesDeps } from './notes.ts';
+import { mayHaveNotes, readNotes, rememberedShapes, SeenShapes } from './notes.ts';
 import { type ExposureRecord, isEmptyRecord } from './record.ts';
 import { type DirectionRows, IS_BEFORE, ROW } from './rows.ts';
 import type { SweptShares } from './sweep.ts';
@@ -41,10 +41,12 @@ export interface Swept {
   readonly counted: SweptReading;
   /** Null if no label of something risky is derived. */
   readonly leftOut: SweptReading | null;
+  /** By node: 1 if a token moved between it and a risky address (`markForgeable`); null: not known of any. */
+  readonly forgeable: Uint8Array | null;
   readonly maxHops: number;
 }
 
-export type EntryDeps = NotesDeps & Pick<ScreeningDeps, 'labels'>;
+export type EntryDeps = Pick<ScreeningDeps, 'labels' | 'transfers' | 'assets' | 'policy'>;
 
 const DIRECTIONS: readonly Direction[] = ['in', 'out'];
 /** Sides are read for their counterparties alone. */
@@ -75,15 +77,15 @@ export class Entries {
   readonly #deps: EntryDeps;
   readonly #weighing: Weighing;
   readonly #readSide = createSideReader(createKernelWorkspace());
-  readonly #notesAt: (node: NodeId) => ExposureRecord['notes'];
+  readonly #shapeOf: (node: NodeId) => number;
+  readonly #seen = new SeenShapes();
 
   constructor(swept: Swept, deps: EntryDeps) {
-    const { graph, attributions, rows, counted } = swept;
+    const { graph } = swept;
     this.#swept = swept;
     this.#deps = deps;
     this.#weighing = weighingOf(graph.chain, deps);
-    const { kinds } = counted;
-    this.#notesAt = createNotesReader({ graph, attributions, kinds, rows, weighing: this.#weighing }, deps);
+    this.#shapeOf = rememberedShapes(graph);
   }
 
   /** True for addresses of which a walk sees something else: hubs, those with dust alone, and those with a risky label of their own. */
@@ -105,7 +107,7 @@ export class Entries {
       const { start } = counted.shares[direction];
       return start[node] !== start[node + 1];
     });
-    const notes = this.#notesAt(node);
+    const notes = this.#mayHaveNotes(node) ? this.#notesAt(node) : [];
     if (!isDirect && !isEarlier && !isFound && notes.length === 0) return null;
     const sides = isDirect || isEarlier ? this.#sidesOf(node) : [];
     const first = this.#read(node, isDirect ? sides : null, counted);
@@ -134,6 +136,47 @@ export class Entries {
   #has(node: NodeId, flag: number): boolean {
     const { rows } = this.#swept;
     return (((rows.in.flags[node] as number) | (rows.out.flags[node] as number)) & flag) !== 0;
+  }
+
+  /** True if a token moved with a risky counterparty, or one with nothing but worthless transfers looks like another one. */
+  #mayHaveNotes(node: NodeId): boolean {
+    const { graph, rows, counted, forgeable } = this.#swept;
+    if (forgeable?.[node] === 1) return true;
+    const { kinds } = counted.kinds;
+    const isRisk = forgeable === null ? (other: NodeId): boolean => (kinds[other] as number) >= 0 : null;
+    if (isRisk !== null || this.#has(node, ROW.OTHERS))
+      return mayHaveNotes(graph, node, isRisk, this.#shapeOf);
+    const isLight = DIRECTIONS.some(
+      (direction) => rows[direction].lightStart[node] !== rows[direction].lightStart[node + 1],
+    );
+    if (!isLight) return false;
+    this.#seen.clear();
+    let isAlike = false;
+    const add = (to: number): void => {
+      const other = to >= IS_BEFORE ? to - IS_BEFORE : to;
+      if (this.#seen.add(this.#shapeOf(other), other)) isAlike = true;
+    };
+    add(node);
+    for (const direction of DIRECTIONS) {
+      const { start, other, lightStart, light } = rows[direction];
+      for (let at = start[node] as number; at < (start[node + 1] as number); at++) add(other[at] as number);
+      for (let at = lightStart[node] as number; at < (lightStart[node + 1] as number); at++)
+        add(light[at] as number);
+    }
+    return isAlike;
+  }
+
+  #notesAt(node: NodeId): ExposureRecord['notes'] {
+    const { graph, attributions } = this.#swept;
+    const key = graph.keyOf(node);
+    return readNotes(
+      {
+        subject: { chain: graph.chain, key },
+        place: { graph, node, attributions, weighing: this.#weighing },
+        totals: this.#deps.transfers.totals(graph.chain, key),
+      },
+      this.#deps,
+    );
   }
 
   #isService(node: NodeId): boolean {

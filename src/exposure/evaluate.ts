@@ -5,9 +5,10 @@ import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { type ExposureEvidence, isRisky, type ScoreFactor, score } from '../risk/score.ts';
-import type { Assessor } from '../screening/assess.ts';
+import type { Assessment, Assessor } from '../screening/assess.ts';
 import { earlierDealings } from '../screening/before-designation.ts';
-import { type SpoofingDeps, type SpoofingOptions, spoofingOf } from '../screening/spoofable.ts';
+import type { SpoofingDeps } from '../screening/spoofable.ts';
+import { mayHaveNotes, readNotes } from './notes.ts';
 import type { ExposureRecord } from './record.ts';
 
 /** The evidence that an entry is made of. */
@@ -68,11 +69,13 @@ export function recordOf(
 
 export const BOTH: readonly Direction[] = ['in', 'out'];
 
-/** The reasons of forged transfers and look-alike addresses, as a screening gives them. */
-export const notesOf = (options: SpoofingOptions, deps: SpoofingDeps): ExposureRecord['notes'] =>
-  spoofingOf(options, deps).reasons.flatMap(({ code, category, message }) =>
-    code === 'SPOOFABLE_TRANSFER' || code === 'ADDRESS_POISONING' ? [{ code, category, message }] : [],
-  );
+function notesAt(assessment: Assessment, deps: SpoofingDeps): ExposureRecord['notes'] {
+  const { place } = assessment;
+  if (place === null) return [];
+  const { graph, node, attributions } = place;
+  const isRisk = (other: NodeId): boolean => attributions.of(other).isRisky;
+  return mayHaveNotes(graph, node, isRisk) ? readNotes(assessment, deps) : [];
+}
 
 /** Returns what computes the entry of one address by a walk, as a screening does; of the directions asked for. */
 export const createWalk =
@@ -90,7 +93,7 @@ export const createWalk =
         isService: evidence.isService,
         hubShare,
         earlier: earlierDealings(sides),
-        notes: notesOf(assessment, deps),
+        notes: notesAt(assessment, deps),
       },
       deps.policy,
     );

@@ -21,10 +21,13 @@ export interface DirectionRows {
   readonly neutralDust: Float64Array;
   /** Properties of a row: bits of `ROW`. */
   readonly flags: Uint8Array;
+  /** Counterparties that are not in the row, or whose transfers may be worth less than dust, asset by asset: those of node v are at `lightStart[v]` to `lightStart[v + 1]`. */
+  readonly lightStart: Float64Array;
+  readonly light: Uint32Array;
 }
 
-/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. EARLIER: a dealing ended before the counterparty was designated. SMALL: an edge is dust, or little more. */
-export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4, EARLIER: 8, SMALL: 16 } as const;
+/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. EARLIER: a dealing ended before the counterparty was designated. OTHERS: there may be counterparties that nothing of worth moved with, besides those in `light`. */
+export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4, EARLIER: 8, OTHERS: 16 } as const;
 
 export interface ReadRowsOptions {
   readonly graph: TransferGraph;
@@ -33,6 +36,9 @@ export interface ReadRowsOptions {
   readonly kinds: NodeKinds<unknown>;
   readonly onProgress?: (nodes: number) => void;
 }
+
+/** Edges of so many times the dust limit or more have one asset, of at most four, that is worth it. */
+const LIGHT_DUSTS = 4;
 
 /** Nodes between two reports of progress. */
 const PROGRESS_NODES = 2 ** 14;
@@ -73,6 +79,25 @@ class GrowingRows {
   }
 }
 
+/** A list of nodes that grows. */
+class GrowingIds {
+  #ids = new Uint32Array(BLOCK);
+  count = 0;
+
+  push(id: number): void {
+    if (this.count === this.#ids.length) {
+      const ids = new Uint32Array(this.#ids.length * 2);
+      ids.set(this.#ids);
+      this.#ids = ids;
+    }
+    this.#ids[this.count++] = id;
+  }
+
+  get ids(): Uint32Array {
+    return this.#ids.subarray(0, this.count);
+  }
+}
+
 /** Set in `other` if the edge ended before the counterparty's attribution applies. Ids have 31 bits. */
 export const IS_BEFORE = 0x8000_0000;
 
@@ -83,24 +108,31 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
   const total = new Float64Array(nodeCount + 1);
   const neutralDust = new Float64Array(nodeCount + 1);
   const flags = new Uint8Array(nodeCount + 1);
+  const lightStart = new Float64Array(nodeCount + 2);
+  const light = new GrowingIds();
   const rows = new GrowingRows();
   const reader = new RowReader(graph, weighing);
   const columns = createNeighbourColumns(LIMITS.rowScanMax);
-  const { ids, weight, lastSeenMs } = columns;
+  const { ids, weight, valueUsd, lastSeenMs } = columns;
   for (let node = 1; node <= nodeCount; node++) {
     start[node] = rows.count;
+    lightStart[node] = light.count;
     if (node % PROGRESS_NODES === 0) onProgress?.(node);
     if (kinds.kinds[node] === HUB || graph.degree(node, direction) > LIMITS.counterpartiesMax) {
       flags[node] = ROW.ALONE;
       if (kinds.kinds[node] === HUB || graph.degree(node, direction) > LIMITS.rowScanMax) continue;
     }
+    const degree = graph.degree(node, direction);
     const basis = reader.basisOf(node, direction);
-    if (basis.basis === 'NOTHING') continue;
+    if (reader.hasOthers(node)) flags[node] = (flags[node] as number) | ROW.OTHERS;
+    if (basis.basis === 'NOTHING') {
+      if (degree > 0) flags[node] = (flags[node] as number) | ROW.OTHERS;
+      continue;
+    }
     if (basis.basis === 'ASSET') flags[node] = (flags[node] as number) | ROW.IS_ASSET;
     const { count } = reader.read(node, direction, { ...basis, dust: 0 }, LIMITS.rowScanMax, columns);
-    // The worth of a transfer may be less than the part of its edge that its amount has.
-    if (count > 0 && basis.basis === 'USD' && (weight[count - 1] as number) < 2 * basis.dust)
-      flags[node] = (flags[node] as number) | ROW.SMALL;
+    // Values that round to no cent do not make a basis: all of the row may be worthless.
+    if (degree > count || basis.basis !== 'USD') flags[node] = (flags[node] as number) | ROW.OTHERS;
     // Greatest first: dust is the end of the row.
     let heavy = count;
     let dust = 0;
@@ -127,11 +159,17 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
       if (isBefore) flags[node] = (flags[node] as number) | ROW.EARLIER;
       if ((isBefore ? until.kind : (kinds.kinds[other] as number)) >= 0)
         flags[node] = (flags[node] as number) | ROW.RISKY;
-      if (each > 0 && flow > 0) rows.push(isBefore ? (other | IS_BEFORE) >>> 0 : other, each / flow);
+      const isInRow = each > 0 && flow > 0;
+      if (isInRow) rows.push(isBefore ? (other | IS_BEFORE) >>> 0 : other, each / flow);
+      // An edge's weight says more than its priced transfers are worth if others have no price; its USD says more if they moved no amount.
+      if (!isInRow || Math.min(each, valueUsd[at] as number) < LIGHT_DUSTS * weighing.dustUsd)
+        light.push(other);
     }
+    for (let at = heavy; at < count; at++) light.push(ids[at] as number);
   }
   start[nodeCount + 1] = rows.count;
-  return { start, total, neutralDust, flags, ...rows.join() };
+  lightStart[nodeCount + 1] = light.count;
+  return { start, total, neutralDust, flags, ...rows.join(), lightStart, light: light.ids };
 }
 
 /** The kind that applies to an edge. */
