@@ -171,7 +171,8 @@ export async function buildExposureIndex(
     const leftOut: SweptReading | null =
       kindsLeftOut === null ? null : { derived: 'LEFT_OUT', kinds: kindsLeftOut, shares: sharesLeftOut };
     const isRisk = (node: NodeId): boolean => (kinds.kinds[node] as number) >= 0;
-    const forgeable = markForgeable(graph, isRisk, everySome('entries', 0, 0));
+    const { isEvidence } = weighing;
+    const forgeable = markForgeable(graph, { isRisky: isRisk, isEvidence }, everySome('entries', 0, 0));
     const entries = new Entries({ graph, attributions, rows, counted, leftOut, forgeable, maxHops }, deps);
     const walk = createWalk(chain, assessor, deps, maxHops);
     const writer = new EntryWriter(graph.nodeCount);

@@ -7,7 +7,7 @@ import { LIMITS } from '../base/limits.ts';
 import { lookAlikeKey } from '../chains/look-alike.ts';
 import { chainOf, isEvm } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
-import { createNeighbourColumns, type NodeId, type TransferGraph } from '../graph/graph.ts';
+import { createNeighbourColumns, type EdgeDetail, type NodeId, type TransferGraph } from '../graph/graph.ts';
 import { type SpoofingDeps, type SpoofingOptions, spoofingOf } from '../screening/spoofable.ts';
 import type { ExposureRecord } from './record.ts';
 
@@ -15,12 +15,6 @@ import type { ExposureRecord } from './record.ts';
 const LOOKED_THROUGH_MAX = 2_000;
 
 const DIRECTIONS: readonly Direction[] = ['in', 'out'];
-
-/** Returns what says of the name of an asset whether it is a token: anything but the native coin. */
-const tokenFinder = (graph: TransferGraph): ((asset: string) => boolean) => {
-  const native = chainOf(graph.chain).symbol;
-  return (asset) => asset !== native;
-};
 
 /** No look-alike of the address counts: its chain uses addresses once. */
 const SHAPELESS = 1;
@@ -110,19 +104,28 @@ export const readNotes = (options: SpoofingOptions, deps: SpoofingDeps): Exposur
     code === 'SPOOFABLE_TRANSFER' || code === 'ADDRESS_POISONING' ? [{ code, category, message }] : [],
   );
 
+export interface ForgeableDeps {
+  readonly isRisky: (node: NodeId) => boolean;
+  /** Of an asset by its name: transfers of others can be forged. */
+  readonly isEvidence: (asset: string) => boolean;
+}
+
 /**
- * Marks the addresses that a token moved with between them and a risky one: only they can have forged transfers worth a note. Reads the edges of
+ * Marks the addresses that may have a forged transfer with a risky one: of an unknown token, or of no amount. Reads the edges of
  * risky addresses alone.
  *
  * @returns by node, 1 for those that are marked; null if a risky address has too many counterparties to be read
  */
 export function markForgeable(
   graph: TransferGraph,
-  isRisky: (node: NodeId) => boolean,
+  { isRisky, isEvidence }: ForgeableDeps,
   onNode: (node: NodeId) => void,
 ): Uint8Array | null {
   const marks = new Uint8Array(graph.nodeCount + 1);
-  const isToken = tokenFinder(graph);
+  const native = chainOf(graph.chain).symbol;
+  // A known token that moved once, and moved an amount, moved no amount in no transfer.
+  const isForgeable = ({ asset, amount, transfers }: EdgeDetail): boolean =>
+    asset !== native && (amount === 0n || transfers > 1 || !isEvidence(asset));
   const all = createNeighbourColumns(LIMITS.rowScanMax);
   for (let node = 1; node <= graph.nodeCount; node++) {
     onNode(node);
@@ -133,7 +136,7 @@ export function markForgeable(
       for (const other of all.ids.slice(0, count)) {
         if (marks[other] === 1) continue;
         const edges = direction === 'in' ? graph.edge(other, node) : graph.edge(node, other);
-        if (edges.some(({ asset }) => isToken(asset))) marks[other] = 1;
+        if (edges.some(isForgeable)) marks[other] = 1;
       }
     }
   }
