@@ -65,7 +65,7 @@ async function checkAnswers(port: number, key: string, addresses: readonly Addre
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/oracle/address/${chain}/${text}`, {
       headers: { Authorization: `Bearer ${key}` },
     });
-    const answer = (await response.json()) as Answer;
+    const { data: answer } = (await response.json()) as { readonly data: Answer };
     if (answer.coverage.graph.status !== 'PARTIAL') throw new Error('An answer does not know the graph.');
     if (answer.reasons.some(({ code }) => code === 'EXPOSURE')) exposed++;
   }

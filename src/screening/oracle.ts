@@ -268,6 +268,8 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
   let rendered = new WeakMap<ExposureView, Rendered>();
   /** By the reason that transfers are missing. */
   let judgements = new Map<string, Judgements>();
+  /** The last rest with an entry, of addresses without a label and of those with one. */
+  let entryRests: (Pick<ExposureView, 'status' | 'asOf' | 'isSeen'> & { readonly bytes: Buffer })[] = [];
 
   const judgementsOf = (view: ExposureView): Judgements => {
     const name = view.notRead?.message ?? '';
@@ -288,6 +290,18 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
 
   const restText = (now: LabelContext, isLabelled: boolean, view: ExposureView): string =>
     `,${fieldsJson(restOf(now, isLabelled, view, policy))},"evaluatedAt":"`;
+
+  /** The rest of answers with an entry: the same for all entries that do not wait. */
+  const restOfEntry = (now: LabelContext, isLabelled: boolean, view: ExposureView): Buffer => {
+    const { status, asOf, isSeen } = view;
+    const place = isLabelled ? 1 : 0;
+    const known = entryRests[place];
+    if (known !== undefined && known.status === status && known.asOf === asOf && known.isSeen === isSeen)
+      return known.bytes;
+    const bytes = fragment(restText(now, isLabelled, view));
+    entryRests[place] = { status, asOf, isSeen, bytes };
+    return bytes;
+  };
 
   const render = (now: LabelContext, view: ExposureView): Rendered => {
     const unlabelled = fieldsJson(judge(UNLABELLED, now, view, policy));
@@ -370,6 +384,7 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
       context = now;
       rendered = new WeakMap();
       judgements = new Map();
+      entryRests = [];
     }
     const { reader } = now;
     let at = writeHead(reader, chainText, addressText, out, offset);
@@ -377,8 +392,8 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     const view = viewOf(found.chain, found.key, found.keyLength);
     if (view.verdict !== NO_EXPOSURE) {
       const entity = summaryOf(primaryOf(labels));
-      const judged = fieldsJson({ ...judge(labels, now, view, policy), entity });
-      at = copyInto(fragment(judged + restText(now, labels.length > 0, view)), out, at);
+      at = textInto(fieldsJson({ ...judge(labels, now, view, policy), entity }), out, at);
+      at = copyInto(restOfEntry(now, labels.length > 0, view), out, at);
     } else {
       const parts = rendered.get(view) ?? render(now, view);
       if (labels.length === 0) at = copyInto(parts.unknown, out, at);
