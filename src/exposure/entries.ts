@@ -41,7 +41,7 @@ export interface Swept {
   readonly counted: SweptReading;
   /** Null if no label of something risky is derived. */
   readonly leftOut: SweptReading | null;
-  /** By node: 1 if a token moved between it and a risky address (`markForgeable`); null: not known of any. */
+  /** By node: 1 if it may have a forged transfer with a risky address (`markForgeable`); null: not known of any. */
   readonly forgeable: Uint8Array | null;
   readonly maxHops: number;
 }
@@ -138,7 +138,7 @@ export class Entries {
     return (((rows.in.flags[node] as number) | (rows.out.flags[node] as number)) & flag) !== 0;
   }
 
-  /** True if a token moved with a risky counterparty, or one with nothing but worthless transfers looks like another one. */
+  /** True if a forged transfer with a risky counterparty is possible, or two counterparties look alike. */
   #mayHaveNotes(node: NodeId): boolean {
     const { graph, rows, counted, forgeable } = this.#swept;
     if (forgeable?.[node] === 1) return true;

@@ -26,7 +26,7 @@ export interface DirectionRows {
   readonly light: Uint32Array;
 }
 
-/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. EARLIER: a dealing ended before the counterparty was designated. OTHERS: there may be counterparties that nothing of worth moved with, besides those in `light`. */
+/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. EARLIER: a dealing ended before the counterparty was designated. OTHERS: there are counterparties that no amount of evidence moved with; `light` lacks them. */
 export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4, EARLIER: 8, OTHERS: 16 } as const;
 
 export interface ReadRowsOptions {
@@ -124,15 +124,13 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
     }
     const degree = graph.degree(node, direction);
     const basis = reader.basisOf(node, direction);
-    if (reader.hasOthers(node)) flags[node] = (flags[node] as number) | ROW.OTHERS;
     if (basis.basis === 'NOTHING') {
       if (degree > 0) flags[node] = (flags[node] as number) | ROW.OTHERS;
       continue;
     }
     if (basis.basis === 'ASSET') flags[node] = (flags[node] as number) | ROW.IS_ASSET;
     const { count } = reader.read(node, direction, { ...basis, dust: 0 }, LIMITS.rowScanMax, columns);
-    // Values that round to no cent do not make a basis: all of the row may be worthless.
-    if (degree > count || basis.basis !== 'USD') flags[node] = (flags[node] as number) | ROW.OTHERS;
+    if (degree > count) flags[node] = (flags[node] as number) | ROW.OTHERS;
     // Greatest first: dust is the end of the row.
     let heavy = count;
     let dust = 0;

@@ -67,13 +67,6 @@ export class RowReader {
     return this.#sums[direction].filter(({ asset }) => this.isEvidence(asset));
   }
 
-  /** True if an asset that is no evidence moved in either direction. */
-  hasOthers(node: NodeId): boolean {
-    this.evidenceSums(node, 'in');
-    const { in: received, out: sent } = this.#sums;
-    return [...received, ...sent].some(({ asset }) => !this.isEvidence(asset));
-  }
-
   /**
    * How a direction of a node is weighed. A priced asset has the USD of its flow, spread by amount over all its transfers: within one
    * asset shares are by amount. Without any price, the only asset that moved is weighed by its amount.
