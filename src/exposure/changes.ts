@@ -44,10 +44,33 @@ const COMPUTED = 2;
 const NEVER = 4;
 const RECORD_AT = 9;
 
+/** Bits of the filter: exact for half a million nodes, and of more, 20,000 changed entries send one look-up of 26 to a search in vain. */
+const FILTER_BITS = 2 ** 19;
+const FILTER_KEY = 'filter';
+
+/** Nodes with an entry among the changes, by their ids modulo `FILTER_BITS`. */
+export class ChangedNodes {
+  readonly bits: Uint8Array;
+  constructor(bits: Uint8Array) {
+    this.bits = bits;
+  }
+  /** Returns false if nothing about the node changed; true if it may have. */
+  mayHave(node: NodeId): boolean {
+    const at = node % FILTER_BITS;
+    return ((this.bits[at >> 3] as number) & (1 << (at & 7))) !== 0;
+  }
+  add(node: NodeId): void {
+    const at = node % FILTER_BITS;
+    this.bits[at >> 3] = (this.bits[at >> 3] as number) | (1 << (at & 7));
+  }
+}
+
 export interface Changes {
   readonly root: RootDatabase;
   state(): ChangesState | null;
   setState(state: ChangesState): void;
+  /** The nodes with an entry here, as of the last `setState`: most look-ups need no search. */
+  changedNodes(): ChangedNodes;
   /** Null if nothing about the node changed since the build. */
   entry(node: NodeId): ChangedEntry | null;
   /** The id of an address that is not in the mapped table; 0 if it is new to the graph. */
@@ -87,6 +110,7 @@ export function openChanges(folder: string): Changes {
     encoding: 'binary',
     keyEncoding: 'binary',
   });
+  const filter: Database<Buffer, string> = root.openDB({ name: 'filter', encoding: 'binary' });
   const blocks: Database<NotedBlock, number> = root.openDB({
     name: 'blocks',
     encoding: 'msgpack',
@@ -103,12 +127,28 @@ export function openChanges(folder: string): Changes {
     return out.take();
   };
 
+  const state = (): ChangesState | null => (meta.get('state') as ChangesState | undefined) ?? null;
+  const storedNodes = (): ChangedNodes => {
+    const bits = filter.getBinary(FILTER_KEY);
+    if (bits !== undefined) return new ChangedNodes(bits);
+    // Changes of a version without the filter: any node may have one.
+    return new ChangedNodes(new Uint8Array(FILTER_BITS / 8).fill(state() === null ? 0 : 0xff));
+  };
+  /** As the writer knows them, read when it first writes. Of a transaction that failed it has too many: no harm. */
+  let written: ChangedNodes | null = null;
+  const note = (node: NodeId): void => {
+    written ??= storedNodes();
+    written.add(node);
+  };
+
   return {
     root,
-    state: () => (meta.get('state') as ChangesState | undefined) ?? null,
-    setState: (state) => {
-      meta.putSync('state', state);
+    state,
+    setState(now) {
+      meta.putSync('state', now);
+      if (written !== null) filter.putSync(FILTER_KEY, Buffer.from(written.bits));
     },
+    changedNodes: storedNodes,
     entry(node) {
       const bytes = entries.getBinaryFast(node);
       if (!bytes) return null;
@@ -125,10 +165,12 @@ export function openChanges(folder: string): Changes {
       added.putSync(key, id);
     },
     put(node, record) {
+      note(node);
       entries.putSync(node, pack(COMPUTED, 0, record));
       waits.removeSync(node);
     },
     wait(node, sinceMs, isNew) {
+      note(node);
       const known = entries.getBinary(node);
       if (known && (known[0] as number) & WAITS) return false;
       if (known) {

@@ -20,7 +20,7 @@ import {
   type ExposureVerdict,
   NO_EXPOSURE,
 } from '../screening/exposure-port.ts';
-import { type Changes, type ChangesState, openChanges } from './changes.ts';
+import { type ChangedNodes, type Changes, type ChangesState, openChanges } from './changes.ts';
 import type { GraphPosition, IndexInputs } from './format.ts';
 import { type MappedIndex, openMappedIndex } from './mapped-index.ts';
 import { isSilentRecord } from './record.ts';
@@ -64,6 +64,8 @@ interface Held {
   opened: Opened | null;
   lookedAtMs: number;
   state: ChangesState | null;
+  /** Nodes with an entry among the changes; null without a state. */
+  changed: ChangedNodes | null;
   /** When the index was last known to be up to date. */
   currentMs: number;
   status: ExposureStatus;
@@ -164,6 +166,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
     const { meta } = opened.index;
     opened.changes.root.resetReadTxn();
     held.state = opened.changes.state();
+    held.changed = held.state === null ? null : opened.changes.changedNodes();
     const processed = held.state?.position ?? meta.position;
     const isCurrent = isSamePosition(processed, position) && isSameInputs(meta, deps.inputs(chain));
     if (isCurrent) held.currentMs = nowMs;
@@ -186,7 +189,15 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
   function heldOf(chain: ChainId): Held {
     let held = chains.get(chain);
     if (held === undefined) {
-      held = { mark: null, opened: null, lookedAtMs: 0, state: null, currentMs: 0, status: NO_GRAPH };
+      held = {
+        mark: null,
+        opened: null,
+        lookedAtMs: 0,
+        state: null,
+        changed: null,
+        currentMs: 0,
+        status: NO_GRAPH,
+      };
       chains.set(chain, held);
     }
     const nowMs = clock.now();
@@ -212,7 +223,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
     status: (chain) => heldOf(chain).status,
 
     find(chain, key, length) {
-      const { opened, state, status } = heldOf(chain);
+      const { opened, state, changed, status } = heldOf(chain);
       verdict = NO_EXPOSURE;
       place = null;
       waitsSinceMs = 0;
@@ -223,7 +234,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
       let { node } = index;
       if (state !== null) {
         if (node === 0 && state.added > 0) node = changes.nodeOf(key.slice(0, length));
-        if (node !== 0 && state.computed + state.waiting > 0) {
+        if (node !== 0 && changed?.mayHave(node) === true) {
           const found = findChanged(opened, node);
           if (found !== null) return found;
         }
