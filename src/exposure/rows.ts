@@ -19,6 +19,8 @@ export interface DirectionRows {
   readonly total: Float64Array;
   /** Of the dust, what labelled addresses without risk have. */
   readonly neutralDust: Float64Array;
+  /** Share of what labelled counterparties have, risky or not. */
+  readonly attributed: Float64Array;
   /** Properties of a row: bits of `ROW`. */
   readonly flags: Uint8Array;
   /** Counterparties that are not in the row, or whose transfers may be worth less than dust, asset by asset: those of node v are at `lightStart[v]` to `lightStart[v + 1]`. */
@@ -107,6 +109,7 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
   const start = new Float64Array(nodeCount + 2);
   const total = new Float64Array(nodeCount + 1);
   const neutralDust = new Float64Array(nodeCount + 1);
+  const attributed = new Float64Array(nodeCount + 1);
   const flags = new Uint8Array(nodeCount + 1);
   const lightStart = new Float64Array(nodeCount + 2);
   const light = new GrowingIds();
@@ -155,10 +158,13 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
       const until = kinds.before.size === 0 ? undefined : kinds.before.get(other);
       const isBefore = until !== undefined && (lastSeenMs[at] as number) < until.fromMs;
       if (isBefore) flags[node] = (flags[node] as number) | ROW.EARLIER;
-      if ((isBefore ? until.kind : (kinds.kinds[other] as number)) >= 0)
-        flags[node] = (flags[node] as number) | ROW.RISKY;
+      const kind = isBefore ? until.kind : (kinds.kinds[other] as number);
+      if (kind >= 0) flags[node] = (flags[node] as number) | ROW.RISKY;
       const isInRow = each > 0 && flow > 0;
-      if (isInRow) rows.push(isBefore ? (other | IS_BEFORE) >>> 0 : other, each / flow);
+      if (isInRow) {
+        rows.push(isBefore ? (other | IS_BEFORE) >>> 0 : other, each / flow);
+        if (kind >= 0 || kind === NEUTRAL) attributed[node] = (attributed[node] as number) + each / flow;
+      }
       // An edge's weight says more than its priced transfers are worth if others have no price; its USD says more if they moved no amount.
       if (!isInRow || Math.min(each, valueUsd[at] as number) < LIGHT_DUSTS * weighing.dustUsd)
         light.push(other);
@@ -167,7 +173,7 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
   }
   start[nodeCount + 1] = rows.count;
   lightStart[nodeCount + 1] = light.count;
-  return { start, total, neutralDust, flags, ...rows.join(), lightStart, light: light.ids };
+  return { start, total, neutralDust, attributed, flags, ...rows.join(), lightStart, light: light.ids };
 }
 
 /** The kind that applies to an edge. */

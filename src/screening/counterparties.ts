@@ -203,7 +203,7 @@ export interface EvidenceContext {
 }
 
 /** How a direct dealing is measured: in USD, or by share of an asset without a price. */
-type Measure = Pick<ExposureEvidence, 'asset' | 'valueUsd' | 'share' | 'flowPart'>;
+export type Measure = Pick<ExposureEvidence, 'asset' | 'valueUsd' | 'share' | 'flowPart'>;
 
 /** A share of a direction as evidence measures it. Priced value that rounds to nothing is no USD. */
 export function measureOf({ basis, total, unpriced }: DirectionBasis, share: number): Measure {
