@@ -2,13 +2,14 @@
 import { LIMITS } from '../base/limits.ts';
 import { isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { exposureReasons, hubReasons } from '../risk/reasons.ts';
+import { type ExposureReason, exposureReasons, hubReasons } from '../risk/reasons.ts';
 import { type RiskEvidence, type ScoreFactor, score } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
 import { beforeDesignationReason } from './before-designation.ts';
 import type { ExposureStatus, ExposureVerdict } from './exposure-port.ts';
 
 const CAP = 'DERIVED_LABELS_CAP';
+const DIRECTIONS = ['in', 'out'] as const;
 
 const ownPoints = (evidence: RiskEvidence, policy: RiskPolicy): number =>
   score(evidence, policy).scoreBreakdown.reduce(
@@ -54,6 +55,36 @@ function joinReading(
   return Math.min(100, points);
 }
 
+/** Entries keep shares in ten-thousandths: so many reasons for shares that ended at hubs can be made for each direction. */
+const SHARE_UNITS = 1e4;
+
+interface HubReasons {
+  readonly policy: RiskPolicy | null;
+  /** By share in units; null if it is dust. */
+  readonly in: (Reason | null | undefined)[];
+  readonly out: (Reason | null | undefined)[];
+}
+const noHubReasons = (policy: RiskPolicy | null): HubReasons => ({
+  policy,
+  in: new Array(SHARE_UNITS + 1).fill(undefined),
+  out: new Array(SHARE_UNITS + 1).fill(undefined),
+});
+let hubReasonsMade = noHubReasons(null);
+
+/** The reason for a share of an entry that ended at hubs, the same object for the same share; null if it is dust. */
+function hubReason(direction: 'in' | 'out', share: number, policy: RiskPolicy): Reason | null {
+  if (hubReasonsMade.policy !== policy) hubReasonsMade = noHubReasons(policy);
+  const made = hubReasonsMade[direction];
+  const units = Math.round(share * SHARE_UNITS);
+  const known = made[units];
+  if (known !== undefined) return known;
+  const [found] = hubReasons([{ direction, share: units / SHARE_UNITS }], LIMITS.counterpartiesMax, policy);
+  const reason: Reason | null =
+    found === undefined ? null : { code: 'HUB_NOT_FOLLOWED', ...found, source: null, verified: true };
+  made[units] = reason;
+  return reason;
+}
+
 /**
  * Returns the reasons that an entry gives, in the order of a screening's.
  *
@@ -64,19 +95,20 @@ export function entryReasons(
   { hubShare, earlier }: Pick<ExposureVerdict, 'hubShare' | 'earlier'>,
   policy: RiskPolicy,
 ): Reason[] {
-  const unfollowed = (['in', 'out'] as const).flatMap((direction) => {
+  const reasons: Reason[] = [];
+  const add = (code: Reason['code'], { severity, category, message }: ExposureReason): void => {
+    reasons.push({ code, severity, category, message, source: null, verified: true });
+  };
+  if (factors.length > 0)
+    for (const reason of exposureReasons(factors, policy).slice(0, LIMITS.screeningListMax))
+      add('EXPOSURE', reason);
+  for (const direction of DIRECTIONS) {
     const share = hubShare[direction];
-    return share === null ? [] : [{ direction, share }];
-  });
-  return [
-    ...exposureReasons(factors, policy)
-      .slice(0, LIMITS.screeningListMax)
-      .map((reason): Reason => ({ code: 'EXPOSURE', ...reason, source: null, verified: true })),
-    ...hubReasons(unfollowed, LIMITS.counterpartiesMax, policy).map(
-      (reason): Reason => ({ code: 'HUB_NOT_FOLLOWED', ...reason, source: null, verified: true }),
-    ),
-    ...earlier.map(beforeDesignationReason),
-  ];
+    const reason = share === null ? null : hubReason(direction, share, policy);
+    if (reason !== null) reasons.push(reason);
+  }
+  for (const dealing of earlier) reasons.push(beforeDesignationReason(dealing));
+  return reasons;
 }
 
 /** The reasons of an entry that come last: they add no points. */

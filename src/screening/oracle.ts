@@ -5,6 +5,7 @@ import type { ChainId } from '../chains/registry.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
 import type { Entity, Label } from '../labels/label.ts';
 import { type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
+import type { RiskEvidence } from '../risk/score.ts';
 import {
   copyInto,
   createHeadWriter,
@@ -97,16 +98,17 @@ export function createExposureViews(
     const { status, views } = sharedOf(chain);
     const waitsSinceMs = exposures.waitsSinceMs();
     if (found !== EXPOSURE.EXPOSED && waitsSinceMs === 0) return views[found] as ExposureView;
-    const isOld = status.isOld || (waitsSinceMs > 0 && clock.now() - waitsSinceMs > LIMITS.exposureWaitMsMax);
+    const isOld = waitsSinceMs > 0 && clock.now() - waitsSinceMs > LIMITS.exposureWaitMsMax;
     const waitedFrom = waitsSinceMs > 0 ? isoTime(waitsSinceMs) : null;
     const asOf =
       waitedFrom !== null && (status.asOf === null || waitedFrom < status.asOf) ? waitedFrom : status.asOf;
     const base = views[found === EXPOSURE.EXPOSED ? EXPOSURE.CLEAN : found] as ExposureView;
     return {
-      ...base,
+      status: base.status,
       verdict: exposures.verdict(),
-      asOf,
+      isSeen: base.isSeen,
       notRead: isOld ? graphNotRead(asOf) : base.notRead,
+      asOf,
     };
   };
 }
@@ -117,6 +119,9 @@ function verdictOf(points: number, sanctioned: boolean, isUncertain: boolean, po
   return isUncertain || points >= policy.levels.MEDIUM ? 'warning' : 'safe';
 }
 
+/** What no label says. */
+const NO_EVIDENCE: RiskEvidence = { sanctions: [], labels: [], exposures: [], isService: false };
+
 /** The verdict of an address: what its labels say of it, and its entry of what it traded. */
 function judge(
   labels: readonly Label[],
@@ -124,26 +129,25 @@ function judge(
   { verdict: entry, isSeen, notRead }: ExposureView,
   policy: RiskPolicy,
 ): Judgement {
-  const evidence = labelEvidence(labels, policy);
+  const evidence = labels.length === 0 ? NO_EVIDENCE : labelEvidence(labels, policy);
   const { score: points, factors } = joinScore(evidence, entry, policy);
   const sanctioned = evidence.sanctions.length > 0;
   const exposed = entryReasons(factors, entry, policy);
   const isHub = exposed.some(({ code }) => code === 'HUB_NOT_FOLLOWED');
-  const missing = [notRead, staleReason].filter((reason): reason is Reason => reason !== null);
-  const verdict = verdictOf(points, sanctioned, isHub || missing.length > 0, policy);
-  const isUnknown = labels.length === 0 && !isSeen && verdict === 'safe';
+  const isMissing = notRead !== null || staleReason !== null;
+  const verdict = verdictOf(points, sanctioned, isHub || isMissing, policy);
+  const reasons = labelReasons(labels, policy);
+  reasons.push(...exposed);
+  if (notRead !== null) reasons.push(notRead);
+  if (staleReason !== null) reasons.push(staleReason);
+  if (labels.length === 0 && !isSeen && verdict === 'safe') reasons.push(NOT_ASSESSED);
+  if (entry.notes.length > 0) reasons.push(...noteReasons(entry));
   return {
     verdict,
     score: points,
     riskLevel: riskLevelOf(points, policy),
     sanctioned,
-    reasons: [
-      ...labelReasons(labels, policy),
-      ...exposed,
-      ...missing,
-      ...(isUnknown ? [NOT_ASSESSED] : []),
-      ...noteReasons(entry),
-    ],
+    reasons,
   };
 }
 
@@ -163,6 +167,48 @@ const restOf = (
   dataVersion: reader.meta.dataVersion,
   policyVersion: policy.version,
 });
+
+/** Reasons whose objects many answers share, rendered: that data is missing or old, and shares that ended at hubs. */
+const sharedReasons = new WeakMap<Reason, Buffer>();
+const SHARED: ReadonlySet<Reason['code']> = new Set([
+  'HUB_NOT_FOLLOWED',
+  'STALE_OR_MISSING_DATA',
+  'GRAPH_NOT_READ',
+  'NOT_ASSESSED',
+]);
+
+/** A reason as JSON.stringify writes it, in a third of the time: its shape is known. */
+const reasonText = ({ code, severity, category, message, source, verified }: Reason): string =>
+  `{"code":"${code}","severity":"${severity}","category":"${category}","message":${JSON.stringify(message)},` +
+  `"source":${source === null ? 'null' : JSON.stringify(source)},"verified":${verified}}`;
+
+function reasonInto(reason: Reason, out: Buffer, offset: number): number {
+  if (!SHARED.has(reason.code)) return textInto(reasonText(reason), out, offset);
+  let bytes = sharedReasons.get(reason);
+  if (bytes === undefined) {
+    bytes = fragment(reasonText(reason));
+    sharedReasons.set(reason, bytes);
+  }
+  return copyInto(bytes, out, offset);
+}
+
+const NO_ENTITY = fragment(',"entity":null');
+const COMMA = fragment(',');
+const REASONS_END = fragment(']');
+
+/** Writes the fields of a judgement as `fieldsJson` does. */
+function judgementInto(judgement: Judgement, out: Buffer, offset: number): number {
+  const { verdict, score, riskLevel, sanctioned, reasons } = judgement;
+  const head = `"verdict":"${verdict}","score":${score},"riskLevel":"${riskLevel}","sanctioned":${sanctioned},"reasons":[`;
+  let at = textInto(head, out, offset);
+  let isFirst = true;
+  for (const reason of reasons) {
+    if (!isFirst) at = copyInto(COMMA, out, at);
+    at = reasonInto(reason, out, at);
+    isFirst = false;
+  }
+  return copyInto(REASONS_END, out, at);
+}
 
 /** Answers with objects. Throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
 export function createOracle(deps: OracleDeps): OracleQuery {
@@ -391,8 +437,11 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     const labels = found.handle === NOT_LABELLED ? UNLABELLED : reader.labels(found.handle, found.chain);
     const view = viewOf(found.chain, found.key, found.keyLength);
     if (view.verdict !== NO_EXPOSURE) {
-      const entity = summaryOf(primaryOf(labels));
-      at = textInto(fieldsJson({ ...judge(labels, now, view, policy), entity }), out, at);
+      at = judgementInto(judge(labels, now, view, policy), out, at);
+      at =
+        labels.length === 0
+          ? copyInto(NO_ENTITY, out, at)
+          : textInto(`,"entity":${JSON.stringify(summaryOf(primaryOf(labels)))}`, out, at);
       at = copyInto(restOfEntry(now, labels.length > 0, view), out, at);
     } else {
       const parts = rendered.get(view) ?? render(now, view);
