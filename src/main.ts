@@ -84,10 +84,16 @@ function logFault(error: unknown): void {
 
 process.on('uncaughtException', fault);
 process.on('unhandledRejection', fault);
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+/** Returns what stops to listen. */
+function hearSignals(): () => void {
+  const signals = ['SIGINT', 'SIGTERM'] as const;
   // The second signal finds no listener and ends the process at once.
-  process.once(signal, interrupt);
+  for (const signal of signals) process.once(signal, interrupt);
+  return () => {
+    for (const signal of signals) process.removeListener(signal, interrupt);
+  };
 }
+let stopHearing = hearSignals();
 // A process that another one started with a channel ends with it: the server may be killed while it builds an index in a child.
 if (process.channel) {
   process.once('disconnect', interrupt);
@@ -104,6 +110,12 @@ const terminal: Terminal = {
   err: process.stderr,
   clock: systemClock,
   signal: stopping.signal,
+  endAtOnce() {
+    stopHearing();
+    return () => {
+      stopHearing = hearSignals();
+    };
+  },
 };
 
 const installationPlace = (): InstallationPlace => {

@@ -11,6 +11,11 @@ export interface Terminal {
   readonly clock: Clock;
   /** Aborted by Ctrl-C: long work stops at the next safe point. */
   readonly signal: AbortSignal;
+  /**
+   * From this call on until the returned function is called, a signal ends the process at once. For work that keeps the thread busy for
+   * minutes, so that nothing else would hear the signal, and that leaves nothing half done. Missing: signals are not ours to hear.
+   */
+  readonly endAtOnce?: () => () => void;
 }
 
 /** Characters that move the cursor, colour the text or reverse its order. Tabs and line breaks are no danger. */

@@ -10,6 +10,10 @@ import { createProgress } from './progress.ts';
 
 const PERCENT = 100;
 
+/** True if another process that started this one with a channel is gone: while an index is built, the thread is too busy to hear it. */
+const startedBy = process.ppid;
+const isLeft = (): boolean => process.channel !== undefined && process.ppid !== startedBy;
+
 const builtLine = ({
   chain,
   addresses,
@@ -57,19 +61,26 @@ export function addExposureCommand(program: Command, terminal: Terminal, parts: 
         );
       const progress = createProgress(terminal);
       const reports: BuildExposureReport[] = [];
+      // A process that asked for the index and is gone already is heard here for the last time.
+      await new Promise((resolve) => setImmediate(resolve));
+      // The index is put in force in one step at the end.
+      const hearAgain = terminal.endAtOnce?.();
       try {
         for (const chain of chains)
           reports.push(
             await exposures.build(chain, {
               signal: terminal.signal,
-              onProgress: ({ step, part }) =>
-                progress.update(`${chain} ${step}`, Math.round(part * PERCENT), PERCENT, '%'),
+              onProgress({ step, part }) {
+                if (isLeft()) throw new Error('The server that asked for the index is gone.');
+                progress.update(`${chain} ${step}`, Math.round(part * PERCENT), PERCENT, '%');
+              },
             }),
           );
         progress.end();
         answer(terminal, options.json ?? false, reports, () => reports.map(builtLine));
       } finally {
         progress.end();
+        hearAgain?.();
       }
     });
 

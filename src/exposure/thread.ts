@@ -86,7 +86,8 @@ export function runExposureThread(job: ExposureThreadJob): void {
   const timer = setInterval(() => keeper.tick(), TICK_MS);
   parentPort?.on('message', () => {
     clearInterval(timer);
-    child?.kill();
+    // It is too busy to hear anything else, and what it wrote is no index before its last step.
+    child?.kill('SIGKILL');
     parentPort?.close();
   });
 }

@@ -1,9 +1,10 @@
 /** Commands that cannot write where they are told, and commands that are told to end: one sentence, a code, and nothing half-done. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { writePowerLawCsv } from '../../scripts/power-law-graph.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { newWorld, type World } from '../e2e/program.ts';
 
@@ -89,5 +90,57 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(await ended).toEqual({ code: 1, signal: null, err: expect.stringContaining('Interrupted.') });
     for (const socket of sockets) socket.destroy();
     silent.close();
+  });
+});
+
+describe('an exposure index that is being built', () => {
+  const root = (): string => join(store, 'exposure', 'eth');
+  const isBuilding = (): boolean => existsSync(join(root(), 'build.lock'));
+  const versions = (): readonly string[] =>
+    readdirSync(root()).filter((name) => name !== 'build.lock' && !name.startsWith('.'));
+
+  beforeAll(async () => {
+    expect((await world.run(['index', 'build'])).code).toBe(0);
+    const csv = join(world.folder, 'transfers.csv');
+    writePowerLawCsv(csv, { addresses: 100_000, edges: 300_000, seed: 1 });
+    expect((await world.run(['ingest', 'ndjson', csv, '--chain', 'ETH'])).code).toBe(0);
+  });
+
+  // A killed build leaves its lock, which the next one takes over.
+  beforeEach(() => rmSync(join(root(), 'build.lock'), { force: true }));
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('is given up at once at %s', async (signal) => {
+    const { child, ended } = start(['exposure', 'build', 'ETH']);
+    await expect.poll(isBuilding, { interval: 10 }).toBe(true);
+    child.kill(signal);
+    expect(await ended).toMatchObject({ code: null, signal });
+  });
+
+  it('is given up if the process that asked for it is killed', async () => {
+    const command = JSON.stringify([PROGRAM, 'exposure', 'build', 'ETH']);
+    const parent = spawn(
+      process.execPath,
+      [
+        '-e',
+        `const child = require('node:child_process').spawn(process.execPath, ${command}, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+         process.stdout.write(String(child.pid));`,
+      ],
+      { env: { PATH: process.env.PATH, ASSAY_DATA_DIR: store }, stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    started.push(parent);
+    const built = new Promise<number>((resolve) => {
+      parent.stdout.setEncoding('utf8').once('data', (text: string) => resolve(Number(text)));
+    });
+    const pid = await built;
+    await expect.poll(isBuilding, { interval: 10 }).toBe(true);
+    parent.kill('SIGKILL');
+    await expect.poll(() => existsSync(`/proc/${pid}`), { interval: 50 }).toBe(false);
+    expect(versions()).toEqual([]);
+  });
+
+  it('is built the next time', async () => {
+    const { code, err } = await world.run(['exposure', 'build', 'ETH']);
+    expect([code, err]).toEqual([0, expect.any(String)]);
+    expect(versions()).not.toEqual([]);
   });
 });

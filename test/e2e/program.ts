@@ -118,8 +118,15 @@ export function newWorld(): World {
             }),
         ),
       );
-      // A child of a killed server may write for a moment longer.
-      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+      // A child of a killed server may write for a moment longer, also what is not on the list that a removal began with.
+      for (let tries = 1; ; tries++) {
+        try {
+          return rmSync(folder, { recursive: true, force: true, maxRetries: 2, retryDelay: 100 });
+        } catch (error) {
+          if (tries === 40) throw error;
+          await new Promise((resolve) => setTimeout(resolve, 250));
+        }
+      }
     },
   };
 }
