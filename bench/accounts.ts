@@ -17,7 +17,7 @@ import { silentLogger } from '../src/base/log.ts';
 import { seededUint32, systemRandom } from '../src/base/random.ts';
 import { createHttpApp } from '../src/http/http-app.ts';
 import type { UseCases } from '../src/http/ports.ts';
-import { argument, type BenchReport, formatReport, report, row, saveReport } from './harness.ts';
+import { argument, type BenchReport, publish, report, row } from './harness.ts';
 
 export interface AccountsBenchOptions {
   readonly accounts: number;
@@ -303,7 +303,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     accounts: argument('--accounts', ACCOUNTS_BENCH_DEFAULTS.accounts),
     entries: argument('--entries', ACCOUNTS_BENCH_DEFAULTS.entries),
   });
-  process.stdout.write(formatReport(bench));
-  if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }

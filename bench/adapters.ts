@@ -20,16 +20,7 @@ import { openTransferStore, type TransferStore } from '../src/graph/store.ts';
 import { openOutputsStore } from '../src/graph/utxo/outputs-store.ts';
 import { ACCOUNTS, type Anvil, callData, startAnvil } from '../test/setup/anvil.ts';
 import { hasLitecoind, startLitecoind } from '../test/setup/litecoind.ts';
-import {
-  argument,
-  type BenchReport,
-  type BenchRow,
-  formatReport,
-  report,
-  row,
-  runChild,
-  saveReport,
-} from './harness.ts';
+import { argument, type BenchReport, type BenchRow, publish, report, row, runChild } from './harness.ts';
 
 const IMPORTER = fileURLToPath(new URL('import-time.js', import.meta.url));
 const LIBRARIES = ['ethers', 'bitcoinjs-lib', '@solana/web3.js', 'tronweb'];
@@ -283,6 +274,4 @@ async function benchAdapters(blocks: number): Promise<BenchReport> {
 }
 
 const bench = await benchAdapters(argument('--blocks', 10_000));
-process.stdout.write(formatReport(bench));
-saveReport(bench);
-if (!bench.met) process.exitCode = 1;
+publish(bench);

@@ -24,7 +24,7 @@ import { loadSourceTable } from '../src/labels/source-table.ts';
 import { loadPolicy } from '../src/risk/policy.ts';
 import { createBulk } from '../src/screening/bulk.ts';
 import { runBulkFile } from '../src/screening/bulk-file.ts';
-import { argument, type BenchReport, formatReport, report, row, saveReport } from './harness.ts';
+import { argument, type BenchReport, publish, report, row } from './harness.ts';
 
 export interface BulkBenchOptions {
   /** Synthetic labels of the index, and keys of the B-tree. */
@@ -248,7 +248,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     seed: argument('--seed', BULK_BENCH_DEFAULTS.seed),
     lines: argument('--lines', BULK_BENCH_DEFAULTS.lines),
   });
-  process.stdout.write(formatReport(bench));
-  if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }

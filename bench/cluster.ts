@@ -8,7 +8,7 @@ import { formatAddressKey, parseAddress } from '../src/chains/address/parse.ts';
 import type { UtxoTransaction } from '../src/chains/utxo-transaction.ts';
 import { createClusterForest } from '../src/graph/cluster/forest.ts';
 import { createUnionFind } from '../src/graph/cluster/union-find.ts';
-import { argument, type BenchRow, formatReport, report, row, saveReport } from './harness.ts';
+import { argument, type BenchRow, publish, report, row } from './harness.ts';
 
 const SEED = 7;
 /** Unions of each address on average: a transaction of three inputs makes two. */
@@ -147,9 +147,7 @@ function main(): void {
     seed: SEED,
   };
   const bench = report('cluster', startedAt, subject, rows);
-  process.stdout.write(formatReport(bench));
-  if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }
 
 main();

@@ -39,7 +39,7 @@ import { absorbs } from '../src/screening/attribution.ts';
 import { EXPOSURE } from '../src/screening/exposure-port.ts';
 import { weighingOf } from '../src/screening/weighing.ts';
 import { storeIn } from './graph-subject.ts';
-import { argument, formatReport, report, row, runChild, saveReport } from './harness.ts';
+import { argument, publish, report, row, runChild } from './harness.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 const SEED = 1;
@@ -328,9 +328,7 @@ async function main(): Promise<void> {
       },
       rows,
     );
-    process.stdout.write(formatReport(bench));
-    if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
-    if (!bench.met) process.exitCode = 1;
+    publish(bench);
   } finally {
     if (kept === undefined) rmSync(folder, { recursive: true, force: true });
   }

@@ -22,7 +22,7 @@ import { ingestFiles } from '../src/graph/ingest/ingest-files.ts';
 import { openChainStore } from '../src/graph/store/chain-store.ts';
 import { counterpartiesIn } from '../src/graph/store/node-record.ts';
 import { openTransferStore, type TransferStore } from '../src/graph/store.ts';
-import { argument, type BenchReport, formatReport, report, row, runChild, saveReport } from './harness.ts';
+import { argument, type BenchReport, publish, report, row, runChild } from './harness.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 const SEED = 1;
@@ -251,7 +251,5 @@ else {
     argument('--addresses', 2_000_000),
     process.argv.includes('--keep'),
   );
-  process.stdout.write(formatReport(bench));
-  saveReport(bench);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }

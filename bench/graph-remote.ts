@@ -30,7 +30,7 @@ import {
   WEIGHING,
   withGraph,
 } from './graph-subject.ts';
-import { argument, formatReport, report, row, saveReport } from './harness.ts';
+import { argument, publish, report, row } from './harness.ts';
 
 const SEED = 1;
 const STARTS = 100;
@@ -198,9 +198,7 @@ async function main(): Promise<void> {
       argument('--edges', 2_000_000),
       process.argv.includes('--cluster'),
     );
-    process.stdout.write(formatReport(bench));
-    if (!process.argv.includes('--no-save')) process.stdout.write(`Kept: ${saveReport(bench)}\n`);
-    if (!bench.met) process.exitCode = 1;
+    publish(bench);
   } finally {
     if (named === undefined) rmSync(root, { recursive: true, force: true });
   }

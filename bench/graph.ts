@@ -30,7 +30,7 @@ import {
   WEIGHING,
   withGraph,
 } from './graph-subject.ts';
-import { argument, type BenchRow, formatReport, report, row, runChild, saveReport } from './harness.ts';
+import { argument, type BenchRow, publish, report, row, runChild } from './harness.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 const PEERS = fileURLToPath(new URL('./graph-peers.js', import.meta.url));
@@ -275,9 +275,7 @@ async function main(): Promise<void> {
   const root = named ?? mkdtempSync(join(tmpdir(), 'assay-bench-graph-'));
   try {
     const bench = await benchGraph(root, argument('--addresses', 2_000_000), argument('--edges', 20_000_000));
-    process.stdout.write(formatReport(bench));
-    if (!process.argv.includes('--no-save')) process.stdout.write(`Kept: ${saveReport(bench)}\n`);
-    if (!bench.met) process.exitCode = 1;
+    publish(bench);
   } finally {
     if (named === undefined) rmSync(root, { recursive: true, force: true });
   }

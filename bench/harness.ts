@@ -147,6 +147,13 @@ export function saveReport(bench: BenchReport): string {
 
 const machineAndName = (bench: BenchReport): string => `${bench.machine.name}-${bench.name}`;
 
+/** Prints a report, keeps it unless `--no-save` is given, and has the process end with 1 if a goal was missed. */
+export function publish(bench: BenchReport): void {
+  process.stdout.write(formatReport(bench));
+  if (!process.argv.includes('--no-save')) process.stdout.write(`Kept: ${saveReport(bench)}\n`);
+  if (!bench.met) process.exitCode = 1;
+}
+
 /**
  * Runs a built script in a process of its own and returns what it printed as JSON on stdout. Throws with its stderr where it
  * fails.

@@ -22,16 +22,7 @@ import { openSnapshot } from '../src/labels/index/snapshot.ts';
 import { loadSynthProfile, synthesise, synthSegment } from '../src/labels/index/synth.ts';
 import { primaryOrder } from '../src/labels/primary.ts';
 import { loadSourceTable } from '../src/labels/source-table.ts';
-import {
-  argument,
-  type BenchReport,
-  type BenchRow,
-  formatReport,
-  report,
-  row,
-  runChild,
-  saveReport,
-} from './harness.ts';
+import { argument, type BenchReport, type BenchRow, publish, report, row, runChild } from './harness.ts';
 import type { ControlAnswer } from './http-control.ts';
 import type { PacedClientResult, PacedClientSettings } from './http-paced-client.ts';
 import type { BenchServerCounts, BenchServerReady, BenchServerSettings } from './http-server.ts';
@@ -472,9 +463,7 @@ async function main(): Promise<void> {
     mix: process.argv.includes('--tagpacks') ? 'tagpacks' : 'evm',
     ...(folder === undefined ? {} : { folder }),
   });
-  process.stdout.write(formatReport(bench));
-  if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }
 
 if (process.argv[1] === SELF) await main();

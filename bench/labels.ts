@@ -25,7 +25,7 @@ import type { LabelScope, LabelTemplate } from '../src/labels/label.ts';
 import { primaryOrder } from '../src/labels/primary.ts';
 import { loadSourceTable } from '../src/labels/source-table.ts';
 import type { Category, ThreatLevel } from '../src/labels/taxonomy.ts';
-import { argument, type BenchReport, formatReport, report, row, runChild, saveReport } from './harness.ts';
+import { argument, type BenchReport, publish, report, row, runChild } from './harness.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 
@@ -431,9 +431,7 @@ async function main(): Promise<void> {
     seed: argument('--seed', 1),
     keep: process.argv.includes('--keep'),
   });
-  process.stdout.write(formatReport(bench));
-  process.stdout.write(`${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }
 
 if (process.argv[1] === SELF) await main();

@@ -26,15 +26,7 @@ import { type AlertDraft, type MonitoringStore, openMonitoringStore } from '../s
 import { buildWatchTable, type WatchTable } from '../src/monitoring/watch-table.ts';
 import { newWorld } from '../test/e2e/program.ts';
 import { ACCOUNTS, hasAnvil, startAnvil } from '../test/setup/anvil.ts';
-import {
-  argument,
-  type BenchReport,
-  type BenchRow,
-  formatReport,
-  report,
-  row,
-  saveReport,
-} from './harness.ts';
+import { argument, type BenchReport, type BenchRow, publish, report, row } from './harness.ts';
 
 export interface MonitoringBenchOptions {
   readonly watched: number;
@@ -480,7 +472,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     alerts: argument('--alerts', 100_000),
     payments: argument('--payments', 200),
   });
-  process.stdout.write(formatReport(bench));
-  if (!process.argv.includes('--no-save')) process.stdout.write(`kept as ${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }

@@ -12,7 +12,7 @@ import { buildNameIndex } from '../src/names/index/build.ts';
 import { ENVIRONMENT_FILE } from '../src/names/index/format.ts';
 import { openNameIndex } from '../src/names/index/open.ts';
 import type { NameEntity, NameIndex } from '../src/names/name.ts';
-import { type BenchReport, type BenchRow, formatReport, report, row, saveReport } from './harness.ts';
+import { type BenchReport, type BenchRow, publish, report, row } from './harness.ts';
 import { ordinaryNames, readRealNames, seeded } from './name-lists.ts';
 import { heldOutQuality, hitRate, ofacCorrelation, pairQuality, recallOf } from './name-quality.ts';
 
@@ -160,9 +160,7 @@ const vary = (text: string, random: () => number): string =>
 async function main(): Promise<void> {
   const at = process.argv.indexOf('--million');
   const bench = await benchNames({ million: at < 0 ? 1_000_000 : Number(process.argv[at + 1]) });
-  process.stdout.write(formatReport(bench));
-  process.stdout.write(`${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }
 
 if (process.argv[1] === SELF) await main();

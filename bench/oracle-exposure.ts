@@ -14,7 +14,7 @@ import { exposureFolderOf } from '../src/exposure/reader.ts';
 import { currentSnapshot } from '../src/labels/index/folder.ts';
 import { buildIn, makeSubject } from './exposure-index.ts';
 import { storeIn, withGraph } from './graph-subject.ts';
-import { argument, type BenchReport, formatReport, report, row, saveReport } from './harness.ts';
+import { argument, type BenchReport, publish, report, row } from './harness.ts';
 import {
   type Address,
   type Bench,
@@ -138,9 +138,7 @@ async function main(): Promise<void> {
     rounds: argument('--rounds', 3),
     ...(folder === undefined ? {} : { folder }),
   });
-  process.stdout.write(formatReport(bench));
-  if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }
 
 if (process.argv[1] === SELF) await main();

@@ -15,15 +15,7 @@ import { loadExchanges, loadRegisterFacts } from '../src/registers/catalogue.ts'
 import { createExchangeStatuses } from '../src/registers/exchange-status.ts';
 import { importRegisters } from '../src/registers/import.ts';
 import { openRegisterStore, type RegisterStore } from '../src/registers/store.ts';
-import {
-  argument,
-  type BenchReport,
-  type BenchRow,
-  formatReport,
-  report,
-  row,
-  saveReport,
-} from './harness.ts';
+import { argument, type BenchReport, type BenchRow, publish, report, row } from './harness.ts';
 import type { PacedClientResult, PacedClientSettings } from './http-paced-client.ts';
 import type { RegisterServerReady } from './registers-server.ts';
 
@@ -182,7 +174,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     seconds: argument('--seconds', DEFAULTS.seconds),
     firms: argument('--firms', DEFAULTS.firms),
   });
-  process.stdout.write(formatReport(bench));
-  if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }

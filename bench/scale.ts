@@ -16,15 +16,7 @@ import { type OpenBulkJobs, openBulkJobs } from '../src/jobs/bulk/open.ts';
 import type { JobPurse } from '../src/jobs/bulk/purse.ts';
 import { runBulkFile } from '../src/screening/bulk-file.ts';
 import { addresses, buildIndex, writeLines } from './bulk.ts';
-import {
-  argument,
-  type BenchReport,
-  type BenchRow,
-  formatReport,
-  report,
-  row,
-  saveReport,
-} from './harness.ts';
+import { argument, type BenchReport, type BenchRow, publish, report, row } from './harness.ts';
 import {
   type JobFigures,
   MAX_AGE_DAYS,
@@ -217,7 +209,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     seed: argument('--seed', SCALE_BENCH_DEFAULTS.seed),
     folder: text('--folder', SCALE_BENCH_DEFAULTS.folder),
   });
-  process.stdout.write(formatReport(bench));
-  if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }

@@ -35,7 +35,7 @@ import { loadJurisdictions } from '../src/risk/jurisdictions.ts';
 import { loadPolicy } from '../src/risk/policy.ts';
 import { createAssessor } from '../src/screening/assess.ts';
 import { createScreening } from '../src/screening/screen.ts';
-import { argument, type BenchReport, formatReport, report, row, saveReport } from './harness.ts';
+import { argument, type BenchReport, publish, report, row } from './harness.ts';
 import {
   type Address,
   Child,
@@ -297,9 +297,7 @@ async function main(): Promise<void> {
     connections: argument('--connections', 6),
     ...(folder === undefined ? {} : { folder }),
   });
-  process.stdout.write(formatReport(bench));
-  if (!process.argv.includes('--no-save')) process.stdout.write(`${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
+  publish(bench);
 }
 
 if (process.argv[1] === SELF) await main();
