@@ -18,7 +18,7 @@ import type { Transfer } from '../src/chains/transfer.ts';
 import { buildExposureIndex } from '../src/exposure/build.ts';
 import { createWalk, ENTRY_HOPS } from '../src/exposure/evaluate.ts';
 import { createInputs } from '../src/exposure/facts.ts';
-import { createExposureReader, exposureFolderOf, openCurrent } from '../src/exposure/reader.ts';
+import { createExposureReader, exposureFolderOf, isStoredIn, openCurrent } from '../src/exposure/reader.ts';
 import { createUpdater } from '../src/exposure/update.ts';
 import { ingestFiles } from '../src/graph/ingest/ingest-files.ts';
 import { openTransferStore } from '../src/graph/store.ts';
@@ -218,6 +218,7 @@ async function measure(folder: string): Promise<Measured> {
     log: silentLogger,
     position: (chain) => deps.transfers.logPosition(chain),
     coverage: (chain) => deps.transfers.coverage(chain),
+    isStored: isStoredIn(deps.transfers),
     inputs: inputsOf(deps),
   });
   const keys = Array.from({ length: 100_000 }, () => Uint8Array.from(graph.keyOf(draw())));

@@ -6,7 +6,7 @@ import { systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
 import { systemRandom } from '../src/base/random.ts';
 import { createInputs } from '../src/exposure/facts.ts';
-import { createExposureReader } from '../src/exposure/reader.ts';
+import { createExposureReader, isStoredIn } from '../src/exposure/reader.ts';
 import { openTransferStore } from '../src/graph/store.ts';
 import { createHttpApp } from '../src/http/http-app.ts';
 import { createPool } from '../src/jobs/pool.ts';
@@ -79,6 +79,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
     log,
     position: (chain) => transfers.logPosition(chain),
     coverage: (chain) => transfers.coverage(chain),
+    isStored: isStoredIn(transfers),
     inputs: createInputs({
       dataVersion: () => labels.current.meta.dataVersion,
       policyVersion: () => deps.policy.version,

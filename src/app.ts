@@ -34,7 +34,7 @@ import type { FillReport, FillRequest, Parts, Served, SharedState } from './cli/
 import { type Config, SETTINGS } from './config.ts';
 import { buildExposureIndex } from './exposure/build.ts';
 import { createInputs } from './exposure/facts.ts';
-import { createExposureReader, positionIn } from './exposure/reader.ts';
+import { createExposureReader, isStoredIn, positionIn } from './exposure/reader.ts';
 import { type ExposureKeeping, startExposureKeeping } from './exposure/start.ts';
 import { chainsWithTransfers, exposureStatus } from './exposure/status.ts';
 import { clustersFolderOf } from './graph/cluster/store.ts';
@@ -266,6 +266,7 @@ export function openParts(config: Config, version: string): Parts {
         log,
         position: positionIn(transferStores.read(), chainParts.graphStores),
         coverage: (chain) => transferStores.read().coverage(chain),
+        isStored: isStoredIn(transferStores.read()),
         inputs: exposureInputs,
       }),
     () => {},

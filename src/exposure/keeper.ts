@@ -178,9 +178,11 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     open(of);
     const { updater, inputs } = of;
     if (updater === null || inputs === null) of.wanted ??= 'there is none';
-    // An index of other labels answers as it is: entries of two label sets in one index would not add up.
-    else if (!isSameInputs(inputs, deps.inputs(chain))) of.wanted ??= 'labels or policy changed';
-    else follow(of, updater);
+    else {
+      // Until the new index is there, new transfers are read with the new labels: their addresses are right sooner than the others.
+      if (!isSameInputs(inputs, deps.inputs(chain))) of.wanted ??= 'labels or policy changed';
+      follow(of, updater);
+    }
     buildIfWanted(of);
   }
 

@@ -38,6 +38,8 @@ export interface ExposureReaderDeps {
   /** How far the stored transfers of a chain have come; null if none is stored here. */
   readonly position: (chain: ChainId) => GraphPosition | null;
   readonly coverage: (chain: ChainId) => TransferCoverage;
+  /** True if a transfer of the address is stored. Asked of addresses that are not in an index which is behind the stored transfers. */
+  readonly isStored: (chain: ChainId, key: Uint8Array) => boolean;
   /** The inputs from which an index must be computed to be up to date. */
   readonly inputs: (chain: ChainId) => IndexInputs;
 }
@@ -53,6 +55,12 @@ export const positionIn =
       ? transfers.logPosition(chain)
       : { store: 'remote', ordinal: 0, transfers: 1 };
 
+/** Returns whether a transfer of an address is stored here. */
+export const isStoredIn =
+  (transfers: Pick<TransferStore, 'graph'>) =>
+  (chain: ChainId, key: Uint8Array): boolean =>
+    (transfers.graph(chain)?.idOf(key) ?? null) !== null;
+
 /** An index that is open: kept until nothing refers to it. */
 interface Opened {
   readonly index: MappedIndex;
@@ -66,6 +74,8 @@ interface Held {
   state: ChangesState | null;
   /** Nodes with an entry among the changes; null without a state. */
   changed: ChangedNodes | null;
+  /** Transfers are stored that the index has not read. */
+  isBehind: boolean;
   /** When the index was last known to be up to date. */
   currentMs: number;
   status: ExposureStatus;
@@ -168,7 +178,8 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
     held.state = opened.changes.state();
     held.changed = held.state === null ? null : opened.changes.changedNodes();
     const processed = held.state?.position ?? meta.position;
-    const isCurrent = isSamePosition(processed, position) && isSameInputs(meta, deps.inputs(chain));
+    held.isBehind = !isSamePosition(processed, position);
+    const isCurrent = !held.isBehind && isSameInputs(meta, deps.inputs(chain));
     if (isCurrent) held.currentMs = nowMs;
     // A reader that never saw the index up to date knows when its writer last did.
     else if (held.currentMs === 0) held.currentMs = held.state?.processedAtMs ?? meta.asOfMs;
@@ -195,6 +206,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
         lookedAtMs: 0,
         state: null,
         changed: null,
+        isBehind: false,
         currentMs: 0,
         status: NO_GRAPH,
       };
@@ -223,7 +235,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
     status: (chain) => heldOf(chain).status,
 
     find(chain, key, length) {
-      const { opened, state, changed, status } = heldOf(chain);
+      const { opened, state, changed, isBehind, status } = heldOf(chain);
       verdict = NO_EXPOSURE;
       place = null;
       waitsSinceMs = 0;
@@ -239,7 +251,9 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
           if (found !== null) return found;
         }
       }
-      if (node === 0) return EXPOSURE.UNSEEN;
+      // An address that only transfers name which are not read yet is not one without transfers.
+      if (node === 0)
+        return isBehind && deps.isStored(chain, key.slice(0, length)) ? EXPOSURE.NOT_READ : EXPOSURE.UNSEEN;
       if (index.entry === 0 || index.isSilent(index.entry)) return EXPOSURE.CLEAN;
       place = { index, entry: index.entry };
       return EXPOSURE.EXPOSED;

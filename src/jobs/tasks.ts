@@ -8,7 +8,7 @@ import { loadAssetFacts } from '../chains/known-assets.ts';
 import { openInstalledPrices } from '../chains/prices/tables.ts';
 import { loadTokenList } from '../chains/tokens.ts';
 import { createInputs } from '../exposure/facts.ts';
-import { createExposureReader, positionIn } from '../exposure/reader.ts';
+import { createExposureReader, isStoredIn, positionIn } from '../exposure/reader.ts';
 import { openClusters } from '../graph/cluster/store.ts';
 import { type GraphStores, withRemoteChains } from '../graph/remote/transfers.ts';
 import { openTransferStore } from '../graph/store.ts';
@@ -171,6 +171,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
           log,
           position: positionIn(transfers, settings.graphStores ?? {}),
           coverage: (chain) => transfers.coverage(chain),
+          isStored: isStoredIn(transfers),
           inputs: createInputs({
             dataVersion: () => labels.current.meta.dataVersion,
             policyVersion: () => policy.version,

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { openMappedIndex } from '../../src/exposure/mapped-index.ts';
-import { createExposureReader, exposureFolderOf } from '../../src/exposure/reader.ts';
+import { createExposureReader, exposureFolderOf, isStoredIn } from '../../src/exposure/reader.ts';
 import { openTransferStore } from '../../src/graph/store.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import type { OracleQuota } from '../../src/screening/answers.ts';
@@ -123,6 +123,32 @@ describe('an exposure index', () => {
     expect(ask('ETH', addressOf(1), quota).reasons.map(({ code }) => code)).toContain('GRAPH_NOT_READ');
   });
 
+  it('does not call an address clean whose first transfers the index has not read', async () => {
+    const nodes = 10;
+    const built = await open(randomTransfers(3, nodes, 30), [
+      { node: 0, category: 'MIXER', confidence: 0.9, source: 'graphsense', entity: 'mixer' },
+    ]);
+    await built.build();
+    const { deps, exposures, clock } = built;
+    const ask = createOracle({ ...deps, exposures });
+    const [first] = randomTransfers(1, 2, 1, 1_000);
+    const paid = {
+      ...(first as Transfer),
+      from: addressOf(0),
+      to: addressOf(nodes + 1),
+      asset: 'ETH',
+      amount: 1n,
+      valueUsd: 5_000,
+    };
+    await deps.transfers.ingest([paid]);
+    clock.at += 1_000;
+    const codes = (node: number): readonly string[] =>
+      ask('ETH', addressOf(node), quota).reasons.map(({ code }) => code);
+    expect(codes(nodes + 1)).toEqual(['GRAPH_NOT_READ']);
+    expect(ask('ETH', addressOf(nodes + 1), quota).verdict).toBe('warning');
+    expect(codes(nodes + 2)).toEqual(['NOT_ASSESSED']);
+  });
+
   it('says that money was not followed past a hub, and warns', async () => {
     const payers = 10_001;
     const pay = (index: number, from: number, to: number): Transfer => ({
@@ -194,6 +220,7 @@ describe('an exposure index', () => {
       log: silentLogger,
       position: (chain) => other.logPosition(chain),
       coverage: (chain) => other.coverage(chain),
+      isStored: isStoredIn(other),
       inputs: () => inputs,
     });
     for (const _look of [1, 2]) {

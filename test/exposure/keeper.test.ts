@@ -66,8 +66,13 @@ describe('the keeper of indexes', () => {
 
     inputs = { ...inputs, policyVersion: 'another' };
     await round();
-    // Not at once: builds are spread out.
+    // Not at once: builds are spread out. New transfers are read meanwhile.
     expect(builds).toBe(1);
+    await deps.transfers.ingest(randomTransfers(5, 40, 60, 2_000));
+    expect(codes(30)).toContain('GRAPH_NOT_READ');
+    await round();
+    expect(builds).toBe(1);
+    expect(codes(30)).not.toContain('GRAPH_NOT_READ');
     times.at += 60_000;
     await round();
     expect(builds).toBe(2);

@@ -11,7 +11,7 @@ import type { Transfer } from '../../src/chains/transfer.ts';
 import { type BuildExposureReport, buildExposureIndex } from '../../src/exposure/build.ts';
 import { ENTRY_HOPS } from '../../src/exposure/evaluate.ts';
 import type { IndexInputs } from '../../src/exposure/format.ts';
-import { createExposureReader } from '../../src/exposure/reader.ts';
+import { createExposureReader, isStoredIn } from '../../src/exposure/reader.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { freshnessOf } from '../../src/labels/freshness.ts';
@@ -147,6 +147,7 @@ export async function createExposureWorld(
       log: silentLogger,
       position: (chain) => store.logPosition(chain),
       coverage: (chain) => store.coverage(chain),
+      isStored: isStoredIn(store),
       inputs: () => inputs,
     }),
     build: () =>

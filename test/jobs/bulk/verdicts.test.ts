@@ -6,7 +6,7 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { buildExposureIndex } from '../../../src/exposure/build.ts';
 import { createInputs } from '../../../src/exposure/facts.ts';
-import { createExposureReader } from '../../../src/exposure/reader.ts';
+import { createExposureReader, isStoredIn } from '../../../src/exposure/reader.ts';
 import { createLocalChunks } from '../../../src/jobs/bulk/local-chunks.ts';
 import { type OpenBulkJobs, openBulkJobs, viewOf } from '../../../src/jobs/bulk/open.ts';
 import type { JobRequest } from '../../../src/jobs/bulk-jobs.ts';
@@ -81,6 +81,7 @@ beforeAll(async () => {
       log: silentLogger,
       position: (chain) => deps.transfers.logPosition(chain),
       coverage: (chain) => deps.transfers.coverage(chain),
+      isStored: isStoredIn(deps.transfers),
       inputs,
     }),
   });
