@@ -15,8 +15,8 @@ export interface Weighing {
 }
 
 /**
- * Unit of the weights of a direction: USD if anything in it has a price, else the amount of its only asset. UNKNOWN: several assets
- * moved and none has a price. NOTHING: no evidence moved.
+ * Unit of the weights of a direction: USD if more than dust in it has a price, else the amount of its only asset without one. UNKNOWN:
+ * several assets moved and none has a price. NOTHING: no evidence moved.
  */
 export type Basis = 'USD' | 'ASSET' | 'UNKNOWN' | 'NOTHING';
 
@@ -75,18 +75,18 @@ export class RowReader {
     const { dustUsd, dustShare } = this.#weighing;
     const moved = this.evidenceSums(node, direction).filter(({ amount }) => amount > 0);
     const cents = moved.reduce((sum, flow) => sum + (isPriced(flow) ? flow.cents : 0), 0);
-    if (cents > 0) {
+    const unpriced = moved.filter((flow) => !isPriced(flow));
+    // Beside assets without a price, priced dust decides nothing: else anybody could end a walk for a cent.
+    if (cents > 0 && (unpriced.length === 0 || cents / 100 >= dustUsd)) {
       const rates = new Map<number, number>();
       for (const flow of moved) rates.set(flow.asset, isPriced(flow) ? flow.cents / 100 / flow.amount : 0);
       return { basis: 'USD', asset: null, rates, total: cents / 100, dust: dustUsd };
     }
-    const [only] = moved;
+    const weighed = unpriced.length > 0 ? unpriced : moved;
+    const [only] = weighed;
     if (only === undefined) return { basis: 'NOTHING', asset: null, rates: new Map(), total: 0, dust: 0 };
-    const rates = new Map<number, number>();
-    if (moved.length > 1) {
-      for (const flow of moved) rates.set(flow.asset, 0);
-      return { basis: 'UNKNOWN', asset: null, rates, total: 0, dust: 0 };
-    }
+    const rates = new Map(moved.map((flow) => [flow.asset, 0]));
+    if (weighed.length > 1) return { basis: 'UNKNOWN', asset: null, rates, total: 0, dust: 0 };
     rates.set(only.asset, 1);
     const other = this.evidenceSums(node, direction === 'in' ? 'out' : 'in').find(
       ({ asset }) => asset === only.asset,

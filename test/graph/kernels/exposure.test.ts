@@ -388,6 +388,26 @@ describe('by example', () => {
     expect(result.unknown.share).toBe(0);
   });
 
+  it.each([
+    ['of another asset', { from: 5, to: 1, asset: 'ETH', amount: 1, valueUsd: 0 }],
+    ['worth a cent', { from: 5, to: 1, asset: 'ETH', amount: 10, valueUsd: 0.01 }],
+    ['on the way', { from: 5, to: 2, asset: 'ETH', amount: 10, valueUsd: 0.99 }],
+  ] as const)('follows an asset without a price past priced dust: %s', (_name, dust) => {
+    const weighing = { isEvidence: () => true, dustUsd: 1, dustShare: 0.001 };
+    const edges = [
+      { from: 3, to: 2, asset: 'ODD', amount: 1_000, unpriced: 1 },
+      { from: 2, to: 1, asset: 'ODD', amount: 1_000, unpriced: 1 },
+    ];
+    const clean = expose(edges, { 3: 'mixer' }, { weighing });
+    const dusted = expose([...edges, dust], { 3: 'mixer' }, { weighing });
+    expect(sharesByKey(clean)).toEqual(new Map([['mixer', 1]]));
+    expect(sharesByKey(dusted)).toEqual(new Map([['mixer', 1]]));
+    expect(dusted).toMatchObject({ basis: 'ASSET', asset: 'ODD', total: 1_000 });
+    // More than dust decides, as shares over several assets are of priced value.
+    const priced = expose([...edges, { ...dust, to: 1, valueUsd: 1 }], { 3: 'mixer' }, { weighing });
+    expect(priced).toMatchObject({ basis: 'USD', total: 1 });
+  });
+
   it('cannot weigh several assets without a price, at the start or on the way', () => {
     const weighing = { ...DEFAULTS.weighing, isEvidence: () => true };
     const odd = [
