@@ -80,7 +80,16 @@ function labelAsOf(
     };
   }
   const since = knownSince(label, dates);
-  return since !== null && since <= day ? { ...label, sanctions } : null;
+  if (since !== null && since <= day) return { ...label, sanctions };
+  // What else names the address may be younger than its listing, which the entry dates itself.
+  if (!sanctions.some(({ matchType, listedAt }) => matchType === 'DIRECT' && listedAt !== null)) return null;
+  return {
+    ...label,
+    sanctions,
+    firstSeen: null,
+    lastSeen: null,
+    tags: label.tags.map((tag) => (tag === 'delisted' ? 'sanctioned' : tag)),
+  };
 }
 
 /**

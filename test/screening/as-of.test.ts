@@ -207,6 +207,16 @@ describe('a label as of a day', () => {
       },
     ]);
     expect(then(listed, '2025-03-21')).toEqual([listed]);
+    // A label that is no list's, and dated by the delisting.
+    const named = label({ ...listed, source: 'seed', firstSeen: null, lastSeen: '2025-03-21' });
+    expect(then(named, '2022-08-07')).toEqual([]);
+    expect(then(named, '2022-08-08')).toMatchObject([
+      { category: 'MIXER', tags: ['sanctioned'], lastSeen: null, sanctions: [{ delistedAt: null }] },
+    ]);
+    expect(then(named, '2025-03-21')).toEqual([named]);
+    // The party was listed; that the address is its own was known later.
+    const owned = label({ ...named, sanctions: [sanction({ matchType: 'OWNER' })] });
+    expect(then(owned, '2024-01-01')).toEqual([]);
     const undated = label({
       source: 'ofac',
       firstSeen: '2025-03-04',
