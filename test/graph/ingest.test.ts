@@ -211,6 +211,11 @@ describe('ingesting NDJSON', () => {
     [{ from: null, to: null }, 'from and to'],
     [{ valueUsd: -1 }, 'valueUsd'],
     [{ decimals: 200 }, 'decimals'],
+    [{ decimals: 8 }, 'decimals is 8, and the asset has 18'],
+    [
+      { asset: '0xdac17f958d2ee523a2206206994597c13d831ec7', decimals: 0 },
+      'decimals is 0, and the asset has 6',
+    ],
     [{ position: 'x'.repeat(100) }, 'position'],
     [{ asset: 'DOGE' }, 'asset:'],
     [{ to: '0x12' }, 'to:'],

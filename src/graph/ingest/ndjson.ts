@@ -1,5 +1,6 @@
 /** The plain layout: one transfer a row, in the words of the Transfer record. Described for users in docs/transfers.md. */
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
+import { loadTokenList } from '../../chains/tokens.ts';
 import type { Initiation } from '../../chains/transfer.ts';
 import type { TransferRowReader } from './ethereum-etl.ts';
 import type { RowFields } from './rows.ts';
@@ -27,11 +28,30 @@ function usdOf(fields: RowFields): number | null {
   throw new RowFault(`valueUsd is not a number from 0 to ${VALUE_USD_MAX}.`);
 }
 
-function decimalsOf(fields: RowFields): number | null {
+/** @param expected - decimals that the asset is known to have; null if they are not known: others would move every amount by powers of ten */
+function decimalsOf(fields: RowFields, expected: number | null): number | null {
   if (fieldOf(fields, 'decimals') === undefined) return null;
   const decimals = smallIntegerOf(fields, 'decimals');
-  if (decimals <= DECIMALS_MAX) return decimals;
-  throw new RowFault(`decimals is ${decimals}; at most ${DECIMALS_MAX} make sense.`);
+  if (decimals > DECIMALS_MAX)
+    throw new RowFault(`decimals is ${decimals}; at most ${DECIMALS_MAX} make sense.`);
+  if (expected !== null && decimals !== expected)
+    throw new RowFault(`decimals is ${decimals}, and the asset has ${expected}.`);
+  return decimals;
+}
+
+/** Decimals of listed tokens: chain → asset → decimals. The list ships with the program. */
+let listed: Map<ChainId, Map<string, number>> | null = null;
+
+function listedDecimals(chain: ChainId, asset: string): number | null {
+  if (listed === null) {
+    listed = new Map();
+    for (const token of loadTokenList().tokens) {
+      const ofChain = listed.get(token.chain) ?? new Map<string, number>();
+      if (token.decimals !== null) ofChain.set(token.asset, token.decimals);
+      listed.set(token.chain, ofChain);
+    }
+  }
+  return listed.get(chain)?.get(asset) ?? null;
 }
 
 function timestampOf(fields: RowFields): number {
@@ -90,7 +110,9 @@ export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowR
       to,
       asset,
       amount: integerOf(fields, 'amount'),
-      decimals: decimalsOf(fields) ?? (asset === symbol ? decimals : null),
+      decimals:
+        decimalsOf(fields, asset === symbol ? decimals : listedDecimals(chain, asset)) ??
+        (asset === symbol ? decimals : null),
       valueUsd: usdOf(fields),
       initiation: initiationOf(fields, asset),
     };
