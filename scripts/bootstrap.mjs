@@ -1,5 +1,5 @@
 /**
- * What `npm start`, `npm test`, `npm run bench` and `npm run lint` do on a machine that has Node and npm and nothing else:
+ * What `npm start`, `npm test`, `npm run test:long`, `npm run bench` and `npm run lint` do on a machine that has Node and npm and nothing else:
  * install what the lockfile names, build what changed, then run. Plain JavaScript, because it runs before anything is installed.
  */
 import { spawn } from 'node:child_process';
@@ -80,18 +80,21 @@ async function build() {
   writeFileSync(mark, '');
 }
 
+async function runTests(args) {
+  await install();
+  await build();
+  const environment = { ...process.env, ASSAY_TEST_PREBUILT: '1' };
+  await run(process.execPath, [tool('vitest/vitest.mjs'), 'run', ...args], { env: environment });
+}
+
 const commands = {
   start: async (args) => {
     await install();
     await build();
     await run(process.execPath, ['dist/src/main.js', 'serve', ...args]);
   },
-  test: async (args) => {
-    await install();
-    await build();
-    const environment = { ...process.env, ASSAY_TEST_PREBUILT: '1' };
-    await run(process.execPath, [tool('vitest/vitest.mjs'), 'run', ...args], { env: environment });
-  },
+  test: runTests,
+  'test:long': (args) => runTests(['--config', 'vitest.long.config.ts', ...args]),
   lint: async (args) => {
     await install();
     await run(process.execPath, [tool('@biomejs/biome/bin/biome'), 'check', '.', ...args]);
