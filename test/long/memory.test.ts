@@ -3,9 +3,10 @@
  * Settings: ASSAY_LONG_SECONDS (600), ASSAY_LONG_KINDS (names of load.ts with commas; all), ASSAY_LONG_RATE (1).
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ProcessMemory } from '../../src/base/process-memory.ts';
 import type { RunningServer } from '../e2e/program.ts';
 import { KINDS, type KindName, startLoad } from './load.ts';
-import { type Memory, median, memoryOf } from './memory.ts';
+import { median, memoryOf } from './memory.ts';
 import { type BusyWorld, busyWorld, ingestMore } from './world.ts';
 
 const SECONDS = Number(process.env.ASSAY_LONG_SECONDS ?? 600);
@@ -46,7 +47,7 @@ async function ingestBeside(isOver: () => boolean): Promise<number> {
 
 it('keeps its own memory flat under mixed load, and answers everything right', async () => {
   const load = startLoad({ url: server.url, keys: world.keys }, NAMES, RATE);
-  const samples: (Memory & { readonly part: number })[] = [];
+  const samples: (ProcessMemory & { readonly part: number })[] = [];
   const startedMs = performance.now();
   let isOver = false;
   const ingesting = ingestBeside(() => isOver);
@@ -58,7 +59,7 @@ it('keeps its own memory flat under mixed load, and answers everything right', a
   isOver = true;
   const [report, rounds] = await Promise.all([load.end(), ingesting]);
 
-  const within = ([from, to]: readonly [number, number]): Memory => {
+  const within = ([from, to]: readonly [number, number]): ProcessMemory => {
     const those = samples.filter(({ part }) => part >= from && part < to);
     return {
       ownBytes: median(those.map(({ ownBytes }) => ownBytes)),
