@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ProcessMemory } from '../../src/base/process-memory.ts';
 import type { RunningServer } from '../e2e/program.ts';
+import { allocatorSettings } from '../setup/server-settings.ts';
 import { KINDS, type KindName, startLoad } from './load.ts';
 import { median, memoryOf } from './memory.ts';
 import { type BusyWorld, busyWorld, ingestMore } from './world.ts';
@@ -27,7 +28,8 @@ let world: BusyWorld;
 let server: RunningServer;
 beforeAll(async () => {
   world = await busyWorld();
-  server = await world.serve();
+  // As in the image: what the allocator keeps is a part of what is measured.
+  server = await world.serve(allocatorSettings('Dockerfile'));
 }, 600_000);
 afterAll(() => world?.end());
 
