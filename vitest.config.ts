@@ -1,8 +1,10 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // `npm run test:long` runs these.
+    exclude: [...configDefaults.exclude, 'test/long/**'],
     globalSetup: ['test/setup/build.ts'],
     // What these prove does not depend on the machine's pace: they end what hangs, on one that is slow and busy as well.
     testTimeout: 180_000,

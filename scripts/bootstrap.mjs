@@ -1,6 +1,6 @@
 /**
- * What `npm start`, `npm test`, `npm run bench` and `npm run lint` do on a machine that has Node and npm and nothing else:
- * install what the lockfile names, build what changed, then run. Plain JavaScript, because it runs before anything is installed.
+ * What `npm start`, `npm test`, `npm run test:long`, `npm run bench` and `npm run lint` do on a machine that has Node and npm and
+ * nothing else: install what the lockfile names, build what changed, then run. Plain JavaScript, because it runs before anything is installed.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -80,18 +80,33 @@ async function build() {
   writeFileSync(mark, '');
 }
 
+async function runTests(args) {
+  await install();
+  await build();
+  const environment = { ...process.env, ASSAY_TEST_PREBUILT: '1' };
+  await run(process.execPath, [tool('vitest/vitest.mjs'), 'run', ...args], { env: environment });
+}
+
+/**
+ * Settings of glibc's allocator, which a process must have before it begins; the same in the Dockerfile. Without them each thread has
+ * arenas of its own, and buffers of up to 32 MB come from arenas, which keep what was freed (docs/OPERATIONS.md has the figures).
+ */
+const ALLOCATOR = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '1048576',
+};
+
 const commands = {
   start: async (args) => {
     await install();
     await build();
-    await run(process.execPath, ['dist/src/main.js', 'serve', ...args]);
+    await run(process.execPath, ['dist/src/main.js', 'serve', ...args], {
+      env: { ...ALLOCATOR, ...process.env },
+    });
   },
-  test: async (args) => {
-    await install();
-    await build();
-    const environment = { ...process.env, ASSAY_TEST_PREBUILT: '1' };
-    await run(process.execPath, [tool('vitest/vitest.mjs'), 'run', ...args], { env: environment });
-  },
+  test: runTests,
+  'test:long': (args) => runTests(['--config', 'vitest.long.config.ts', ...args]),
   lint: async (args) => {
     await install();
     await run(process.execPath, [tool('@biomejs/biome/bin/biome'), 'check', '.', ...args]);

@@ -66,7 +66,11 @@ export function readImportGraph(root: string): ImportGraph {
       importsOf(root, file, text).filter((target) => existing.has(target)),
     );
   }
-  return { root, tests: files.filter((file) => file.endsWith('.test.ts')), imports };
+  return {
+    root,
+    tests: files.filter((file) => file.endsWith('.test.ts') && !file.startsWith('test/long/')),
+    imports,
+  };
 }
 
 /** An import of types alone carries no behaviour, so it covers nothing. */

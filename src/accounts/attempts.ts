@@ -37,21 +37,29 @@ export function tooMany(leftMs: number): AssayError {
   );
 }
 
-export function createAttempts(deps: { readonly clock: Clock }): Attempts {
+/** Attempts that are counted in the memory of one process. */
+export interface EmbeddedAttempts extends Attempts {
+  /** Accounts and addresses that are counted now. */
+  readonly tracked: number;
+}
+
+export function createAttempts(deps: { readonly clock: Clock }): EmbeddedAttempts {
+  /** All of one length, and in the order of their beginnings: those that ended come first. */
   const windows = new Map<string, Window>();
 
-  /** Drops what has ended; where that frees nothing, the oldest. */
+  /** Drops what has ended; if the table is full of others, the oldest. */
   function makeRoom(now: number): void {
-    for (const [subject, window] of windows) if (window.endsMs <= now) windows.delete(subject);
-    const oldest = windows.keys().next().value;
-    if (windows.size >= LIMITS.attemptWindowsMax && oldest !== undefined) windows.delete(oldest);
+    for (const [subject, window] of windows) {
+      if (window.endsMs > now && windows.size < LIMITS.attemptWindowsMax) break;
+      windows.delete(subject);
+    }
   }
 
   function windowOf(subject: string, now: number): Window {
     const known = windows.get(subject);
     if (known !== undefined && known.endsMs > now) return known;
     windows.delete(subject);
-    if (windows.size >= LIMITS.attemptWindowsMax) makeRoom(now);
+    makeRoom(now);
     const window: Window = { count: 0, endsMs: now + LIMITS.attemptWindowMs };
     windows.set(subject, window);
     return window;
@@ -63,6 +71,9 @@ export function createAttempts(deps: { readonly clock: Clock }): Attempts {
   ];
 
   return {
+    get tracked() {
+      return windows.size;
+    },
     begin(account, address) {
       const now = deps.clock.monotonic();
       const rows = subjects(account, address).map(([subject, max]) => ({

@@ -96,8 +96,13 @@ export interface RateLimiterDeps {
   readonly generation: () => number;
 }
 
+/** Windows below which none is dropped before the table is full: 400 KB. */
+const SWEEP_FROM = 1_024;
+
 /** A limiter that counts in its own memory: it answers at once. */
 export interface EmbeddedRateLimiter extends RateLimiter {
+  /** Keys and classes whose last minute is remembered now. */
+  readonly tracked: number;
   check(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision;
   uncount(keyId: string, rateClass: RateClass, countedSecond: number): void;
 }
@@ -115,6 +120,8 @@ export function createRateLimiter(
   const byClass = new Map<RateClass, Map<string, Window>>(RATE_CLASSES.map((name) => [name, new Map()]));
   let tracked = 0;
   let lastSweepSecond = Number.NEGATIVE_INFINITY;
+  /** Windows from which on the next new one sweeps: twice those that counted something at the last sweep, so that sweeps cost little. */
+  let sweepFrom = Math.min(windowsMax, SWEEP_FROM);
 
   /** Drops the windows that count nothing any more. At most once a second, so that a full table costs no sweep a request. */
   function sweep(now: number): void {
@@ -128,11 +135,12 @@ export function createRateLimiter(
         tracked--;
       }
     }
+    sweepFrom = Math.min(windowsMax, Math.max(SWEEP_FROM, tracked * 2));
   }
 
   /** A new window, or null where the table is full of keys that asked within the last minute. */
   function track(windows: Map<string, Window>, keyId: string, now: number): Window | null {
-    if (tracked >= windowsMax) sweep(now);
+    if (tracked >= sweepFrom) sweep(now);
     if (tracked >= windowsMax) return null;
     const window: Window = {
       counts: new Uint32Array(RING),
@@ -175,6 +183,9 @@ export function createRateLimiter(
   }
 
   return {
+    get tracked() {
+      return tracked;
+    },
     check(keyId, rateClass, monotonicMs = deps.clock.monotonic()) {
       const window = windowOf(keyId, rateClass, Math.floor(monotonicMs / BUCKET_MS));
       if (window === null) {

@@ -70,7 +70,7 @@ export interface PageFile {
   readonly bytes: number;
   readonly mtimeNs: bigint;
   readonly meta: Meta;
-  /** Bytes from a page on; shorter at the end of the file. Valid until the next call. */
+  /** Bytes from a page on; shorter at the end of the file. Valid until the next call, or the close. */
   read(page: number, pages: number): Buffer;
   /** Whether a transaction was committed since the file was opened: what was read may be of two states. */
   hasMoved(): boolean;
@@ -87,7 +87,7 @@ export function openPageFile(path: string): PageFile {
     const { size, mtimeNs } = fstatSync(file, { bigint: true });
     const bytes = Number(size);
     const meta = readMeta(file, bytes);
-    let whole: Buffer | null = null;
+    let whole: Whole | null = null;
     let one = Buffer.alloc(meta.pageBytes);
     return {
       bytes,
@@ -97,8 +97,8 @@ export function openPageFile(path: string): PageFile {
         const at = page * meta.pageBytes;
         const length = Math.max(0, Math.min(pages * meta.pageBytes, bytes - at));
         if (bytes <= READ_WHOLE_MAX) {
-          whole ??= readAt(file, Buffer.allocUnsafe(bytes), 0);
-          return whole.subarray(at, at + length);
+          whole ??= readWhole(file, bytes);
+          return whole.content.subarray(at, at + length);
         }
         if (one.length < length) one = Buffer.allocUnsafe(length);
         return readAt(file, one.subarray(0, length), at);
@@ -108,12 +108,39 @@ export function openPageFile(path: string): PageFile {
         if (now.mtimeNs !== mtimeNs || now.size !== size) return true;
         return readMeta(file, bytes).transaction !== meta.transaction;
       },
-      close: () => closeSync(file),
+      close() {
+        closeSync(file);
+        whole?.free();
+        whole = null;
+      },
     };
   } catch (error) {
     closeSync(file);
     throw error;
   }
+}
+
+/** A whole file in memory. */
+interface Whole {
+  readonly content: Buffer;
+  /** Gives the memory back. Views of the content are empty from then on. */
+  free(): void;
+}
+
+/** ECMAScript 2024, which Node has from 20 on. */
+type ResizableBuffer = ArrayBuffer & { resize(bytes: number): void };
+const ResizableBuffer = ArrayBuffer as unknown as new (
+  bytes: number,
+  options: { readonly maxByteLength: number },
+) => ResizableBuffer;
+
+/**
+ * Reads a file into memory that is given back at once when it is no longer needed. A buffer would wait for a full collection of
+ * garbage, which a thread that allocates little puts off for minutes: a server would hold as much memory as its stores have bytes.
+ */
+function readWhole(file: number, bytes: number): Whole {
+  const memory = new ResizableBuffer(bytes, { maxByteLength: bytes });
+  return { content: readAt(file, Buffer.from(memory, 0, bytes), 0), free: () => memory.resize(0) };
 }
 
 /** Fills `target`; the result is shorter if the file ends before. */

@@ -3,6 +3,7 @@
  * so that counting costs a request nothing that can be measured.
  */
 import { type MetricValue, Gauge as PromGauge, Registry } from 'prom-client';
+import { processMemory } from '../base/process-memory.ts';
 import type { Gauge } from './ports.ts';
 
 /** Upper bounds in seconds: label look-ups take microseconds, a screening milliseconds, a full queue a second. */
@@ -45,6 +46,15 @@ function register(registry: Registry, series: Series): void {
   registry.registerMetric(metric as unknown as PromGauge);
 }
 
+function memoryByKind(): ReadonlyMap<string, number> {
+  const memory = processMemory();
+  if (memory === null) return new Map();
+  return new Map([
+    ['own', memory.ownBytes],
+    ['mapped', memory.mappedBytes],
+  ]);
+}
+
 const PROCESS_GAUGES: readonly Gauge[] = [
   {
     name: 'process_resident_memory_bytes',
@@ -52,9 +62,20 @@ const PROCESS_GAUGES: readonly Gauge[] = [
     value: () => process.memoryUsage.rss(),
   },
   {
+    name: 'assay_memory_bytes',
+    help: 'Resident memory by kind: own (heaps, buffers, what the allocator keeps) or mapped (files in memory, which the system takes back). Linux only.',
+    label: 'kind',
+    value: memoryByKind,
+  },
+  {
     name: 'nodejs_heap_used_bytes',
     help: 'Heap in use on the main thread.',
     value: () => process.memoryUsage().heapUsed,
+  },
+  {
+    name: 'nodejs_external_memory_bytes',
+    help: 'Memory outside the heap of the main thread that its objects hold, buffers among it.',
+    value: () => process.memoryUsage().external,
   },
   {
     name: 'process_cpu_seconds',

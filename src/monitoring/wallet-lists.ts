@@ -6,6 +6,8 @@ import { LIMITS } from '../base/limits.ts';
 import type { MonitoredWallet, WalletFilter, WatchChange } from './records.ts';
 
 export interface WalletLists {
+  /** Wallets that are in memory now. */
+  readonly held: number;
   list(
     accountId: string,
     filter: WalletFilter,
@@ -31,6 +33,11 @@ interface Row {
 
 interface Listed {
   generation: number;
+  /**
+   * Whether deleted wallets are among the rows: once they were asked for. They are kept in the store for good, so that an account which
+   * watches and deletes would otherwise fill the memory.
+   */
+  readonly hasDeleted: boolean;
   /** By id. */
   readonly rows: Row[];
 }
@@ -57,12 +64,12 @@ export function createWalletLists(deps: WalletListsDeps): WalletLists {
   const accounts = new Map<string, Listed>();
   let held = 0;
 
-  function put(listed: Listed, wallet: MonitoredWallet): void {
-    const { rows } = listed;
+  function put({ rows, hasDeleted }: Listed, wallet: MonitoredWallet): void {
     const place = placeOf(rows, wallet.id);
-    const isKnown = rows[place]?.wallet.id === wallet.id;
-    rows.splice(place, isKnown ? 1 : 0, rowOf(wallet));
-    if (!isKnown) held++;
+    const before = rows[place]?.wallet.id === wallet.id ? 1 : 0;
+    const after = hasDeleted || wallet.status !== 'DELETED' ? [rowOf(wallet)] : [];
+    rows.splice(place, before, ...after);
+    held += after.length - before;
   }
 
   function forget(accountId: string): void {
@@ -70,9 +77,11 @@ export function createWalletLists(deps: WalletListsDeps): WalletLists {
     accounts.delete(accountId);
   }
 
-  function listed(accountId: string): Listed {
+  function listed(accountId: string, withDeleted: boolean): Listed {
     const generation = deps.generation();
-    const known = accounts.get(accountId);
+    const before = accounts.get(accountId);
+    const hasDeleted = withDeleted || before?.hasDeleted === true;
+    const known = before?.hasDeleted === hasDeleted ? before : undefined;
     const changes = known === undefined ? null : deps.changes(known.generation);
     if (known !== undefined && changes !== null) {
       for (const walletId of new Set(
@@ -87,7 +96,10 @@ export function createWalletLists(deps: WalletListsDeps): WalletLists {
       return known;
     }
     forget(accountId);
-    const fresh: Listed = { generation, rows: [...deps.readAll(accountId)].map(rowOf) };
+    const rows: Row[] = [];
+    for (const wallet of deps.readAll(accountId))
+      if (hasDeleted || wallet.status !== 'DELETED') rows.push(rowOf(wallet));
+    const fresh: Listed = { generation, hasDeleted, rows };
     held += fresh.rows.length;
     accounts.set(accountId, fresh);
     for (const oldest of accounts.keys()) {
@@ -98,11 +110,14 @@ export function createWalletLists(deps: WalletListsDeps): WalletLists {
   }
 
   return {
+    get held() {
+      return held;
+    },
     list(accountId, { includeDeleted, chain, status, search }, { limit, offset }) {
       const wanted = search?.toLowerCase();
       const wallets: MonitoredWallet[] = [];
       let total = 0;
-      for (const { wallet, text } of listed(accountId).rows) {
+      for (const { wallet, text } of listed(accountId, includeDeleted).rows) {
         if (!includeDeleted && wallet.status === 'DELETED') continue;
         if (chain !== undefined && wallet.chain !== chain) continue;
         if (status !== undefined && wallet.status !== status) continue;

@@ -54,4 +54,14 @@ describe('the limiter in memory', () => {
     expect(limiter.check('late', 'intel', 61_000).allowed).toBe(true);
     expect(limiter.check('k0', 'oracle', 61_000).allowed).toBe(true);
   });
+
+  it('forgets keys at rest long before the table is full', () => {
+    const { limiter } = world(1);
+    // A hundred new keys a second for ten minutes: 6,100 of them asked within the last minute.
+    for (let key = 0; key < 60_000; key++) limiter.check(`k${key}`, 'intel', key * 10);
+    expect(limiter.tracked).toBeLessThanOrEqual(2 * 6_200);
+    // None is forgotten within its minute.
+    expect(limiter.check('k59999', 'intel', 600_000).allowed).toBe(false);
+    expect(limiter.check('k54100', 'intel', 600_000).allowed).toBe(false);
+  });
 });

@@ -65,6 +65,25 @@ function isBalanced(expression: string): boolean {
 }
 
 describe('metrics', () => {
+  it.skipIf(process.platform !== 'linux')(
+    'tell own memory from mapped files, which together are resident',
+    () => {
+      const value = (series: string): number =>
+        Number(
+          scraped
+            .split('\n')
+            .find((line) => line.startsWith(`${series} `))
+            ?.split(' ')[1],
+        );
+      const own = value('assay_memory_bytes{kind="own"}');
+      const mapped = value('assay_memory_bytes{kind="mapped"}');
+      const resident = value('process_resident_memory_bytes');
+      expect(own).toBeGreaterThan(0);
+      expect(mapped).toBeGreaterThan(0);
+      expect(Math.abs(own + mapped - resident)).toBeLessThan(resident / 10);
+    },
+  );
+
   it('of the dashboard are those of a server', () => {
     const dashboard = JSON.parse(read('deploy', 'grafana-dashboard.json')) as Dashboard;
     const expressions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));

@@ -18,6 +18,7 @@ export interface RunningServer {
   readonly url: string;
   /** The key of the first start; empty where one existed. */
   readonly firstKey: string;
+  readonly pid: number;
   /** All that was written so far. */
   output(): { readonly out: string; readonly err: string };
   /** Asks it to stop and waits for its end. */
@@ -97,6 +98,7 @@ export function newWorld(): World {
           if (!url) return;
           resolve({
             url,
+            pid: child.pid as number,
             firstKey: /assay_live_\w+/.exec(out)?.[0] ?? '',
             output: () => ({ out, err }),
             stop: (signal = 'SIGTERM') => {

@@ -1,0 +1,13 @@
+/** A server's allocator is set before the process begins: the image and `npm start` must do it alike. */
+import { expect, it } from 'vitest';
+import { allocatorSettings } from '../setup/server-settings.ts';
+
+it('is set alike by the image and by npm start', () => {
+  const image = allocatorSettings('Dockerfile');
+  expect(Object.keys(image).sort()).toEqual([
+    'MALLOC_ARENA_MAX',
+    'MALLOC_MMAP_THRESHOLD_',
+    'MALLOC_TRIM_THRESHOLD_',
+  ]);
+  expect(allocatorSettings('scripts/bootstrap.mjs')).toEqual(image);
+});
