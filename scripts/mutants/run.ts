@@ -123,7 +123,10 @@ function readResults(room: string): Result[] {
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Draws mutants until `count` of them pass the type checker: a fault that the compiler refuses needs no test. */
+/**
+ * Draws mutants until `count` of them pass the type checker: a fault that the compiler refuses needs no test, nor does one of which the
+ * compiler knows that it changes nothing.
+ */
 function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tree: Tree): Chosen[] {
   const files = (ROOMS[room] ?? []).flatMap((folder) => typescriptFiles(tree.folder, folder));
   const mutants = files.flatMap((file) => mutantsOf(file, readIn(tree.folder, file)));
@@ -131,7 +134,11 @@ function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tre
   let refused = 0;
   for (const mutant of drawMutants(mutants, settings.seed)) {
     if (chosen.length >= settings.count) break;
-    if (!tree.compiles(mutant.file, mutant)) {
+    const { nothingIf } = mutant;
+    if (
+      !tree.compiles(mutant.file, mutant) ||
+      (nothingIf !== undefined && tree.compiles(mutant.file, nothingIf))
+    ) {
       refused++;
       continue;
     }
@@ -147,7 +154,9 @@ function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tre
       diff: diffOf(source, mutant),
     });
   }
-  note(`${room}: ${chosen.length} of ${mutants.length} mutants; ${refused} more do not compile`);
+  note(
+    `${room}: ${chosen.length} of ${mutants.length} mutants; ${refused} more do not compile or change nothing`,
+  );
   return chosen.sort((a, b) => order(a.mutant.file, b.mutant.file) || a.mutant.start - b.mutant.start);
 }
 
