@@ -187,10 +187,15 @@ async function tryMutant(
   tree: Tree,
 ): Promise<Result> {
   const { mutant, key, covering, tests, diff } = chosen;
-  const unmutatedMs = covering.reduce((sum, test) => sum + (times[test] ?? 0), 0);
+  const timeOf = (test: string): number => times[test] ?? 0;
+  const unmutatedMs = covering.reduce((sum, test) => sum + timeOf(test), 0);
+  // The quickest first: most faults are noticed before a slow test has begun.
+  const quickestFirst = [...covering].sort((a, b) => timeOf(a) - timeOf(b));
   const limitMs = Math.max(LIMIT_MS_MIN, LIMIT_FACTOR * unmutatedMs);
   const ran =
-    covering.length === 0 ? null : await tree.run(covering, limitMs, { file: mutant.file, edit: mutant });
+    covering.length === 0
+      ? null
+      : await tree.run(quickestFirst, limitMs, { file: mutant.file, edit: mutant });
   const missed = covering.filter((test) => ran?.outcome === 'passed' && !(test in ran.report.milliseconds));
   if (missed.length > 0) throw new Refusal(`${mutant.file}: these tests did not run: ${missed.join(', ')}`);
   const outcome = { passed: 'survived', failed: 'killed', hung: 'hung' } as const;
