@@ -163,6 +163,7 @@ describe('npm run test:mutants', () => {
   it.each([
     [['nowhere'], /room: must be one of risk, accounts, .* \(got "nowhere"\)/],
     [['risk', '--count', '0'], /--count: must be a whole number from 1 to 10000 \(got "0"\)/],
+    [['risk', '--lanes', '0'], /--lanes: must be a whole number from 1 to 64 \(got "0"\)/],
     [['risk', '--goal', '80'], /--goal: must be a share from 0 to 1 \(got "80"\)/],
     [['risk', '--sede', '1'], /Unknown option '--sede'/],
   ])('refuses %j', (args, message) => {
