@@ -124,7 +124,9 @@ export const OPERATORS: readonly Operator[] = [
   {
     name: 'swap-arguments',
     edits: (node, source) => {
-      if (node.type !== 'CallExpression') return [];
+      // The order of what the greatest or least is taken of makes no difference.
+      const isOrderless = /^Math\.(?:max|min)\(/.test(textOf(node, source));
+      if (node.type !== 'CallExpression' || isOrderless) return [];
       const given = node.arguments as readonly Node[];
       return given.slice(1).flatMap((second, index) => {
         const first = given[index] as Node;

@@ -33,6 +33,7 @@ describe('operators of mutants', () => {
     ['remove-guard', 'if (a) throw b; else c();', []],
     ['swap-arguments', 'f(a, b, c.d, e.g);', ['f(b, a, c.d, e.g);', 'f(a, b, e.g, c.d);']],
     ['swap-arguments', 'f(a, () => b, a, a);', []],
+    ['swap-arguments', 'x = Math.max(a, b) + Math.min(c, d);', []],
     [
       'limit-step',
       'x = size > LIMITS.names;',
