@@ -24,6 +24,8 @@ export interface Operator {
 
 /** One fault in one file. */
 export interface Mutant extends Edit {
+  /** If the file passes the type checker with this edit, the fault changes nothing: such a mutant is left out. */
+  readonly nothingIf?: Edit;
   /** Path relative to the root of the project. */
   readonly file: string;
   /** 1-based line of `start`. */
@@ -122,7 +124,9 @@ export const OPERATORS: readonly Operator[] = [
   {
     name: 'swap-arguments',
     edits: (node, source) => {
-      if (node.type !== 'CallExpression') return [];
+      // The order of what the greatest or least is taken of makes no difference.
+      const isOrderless = /^Math\.(?:max|min)\(/.test(textOf(node, source));
+      if (node.type !== 'CallExpression' || isOrderless) return [];
       const given = node.arguments as readonly Node[];
       return given.slice(1).flatMap((second, index) => {
         const first = given[index] as Node;
@@ -159,6 +163,20 @@ export const OPERATORS: readonly Operator[] = [
   },
 ];
 
+/**
+ * `a ?? b` and `a || b` are the same unless `a` can be empty, 0 or false. The type checker knows: it refuses this call if the type of
+ * `a` includes such a value.
+ */
+function neverFalsy(node: Node, source: string): Edit {
+  const left = child(node, 'left');
+  const falsy = ["''", '0', '0n', 'false'].reduceRight(
+    (otherwise, value) => `${value} extends T ? never : ${otherwise}`,
+    'unknown',
+  );
+  const check = `(<T,>(value: T & (${falsy})): T => value)`;
+  return { start: left.start, end: left.end, text: `${check}(${textOf(left, source)})` };
+}
+
 /** A comparison that orders different values, as in `a < b ? -1 : 1`: whether it includes equality makes no difference. */
 const isOrder = (node: Node, source: string): boolean =>
   node.type === 'ConditionalExpression' &&
@@ -184,7 +202,13 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     if (SKIPPED.has(node.type) || isOrder(node, source)) return;
     for (const operator of OPERATORS)
       for (const edit of operator.edits(node, source))
-        found.push({ ...edit, file, line: lineAt(source, edit.start), operator: operator.name });
+        found.push({
+          ...edit,
+          file,
+          line: lineAt(source, edit.start),
+          operator: operator.name,
+          ...(operator.name === 'default-to-or' ? { nothingIf: neverFalsy(node, source) } : {}),
+        });
     for (const value of Object.values(node))
       for (const each of Array.isArray(value) ? value : [value]) if (isNode(each)) visit(each);
   };

@@ -1,6 +1,6 @@
 /**
  * Makes small faults in a copy of the program, one at a time, and reports those that no test notices.
- * Run: npm run test:mutants -- [room] [--seed N] [--count N] [--tests N] [--goal SHARE] [--without TEST …] [--resume]
+ * Run: npm run test:mutants -- [room] [--seed N] [--count N] [--tests N] [--goal SHARE] [--without TEST …] [--lanes N] [--resume]
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -27,6 +27,7 @@ const OPTIONS = {
   tests: { type: 'string', default: '12' },
   goal: { type: 'string', default: '0.8' },
   without: { type: 'string', multiple: true, default: [] as string[] },
+  lanes: { type: 'string', default: '1' },
   resume: { type: 'boolean', default: false },
 } as const;
 
@@ -39,6 +40,8 @@ interface Settings {
   readonly tests: number;
   readonly goal: number;
   readonly without: readonly string[];
+  /** Mutants that are tried at the same time, each in a copy of its own. */
+  readonly lanes: number;
   readonly resume: boolean;
 }
 
@@ -109,6 +112,7 @@ function readSettings(args: readonly string[]): Settings {
     tests: wholeNumber('tests', values.tests, 1, 1_000),
     goal,
     without: values.without,
+    lanes: wholeNumber('lanes', values.lanes, 1, 64),
     resume: values.resume,
   };
 }
@@ -123,7 +127,10 @@ function readResults(room: string): Result[] {
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Draws mutants until `count` of them pass the type checker: a fault that the compiler refuses needs no test. */
+/**
+ * Draws mutants until `count` of them pass the type checker: a fault that the compiler refuses needs no test, nor does one of which the
+ * compiler knows that it changes nothing.
+ */
 function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tree: Tree): Chosen[] {
   const files = (ROOMS[room] ?? []).flatMap((folder) => typescriptFiles(tree.folder, folder));
   const mutants = files.flatMap((file) => mutantsOf(file, readIn(tree.folder, file)));
@@ -131,7 +138,11 @@ function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tre
   let refused = 0;
   for (const mutant of drawMutants(mutants, settings.seed)) {
     if (chosen.length >= settings.count) break;
-    if (!tree.compiles(mutant.file, mutant)) {
+    const { nothingIf } = mutant;
+    if (
+      !tree.compiles(mutant.file, mutant) ||
+      (nothingIf !== undefined && tree.compiles(mutant.file, nothingIf))
+    ) {
       refused++;
       continue;
     }
@@ -147,7 +158,9 @@ function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tre
       diff: diffOf(source, mutant),
     });
   }
-  note(`${room}: ${chosen.length} of ${mutants.length} mutants; ${refused} more do not compile`);
+  note(
+    `${room}: ${chosen.length} of ${mutants.length} mutants; ${refused} more do not compile or change nothing`,
+  );
   return chosen.sort((a, b) => order(a.mutant.file, b.mutant.file) || a.mutant.start - b.mutant.start);
 }
 
@@ -178,10 +191,15 @@ async function tryMutant(
   tree: Tree,
 ): Promise<Result> {
   const { mutant, key, covering, tests, diff } = chosen;
-  const unmutatedMs = covering.reduce((sum, test) => sum + (times[test] ?? 0), 0);
+  const timeOf = (test: string): number => times[test] ?? 0;
+  const unmutatedMs = covering.reduce((sum, test) => sum + timeOf(test), 0);
+  // The quickest first: most faults are noticed before a slow test has begun.
+  const quickestFirst = [...covering].sort((a, b) => timeOf(a) - timeOf(b));
   const limitMs = Math.max(LIMIT_MS_MIN, LIMIT_FACTOR * unmutatedMs);
   const ran =
-    covering.length === 0 ? null : await tree.run(covering, limitMs, { file: mutant.file, edit: mutant });
+    covering.length === 0
+      ? null
+      : await tree.run(quickestFirst, limitMs, { file: mutant.file, edit: mutant });
   const missed = covering.filter((test) => ran?.outcome === 'passed' && !(test in ran.report.milliseconds));
   if (missed.length > 0) throw new Refusal(`${mutant.file}: these tests did not run: ${missed.join(', ')}`);
   const outcome = { passed: 'survived', failed: 'killed', hung: 'hung' } as const;
@@ -202,7 +220,13 @@ async function tryMutant(
 const holds = (result: Result, chosen: Chosen): boolean =>
   result.key === chosen.key && (result.outcome !== 'survived' || result.tests === chosen.tests);
 
-async function runRoom(room: string, settings: Settings, graph: ImportGraph, tree: Tree): Promise<Result[]> {
+async function runRoom(
+  room: string,
+  settings: Settings,
+  graph: ImportGraph,
+  trees: readonly [Tree, ...Tree[]],
+): Promise<Result[]> {
+  const [tree] = trees;
   const chosen = chooseMutants(room, settings, graph, tree);
   const before = settings.resume ? readResults(room) : [];
   const results = chosen.flatMap((each) => before.find((result) => holds(result, each)) ?? []);
@@ -212,16 +236,19 @@ async function runRoom(room: string, settings: Settings, graph: ImportGraph, tre
   keep();
   const tests = [...new Set(left.flatMap((each) => each.covering))];
   const times = tests.length > 0 ? await runUnmutated(room, tests, tree) : {};
-  for (const each of left) {
-    const result = await tryMutant(each, times, tree);
-    results.push(result);
-    keep();
-    const place = `${result.file}:${result.line}`;
-    note(
-      `[${results.length}/${chosen.length}] ${result.outcome} ${place} ${result.operator} ${result.seconds} s`,
-    );
-    if (result.by !== null) note(`    ${result.by}`);
-  }
+  const tryInTurn = async (lane: Tree): Promise<void> => {
+    for (let each = left.shift(); each !== undefined; each = left.shift()) {
+      const result = await tryMutant(each, times, lane);
+      results.push(result);
+      keep();
+      const place = `${result.file}:${result.line}`;
+      note(
+        `[${results.length}/${chosen.length}] ${result.outcome} ${place} ${result.operator} ${result.seconds} s`,
+      );
+      if (result.by !== null) note(`    ${result.by}`);
+    }
+  };
+  await Promise.all(trees.map(tryInTurn));
   return results;
 }
 
@@ -266,26 +293,30 @@ function reportRoom(
 async function main(): Promise<number> {
   const settings = readSettings(process.argv.slice(2));
   const listed = readSurvivors(readIn(projectRoot, 'test/mutants/survivors.md'));
-  const tree = copyTree(projectRoot);
+  const more = Array.from({ length: settings.lanes - 1 }, () => copyTree(projectRoot));
+  const trees: readonly [Tree, ...Tree[]] = [copyTree(projectRoot), ...more];
+  const removeAll = (): void => {
+    for (const tree of trees) tree.remove();
+  };
   for (const [signal, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const)
     process.once(signal, () => {
-      tree.remove();
+      removeAll();
       note('stopped; --resume goes on from here');
       process.exit(code);
     });
   let isReached = true;
   try {
-    const graph = readImportGraph(tree.folder);
+    const graph = readImportGraph(trees[0].folder);
     for (const room of settings.rooms) {
-      const results = await runRoom(room, settings, graph, tree);
+      const results = await runRoom(room, settings, graph, trees);
       if (!reportRoom(room, results, listed, settings.goal)) isReached = false;
     }
   } finally {
-    tree.remove();
+    removeAll();
   }
   return isReached ? 0 : 1;
 }

@@ -87,6 +87,19 @@ describe('the copy in which faults are made', () => {
     expect(readFileSync(join(root, 'dist/src/rule.js'), 'utf8')).toBe(BUILT);
   });
 
+  it('knows which defaults stand behind a value that is never empty, 0 or false', () => {
+    const file = 'src/defaults.ts';
+    const source = `export const f = (
+  a: { b?: object }, c: 'd' | null, e: string | null, g: boolean | undefined, h: 0 | 1 | null, i: unknown,
+) => [a.b ?? a, c ?? 'd', e ?? 'd', g ?? true, h ?? 1, i ?? 1];
+`;
+    writeFileSync(join(tree.folder, file), source);
+    const mutants = mutantsOf(file, source).filter(({ operator }) => operator === 'default-to-or');
+    const changesNothing = ({ nothingIf }: Mutant) =>
+      nothingIf !== undefined && tree.compiles(file, nothingIf);
+    expect(mutants.map(changesNothing)).toEqual([true, true, false, false, false, false]);
+  });
+
   it('puts the fault into the built file as well', async () => {
     const path = join(root, 'test/rule.test.ts');
     expect(existsSync(path)).toBe(true);

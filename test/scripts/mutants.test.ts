@@ -33,6 +33,7 @@ describe('operators of mutants', () => {
     ['remove-guard', 'if (a) throw b; else c();', []],
     ['swap-arguments', 'f(a, b, c.d, e.g);', ['f(b, a, c.d, e.g);', 'f(a, b, e.g, c.d);']],
     ['swap-arguments', 'f(a, () => b, a, a);', []],
+    ['swap-arguments', 'x = Math.max(a, b) + Math.min(c, d);', []],
     [
       'limit-step',
       'x = size > LIMITS.names;',
@@ -163,6 +164,7 @@ describe('npm run test:mutants', () => {
   it.each([
     [['nowhere'], /room: must be one of risk, accounts, .* \(got "nowhere"\)/],
     [['risk', '--count', '0'], /--count: must be a whole number from 1 to 10000 \(got "0"\)/],
+    [['risk', '--lanes', '0'], /--lanes: must be a whole number from 1 to 64 \(got "0"\)/],
     [['risk', '--goal', '80'], /--goal: must be a share from 0 to 1 \(got "80"\)/],
     [['risk', '--sede', '1'], /Unknown option '--sede'/],
   ])('refuses %j', (args, message) => {

@@ -1,0 +1,557 @@
+/** The bounds of requests: at exactly a limit and one beyond it, each half of a condition, and each status from 500 on. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Type } from 'typebox';
+import { describe, expect, it } from 'vitest';
+import { AssayError, ERRORS, type ErrorCode } from '../../src/base/errors.ts';
+import { LIMITS } from '../../src/base/limits.ts';
+import { createBodyIntake } from '../../src/http/body-intake.ts';
+import { Call, callerOf } from '../../src/http/call.ts';
+import { referenceOf } from '../../src/http/charging.ts';
+import { renderError } from '../../src/http/errors.ts';
+import { openFileParts } from '../../src/http/file-parts.ts';
+import { compileBodyCheck, outlineBody, parseJson, unknownFields } from '../../src/http/json-body.ts';
+import { createClientOrigin } from '../../src/http/proxies.ts';
+import {
+  decodeParameter,
+  oneOf,
+  pageOf,
+  queryValue,
+  requiredQueryValue,
+  wholeNumber,
+} from '../../src/http/query.ts';
+import { mayAnswerRange, rangeOf } from '../../src/http/ranges.ts';
+import { createRequestIds } from '../../src/http/request-id.ts';
+import { createRouter } from '../../src/http/router.ts';
+import type { Exchange } from '../../src/http/server.ts';
+import { receiveUpload, type Upload } from '../../src/http/uploads.ts';
+import { createVisits, sessionCookie } from '../../src/http/visit.ts';
+import { tempFolder } from '../accounts/temp-folder.ts';
+
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+
+describe('an error', () => {
+  it.each(Object.keys(ERRORS) as ErrorCode[])('%s shows its text below 500 alone', (code) => {
+    const error = new AssayError(code, 'What was wrong.', { field: 'f', retryAfterSeconds: 7 });
+    const { status, lines, body } = renderError(error, 'application/problem+json', 'r');
+    const problem = JSON.parse(body) as Record<string, unknown>;
+    const isServer = error.status >= 500;
+    expect(status).toBe(error.status === 503 ? 500 : error.status);
+    expect(problem.code).toBe(status === 500 && code !== 'STORAGE_FULL' ? 'INTERNAL' : code);
+    expect(lines).toContain(`X-Error-Code: ${problem.code}`);
+    expect(lines).toContain('Retry-After: 7');
+    expect(lines.includes('WWW-Authenticate: Bearer')).toBe(status === 401);
+    expect(problem).toMatchObject({ status, instance: 'urn:assay:request:r' });
+    expect(problem.field).toBe(status === 500 ? undefined : 'f');
+    if (code === 'STORAGE_FULL') expect(problem.detail).toContain('cannot store anything');
+    else if (error.status === 500) expect(problem.detail).toBe('Internal server error.');
+    else if (!isServer) expect(problem.detail).toBe('What was wrong.');
+  });
+
+  it('of another kind says nothing of itself', () => {
+    expect(renderError(new Error('secret'), '', 'r')).toEqual({
+      status: 500,
+      contentType: 'application/json',
+      lines: '\r\nX-Error-Code: INTERNAL',
+      body: '{"error":"Internal server error."}',
+    });
+    expect(() => callerOf(new Call({} as Exchange, 'r', 0))).toThrow('without one');
+  });
+});
+
+describe('a request id', () => {
+  it('is the client’s if it is sane and not too long', () => {
+    const idOf = createRequestIds({ bytes: (count: number) => new Uint8Array(count) } as never);
+    const longest = 'x'.repeat(LIMITS.requestIdTextMax);
+    expect([idOf(longest), idOf('a.b_c:d-9')]).toEqual([longest, 'a.b_c:d-9']);
+    expect([idOf(''), idOf(`${longest}x`), idOf('a b')]).toEqual(
+      ['0', '1', '2'].map((count) => `${'00'.repeat(8)}-${count}`),
+    );
+  });
+});
+
+describe('a range', () => {
+  it('is taken from the first to the last byte, and is none behind the end', () => {
+    expect([
+      rangeOf('bytes=0-0', 10),
+      rangeOf('bytes=0-9', 10),
+      rangeOf('bytes=3-99', 10),
+      rangeOf('BYTES = 9-', 10),
+    ]).toEqual([
+      { start: 0, end: 1 },
+      { start: 0, end: 10 },
+      { start: 3, end: 10 },
+      { start: 9, end: 10 },
+    ]);
+    expect([rangeOf('bytes=-3', 10), rangeOf('bytes=-99', 10)]).toEqual([
+      { start: 7, end: 10 },
+      { start: 0, end: 10 },
+    ]);
+    expect([
+      rangeOf('bytes=10-', 10),
+      rangeOf('bytes=-0', 10),
+      rangeOf('bytes=0-', 0),
+      rangeOf('bytes=-1', 0),
+    ]).toEqual(Array(4).fill('none'));
+    expect([
+      rangeOf('', 10),
+      rangeOf('bytes=-', 10),
+      rangeOf('bytes=3-2', 10),
+      rangeOf('bytes=0-1,3-4', 10),
+      rangeOf('lines=0-1', 10),
+      rangeOf('bytes=11-10', 10),
+    ]).toEqual(Array(6).fill('whole'));
+    expect(rangeOf('bytes=3-3', 10)).toEqual({ start: 3, end: 4 });
+    expect([mayAnswerRange('', 'e'), mayAnswerRange(' e ', 'e'), mayAnswerRange('f', 'e')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('the client', () => {
+  const exchange = (
+    peer: string,
+    headers: Record<string, string> = {},
+    method = 'POST',
+    params: string[] = [],
+  ) =>
+    ({
+      remoteAddress: () => peer,
+      header: (name: string) => headers[name] ?? '',
+      method,
+      params,
+    }) as unknown as Exchange;
+  const origin = createClientOrigin({ trustedProxies: ['10.0.0.0/8', '::1'], tls: false });
+  const address = (peer: string, forwarded = '') =>
+    origin.address(exchange(peer, { 'x-forwarded-for': forwarded }));
+
+  it('is the nearest address that no trusted proxy has', () => {
+    expect(address('192.0.2.1', '198.51.100.1')).toBe('192.0.2.1');
+    expect(address('10.0.0.1', '198.51.100.1')).toBe('198.51.100.1');
+    expect(address('10.0.0.1', '203.0.113.9, 198.51.100.1, 10.0.0.2')).toBe('198.51.100.1');
+    expect([address('10.0.0.1'), address('10.0.0.1', 'x'), address('10.0.0.1', '198.51.100.1, x')]).toEqual(
+      Array(3).fill('10.0.0.1'),
+    );
+    expect([address('::1', '2001:db8::1'), address('::2', '2001:db8::1'), address('')]).toEqual([
+      '2001:db8::1',
+      '::2',
+      '',
+    ]);
+    expect(address('10.0.0.1', '10.0.0.3')).toBe('10.0.0.3');
+  });
+
+  it('came securely by TLS, or if a trusted proxy says so', () => {
+    const https = { 'x-forwarded-proto': 'https' };
+    expect([
+      origin.isSecure(exchange('10.0.0.1', https)),
+      origin.isSecure(exchange('192.0.2.1', https)),
+      origin.isSecure(exchange('10.0.0.1')),
+    ]).toEqual([true, false, false]);
+    expect(createClientOrigin({ trustedProxies: [], tls: true }).isSecure(exchange('192.0.2.1'))).toBe(true);
+  });
+
+  const session = { account: { id: 'acc_1' } };
+  const visits = createVisits({
+    people: () => ({ session: (token: string) => (token === 'good' ? session : null) }) as never,
+    origin,
+    publicHost: 'Public.example',
+  });
+  const key = { id: 'key_1', accountId: 'acc_2' } as never;
+  const visit = (visitor: string, headers: Record<string, string>, method = 'POST', peer = '192.0.2.1') => {
+    try {
+      return visits(exchange(peer, headers, method), visitor as never, () => key);
+    } catch (error) {
+      return (error as AssayError).code;
+    }
+  };
+  const cookie = { cookie: 'a=b; assay_session=good', host: 'own.example' };
+
+  it('needs a session and the origin of this service for a change', () => {
+    expect(visit('session', { ...cookie, origin: 'http://OWN.example' })).toMatchObject({
+      accountId: 'acc_1',
+      token: 'good',
+      key: null,
+      actor: { who: 'acc_1', from: '192.0.2.1' },
+    });
+    expect(visit('session', { ...cookie, origin: 'http://public.example' })).toMatchObject({
+      accountId: 'acc_1',
+    });
+    expect([
+      visit('session', cookie),
+      visit('session', { ...cookie, origin: 'null' }),
+      visit('session', { ...cookie, origin: 'http://other.example' }),
+    ]).toEqual(Array(3).fill('FORBIDDEN'));
+    expect(visit('session', cookie, 'GET')).toMatchObject({ accountId: 'acc_1' });
+    expect([
+      visit('session', { cookie: 'assay_session=bad' }),
+      visit('session', {}),
+      visit('session', { cookie: 'other=good' }),
+    ]).toEqual(Array(3).fill('UNAUTHENTICATED'));
+    const behind = { ...cookie, 'x-forwarded-proto': 'https' };
+    expect(visit('session', { ...behind, origin: 'http://own.example' }, 'POST', '10.0.0.1')).toBe(
+      'FORBIDDEN',
+    );
+    expect(visit('session', { ...behind, origin: 'https://own.example' }, 'POST', '10.0.0.1')).toMatchObject({
+      isSecure: true,
+    });
+  });
+
+  it('may come with a key where one will do, or as anyone', () => {
+    const authorized = { authorization: 'Bearer x' };
+    expect(visit('session or key', authorized)).toMatchObject({
+      accountId: 'acc_2',
+      actor: { who: 'key_1' },
+      session: null,
+    });
+    expect(visit('session', authorized)).toBe('UNAUTHENTICATED');
+    expect(visit('session or key', { ...cookie, origin: 'http://own.example' })).toMatchObject({
+      accountId: 'acc_1',
+    });
+    for (const visitor of ['anyone', 'signature']) {
+      expect(visit(visitor, { 'stripe-signature': 's' })).toMatchObject({
+        accountId: null,
+        actor: { who: 'anyone' },
+        signature: 's',
+        token: '',
+      });
+      expect(visit(visitor, { origin: 'http://other.example', host: 'own.example' })).toBe('FORBIDDEN');
+      expect(visit(visitor, cookie)).toMatchObject({ session: null });
+    }
+  });
+
+  it('gets a cookie that lives as long as its session, and none of an empty one', () => {
+    expect(sessionCookie('t', true)).toContain(
+      `assay_session=t; Path=/; Max-Age=${LIMITS.sessionMs / 1000}; HttpOnly; SameSite=Strict; Secure`,
+    );
+    expect(sessionCookie('', false)).toMatch(/Max-Age=0; HttpOnly; SameSite=Strict$/);
+  });
+});
+
+describe('a query', () => {
+  it('gives each value once, decoded and up to its length', () => {
+    expect(queryValue('', 'a')).toBeUndefined();
+    expect([
+      queryValue('a=1&b=x+y%21', 'b'),
+      queryValue('ab=1&a', 'a'),
+      queryValue('ab=1', 'a'),
+      queryValue('a=b=c', 'a'),
+    ]).toEqual(['x y!', '', undefined, 'b=c']);
+    expect(() => queryValue('a=1&a=2', 'a')).toThrow('more than once');
+    expect(() => decodeParameter('%zz', 'f')).toThrow('percent-encoding');
+    expect(decodeParameter('x'.repeat(LIMITS.addressTextMax), 'f')).toHaveLength(LIMITS.addressTextMax);
+    expect(() => decodeParameter('x'.repeat(LIMITS.addressTextMax + 1), 'f')).toThrow('at most');
+    expect(() => requiredQueryValue('a=', 'a')).toThrow('a is required');
+    expect(() => requiredQueryValue('b=1', 'a')).toThrow('a is required');
+    expect(requiredQueryValue('a=1', 'a')).toBe('1');
+  });
+
+  it('has whole numbers from the least to the most', () => {
+    const read = (text: string) => wholeNumber(`n=${text}`, 'n', 5, 1, 10);
+    expect([wholeNumber('', 'n', 5, 1, 10), read('1'), read('10')]).toEqual([5, 1, 10]);
+    for (const text of ['0', '11', '1.5', '-1', '', '1e1', '+1'])
+      expect(() => read(text), text).toThrow('whole number from 1 to 10');
+    expect(() => wholeNumber('n=1234567890123456', 'n', 0, 0, Number.MAX_SAFE_INTEGER)).toThrow(
+      'whole number',
+    );
+    expect(pageOf('limit=100&offset=0', 100)).toEqual({ limit: 100, offset: 0 });
+    expect(() => pageOf('limit=101', 100)).toThrow('limit');
+    expect(() => oneOf('f', 'c', ['a', 'b'])).toThrow('must be one of a, b');
+    expect(oneOf('f', 'b', ['a', 'b'])).toBe('b');
+  });
+});
+
+describe('a route', () => {
+  const router = createRouter([
+    { method: 'GET', pattern: '/a/{id}', value: 'one' },
+    { method: 'GET', pattern: '/a/fixed', value: 'fixed' },
+    { method: 'POST', pattern: '/a/{id}/b', value: 'below' },
+    { method: 'GET', pattern: '/ab', value: 'ab' },
+  ]);
+  const match = (method: string, path: string) => {
+    const params: string[] = [];
+    return [router.match(method, path, params), ...params];
+  };
+
+  it('is found by whole segments, the fixed one first', () => {
+    expect([
+      match('GET', '/a/x'),
+      match('GET', '/a/fixed'),
+      match('POST', '/a/x/b'),
+      match('GET', '/ab'),
+    ]).toEqual([['one', 'x'], ['fixed'], ['below', 'x'], ['ab']]);
+    for (const path of ['a/x', '', '/a/', '/a', '/a/x/', '/a/x/c', '/abc', '/'])
+      expect(match('GET', path)[0], path).toBeNull();
+    expect(match('POST', '/a/x')[0]).toBeNull();
+  });
+});
+
+describe('a JSON body', () => {
+  it('is outlined by its fields and the items of its lists', () => {
+    expect(outlineBody(bytes('{"a": [1, [2, 3], {"c": 4}], "b":[ ], "d" : "x,[{" , "e\\u0041":1}'))).toEqual({
+      fields: ['a', 'b', 'd', 'eA'],
+      elements: 3,
+    });
+    expect(outlineBody(bytes('{"a\\"b":1,"c":"\\\\"}'))).toEqual({ fields: ['a"b', 'c'], elements: 0 });
+    expect(outlineBody(bytes('{"a":{"b":[1,2]}}'))).toEqual({ fields: ['a'], elements: 0 });
+    const many = Array.from({ length: LIMITS.bodyFieldsMax + 5 }, (_, at) => `"f${at}":1`).join(',');
+    expect(outlineBody(bytes(`{${many}}`)).fields).toHaveLength(LIMITS.bodyFieldsMax + 1);
+  });
+
+  it('nests as deep as it may', () => {
+    const nested = (depth: number) => bytes('['.repeat(depth) + ']'.repeat(depth));
+    outlineBody(nested(LIMITS.jsonDepthMax));
+    expect(() => outlineBody(nested(LIMITS.jsonDepthMax + 1))).toThrow('nests deeper');
+    expect(() => outlineBody(bytes(''))).toThrow('is empty');
+    expect(() => outlineBody(Buffer.from([0x22, 0xff, 0x22]))).toThrow('UTF-8');
+    expect(() => parseJson(bytes('{"a" 1}'))).toThrow(/not valid JSON \(at character 5\)/);
+    expect(() => parseJson(bytes('{'))).toThrow('not valid JSON');
+  });
+
+  it('is told what is wrong with which field', () => {
+    const schema = Type.Object({
+      a: Type.String({ minLength: 2, maxLength: 3 }),
+      n: Type.Optional(Type.Integer({ minimum: 1, maximum: 5 })),
+      l: Type.Optional(Type.Array(Type.Object({ x: Type.String() }), { minItems: 1, maxItems: 2 })),
+      p: Type.Optional(Type.String({ pattern: '^p$', description: 'the letter p' })),
+    });
+    const check = compileBodyCheck(schema);
+    const fault = (value: unknown) => {
+      try {
+        check(value);
+        return null;
+      } catch (error) {
+        return `${(error as AssayError).field} | ${(error as Error).message}`;
+      }
+    };
+    for (const value of [
+      { a: 'ab' },
+      { a: 'abc', n: 1 },
+      { a: 'ab', n: 5, l: [{ x: '' }, { x: '' }], p: 'p' },
+    ])
+      expect(fault(value)).toBeNull();
+    expect(fault({})).toBe('a | a is required.');
+    expect(fault({ a: 'a' })).toBe('a | a: must have at least 2 characters.');
+    expect(fault({ a: 'abcd' })).toBe('a | a: must have at most 3 characters.');
+    expect(fault({ a: 'ab', n: 0 })).toBe('n | n: must be at least 1.');
+    expect(fault({ a: 'ab', n: 6 })).toBe('n | n: must be at most 5.');
+    expect(fault({ a: 'ab', n: 'x' })).toBe('n | n: must be an integer.');
+    expect(fault({ a: 'ab', l: [] })).toBe('l | l: must have at least 1 items.');
+    expect(fault({ a: 'ab', l: [{ x: '' }, {}] })).toBe('l[1].x | l[1].x is required.');
+    expect(fault({ a: 'ab', p: 'q' })).toBe('p | p: must be the letter p.');
+    expect(fault([])).toBe('body | The request body must be an object.');
+  });
+
+  it('names each unknown field once, cut', () => {
+    expect(unknownFields(['a', 'x', 'x', 'y'.repeat(65)], new Set(['a']))).toEqual(['x', 'y'.repeat(64)]);
+    expect(
+      unknownFields(
+        Array.from({ length: 100 }, (_, at) => `f${at}`),
+        new Set(),
+      ),
+    ).toHaveLength(LIMITS.bodyFieldsMax);
+    const reference = (body: object) => referenceOf({ path: '/x' } as never, body);
+    expect(reference({ address: 'A', walletAddress: 'B', chain: 'eth' })).toBe('x A ETH');
+    expect([reference({ walletAddress: 'B', from: 'F', to: 'T' }), reference({ address: 1 })]).toEqual([
+      'x B F T',
+      'x',
+    ]);
+  });
+});
+
+describe('parts of files', () => {
+  const read = async (parts: { path: string; start: number; end: number }[], piece?: number) => {
+    const source = await openFileParts(parts, piece);
+    let text = '';
+    for (let left = source.length; left > 0; ) {
+      const next = await source.next();
+      text += Buffer.from(next).toString();
+      left -= next.length;
+    }
+    await expect(source.next()).rejects.toThrow('beyond its end');
+    await source.close();
+    return text;
+  };
+
+  it('are read one behind the other, in pieces of any size, and never beyond a file', async () => {
+    const folder = tempFolder();
+    const [a, b] = [join(folder.path, 'a'), join(folder.path, 'b')];
+    writeFileSync(a, '0123456789');
+    writeFileSync(b, 'abcdef');
+    const parts = [
+      { path: a, start: 2, end: 6 },
+      { path: a, start: 6, end: 6 },
+      { path: b, start: 0, end: 6 },
+    ];
+    for (const piece of [1, 3, 4, 10, 100]) expect(await read(parts, piece)).toBe('2345abcdef');
+    expect(await read([])).toBe('');
+    await expect(read([{ path: b, start: 0, end: 7 }], 100)).rejects.toThrow('ends at byte 6');
+    folder.remove();
+  });
+});
+
+describe('the intake of a body', () => {
+  const intakeOf = (
+    bytesMax: number,
+    pace = { silenceMs: 60_000, graceMs: 60_000, bytesPerSecondMin: 1 },
+  ) => {
+    const said: string[] = [];
+    let writing = Promise.resolve();
+    const received: string[] = [];
+    const socket = {
+      pause: () => said.push('pause'),
+      resume: () => said.push('resume'),
+      wait: () => said.push('wait'),
+      cut: () => said.push('cut'),
+      abandon: () => said.push('abandon'),
+    } as never;
+    const receiver = {
+      write: (piece: Uint8Array) => {
+        received.push(Buffer.from(piece).toString());
+        return writing;
+      },
+      end: (how: string) => said.push(how),
+    } as never;
+    const intake = createBodyIntake({ bytesMax, pace }, receiver, socket);
+    return { intake, said, received, block: (promise: Promise<void>) => (writing = promise) };
+  };
+  const turn = () => sleep(5);
+
+  it('takes exactly the bytes that it may', async () => {
+    const fits = intakeOf(4);
+    fits.intake.offer(bytes('ab'), false);
+    await turn();
+    fits.intake.offer(bytes('cd'), true);
+    await turn();
+    expect([fits.received, fits.said]).toEqual([
+      ['ab', 'cd'],
+      ['pause', 'resume', 'whole'],
+    ]);
+    const large = intakeOf(4);
+    large.intake.offer(bytes('abcde'), true);
+    large.intake.offer(bytes('f'), true);
+    expect([large.received, large.said]).toEqual([[], ['abandon', 'too large']]);
+    const empty = intakeOf(4);
+    empty.intake.offer(bytes(''), false);
+    empty.intake.offer(bytes(''), true);
+    empty.intake.offer(bytes('x'), true);
+    expect([empty.received, empty.said]).toEqual([[], ['whole']]);
+  });
+
+  it('joins what comes while it works, and ends when its client goes', async () => {
+    const { intake, said, received, block } = intakeOf(100);
+    let finish = () => {};
+    block(new Promise((resolve) => (finish = resolve)));
+    for (const text of ['a', 'b', 'c']) intake.offer(bytes(text), false);
+    await turn();
+    expect(received).toEqual(['a']);
+    finish();
+    await turn();
+    expect(received).toEqual(['a', 'bc']);
+    intake.gone();
+    intake.gone();
+    intake.offer(bytes('d'), true);
+    await turn();
+    expect([received, said]).toEqual([
+      ['a', 'bc'],
+      ['pause', 'resume', 'gone'],
+    ]);
+    const failing = intakeOf(100);
+    failing.block(Promise.reject(new Error('no')));
+    failing.intake.offer(bytes('a'), false);
+    await turn();
+    expect(failing.said).toEqual(['pause', 'cut']);
+    failing.intake.answered();
+    failing.intake.answered();
+    expect(failing.said).toEqual(['pause', 'cut', 'abandon']);
+  });
+
+  it('gives up what is silent, or too slow behind its grace', async () => {
+    const silent = intakeOf(100, { silenceMs: 60, graceMs: 60_000, bytesPerSecondMin: 1 });
+    await expect.poll(() => silent.said.at(-1)).toBe('silent');
+    expect(silent.said.filter((word) => word === 'wait')).toHaveLength(11);
+    expect(silent.said.at(-2)).toBe('abandon');
+    const slow = intakeOf(10_000, { silenceMs: 120, graceMs: 15, bytesPerSecondMin: 1_000_000 });
+    await expect.poll(() => slow.said.at(-1)).toBe('too slow');
+    expect(slow.said.filter((word) => word === 'wait')).toHaveLength(1);
+  });
+});
+
+describe('an upload', () => {
+  const begin = (opened: Promise<Upload>) => {
+    const said: string[] = [];
+    const note = (word: string) => (value?: unknown) =>
+      void said.push(
+        value instanceof Error ? `${word} ${(value as AssayError).code ?? value.message}` : word,
+      );
+    return {
+      said,
+      receiver: receiveUpload(10, opened, {
+        done: note('done'),
+        refused: note('refused'),
+        gone: note('gone'),
+        notCleared: note('notCleared'),
+      }),
+    };
+  };
+  const upload = (change: Partial<Upload> = {}): Upload & { aborted: number } => {
+    const made = {
+      aborted: 0,
+      write: () => {},
+      end: async () => bytes('answer'),
+      abort: async () => void made.aborted++,
+      ...change,
+    };
+    return made;
+  };
+
+  it('is answered once when it is whole, and cleared when it is not', async () => {
+    const whole = upload();
+    const first = begin(Promise.resolve(whole));
+    await first.receiver.write(bytes('a'));
+    first.receiver.end('whole');
+    await sleep(5);
+    first.receiver.end('gone');
+    expect([first.said, whole.aborted]).toEqual([['done'], 0]);
+    for (const [how, said] of [
+      ['too large', 'refused BODY_TOO_LARGE'],
+      ['silent', 'refused INVALID_REQUEST'],
+      ['too slow', 'refused INVALID_REQUEST'],
+      ['gone', 'gone'],
+    ] as const) {
+      const one = upload();
+      const { said: heard, receiver } = begin(Promise.resolve(one));
+      receiver.end(how);
+      receiver.end('whole');
+      await sleep(5);
+      expect([heard, one.aborted]).toEqual([[said], 1]);
+      expect(receiver.write(bytes('late'))).toBeUndefined();
+    }
+  });
+
+  it('is refused with the fault of its opening, its bytes or its end, once', async () => {
+    const closed = begin(Promise.reject(new AssayError('FORBIDDEN', 'no')));
+    await closed.receiver.write(bytes('a'));
+    closed.receiver.end('whole');
+    await sleep(5);
+    expect(closed.said).toEqual(['refused FORBIDDEN']);
+    const failing = upload({ write: () => Promise.reject(new AssayError('INVALID_REQUEST', 'line')) });
+    const lines = begin(Promise.resolve(failing));
+    await sleep(1);
+    await lines.receiver.write(bytes('a'));
+    await sleep(5);
+    expect([lines.said, failing.aborted]).toEqual([['refused INVALID_REQUEST'], 1]);
+    const ends = begin(
+      Promise.resolve(upload({ end: () => Promise.reject(new AssayError('CREDITS_EXHAUSTED', 'no')) })),
+    );
+    ends.receiver.end('whole');
+    await sleep(5);
+    expect(ends.said).toEqual(['refused CREDITS_EXHAUSTED']);
+    const stuck = begin(Promise.resolve(upload({ abort: () => Promise.reject(new Error('stuck')) })));
+    stuck.receiver.end('gone');
+    await sleep(5);
+    expect(stuck.said).toEqual(['gone', 'notCleared stuck']);
+  });
+});

@@ -1,0 +1,414 @@
+/** The bounds of jobs: at exactly a limit and one beyond it, and each half of a condition. */
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/base/limits.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { columnsOf, fieldsOf, type LineShape, lineReader, sharedChain } from '../../src/jobs/bulk/lines.ts';
+import { jobPlaces } from '../../src/jobs/bulk/places.ts';
+import { Plan, Planner } from '../../src/jobs/bulk/plan.ts';
+import { openInput } from '../../src/jobs/bulk/receiving.ts';
+import type { ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
+import { fromOthers, nameOfFolder, requireJobsFolder, towardsOthers } from '../../src/jobs/jobs-folder.ts';
+import { createBorrower, createLender, createLendingMemory, lendJson } from '../../src/jobs/lending.ts';
+import {
+  type PlacedNode,
+  placedUseCases,
+  placementOf,
+  placementOfChunk,
+  shareChains,
+  whereIs,
+} from '../../src/jobs/placement.ts';
+import { createTaskReadings } from '../../src/jobs/task-readings.ts';
+import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+
+let folder: TempFolder;
+beforeEach(() => {
+  folder = tempFolder();
+});
+afterEach(() => folder.remove());
+
+describe('lent answers', () => {
+  it('fill a slot at most, and find the next free one until all are lent', () => {
+    const memory = createLendingMemory();
+    const lend = createLender(memory);
+    const borrow = createBorrower(memory);
+    const largest = new Uint8Array(LIMITS.poolSlotBytes).fill(7);
+    expect(lend(new Uint8Array(LIMITS.poolSlotBytes + 1))).toBeNull();
+    const loans = Array.from({ length: LIMITS.poolSlots }, () => lend(largest));
+    expect(new Set(loans.map((loan) => loan?.slot)).size).toBe(LIMITS.poolSlots);
+    expect(lend(Buffer.from('a'))).toBeNull();
+    const answer = borrow({ result: { status: 1, json: null }, loan: loans[5]! }) as {
+      json: Uint8Array;
+      release: () => void;
+      status: number;
+    };
+    expect([answer.status, answer.json.length, answer.json.every((byte) => byte === 7)]).toEqual([
+      1,
+      LIMITS.poolSlotBytes,
+      true,
+    ]);
+    answer.release();
+    expect(lend(Buffer.from('a'))).toEqual({ slot: 5, length: 1 });
+    expect(borrow({ result: 3 })).toBe(3);
+  });
+
+  it('are those that have JSON, if there is room for them', () => {
+    const lend = createLender(createLendingMemory());
+    const json = Buffer.from('{}');
+    expect(lendJson({ json, status: 1 }, lend)).toEqual({
+      result: { json: null, status: 1 },
+      loan: { slot: 0, length: 2 },
+    });
+    for (const result of [null, undefined, 5, { json: '{}' }, {}])
+      expect(lendJson(result, lend)).toEqual({ result });
+    expect(lendJson({ json }, () => null)).toEqual({ result: { json } });
+  });
+
+  it('read a turn of the event loop apart after so many tasks', async () => {
+    const read = createTaskReadings(3);
+    expect([read(() => 1), read(() => 2)]).toEqual([1, 2]);
+    const third = read(() => 3);
+    expect(third).toBeInstanceOf(Promise);
+    expect([await third, read(() => 4)]).toEqual([3, 4]);
+    expect(() =>
+      read(() => {
+        throw new Error('own');
+      }),
+    ).toThrow('own');
+  });
+});
+
+describe('placement', () => {
+  const node = (id: string, facts: Partial<PlacedNode['facts']>): PlacedNode => ({
+    id,
+    facts: { roles: ['worker', 'listener'], holds: 'all', follows: [], slots: 1, ...facts },
+  });
+  const eth = node('e', { holds: ['ETH'] });
+  const both = node('b', { holds: ['BSC', 'ETH'] });
+  const none = { live: [], gone: [] };
+
+  it('asks here if the chain is held here, or by nobody', () => {
+    expect([
+      whereIs('ETH', 'all', none),
+      whereIs('ETH', ['ETH'], none),
+      whereIs('BTC', ['ETH'], none),
+    ]).toEqual(Array(3).fill({ kind: 'HERE' }));
+    expect(whereIs('ETH', [], { live: [both, eth, eth], gone: [] })).toEqual({
+      kind: 'THERE',
+      placements: ['BSC-ETH', 'ETH'],
+    });
+    expect(whereIs('ETH', [], { live: [], gone: [eth] })).toEqual({ kind: 'AWAY' });
+    expect(whereIs('BTC', [], { live: [eth], gone: [both] })).toEqual({ kind: 'HERE' });
+    expect(
+      whereIs('ETH', [], {
+        live: [node('l', { roles: ['listener'] })],
+        gone: [node('l', { roles: ['api'] })],
+      }),
+    ).toEqual({ kind: 'HERE' });
+    expect([placementOf('all'), placementOf([]), placementOf(['ETH', 'BSC'])]).toEqual([
+      'all',
+      null,
+      'BSC-ETH',
+    ]);
+  });
+
+  it('shares chains among those that listen, hold and follow them, the least busy first', () => {
+    const follows = ['BSC', 'ETH', 'POLYGON'] as const;
+    const nodes = [
+      node('x', { follows }),
+      node('y', { follows }),
+      node('w', { follows, roles: ['worker'] }),
+      node('h', { follows, holds: [] }),
+    ];
+    expect([...shareChains(['POLYGON', 'ETH', 'BSC', 'BASE'], nodes)]).toEqual([
+      ['BSC', 'x'],
+      ['ETH', 'y'],
+      ['POLYGON', 'x'],
+    ]);
+  });
+
+  it('of a chunk is where its transfers are', () => {
+    const chunk = (
+      change: Partial<ChunkTask>,
+      nodes: readonly PlacedNode[],
+      gone: readonly PlacedNode[] = [],
+    ) => {
+      try {
+        return placementOfChunk(
+          { kind: 'screening', chain: 'ETH', chunk: 0, ...change },
+          { live: nodes, gone },
+        );
+      } catch (error) {
+        return (error as { code: string }).code;
+      }
+    };
+    expect([chunk({ kind: 'labels' }, [eth]), chunk({ kind: 'labels', verdict: true }, [eth])]).toEqual([
+      null,
+      'ETH',
+    ]);
+    expect([chunk({}, [node('a', {})]), chunk({}, [])]).toEqual([null, null]);
+    expect([
+      chunk({ chunk: 0 }, [eth, both]),
+      chunk({ chunk: 1 }, [eth, both]),
+      chunk({ chunk: 2 }, [eth, both]),
+    ]).toEqual(['BSC-ETH', 'ETH', 'BSC-ETH']);
+    expect([
+      chunk({ chain: null }, [eth, node('a', {})]),
+      chunk({ chain: null }, [eth]),
+      chunk({ chain: 'BTC' }, [eth]),
+    ]).toEqual(['all', 'INVALID_REQUEST', null]);
+    expect(chunk({ chain: 'BSC' }, [eth], [both])).toBe('NOT_READY');
+  });
+
+  it('asks where the chain is, and here for a chain that is none', async () => {
+    const here = {
+      screening: async () => Buffer.from('here'),
+      kyt: async () => Buffer.from('kyt'),
+      trace: async () => ({ data: Buffer.from('trace'), isKnown: false }),
+    } as never;
+    const asked: string[] = [];
+    const useCases = (kind: 'HERE' | 'THERE' | 'AWAY') =>
+      placedUseCases(
+        here,
+        () => ({ kind, placements: ['p'] }) as never,
+        async (_, question) => {
+          asked.push(question.task);
+          return { data: Buffer.from('there'), isKnown: true };
+        },
+      );
+    const request = { chain: 'eth', address: 'x' } as never;
+    expect(String(await useCases('HERE').screening(request))).toBe('here');
+    expect(String(await useCases('HERE').kyt(request))).toBe('kyt');
+    expect(String(await useCases('THERE').kyt(request))).toBe('there');
+    expect((await useCases('HERE').trace(request)).isKnown).toBe(false);
+    expect(asked).toEqual(['kyt']);
+    await expect(useCases('AWAY').trace(request)).rejects.toThrow('holds the transfers of ETH');
+    expect(String(await useCases('AWAY').screening({ chain: 'nothing' } as never))).toBe('here');
+  });
+});
+
+describe('the folder of jobs', () => {
+  const task = (path: string): ChunkTask =>
+    ({ jobId: 'j', input: { path, start: 0, end: 1 }, output: path }) as never;
+  const runner = () => {
+    const ran: string[] = [];
+    const of: ChunkRunner = {
+      slots: 3,
+      run: async ({ input, output }) => {
+        ran.push(input.path, output);
+        return { items: 0, failed: 0, bytes: 0 };
+      },
+      close: async () => {},
+    };
+    return { ran, of };
+  };
+  const signal = new AbortController().signal;
+
+  it('is named once, and leaves nothing of a check', async () => {
+    const path = join(folder.path, 'jobs');
+    const names = await Promise.all([1, 2, 3].map(() => nameOfFolder(path, systemRandom)));
+    expect(new Set(names).size).toBe(1);
+    expect(await nameOfFolder(path, systemRandom)).toBe(names[0]);
+    await requireJobsFolder(path, 'ASSAY_JOBS_DIR');
+    expect(readdirSync(path)).toEqual(['.folder']);
+    writeFileSync(join(folder.path, 'file'), '');
+    await expect(requireJobsFolder(join(folder.path, 'file'), 'ASSAY_JOBS_DIR')).rejects.toThrow(
+      'ASSAY_JOBS_DIR: jobs cannot be kept',
+    );
+    expect(jobPlaces('/f').answer('i', 'a')).toBe('/f/i/answers/a');
+  });
+
+  it('is the same for others by relative paths that stay in it', async () => {
+    const { ran, of } = runner();
+    const towards = towardsOthers(of, '/a/b');
+    await towards.run(task('/a/b/c/input'), signal);
+    expect([ran.splice(0), towards.slots]).toEqual([['c/input', 'c/input'], 3]);
+    mkdirSync(join(folder.path, 'c'));
+    writeFileSync(join(folder.path, 'c', 'input'), '');
+    const from = fromOthers(of, folder.path, { log: silentLogger });
+    await from.run(task('c/input'), signal);
+    await from.run(task('x/../c/input'), signal);
+    expect(ran).toEqual(Array(4).fill(join(folder.path, 'c', 'input')));
+    for (const path of ['/etc/passwd', '..', '../x', 'c/../../x'])
+      await expect(from.run(task(path), signal), path).rejects.toThrow('outside of the folder');
+    await expect(from.run(task('..x/input'), signal)).rejects.toThrow('does not see the files');
+    expect(existsSync(join(folder.path, '..x'))).toBe(false);
+  });
+});
+
+describe('the plan of a job', () => {
+  const planOf = (text: string, size = { lines: 2, bytes: 100 }) => {
+    const planner = new Planner('labels', size);
+    for (const piece of text.match(/.{1,3}/gs) ?? []) planner.take(Buffer.from(piece));
+    return planner.finish();
+  };
+  const parts = (plan: Plan, head = 0) =>
+    Array.from({ length: plan.chunks }, (_, at) => {
+      const { input, firstLine } = plan.partOf(at, 'p', head);
+      return [input.start, input.end, firstLine, plan.linesOf(at)];
+    });
+
+  it('cuts behind so many lines or bytes, and ends with a line without an end', () => {
+    expect(parts(planOf('a\nb\nc\nd'))).toEqual([
+      [0, 4, 1, 2],
+      [4, 7, 3, 2],
+    ]);
+    expect(parts(planOf('a\nb\nc\n'), 2)).toEqual([
+      [2, 4, 2, 2],
+      [4, 6, 3, 1],
+    ]);
+    expect(parts(planOf('aaaa\nb\nc', { lines: 9, bytes: 5 }))).toEqual([
+      [0, 5, 1, 1],
+      [5, 8, 2, 2],
+    ]);
+    expect(parts(planOf('aaaa\nb\nc', { lines: 9, bytes: 6 }))).toEqual([
+      [0, 7, 1, 2],
+      [7, 8, 3, 1],
+    ]);
+    expect([planOf('').chunks, planOf('').lines]).toEqual([0, 0]);
+    const long = planOf('a\n'.repeat(3_000), { lines: 1, bytes: 100 });
+    expect([long.chunks, long.lines, long.partOf(2_999, 'p', 0).input.end]).toEqual([3_000, 3_000, 6_000]);
+    const path = join(folder.path, 'plan');
+    writeFileSync(path, long.fileBytes);
+    expect(parts(Plan.read(path))).toEqual(parts(long));
+    writeFileSync(path, long.fileBytes.subarray(8));
+    expect(() => Plan.read(path)).toThrow('is no plan');
+    expect(() => Plan.read(`${path}x`)).toThrow('cannot be read');
+  });
+
+  it('takes lines up to their length, with and without an end', () => {
+    const longest = 'x'.repeat(LIMITS.jobLineBytesMax);
+    const take = (text: string) => new Planner('labels').take(Buffer.from(text));
+    take(`${longest}\n`);
+    take(longest);
+    expect(() => take(`${longest}x`)).toThrow('line 1 is longer');
+    expect(() => take(`a\n${longest}x\n`)).toThrow('line 2 is longer');
+  });
+
+  it('takes so many lines and no more', () => {
+    const planner = new Planner('screening');
+    const lines = Buffer.from('\n'.repeat(LIMITS.jobGraphLinesMax));
+    planner.take(lines);
+    expect(() => planner.take(Buffer.from('\n'))).toThrow(`more than ${LIMITS.jobGraphLinesMax} lines`);
+    expect(planner.finish().lines).toBe(LIMITS.jobGraphLinesMax);
+  });
+
+  it('is of what was received, without its head', async () => {
+    const receive = async (text: string, format: 'csv' | 'ndjson') => {
+      const input = await openInput(
+        { path: join(folder.path, `in${Math.random()}`), kind: 'labels', format },
+        { checkRoom: async () => {} },
+      );
+      try {
+        await input.write(Buffer.from(text));
+        const { items, columns, headBytes, bytes } = await input.finish();
+        return { items, columns, headBytes, bytes };
+      } finally {
+        await input.close();
+      }
+    };
+    expect(await receive('\uFEFFaddress,chain\n1,ETH', 'csv')).toEqual({
+      items: 1,
+      columns: ['address', 'chain'],
+      headBytes: 17,
+      bytes: 22,
+    });
+    expect(await receive('x\ny', 'csv')).toMatchObject({ items: 2, columns: null, headBytes: 0 });
+    expect(await receive('address\n', 'ndjson')).toMatchObject({ items: 1, columns: null });
+    await expect(receive('address\n', 'csv')).rejects.toThrow('no line asks');
+    await expect(receive('address', 'csv')).rejects.toThrow('no line asks');
+    await expect(receive('', 'ndjson')).rejects.toThrow('no line asks');
+    expect((await receive(`${'a\n'.repeat(1_500_000)}`, 'ndjson')).bytes).toBe(3_000_000);
+  });
+});
+
+describe('the lines of a job', () => {
+  const shape = (change: Partial<LineShape> = {}): LineShape => ({
+    kind: 'labels',
+    format: 'ndjson',
+    columns: null,
+    chain: null,
+    ...change,
+  });
+
+  it('have a head if it names a subject, with so many columns, each once', () => {
+    expect([columnsOf('a,b'), columnsOf('"a'), columnsOf(' from , to ')]).toEqual([
+      null,
+      null,
+      ['from', 'to'],
+    ]);
+    const columns = (count: number) =>
+      ['address', ...Array.from({ length: count - 1 }, (_, at) => `c${at}`)].join(',');
+    expect(columnsOf(columns(LIMITS.jobColumnsMax))).toHaveLength(LIMITS.jobColumnsMax);
+    expect(() => columnsOf(columns(LIMITS.jobColumnsMax + 1))).toThrow('line 1 has more');
+    expect(() => columnsOf('address,chain,chain')).toThrow('twice');
+    expect(columnsOf('address,x,x')).toEqual(['address', 'x', 'x']);
+  });
+
+  it('have fields as an object, a text, a row or an address alone', () => {
+    expect(fieldsOf('{"address":"1","chain":"ETH","x":5}', shape())).toEqual({ address: '1', chain: 'ETH' });
+    expect([fieldsOf('"1"', shape({ chain: 'BTC' })), fieldsOf('1', shape({ chain: 'BTC' }))]).toEqual(
+      Array(2).fill({ address: '1', chain: 'BTC' }),
+    );
+    expect(fieldsOf(' 1 ,,"E""TH"', shape({ format: 'csv', columns: ['address', 'x', 'chain'] }))).toEqual({
+      address: '1',
+      chain: 'E"TH',
+    });
+    expect(fieldsOf('{"address":null,"chain":"ETH"}', shape())).toEqual({ chain: 'ETH' });
+    expect(fieldsOf('{"address":"1"}', shape({ format: 'csv', chain: 'ETH' }))).toEqual({
+      address: '{"address":"1"}',
+      chain: 'ETH',
+    });
+    const screening = shape({ kind: 'screening', chain: 'ETH' });
+    expect(fieldsOf('{"address":"1","maxHops":2}', screening)).toMatchObject({ maxHops: 2 });
+    expect(fieldsOf('1,2', { ...screening, format: 'csv', columns: ['address', 'maxHops'] })).toMatchObject({
+      maxHops: 2,
+    });
+    expect(() => fieldsOf('{"maxHops":"2"}', screening)).toThrow('must be a number');
+    expect(() => fieldsOf('1,x', { ...screening, format: 'csv', columns: ['address', 'maxHops'] })).toThrow(
+      'must be a number',
+    );
+    expect(() => fieldsOf('{"address":1}', screening)).toThrow('must be a string');
+    expect(() => fieldsOf('1', shape())).toThrow('chain: it is missing');
+    for (const text of ['{', '"x']) expect(() => fieldsOf(text, shape())).toThrow('not valid JSON');
+    expect(() => fieldsOf('"1', shape({ format: 'csv', columns: ['address'] }))).toThrow('quotes');
+  });
+
+  it('are read the quick way as the long way reads them', () => {
+    const read = (text: string, of: LineShape) => {
+      const block = Buffer.from(text);
+      const item = { start: 0, end: block.length, chain: null } as never as {
+        start: number;
+        end: number;
+        chain: unknown;
+      };
+      lineReader(of)?.(block, item as never);
+      return [
+        block.toString('utf8', item.start, item.end),
+        item.chain instanceof Error ? item.chain.message : item.chain,
+      ];
+    };
+    const objects = shape();
+    expect(read('{"address":"1","chain":"eth"}', objects)).toEqual(['1', 'ETH']);
+    expect(read('{"chain":"BSC","address":"1" , "x":[1]}', objects)).toEqual(['1', 'BSC']);
+    expect(read('{"address":"1"}', shape({ chain: 'BTC' }))).toEqual(['1', 'BTC']);
+    expect(read('"1"', shape({ chain: 'BTC' }))).toEqual(['1', 'BTC']);
+    expect(read('1', shape({ chain: 'BTC' }))).toEqual(['1', 'BTC']);
+    expect(read('1', objects)[1]).toContain('chain: it is missing');
+    expect(read('{"address":"1","chain":"no"}', objects)[1]).toContain('chain');
+    const rows = shape({ format: 'csv', columns: ['x', 'address', 'chain'] });
+    expect([read('9, 1 ,eth', rows), read('9,1,"eth"', rows), read('"9",1,eth,more', rows)]).toEqual(
+      Array(3).fill(['1', 'ETH']),
+    );
+    expect(read('9,1', { ...rows, chain: 'BTC' })).toEqual(['1', 'BTC']);
+    expect(read('9,1,', { ...rows, chain: 'BTC' })).toEqual(['1', 'BTC']);
+    expect(read('9', { ...rows, chain: 'BTC' })[0]).toBe('');
+    expect(lineReader(shape({ format: 'csv' }))).toBeNull();
+    expect([sharedChain(shape({ chain: 'BTC' })), (sharedChain(shape()) as Error).message]).toEqual([
+      'BTC',
+      expect.stringContaining('missing'),
+    ]);
+  });
+});

@@ -1,0 +1,854 @@
+/** The bounds of monitoring: at exactly a limit and one beyond it, and each half of a condition. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/base/limits.ts';
+import { type LiveRoot, openLiveStore } from '../../src/base/live-store.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { createSeal } from '../../src/base/seal.ts';
+import { type AlertIndex, openAlertIndex } from '../../src/monitoring/alert-index.ts';
+import {
+  alertAnswer,
+  deliveryAnswer,
+  transactionAnswer,
+  walletAnswer,
+  walletText,
+} from '../../src/monitoring/answers.ts';
+import { channelsAnswer, openChannels } from '../../src/monitoring/channels.ts';
+import { type Message, renderMessage } from '../../src/monitoring/delivery/messages.ts';
+import {
+  ATTEMPTS_MAX,
+  RETRY_WAITS_MS,
+  readRetryAfter,
+  retryWaitMs,
+} from '../../src/monitoring/delivery/schedule.ts';
+import { createIds, ID_SHAPE } from '../../src/monitoring/ids.ts';
+import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
+import type { Alert, Delivery, MonitoredTransaction, MonitoredWallet } from '../../src/monitoring/records.ts';
+import { openRefreshQueue, type RefreshQueue } from '../../src/monitoring/refresh-queue.ts';
+import { type Evidence, evaluate, ruleFor } from '../../src/monitoring/rules.ts';
+import { createStreamHub, type StreamEvent } from '../../src/monitoring/stream.ts';
+import {
+  addTransfer,
+  judgeVelocity,
+  removeTransfer,
+  type WalletPast,
+} from '../../src/monitoring/velocity.ts';
+import { createWalletLists } from '../../src/monitoring/wallet-lists.ts';
+import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
+import { UNATTRIBUTED } from '../../src/screening/attribution.ts';
+import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+
+const START = Date.UTC(2026, 10, 21);
+const policy = loadMonitoringPolicy();
+
+const walletOf = (change: Partial<MonitoredWallet> = {}): MonitoredWallet => ({
+  id: 'w1',
+  accountId: 'a',
+  chain: 'ETH',
+  walletAddress: `0x${'A'.repeat(40)}`,
+  label: null,
+  status: 'ACTIVE',
+  riskScore: null,
+  riskLevel: null,
+  enabledRules: [],
+  customWebhookUrl: null,
+  alertThreshold: 'all',
+  alertFrequency: 'realtime',
+  notes: null,
+  createdAtMs: START,
+  updatedAtMs: START,
+  deletedAtMs: null,
+  watchFromHeight: null,
+  ...change,
+});
+
+const idOf = (number: number): string => String(number).padStart(26, '0');
+const alertOf = (sequence: number, change: Partial<Alert> = {}): Alert => ({
+  id: idOf(sequence),
+  accountId: 'a',
+  walletId: 'w1',
+  sequence,
+  ruleId: 'SCAM-001',
+  ruleName: 'Scam',
+  severity: 'LOW',
+  status: 'NEW',
+  title: 'A title',
+  message: 'A message.',
+  category: 'SCAM',
+  riskType: 'COUNTERPARTY',
+  final: false,
+  reorged: false,
+  transaction: null,
+  wallet: { walletAddress: `0x${'A'.repeat(40)}`, chain: 'ETH', label: null },
+  createdAtMs: START,
+  updatedAtMs: START,
+  resolvedAtMs: null,
+  history: [],
+  ...change,
+});
+
+describe('stores of monitoring', () => {
+  let folder: TempFolder;
+  let root: LiveRoot;
+  let now: number;
+  const clock = { now: () => now, monotonic: () => now };
+  beforeEach(() => {
+    folder = tempFolder();
+    now = START;
+    ({ root } = openLiveStore(`${folder.path}/x.mdb`, 1, { name: 'monitoring', maxDbs: 40 }));
+  });
+  afterEach(async () => {
+    await root.close();
+    folder.remove();
+  });
+
+  describe('the index of alerts', () => {
+    let index: AlertIndex;
+    const put = (...alerts: Alert[]) =>
+      root.transaction(() => {
+        for (const alert of alerts) index.put(alert);
+      });
+    const page = (filter = {}, limits: { limit?: number; offset?: number; upTo?: number } = {}) => {
+      const { alerts, total, newest } = index.page('a', filter, { limit: 10, offset: 0, ...limits });
+      return { shown: alerts.map(({ sequence }) => sequence), total, newest };
+    };
+    beforeEach(() => {
+      index = openAlertIndex(root);
+    });
+
+    it('has no alert of an account without any', () => {
+      expect(page()).toEqual({ shown: [], total: 0, newest: 0 });
+      expect(index.count('a')).toBe(0);
+      expect(index.byId('a', idOf(1))).toBeNull();
+      expect(index.bySequence('a', 1)).toBeNull();
+    });
+
+    it('pages over the border of a chunk, newest first, each filter by itself and together', async () => {
+      // A chunk holds 512 alerts.
+      await put(
+        ...Array.from({ length: 514 }, (_, at) =>
+          alertOf(at + 1, {
+            walletId: at % 2 === 0 ? 'w1' : 'w2',
+            severity: at < 512 ? 'LOW' : 'HIGH',
+            status: at === 511 ? 'RESOLVED' : 'NEW',
+          }),
+        ),
+      );
+      expect(page({}, { limit: 4 })).toEqual({ shown: [514, 513, 512, 511], total: 514, newest: 514 });
+      expect(page({}, { limit: 2, offset: 1 }).shown).toEqual([513, 512]);
+      expect(page({}, { limit: 2, upTo: 512 })).toEqual({ shown: [512, 511], total: 512, newest: 512 });
+      expect(page({}, { limit: 2, upTo: 0 })).toEqual({ shown: [], total: 0, newest: 0 });
+      expect(page({ severity: 'HIGH' }).shown).toEqual([514, 513]);
+      expect(page({ severity: 'HIGH', walletIds: ['w1'] }).shown).toEqual([513]);
+      expect(page({ status: 'RESOLVED' }).shown).toEqual([512]);
+      expect(page({ status: 'RESOLVED', severity: 'HIGH' }).shown).toEqual([]);
+      expect(page({ walletIds: [] }).total).toBe(0);
+      expect(page({ walletIds: ['unknown'] }).total).toBe(0);
+      expect(page({ walletIds: ['unknown', 'w2'] }).total).toBe(257);
+      expect(index.count('a')).toBe(514);
+      expect(index.count('a', { walletId: 'w2' })).toBe(257);
+      expect(index.count('b', { walletId: 'w2' })).toBe(0);
+      expect(index.byId('a', 'no id')).toBeNull();
+      expect(index.byId('b', idOf(1))).toBeNull();
+    });
+
+    it('changes an alert in its place, and refuses one whose number is not the next', async () => {
+      await put(alertOf(1), alertOf(2));
+      await put(alertOf(1, { status: 'DISMISSED' }));
+      expect(page({ status: 'DISMISSED' }).shown).toEqual([1]);
+      expect(index.count('a')).toBe(2);
+      expect(index.byId('a', idOf(1))?.status).toBe('DISMISSED');
+      await expect(put(alertOf(4))).rejects.toThrow('Alert 4 of an account with 2');
+    });
+  });
+
+  describe('the queue of screenings', () => {
+    let queue: RefreshQueue;
+    const interval = 86_400_000;
+    const wallet = walletOf({ screenedAtMs: START });
+    const run = (work: () => void) => root.transaction(work);
+    const due = (behindAlert = 10, scheduled = 10) => queue.due('ETH', { behindAlert, scheduled });
+    beforeEach(() => {
+      queue = openRefreshQueue(root, { clock, intervalMs: interval });
+    });
+
+    it('has a wallet due at the end of its interval and not before, and none that is paused', async () => {
+      await run(() => queue.keep(wallet));
+      now = START + interval - 1;
+      expect(due()).toEqual([]);
+      now = START + interval;
+      expect(due()).toEqual([{ accountId: 'a', walletId: 'w1', changes: 0 }]);
+      expect(queue.due('BSC', { behindAlert: 10, scheduled: 10 })).toEqual([]);
+      // A place that is there stays as it is.
+      await run(() => queue.keep({ ...wallet, screenedAtMs: now }));
+      expect(due()).toHaveLength(1);
+      await run(() => queue.keep({ ...wallet, status: 'PAUSED' }));
+      expect(due()).toEqual([]);
+      await run(() => queue.keep({ ...wallet, status: 'PAUSED' }));
+      const { screenedAtMs: _, ...never } = wallet;
+      await run(() => queue.keep(never));
+      expect(due()).toHaveLength(1);
+    });
+
+    it('puts an alert first, after a delay and a gap, once however many alerts come', async () => {
+      await run(() => queue.keep({ ...wallet, id: 'w2', screenedAtMs: START - interval }));
+      await run(() => queue.afterAlert({ ...wallet, status: 'PAUSED' }));
+      await run(() => queue.afterAlert(wallet));
+      now = START + LIMITS.walletRefreshDelayMs;
+      await run(() => queue.afterAlert(wallet));
+      const gapEnds = START + Math.max(LIMITS.walletRefreshDelayMs, LIMITS.walletRefreshGapMs);
+      now = gapEnds - 1;
+      expect(due().map(({ walletId }) => walletId)).toEqual(['w2']);
+      now = gapEnds;
+      expect(due()).toEqual([
+        { accountId: 'a', walletId: 'w1', changes: 2 },
+        { accountId: 'a', walletId: 'w2', changes: 0 },
+      ]);
+      expect(due(0).map(({ walletId }) => walletId)).toEqual(['w2']);
+      expect(due(1, 0).map(({ walletId }) => walletId)).toEqual(['w1']);
+    });
+
+    it('is done until the next time, unless an alert came meanwhile', async () => {
+      const place = { accountId: 'a', walletId: 'w1', changes: 0 };
+      await run(() => queue.done(wallet, place, START));
+      expect(due()).toEqual([]);
+      await run(() => queue.keep(wallet));
+      await run(() => queue.done(wallet, place, START + 5));
+      now = START + 5;
+      expect(due(0)).toHaveLength(1);
+      await run(() => queue.afterAlert(wallet));
+      await run(() => queue.done(wallet, place, START + 5));
+      expect(due()).toEqual([]);
+      now = START + interval;
+      expect(due(10, 0)).toEqual([{ ...place, changes: 1 }]);
+      await run(() => queue.putOff(wallet, now + 1));
+      expect(due()).toEqual([]);
+      now += 1;
+      expect(due(10, 0)).toHaveLength(1);
+      await run(() => queue.putOff({ ...wallet, id: 'unknown' }, START));
+      expect(due()).toHaveLength(1);
+    });
+  });
+
+  it('signs with the secret before until its day is over, and not at its end', async () => {
+    const seal = createSeal(new Uint8Array(32), systemRandom);
+    const channels = openChannels(root, { seal, clock, random: systemRandom });
+    expect(channels.signingSecrets('a')).toEqual([]);
+    const first = await channels.rotateSecret('a');
+    expect(first.previousUntilMs).toBeNull();
+    const second = await channels.rotateSecret('a');
+    expect(second.previousUntilMs).toBe(START + LIMITS.webhookSecretOverlapMs);
+    now = START + LIMITS.webhookSecretOverlapMs - 1;
+    expect(channels.signingSecrets('a')).toEqual([second.secret, first.secret]);
+    now += 1;
+    expect(channels.signingSecrets('a')).toEqual([second.secret]);
+    expect(channels.channels('a')).toEqual({ email: null, slackWebhookUrl: null, telegram: null });
+    await channels.setChannels('a', { email: 'e', slackWebhookUrl: null, telegram: null });
+    expect(channels.channels('a').email).toBe('e');
+    expect(await channels.opensHere()).toBe(true);
+    const other = openChannels(root, {
+      seal: createSeal(new Uint8Array(32).fill(1), systemRandom),
+      clock,
+      random: systemRandom,
+    });
+    expect(await other.opensHere()).toBe(false);
+    await expect(other.rotateSecret('a')).rejects.toMatchObject({ code: 'NOT_READY' });
+    await expect(
+      other.setChannels('a', { email: null, slackWebhookUrl: null, telegram: null }),
+    ).rejects.toMatchObject({ code: 'NOT_READY' });
+  });
+});
+
+describe('lists of wallets', () => {
+  const world = () => {
+    const rows = new Map<string, MonitoredWallet[]>();
+    let generation = 0;
+    let reads = 0;
+    const lists = createWalletLists({
+      generation: () => generation,
+      changes: () => [],
+      readAll: (accountId) => {
+        reads++;
+        return rows.get(accountId) ?? [];
+      },
+      read: () => null,
+    });
+    return { rows, lists, step: () => generation++, reads: () => reads };
+  };
+  const all = { includeDeleted: true };
+  const page = { limit: 10, offset: 0 };
+
+  it('filter by chain, status, deletion and text, and count whole', () => {
+    const { rows, lists } = world();
+    rows.set('a', [
+      walletOf({ id: '1', label: 'Cold' }),
+      walletOf({ id: '2', chain: 'BSC' }),
+      walletOf({ id: '3', status: 'DELETED' }),
+      walletOf({ id: '4', status: 'PAUSED', walletAddress: '0xbeef' }),
+    ]);
+    const ids = (filter: object, of = page) =>
+      lists.list('a', { ...all, ...filter }, of).wallets.map(({ id }) => id);
+    expect(ids({})).toEqual(['1', '2', '3', '4']);
+    expect(ids({ includeDeleted: false })).toEqual(['1', '2', '4']);
+    expect(ids({ chain: 'BSC' })).toEqual(['2']);
+    expect(ids({ status: 'PAUSED' })).toEqual(['4']);
+    expect(ids({ search: 'cOLD' })).toEqual(['1']);
+    expect(ids({ search: 'BEEF' })).toEqual(['4']);
+    expect(ids({}, { limit: 2, offset: 1 })).toEqual(['2', '3']);
+    expect(lists.list('a', all, { limit: 1, offset: 3 })).toMatchObject({ total: 4, wallets: [{ id: '4' }] });
+  });
+
+  it('forget the account that was asked for longest ago when too many wallets are held', () => {
+    const { rows, lists, reads } = world();
+    const half = Array.from({ length: LIMITS.listedWalletsHeld / 2 }, (_, at) => walletOf({ id: idOf(at) }));
+    for (const account of ['a', 'b']) rows.set(account, half);
+    rows.set('c', [walletOf()]);
+    const list = (account: string) => lists.list(account, all, page);
+    list('a');
+    list('b');
+    list('a');
+    expect(reads()).toBe(2);
+    list('c');
+    list('a');
+    expect(reads()).toBe(3);
+    list('b');
+    expect(reads()).toBe(4);
+  });
+});
+
+describe('the table of watched addresses', () => {
+  const address = (number: number) => `0x${number.toString(16).padStart(40, '0')}`;
+  const of = (number: number, walletId = idOf(number), accountId = 'a') => ({
+    chain: 'ETH' as const,
+    walletAddress: address(number),
+    accountId,
+    walletId,
+  });
+
+  it('finds each of thousands through every growth, in any letter case, and nothing else', () => {
+    const table = buildWatchTable(Array.from({ length: 3_000 }, (_, at) => of(at)));
+    expect(table.size).toBe(3_000);
+    for (const number of [0, 1_023, 1_024, 2_047, 2_048, 2_999])
+      expect(table.watchers('ETH', address(number).toUpperCase().replace('0X', '0x'))).toEqual([
+        { accountId: 'a', walletId: idOf(number) },
+      ]);
+    expect(table.watchers('ETH', address(3_000))).toEqual([]);
+    expect(table.watchers('BSC', address(1))).toEqual([]);
+    for (const wrong of ['0x', `${address(1)}0`, `0x${'0'.repeat(39)}g`, `0x${'0'.repeat(38)}g1`])
+      expect(table.watchers('ETH', wrong)).toEqual([]);
+  });
+
+  it('takes wallets of one address out from each end and the middle, and uses their places again', () => {
+    for (const removed of [1, 2, 3]) {
+      const table = buildWatchTable([of(7, idOf(1)), of(7, idOf(2), 'b'), of(7, idOf(3))]);
+      table.apply({ ...of(7, idOf(removed)), isActive: false });
+      table.apply({ ...of(7, idOf(removed)), isActive: false });
+      table.apply({ ...of(8, idOf(1)), isActive: false });
+      expect(table.size).toBe(2);
+      expect(table.watchers('ETH', address(7)).map(({ walletId }) => Number(walletId))).toEqual(
+        [1, 2, 3].filter((id) => id !== removed),
+      );
+      table.apply({ ...of(9, idOf(9), 'c'), isActive: true });
+      table.apply({ ...of(9, idOf(9), 'c'), isActive: true });
+      expect(table.watchers('ETH', address(9))).toEqual([{ accountId: 'c', walletId: idOf(9) }]);
+      expect(table.size).toBe(3);
+    }
+    const table = buildWatchTable([of(1)]);
+    expect([...table.chains]).toEqual(['ETH']);
+    table.apply({ ...of(1), isActive: false });
+    table.apply({ ...of(1), chain: 'BSC', isActive: false });
+    expect([...table.chains]).toEqual([]);
+  });
+});
+
+describe('velocity', () => {
+  const day = 86_400_000;
+  const { historyDays, warmUpDays, countMin, coldCount, coldVolumeUsd, volumeMinUsd } = policy.velocity;
+  const judge = (past: WalletPast, today: number) => judgeVelocity(past, today * day, policy.velocity);
+  const one = (sinceDay: number, count: number, usd: number): WalletPast => ({
+    sinceDay,
+    days: [{ day: 100, count, usd }],
+  });
+
+  it('measures by fixed bounds until the warm-up is over, from exactly the bound', () => {
+    const cold = 100 - warmUpDays + 1;
+    expect(judge(one(cold, coldCount - 1, 0), 100)).toBeNull();
+    expect(judge(one(cold, coldCount, 0), 100)).toMatchObject({
+      measure: 'count',
+      usual: null,
+      zScore: null,
+    });
+    expect(judge(one(cold, 1, coldVolumeUsd - 0.01), 100)).toBeNull();
+    expect(judge(one(cold, 1, coldVolumeUsd), 100)).toMatchObject({
+      measure: 'volume',
+      usual: null,
+      zScore: null,
+    });
+    expect(judge(one(cold - 1, coldCount, 0), 100)).toMatchObject({ usual: 0 });
+    expect(judge(one(cold, coldCount, 0), 101)).toBeNull();
+  });
+
+  it('alerts from exactly the least count and volume of a wallet with a past', () => {
+    expect(judge(one(0, countMin, 0), 100)).toMatchObject({ measure: 'count', value: countMin });
+    expect(judge(one(0, countMin - 1, 0), 100)).toBeNull();
+    expect(judge(one(0, 1, volumeMinUsd), 100)).toMatchObject({ measure: 'volume', value: volumeMinUsd });
+    expect(judge(one(0, 1, volumeMinUsd - 1), 100)).toBeNull();
+  });
+
+  it('needs the z-score itself, and tells the stronger of two', () => {
+    const regular = (count: number, usd: number, now: { count: number; usd: number }): WalletPast => ({
+      sinceDay: 0,
+      days: [
+        ...Array.from({ length: historyDays }, (_, at) => ({ day: 100 - historyDays + at, count, usd })),
+        { day: 100, ...now },
+      ],
+    });
+    // A mean of 100 a day with its floor of √100: four deviations are 40 transfers.
+    expect(judge(regular(100, 0, { count: 140, usd: 0 }), 100)).toMatchObject({
+      measure: 'count',
+      usual: 100,
+      zScore: 4,
+    });
+    expect(judge(regular(100, 0, { count: 139, usd: 0 }), 100)).toBeNull();
+    // The floor of the volume is a quarter of the mean: twice the mean is a z-score of 4.
+    expect(judge(regular(1, 10_000, { count: 1, usd: 20_000 }), 100)).toMatchObject({
+      measure: 'volume',
+      zScore: 4,
+    });
+    expect(judge(regular(1, 10_000, { count: 1, usd: 19_999 }), 100)).toBeNull();
+    expect(judge(regular(100, 10_000, { count: 200, usd: 30_000 }), 100)).toMatchObject({
+      measure: 'count',
+      zScore: 10,
+    });
+    expect(judge(regular(100, 10_000, { count: 150, usd: 30_000 }), 100)).toMatchObject({
+      measure: 'volume',
+      zScore: 8,
+    });
+  });
+
+  it('compares with the days of its history alone', () => {
+    const past: WalletPast = {
+      sinceDay: 0,
+      days: [
+        { day: 100 - historyDays - 1, count: 1_000, usd: 0 },
+        { day: 100, count: countMin, usd: 0 },
+      ],
+    };
+    expect(judge(past, 100)).toMatchObject({ measure: 'count', usual: 0 });
+    const inside = { ...past, days: [{ day: 100 - historyDays, count: 1_000, usd: 0 }, past.days[1]!] };
+    expect(judge(inside, 100)).toBeNull();
+  });
+
+  it('adds and takes back without a price, and keeps the days that it compares with', () => {
+    const at = 100 * day;
+    const past = addTransfer(
+      { sinceDay: 0, days: [{ day: 100 - historyDays, count: 1, usd: 1 }] },
+      { timestampMs: at, usd: null },
+      policy.velocity,
+    );
+    expect(past.days).toEqual([
+      { day: 100 - historyDays, count: 1, usd: 1 },
+      { day: 100, count: 1, usd: 0 },
+    ]);
+    expect(addTransfer(past, { timestampMs: at + day, usd: 2 }, policy.velocity).days[0]).toEqual({
+      day: 100,
+      count: 1,
+      usd: 0,
+    });
+    expect(removeTransfer(past, { timestampMs: at, usd: null }).days).toHaveLength(1);
+    expect(
+      removeTransfer({ sinceDay: 0, days: [{ day: 100, count: 2, usd: 1 }] }, { timestampMs: at, usd: 5 })
+        .days,
+    ).toEqual([{ day: 100, count: 1, usd: 0 }]);
+  });
+});
+
+describe('the severity of a finding', () => {
+  const scam = {
+    ...UNATTRIBUTED,
+    category: 'SCAM' as const,
+    entity: { name: 'S', category: 'SCAM' as const, threatLevel: 'HIGH' as const },
+    isRisky: true,
+  };
+  const evidence = (change: Partial<Evidence>): Evidence => ({
+    direction: 'in',
+    amountUsd: 5_000,
+    counterparty: UNATTRIBUTED,
+    behind: [],
+    clusterSanctioned: false,
+    suspectedOwner: null,
+    velocity: null,
+    spoof: null,
+    imitation: null,
+    ...change,
+  });
+  const found = (change: Partial<Evidence>) =>
+    evaluate(evidence(change), ['SANCTIONS-001', 'SCAM-001', 'VELOCITY-001'], policy);
+  const severity = (change: Partial<Evidence>) => found(change)[0]?.finding.severity;
+
+  it('steps down below the small value and up from the large one', () => {
+    const of = (amountUsd: number | null) => severity({ counterparty: scam, amountUsd });
+    expect(
+      [policy.smallUsd - 0.01, policy.smallUsd, policy.largeUsd - 0.01, policy.largeUsd, null].map(of),
+    ).toEqual(['MEDIUM', 'HIGH', 'HIGH', 'CRITICAL', 'HIGH']);
+    expect(severity({ counterparty: { ...scam, entity: null } as never })).toBe('MEDIUM');
+    expect(
+      severity({ counterparty: { ...scam, entity: { ...scam.entity, threatLevel: 'NONE' } } as never }),
+    ).toBe('LOW');
+  });
+
+  it('counts two hops from exactly the least share, by the greatest', () => {
+    const behind = (share: number, name = 'S') => ({
+      attribution: { ...scam, entity: { ...scam.entity, name } },
+      share,
+    });
+    expect(found({ behind: [behind(policy.indirectShareMin - 0.001)] })).toEqual([]);
+    expect(severity({ behind: [behind(policy.indirectShareMin)] })).toBe('MEDIUM');
+    const [both] = found({ behind: [behind(0.2, 'Less'), behind(0.5, 'More')] });
+    expect(both?.finding.title).toBe('Two hops from More');
+    expect(found({ direction: 'out', behind: [behind(0.5)] })[0]?.finding.message).toContain(
+      '50 % of what it sent on was to S (scam)',
+    );
+    const sanctioned = { ...UNATTRIBUTED, sanctioned: true };
+    expect(severity({ behind: [{ attribution: sanctioned, share: 0.5 }] })).toBe('HIGH');
+    expect(severity({ counterparty: sanctioned, amountUsd: 1 })).toBe('CRITICAL');
+  });
+
+  it('of an unusual day is high from a z-score of 10', () => {
+    const velocity = (zScore: number | null, measure: 'count' | 'volume' = 'count') => ({
+      measure,
+      value: 30,
+      usual: zScore === null ? null : 2,
+      zScore,
+    });
+    expect([9.9, 10, null].map((zScore) => severity({ velocity: velocity(zScore) }))).toEqual([
+      'MEDIUM',
+      'HIGH',
+      'MEDIUM',
+    ]);
+    const [count] = found({ velocity: velocity(10) });
+    expect(count).toMatchObject({ basis: 'BEHAVIOUR', finding: { title: 'Unusually many transfers' } });
+    expect(count?.finding.message).toBe(
+      '30 transfers today, where 2 transfers a day are usual (z-score 10.0).',
+    );
+    expect(found({ velocity: velocity(null, 'volume') })[0]?.finding).toMatchObject({
+      title: 'Unusually much value',
+      message: 'USD 30.00 today. The wallet has not been watched for long enough to know what is usual.',
+    });
+  });
+
+  it('of a forged transfer is low, and poisoning is told if nothing else is', () => {
+    expect(found({ counterparty: scam, spoof: 'UNKNOWN_TOKEN' })).toMatchObject([
+      { basis: 'SPOOFED', finding: { severity: 'LOW' } },
+    ]);
+    const imitation = { address: '0x1', imitates: '0x2' };
+    expect(found({ imitation })).toMatchObject([{ ruleId: 'SCAM-001', basis: 'POISONING' }]);
+    expect(found({ counterparty: scam, imitation })).toMatchObject([{ basis: 'TRANSFER' }]);
+    expect(evaluate(evidence({ imitation }), ['SANCTIONS-001'], policy)).toEqual([]);
+  });
+
+  it('follows what is said of a sanction', () => {
+    const message = (change: Partial<Evidence>) => found(change)[0]?.finding.message ?? '';
+    const listed = { ...UNATTRIBUTED, sanctioned: true };
+    expect(message({ counterparty: listed })).toContain('on a sanctions list in force.');
+    expect(message({ counterparty: { ...listed, until: null } as never })).toContain('attributed to a party');
+    expect(message({ clusterSanctioned: true })).toContain('The address itself is not listed.');
+    const entry = { list: 'OFAC', entityName: 'X' };
+    expect(message({ suspectedOwner: entry as never })).toContain('is attributed to X');
+    expect(
+      message({ suspectedOwner: { ...entry, attribution: { source: 'src', confidence: 0.5 } } as never }),
+    ).toContain('attributed by src, confidence 0.5 to X');
+    expect(ruleFor(UNATTRIBUTED, policy)).toBeNull();
+    expect(ruleFor({ ...UNATTRIBUTED, category: 'EXCHANGE', isRisky: true } as never, policy)).toBe(
+      'HIGHRISK-001',
+    );
+    expect(ruleFor({ ...UNATTRIBUTED, category: 'EXCHANGE', isRisky: false } as never, policy)).toBeNull();
+  });
+});
+
+describe('answers', () => {
+  it('say no more of a wallet than is known, and the same text each time', () => {
+    const wallet = walletOf();
+    expect(walletAnswer(wallet)).toMatchObject({
+      walletAddress: `0x${'a'.repeat(40)}`,
+      assessed: false,
+      coverage: null,
+      screenedAt: '2026-11-21T00:00:00.000Z',
+      deletedAt: null,
+    });
+    expect(
+      walletAnswer({ ...wallet, assessed: true, screenedAtMs: START + 1, deletedAtMs: START + 2 }),
+    ).toMatchObject({
+      assessed: true,
+      screenedAt: '2026-11-21T00:00:00.001Z',
+      deletedAt: '2026-11-21T00:00:00.002Z',
+    });
+    expect(walletText(wallet)).toBe(JSON.stringify(walletAnswer(wallet)));
+    expect(walletText(wallet)).toBe(walletText(wallet));
+  });
+
+  const transaction = {
+    hash: '0xh',
+    blockNumber: 10,
+    timestampMs: START,
+    direction: 'in',
+    counterparty: { address: '0xAB', entity: null },
+    asset: 'ETH',
+    amount: '1',
+    amountUsd: null,
+    alertIds: [],
+    reorged: false,
+  } as unknown as MonitoredTransaction;
+
+  it('count confirmations with the block itself, and none of a block that was taken back', () => {
+    const confirmations = (head: number | null, change: Partial<MonitoredTransaction> = {}) =>
+      transactionAnswer({ ...transaction, ...change }, head).confirmations;
+    expect([null, 9, 8, 10, 11].map((head) => confirmations(head))).toEqual([null, 0, 0, 1, 2]);
+    expect(confirmations(11, { reorged: true })).toBe(0);
+    expect(transactionAnswer(transaction, 1)).toMatchObject({
+      spoofable: false,
+      counterparty: { address: '0xab', entity: null, category: null },
+    });
+    const party = { address: null, entity: { name: 'N', category: 'SCAM' as const, threatLevel: 'HIGH' } };
+    expect(transactionAnswer({ ...transaction, spoofable: true, counterparty: party }, 1)).toMatchObject({
+      spoofable: true,
+      counterparty: { address: null, category: 'SCAM' },
+    });
+  });
+
+  it('show an alert with its transaction, or without one', () => {
+    expect(alertAnswer(alertOf(1))).toMatchObject({ transaction: null, resolvedAt: null });
+    expect(alertAnswer(alertOf(1, { transaction, resolvedAtMs: START })).transaction).toMatchObject({
+      counterparty: { address: '0xab' },
+    });
+    const delivery = {
+      attempts: [{ atMs: START, durationMs: 1, responseStatus: 200, error: null }],
+      createdAtMs: START,
+      nextAttemptAtMs: null,
+    };
+    expect(deliveryAnswer(delivery as unknown as Delivery)).toMatchObject({
+      attempts: [{ at: '2026-11-21T00:00:00.000Z', durationMs: 1 }],
+      nextAttemptAt: null,
+    });
+    expect(deliveryAnswer({ ...delivery, nextAttemptAtMs: START } as unknown as Delivery).nextAttemptAt).toBe(
+      '2026-11-21T00:00:00.000Z',
+    );
+  });
+
+  it('mask what is secret of a channel', () => {
+    expect(channelsAnswer({ email: 'e', slackWebhookUrl: null, telegram: null })).toEqual({
+      email: 'e',
+      slackWebhookUrl: null,
+      telegram: null,
+    });
+    expect(
+      channelsAnswer({
+        email: null,
+        slackWebhookUrl: 'https://hooks.example.org/abcdef',
+        telegram: { botToken: '12345678', chatId: '9' },
+      }),
+    ).toEqual({
+      email: null,
+      slackWebhookUrl: 'https://hooks.example.org/…cdef',
+      telegram: { botToken: '…5678', chatId: '9' },
+    });
+  });
+
+  it('are cut for a chat at its length and not before', () => {
+    const message = (title: string, change: object = {}): Message => ({
+      event: 'alert.created',
+      alert: { ...alertAnswer(alertOf(1)), title, ...change },
+    });
+    const text = (title: string) =>
+      JSON.parse(renderMessage('telegram', message(title), START)).text as string;
+    const rest = text('').length;
+    expect(text('x'.repeat(2_800 - rest))).not.toContain('…');
+    expect(text('x'.repeat(2_801 - rest))).toHaveLength(2_800);
+    expect(text('x'.repeat(2_801 - rest)).endsWith('…')).toBe(true);
+    const letter = (of: Message) =>
+      JSON.parse(renderMessage('email', of, START)) as { subject: string; text: string };
+    expect(letter(message('T')).subject).toBe('Assay: LOW alert SCAM-001, T');
+    expect(letter({ ...message('T'), event: 'alert.updated' } as Message)).toMatchObject({
+      subject: 'Assay: update: LOW alert SCAM-001, T',
+      text: expect.stringContaining('An alert has changed:'),
+    });
+    expect(letter(message('T')).text).not.toContain('An alert has changed');
+    expect(letter(message('T')).text).toContain('not final yet');
+    expect(letter(message('T', { final: true })).text).toContain('NEW, final');
+    expect(letter(message('T', { reorged: true })).text).toContain('taken back');
+    const moved = alertAnswer(alertOf(1, { transaction })).transaction!;
+    expect(letter(message('T', { transaction: moved })).text).toContain('1 ETH\n');
+    expect(letter(message('T', { transaction: { ...moved, amountUsd: 0 } })).text).toContain(
+      '1 ETH (USD 0.00)',
+    );
+    const labelled = alertAnswer(alertOf(1, { wallet: { ...alertOf(1).wallet, label: 'Cold' } }));
+    expect(letter({ event: 'alert.created', alert: labelled }).text).toContain('Wallet: Cold, 0x');
+    const digest = (more: number): Message => ({
+      event: 'digest',
+      digest: { day: '2026-11-21', alerts: [labelled], more },
+    });
+    expect(letter(digest(0))).toMatchObject({
+      subject: 'Assay: 1 alerts on 2026-11-21',
+      text: expect.not.stringContaining('more'),
+    });
+    expect(letter(digest(2))).toMatchObject({
+      subject: 'Assay: 3 alerts on 2026-11-21',
+      text: expect.stringContaining('and 2 more.'),
+    });
+    const test: Message = { event: 'test', test: { walletId: 'w', walletAddress: '0x1', chain: 'ETH' } };
+    const types = [digest(0), test, message('T')].map((of) =>
+      JSON.parse(renderMessage('webhook', of, START)),
+    );
+    expect(types.map(({ type }) => type)).toEqual(['alert.digest', 'alert.test', 'alert.created']);
+    expect(types.map(({ data }) => Object.keys(data)[0])).toEqual(['digest', 'test', 'alert']);
+  });
+});
+
+describe('the schedule of attempts', () => {
+  it('has a wait for each attempt but the last', () => {
+    expect(retryWaitMs(1, null, 0)).toBe(5_000);
+    expect(retryWaitMs(1, null, 1)).toBe(5_500);
+    expect(retryWaitMs(1, 4_999, 0)).toBe(5_000);
+    expect(retryWaitMs(1, 6_000, 0)).toBe(6_000);
+    expect(retryWaitMs(1, LIMITS.retryAfterMaxMs + 1, 0)).toBe(LIMITS.retryAfterMaxMs);
+    expect(retryWaitMs(RETRY_WAITS_MS.length, null, 0)).toBe(RETRY_WAITS_MS.at(-1));
+    expect(retryWaitMs(ATTEMPTS_MAX, null, 0)).toBeNull();
+  });
+
+  it('takes seconds of nine digits, and a date that has passed as now', () => {
+    expect(readRetryAfter(undefined, 0)).toBeNull();
+    expect(readRetryAfter(' 0 ', 0)).toBe(0);
+    expect(readRetryAfter('999999999', 0)).toBe(999_999_999_000);
+    expect(readRetryAfter('9999999999', 0)).toBeNull();
+    expect(readRetryAfter('Sat, 21 Nov 2026 00:00:00 GMT', START - 1)).toBe(1);
+    expect(readRetryAfter('Sat, 21 Nov 2026 00:00:00 GMT', START + 1)).toBe(0);
+    expect(readRetryAfter('2026-11-21', 0)).toBeNull();
+  });
+});
+
+describe('ids', () => {
+  it('rise within a millisecond, and are fresh in the next', () => {
+    let now = START;
+    const newId = createIds({ clock: { now: () => now, monotonic: () => 0 }, random: systemRandom });
+    const [first, second] = [newId(), newId()];
+    expect(second > first).toBe(true);
+    expect(first.slice(0, 24)).toBe(second.slice(0, 24));
+    expect(first).toMatch(ID_SHAPE);
+    now += 1;
+    const third = newId();
+    expect(third > second).toBe(true);
+    expect(third.slice(10, 22)).not.toBe(second.slice(10, 22));
+  });
+});
+
+describe('streams', () => {
+  const world = (first = 1, last = 3) => {
+    const listeners: ((change: { accountId: string }) => void)[] = [];
+    const state = { first, last };
+    const hub = createStreamHub({
+      store: {
+        onChange: (listener: (change: { accountId: string }) => void) => void listeners.push(listener),
+        changes: (_: string, after: number, limit: number) => ({
+          first: state.first,
+          last: state.last,
+          changes: Array.from(
+            { length: Math.max(0, state.last - Math.max(after, state.first - 1)) },
+            (_, at) => ({
+              number: Math.max(after, state.first - 1) + 1 + at,
+              kind: 'wallet',
+              wallet: walletOf(),
+            }),
+          ).slice(0, limit),
+        }),
+      } as never,
+    });
+    const sink = () => {
+      const sent: StreamEvent[] = [];
+      const state = { sent, waitingBytes: 0, accepts: true, closed: null as string | null };
+      return Object.assign(state, {
+        send: (event: StreamEvent) => state.accepts && sent.push(event) > 0,
+        close: (reason: string) => {
+          state.closed = reason;
+        },
+      });
+    };
+    return {
+      hub,
+      state,
+      sink,
+      change() {
+        for (const listener of listeners) listener({ accountId: 'a' });
+      },
+    };
+  };
+  const ids = (of: { sent: StreamEvent[] }) =>
+    of.sent.map(({ id, event }) => (event === 'missed' ? 'missed' : id));
+
+  it('begin with the next change, or behind the id that is resumed from', () => {
+    const { hub, state, sink, change } = world();
+    const [fresh, resumed, ahead] = [sink(), sink(), sink()];
+    hub.subscribe('a', null, fresh);
+    hub.subscribe('a', 1, resumed);
+    hub.subscribe('a', 99, ahead);
+    state.last = 4;
+    change();
+    expect([ids(fresh), ids(resumed), ids(ahead)]).toEqual([['4'], ['2', '3', '4'], ['4']]);
+    expect(hub.size).toBe(3);
+    hub.close('The server stops.');
+    expect([hub.size, fresh.closed]).toEqual([0, 'The server stops.']);
+  });
+
+  it('say what was forgotten, from and to, and only if something was', () => {
+    const { hub, sink } = world(5, 6);
+    const [missing, exact] = [sink(), sink()];
+    hub.subscribe('a', 2, missing);
+    hub.subscribe('a', 4, exact);
+    expect([ids(missing), ids(exact)]).toEqual([
+      ['missed', '5', '6'],
+      ['5', '6'],
+    ]);
+    expect(JSON.parse(missing.sent[0]!.data)).toEqual({ from: 3, to: 4 });
+  });
+
+  it('drop a reader that is gone, or whose buffer is beyond its size', () => {
+    const { hub, sink } = world(2, 3);
+    const [gone, missedGone, slow, full] = [sink(), sink(), sink(), sink()];
+    gone.accepts = false;
+    missedGone.accepts = false;
+    hub.subscribe('a', 2, gone);
+    hub.subscribe('a', 0, missedGone);
+    expect(hub.size).toBe(0);
+    full.waitingBytes = LIMITS.streamBufferBytesMax;
+    hub.subscribe('a', 1, full);
+    expect([hub.size, ids(full)]).toEqual([1, ['2', '3']]);
+    slow.waitingBytes = LIMITS.streamBufferBytesMax + 1;
+    const end = hub.subscribe('a', 1, slow);
+    expect([hub.size, ids(slow)]).toEqual([1, ['2']]);
+    expect(slow.closed).toContain('too slow');
+    end();
+    expect(hub.size).toBe(1);
+  });
+
+  it('are as many as an account may have', () => {
+    const { hub, sink } = world();
+    const ends = Array.from({ length: LIMITS.streamsPerAccountMax - 1 }, () =>
+      hub.subscribe('a', null, sink()),
+    );
+    hub.requireRoom('a');
+    hub.subscribe('a', null, sink());
+    expect(() => hub.requireRoom('a')).toThrow('may have no more');
+    hub.requireRoom('b');
+    ends[0]!();
+    hub.requireRoom('a');
+  });
+
+  it('send more than a page of changes', () => {
+    const { hub, sink } = world(1, LIMITS.streamBacklogPage);
+    const reader = sink();
+    hub.subscribe('a', 0, reader);
+    expect(reader.sent).toHaveLength(LIMITS.streamBacklogPage);
+    const more = world(1, 2 * LIMITS.streamBacklogPage + 1);
+    const second = more.sink();
+    more.hub.subscribe('a', 0, second);
+    expect(second.sent).toHaveLength(2 * LIMITS.streamBacklogPage + 1);
+  });
+});

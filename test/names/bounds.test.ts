@@ -1,0 +1,370 @@
+/** The bounds of names: at exactly a limit and one beyond it, and each half of a condition. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openClearedStore } from '../../src/names/cleared.ts';
+import { isOneEdit, jaroWinkler, weighedEdits } from '../../src/names/edits.ts';
+import { joinsOf, keysOf, wholeKey } from '../../src/names/index/keys.ts';
+import { coverageOf, OFFICIAL_LISTS, reasonsOf } from '../../src/names/lists-coverage.ts';
+import { FingerprintWriter, openFingerprints, versionOf } from '../../src/names/lists-fingerprints.ts';
+import type { NameEntity } from '../../src/names/name.ts';
+import { type NamePart, parseName } from '../../src/names/parse.ts';
+import { LEAST_SIMILARITY, meet, NO_MEETING } from '../../src/names/similarity.ts';
+import { fold, skeleton, unvocalised } from '../../src/names/sound.ts';
+import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+
+let folder: TempFolder;
+beforeEach(() => {
+  folder = tempFolder();
+});
+afterEach(() => folder.remove());
+
+describe('edits', () => {
+  it('are one for a letter more, less, other or turned, wherever it is', () => {
+    const one = [
+      ['abc', 'abcd'],
+      ['abc', 'bc'],
+      ['abc', 'axc'],
+      ['abc', 'xbc'],
+      ['abc', 'abx'],
+      ['abc', 'bac'],
+      ['abc', 'acb'],
+      ['', 'a'],
+      ['a', 'b'],
+    ];
+    const more = [
+      ['abc', 'abc'],
+      ['', ''],
+      ['abc', 'abcde'],
+      ['abc', 'xyc'],
+      ['abcd', 'badc'],
+      ['abc', 'cba'],
+      ['ab', 'xay'],
+      ['abc', 'axbx'],
+    ];
+    for (const [a, b] of one as [string, string][])
+      expect([isOneEdit(a, b), isOneEdit(b, a)], `${a} ${b}`).toEqual([true, true]);
+    for (const [a, b] of more as [string, string][])
+      expect([isOneEdit(a, b), isOneEdit(b, a)], `${a} ${b}`).toEqual([false, false]);
+  });
+
+  it('weigh less between vowels and near letters, and more at the beginning', () => {
+    expect([weighedEdits('abc', 'abc'), weighedEdits('', '')]).toEqual([0, 0]);
+    expect(weighedEdits('xb', 'xp')).toBeCloseTo(0.75);
+    expect(weighedEdits('xa', 'xe')).toBeCloseTo(0.6);
+    expect(weighedEdits('xb', 'xr')).toBeCloseTo(1);
+    expect(weighedEdits('bx', 'px')).toBeCloseTo(0.9);
+    expect(
+      [weighedEdits('x', 'xa'), weighedEdits('xh', 'x'), weighedEdits('x', 'xb')].map((cost) =>
+        Math.round(cost * 100),
+      ),
+    ).toEqual([70, 70, 100]);
+    expect(weighedEdits('xbr', 'xrb')).toBeCloseTo(0.8);
+    expect(weighedEdits('x1', 'x2')).toBeCloseTo(1);
+    const long = 'a'.repeat(60);
+    expect(weighedEdits(long, `${long}bbbb`)).toBe(0);
+  });
+
+  it('are alike by Jaro and Winkler as published', () => {
+    for (const [a, b, alike] of [
+      ['martha', 'marhta', 0.9611],
+      ['dixon', 'dicksonx', 0.8133],
+      ['dwayne', 'duane', 0.84],
+    ] as const) {
+      expect(jaroWinkler(a, b)).toBeCloseTo(alike, 3);
+      expect(jaroWinkler(b, a)).toBeCloseTo(alike, 3);
+    }
+    expect([
+      jaroWinkler('', ''),
+      jaroWinkler('a', ''),
+      jaroWinkler('', 'a'),
+      jaroWinkler('abc', 'xyz'),
+      jaroWinkler('a', 'a'),
+    ]).toEqual([0, 0, 0, 0, 1]);
+    expect(jaroWinkler('abcdx', 'abcdy')).toBeCloseTo(13 / 15 + 0.4 * (2 / 15));
+    expect(jaroWinkler('abcdex', 'abcdey')).toBeCloseTo(8 / 9 + 0.4 / 9);
+  });
+
+  it('hear what is written', () => {
+    expect(
+      [
+        'nasreddine',
+        'tschaika',
+        'khan',
+        'philipp',
+        'schmidt',
+        'xi',
+        'cecil',
+        'rachid',
+        'ioannou',
+        'mohammed',
+        'ahmad',
+      ].map(fold),
+    ).toEqual([
+      'nasrudin',
+      'cheka',
+      'han',
+      'filip',
+      'shmidt',
+      'shi',
+      'sesil',
+      'rachid',
+      'ioanu',
+      'mohamed',
+      'amad',
+    ]);
+    expect([skeleton('boris'), skeleton('shachi'), skeleton('aeiou'), skeleton('bab')]).toEqual([
+      'brs',
+      's',
+      'a',
+      'b',
+    ]);
+    expect(['philip', 'khalid', 'sheikh', 'mahmoud', 'zakariyah'].map(unvocalised)).toEqual([
+      'blb',
+      'hld',
+      's',
+      'mhmd',
+      'skr',
+    ]);
+  });
+});
+
+describe('parts that meet', () => {
+  const part = (text: string, change: Partial<NamePart> = {}): NamePart => ({
+    text,
+    kind: 'name',
+    script: 'latin',
+    folded: text,
+    skeleton: text,
+    consonants: text,
+    groups: [],
+    weight: 1,
+    ...change,
+  });
+  const both = (a: NamePart, b: NamePart) => {
+    expect(meet(a, b)).toEqual(meet(b, a));
+    return meet(a, b);
+  };
+
+  it('are the same as words, numbers and legal forms, each with its kind', () => {
+    expect(both(part('ab'), part('ab')).kind).toBe('exact');
+    expect(both(part('5', { kind: 'number' }), part('5', { kind: 'number' }))).toEqual({
+      kind: 'number',
+      similarity: 1,
+    });
+    expect(both(part('ltd', { kind: 'form' }), part('ltd', { kind: 'form' })).kind).toBe('orgForm');
+    expect(both(part('ltd', { kind: 'form' }), part('ltd'))).toBe(NO_MEETING);
+    expect(both(part('5', { kind: 'number' }), part('6', { kind: 'number' }))).toBe(NO_MEETING);
+    expect(both(part('ltd', { kind: 'form' }), part('plc', { kind: 'form' }))).toBe(NO_MEETING);
+    expect(both(part('a', { kind: 'initial' }), part('anna')).kind).toBe('initial');
+    expect(both(part('a', { kind: 'initial' }), part('berta'))).toBe(NO_MEETING);
+    expect(both(part('a', { kind: 'initial' }), part('and', { kind: 'particle' }))).toBe(NO_MEETING);
+  });
+
+  it('sound alike, belong to a group, or differ by a slip', () => {
+    expect(both(part('khan', { folded: 'han' }), part('han')).kind).toBe('phonetic');
+    expect(both(part('bill', { groups: [1, 2] }), part('william', { groups: [2] })).kind).toBe('nickname');
+    expect(
+      both(
+        part('bank', { kind: 'descriptive', groups: [2] }),
+        part('banque', { kind: 'descriptive', groups: [2] }),
+      ).kind,
+    ).toBe('orgForm');
+    expect(both(part('abc'), part('abd')).similarity).toBeGreaterThanOrEqual(LEAST_SIMILARITY);
+    expect(both(part('ab'), part('cd'))).toBe(NO_MEETING);
+    expect(both(part('a'), part('abc'))).toBe(NO_MEETING);
+    expect(both(part('abcdefgh'), part('stuvwxyz'))).toBe(NO_MEETING);
+    expect(both(part('ab'), part('abcde'))).toBe(NO_MEETING);
+  });
+
+  it('of Arabic letters meet by their consonants', () => {
+    const abjad = (consonants: string) => part('x', { script: 'abjad', consonants });
+    const latin = (consonants: string) => part('y', { consonants });
+    expect(
+      ['b', 'bl', 'blk', 'blkr', 'blkrs'].map((text) => both(abjad(text), latin(text)).similarity),
+    ).toEqual([0, 0.68, 0.88, 0.92, 0.92]);
+    expect(both(abjad('blkr'), latin('blks')).similarity).toBe(0.75);
+    expect([
+      both(abjad('blk'), latin('bls')),
+      both(abjad('blkr'), latin('bsks')),
+      both(abjad('blk'), latin('blkr')),
+    ]).toEqual(Array(3).fill(NO_MEETING));
+    expect(both(abjad('bl'), part('x', { script: 'abjad', consonants: 'bl', text: 'z', folded: 'z' }))).toBe(
+      NO_MEETING,
+    );
+  });
+
+  it('share the keys of what they are found by', () => {
+    expect(keysOf(part('12', { kind: 'number' }))).toEqual(['=12']);
+    expect([keysOf(part('a', { kind: 'initial' })), keysOf(part('ltd', { kind: 'form' }))]).toEqual([[], []]);
+    const short = keysOf(part('ab', { skeleton: 'bb', consonants: 'b' }));
+    expect(short).toEqual([':ab']);
+    const three = keysOf(part('abc', { skeleton: 'bks', consonants: 'bk', groups: [7] }));
+    expect(three.sort()).toEqual([':abc', ':bc', ':ac', ':ab', '~bks', "'bk", '#7'].sort());
+    expect(keysOf(part('aab', { skeleton: 'b', consonants: '' })).sort()).toEqual(
+      [':aab', ':ab', ':aa'].sort(),
+    );
+    expect(keysOf(part('x', { skeleton: 'bksr', consonants: '' }))).not.toContain('~bks');
+    expect(keysOf(part('x', { skeleton: 'bksrt', consonants: '' }))).toContain('~bksr');
+    expect(keysOf(part('x', { skeleton: '', consonants: 'bk', script: 'syllabic' }))).toEqual([':x']);
+    expect(keysOf(part('khan', { folded: 'han', skeleton: '', consonants: '' }))).toContain(':khn');
+    expect(
+      keysOf(part('khan', { folded: 'han', skeleton: '', consonants: '', script: 'abjad' })),
+    ).not.toContain(':khan');
+  });
+
+  it('share the key of the whole, and join their neighbours', () => {
+    expect(
+      wholeKey([
+        part('ab'),
+        part('bank', { kind: 'descriptive', groups: [3, 4] }),
+        part('co', { kind: 'descriptive' }),
+      ]),
+    ).toBe('= name latin ab #3 descriptive latin co');
+    const parts = ['a', 'b', 'c', 'def'].map((text) => part(text));
+    expect(joinsOf(parts, 4)).toEqual(['abc', 'abcdef', 'bcdef', 'cdef']);
+    expect(joinsOf(parts, 2)).toEqual(['cdef']);
+    expect(parseName('!!!').parts).toEqual([]);
+  });
+});
+
+describe('the coverage of names', () => {
+  const NOW = Date.UTC(2026, 10, 21);
+  const row = (list: string, listType = 'sanctions', ageMs = 0) =>
+    ({
+      list,
+      listType,
+      publishedAt: '2026-11-01',
+      checkedAt: new Date(NOW - ageMs).toISOString(),
+      parties: 1,
+      verified: true,
+    }) as never;
+  const official = OFFICIAL_LISTS.map((list) => row(list));
+  const week = 7 * 86_400_000;
+
+  it('is complete with every official list, none older than the greatest age', () => {
+    const of = (rows: never[]) => coverageOf(rows, NOW, 7).sanctions;
+    expect(of(official)).toMatchObject({
+      status: 'COMPLETE',
+      missing: [],
+      asOf: new Date(NOW).toISOString(),
+    });
+    expect(of([...official.slice(1), row('OFAC_SDN', 'sanctions', week)])).toMatchObject({
+      status: 'COMPLETE',
+      asOf: new Date(NOW - week).toISOString(),
+    });
+    expect(of([...official.slice(1), row('OFAC_SDN', 'sanctions', week + 1)]).status).toBe('PARTIAL');
+    expect(of([...official, row('own', 'sanctions', week + 1)]).status).toBe('COMPLETE');
+    expect(of(official.slice(1))).toMatchObject({ status: 'PARTIAL', missing: ['OFAC_SDN'] });
+    expect(of([])).toMatchObject({ status: 'NONE', asOf: null });
+  });
+
+  it('of other types needs a whole collection, and says what is wrong', () => {
+    const rows = [...official, row('seed', 'pep'), row('opensanctions:x', 'adverse_media', week + 1)];
+    const coverage = coverageOf(rows, NOW, 7);
+    expect([
+      coverage.pep.status,
+      coverage.adverse_media.status,
+      coverageOf([row('opensanctions:x', 'pep')], NOW, 7).pep.status,
+    ]).toEqual(['PARTIAL', 'PARTIAL', 'COMPLETE']);
+    const [pep, media] = reasonsOf(coverage).map(({ message }) => message);
+    expect(pep).toContain('Only a part of what is known of the type pep is loaded: seed');
+    expect(media).toContain('too old: opensanctions:x (checked 2026-11-13)');
+    expect(reasonsOf(coverageOf([row('EU')], NOW, 7))[0]?.message).toContain(
+      'not loaded: OFAC_SDN, OFAC_CONS, UN, UK, CH',
+    );
+    expect(reasonsOf(coverageOf([], NOW, 7)).map(({ message }) => message.slice(0, 7))).toEqual(
+      Array(3).fill('No list'),
+    );
+  });
+});
+
+describe('fingerprints', () => {
+  const entity = (entityId: string, change: Partial<NameEntity> = {}): NameEntity =>
+    ({
+      entityId,
+      list: 'EU',
+      listType: 'sanctions',
+      schema: 'Person',
+      names: [{ text: 'A', kind: 'primary', weak: false }],
+      birthDates: [],
+      countries: [],
+      programs: [],
+      listedAt: null,
+      delistedAt: null,
+      sourceUrl: null,
+      ...change,
+    }) as NameEntity;
+
+  it('find each entity of a list, and no other', () => {
+    const writer = new FingerprintWriter();
+    const entities = Array.from({ length: 9 }, (_, at) =>
+      entity(`e${at}`, { listedAt: `2026-01-0${at + 1}` }),
+    );
+    for (const each of entities) writer.add(each);
+    mkdirSync(join(folder.path, 'f'));
+    writer.write(join(folder.path, 'f'));
+    const { of } = openFingerprints(join(folder.path, 'f'));
+    for (const each of entities) expect(of('EU', each.entityId)).toBe(versionOf(each));
+    expect([of('UN', 'e0'), of('EU', 'e9')]).toEqual([null, null]);
+    const path = join(folder.path, 'f', 'fingerprints.bin');
+    writeFileSync(path, readFileSync(path).subarray(1));
+    expect(() => openFingerprints(join(folder.path, 'f'))).toThrow('is cut');
+  });
+
+  it('change with each part of an entity', () => {
+    const changes: Partial<NameEntity>[] = [
+      {},
+      { schema: 'Organization' as never },
+      { listedAt: 'x' },
+      { countries: ['US'] },
+      { programs: ['US'] },
+      { birthDates: ['US'] },
+      { names: [{ text: 'A', kind: 'primary', weak: true }] as never },
+      { names: [{ text: 'A', kind: 'alias', weak: false }] as never },
+    ];
+    expect(new Set(changes.map((change) => versionOf(entity('e', change)))).size).toBe(changes.length);
+  });
+});
+
+describe('cleared matches', () => {
+  it('are paged to exactly the last one, and taken back once', async () => {
+    const store = openClearedStore(
+      { path: join(folder.path, 'cleared.mdb') },
+      { clock: { now: () => 0, monotonic: () => 0 } },
+    );
+    const clear = (name: string, entityId: string) =>
+      store.clear('a', { name, list: 'EU', entityId, entityName: 'N', entityVersion: 'v', note: null });
+    const [one, two] = [await clear('A b', '1'), await clear('a  B', '2')];
+    await clear('C', '3');
+    expect(
+      store
+        .of('a', ' a B ')
+        .map(({ entityId }) => entityId)
+        .sort(),
+    ).toEqual(['1', '2']);
+    expect(store.list('a', { limit: 3 })).toMatchObject({ cleared: { length: 3 }, nextCursor: null });
+    const page = store.list('a', { limit: 2 });
+    expect([page.cleared.length, page.nextCursor]).toEqual([2, page.cleared[1]?.id]);
+    expect(store.list('a', { limit: 2, cursor: page.nextCursor! })).toMatchObject({
+      cleared: { length: 1 },
+      nextCursor: null,
+    });
+    expect(store.list('a', { limit: 2, name: 'a b' })).toMatchObject({
+      cleared: { length: 2 },
+      nextCursor: null,
+    });
+    const ofName = store.list('a', { limit: 1, name: 'a b' });
+    expect(store.list('a', { limit: 1, name: 'a b', cursor: ofName.nextCursor! })).toMatchObject({
+      cleared: { length: 1 },
+      nextCursor: null,
+    });
+    expect(() => store.list('a', { limit: 1, name: 'c', cursor: ofName.nextCursor! })).toThrow(
+      'not of a page',
+    );
+    await expect(store.remove('b', one.id)).rejects.toThrow('no cleared match');
+    expect((await store.remove('a', two.id)).entityId).toBe('2');
+    await expect(store.remove('a', two.id)).rejects.toThrow('no cleared match');
+    await store.close();
+  });
+});

@@ -1,0 +1,713 @@
+/** The bounds of screenings: on exactly a day, at exactly a limit, and each half of a condition. */
+import { describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/base/log.ts';
+import type { Label, SanctionsEntry } from '../../src/labels/label.ts';
+import { copyInto, evmHeadInto, headInto, integerInto, textInto } from '../../src/screening/answer-bytes.ts';
+import { coverageAsOf, endOfDayMs, labelsAsOf } from '../../src/screening/as-of.ts';
+import { balanceCoverage, balanceSections, withBalances } from '../../src/screening/balances.ts';
+import { beforeDesignationReason, earlierDealings } from '../../src/screening/before-designation.ts';
+import { createLabelContext, NOT_READ } from '../../src/screening/context.ts';
+import { flowTotal, netTotal, priceStatusOf, weakestPrice } from '../../src/screening/flow-totals.ts';
+import {
+  isWorthReason,
+  labelEvidence,
+  labelReason,
+  labelReasons,
+  suspectedOwnerReasons,
+} from '../../src/screening/judge.ts';
+import { interpretLaw } from '../../src/screening/legal.ts';
+import { realCounterparties, spoofKindOf } from '../../src/screening/poisoning.ts';
+import { createRememberedDegrees } from '../../src/screening/remembered-degrees.ts';
+import {
+  entryIdentity,
+  isDirectHit,
+  isHistory,
+  isInForce,
+  isSanctionHit,
+  isSuspectedOwner,
+  sanctionsDetail,
+  sanctionsEntries,
+} from '../../src/screening/sanctions-detail.ts';
+import { hasChecksum, parseSubject, shownAsset } from '../../src/screening/subject.ts';
+import { directionBasis, withDust } from '../../src/screening/weighing.ts';
+import { memoryGraph } from '../graph/memory-graph.ts';
+import { NOW, policy } from './world.ts';
+
+const entry = (change: Partial<SanctionsEntry> = {}): SanctionsEntry => ({
+  list: 'OFAC_SDN',
+  authority: 'OFAC',
+  program: null,
+  entityName: 'Party',
+  entityId: '1',
+  listedAt: '2024-01-10',
+  listedAtBasis: 'PARTY',
+  delistedAt: null,
+  sourceUrl: '',
+  matchType: 'DIRECT',
+  ...change,
+});
+const owner = (confidence: number, change: Partial<SanctionsEntry> = {}) =>
+  entry({ matchType: 'OWNER', attribution: { source: 'seed', confidence, date: null }, ...change });
+const label = (change: Partial<Label> = {}): Label => ({
+  entity: { id: 'e', name: 'E', category: 'OTHER', jurisdiction: null, url: null },
+  scope: 'ETH',
+  category: 'OTHER',
+  threatLevel: 'LOW',
+  source: 'seed',
+  class: 'published',
+  sourceUrl: null,
+  tags: [],
+  confidence: 0.8,
+  sanctions: [],
+  verified: true,
+  synthetic: false,
+  firstSeen: null,
+  lastSeen: null,
+  ...change,
+});
+const listed = (change: Partial<Label> = {}) =>
+  label({ category: 'SANCTIONED_ENTITY', threatLevel: 'CRITICAL', sanctions: [entry()], ...change });
+
+describe('an entry of a list', () => {
+  it('is in force from the day of its listing to the day before its delisting', () => {
+    const past = entry({ delistedAt: '2024-03-01T10:00:00Z' });
+    expect(
+      ['2024-01-09', '2024-01-10', '2024-02-29', '2024-03-01'].map((day) => isInForce(past, day)),
+    ).toEqual([false, true, true, false]);
+    expect([isInForce(past), isInForce(entry()), isInForce(entry({ listedAt: null }), '1990-01-01')]).toEqual(
+      [false, true, true],
+    );
+    expect([
+      isDirectHit(entry()),
+      isDirectHit(past),
+      isDirectHit(owner(1)),
+      isSanctionHit(owner(1)),
+      isSanctionHit(owner(0.5)),
+      isSanctionHit(past),
+    ]).toEqual([true, false, false, true, false, false]);
+    expect([
+      isSuspectedOwner(owner(0.5)),
+      isSuspectedOwner(owner(1)),
+      isSuspectedOwner(entry()),
+      isSuspectedOwner(owner(0.5, { delistedAt: '2024-03-01' })),
+    ]).toEqual([true, false, false, false]);
+    expect([
+      isHistory(listed()),
+      isHistory(listed({ sanctions: [past] })),
+      isHistory(listed({ sanctions: [] })),
+      isHistory(label({ sanctions: [past] })),
+      isHistory(listed(), '2024-01-09'),
+    ]).toEqual([false, true, false, false, true]);
+  });
+
+  it('is told once, by its best attribution, and not beside the list’s own word', () => {
+    const entries = (...sanctions: SanctionsEntry[]) =>
+      sanctionsEntries(sanctions.map((one) => label({ sanctions: [one] })));
+    expect(entries(entry(), entry())).toHaveLength(1);
+    expect(
+      entries(owner(0.5), owner(0.9), owner(0.7)).map(({ attribution }) => attribution?.confidence),
+    ).toEqual([0.9]);
+    expect(entries(entry(), owner(1)).map(({ matchType }) => matchType)).toEqual(['DIRECT']);
+    expect(entries(entry({ delistedAt: '2024-03-01' }), owner(1)).map(({ matchType }) => matchType)).toEqual([
+      'OWNER',
+      'DIRECT',
+    ]);
+    expect(entries(entry({ list: 'EU' }), owner(1))).toHaveLength(2);
+    expect(entries(entry({ entityId: '2' }), owner(1))).toHaveLength(2);
+    const dated = [
+      label({ sanctions: [owner(0.5)], lastSeen: '2025-01-01' }),
+      label({ sanctions: [owner(0.5)], firstSeen: '2025-01-02' }),
+    ];
+    expect(sanctionsEntries(dated)[0]?.attribution?.date).toBe('2025-01-02');
+    expect(entryIdentity(entry())).not.toBe(entryIdentity(entry({ program: 'X' })));
+    const detail = sanctionsDetail(
+      [
+        label({
+          sanctions: [
+            entry(),
+            entry({ list: 'OFAC_CONS' }),
+            entry({ list: 'EU' }),
+            owner(0.5, { list: 'UN' }),
+          ],
+        }),
+      ],
+      'now',
+    );
+    expect(detail).toMatchObject({
+      isSanctioned: true,
+      agreementCount: 2,
+      dataAsOf: 'now',
+      lists: { length: 4 },
+    });
+    expect(sanctionsDetail([label({ sanctions: [owner(0.5)] })], null)).toMatchObject({
+      isSanctioned: false,
+      agreementCount: 0,
+    });
+  });
+
+  it('gives a reason that says what it is', () => {
+    const reason = (one: SanctionsEntry, verified = true) =>
+      labelReasons([label({ sanctions: [one], verified })], policy)[0];
+    expect(reason(entry({ program: 'CYBER' }))).toMatchObject({
+      code: 'SANCTIONED',
+      severity: 'CRITICAL',
+      verified: true,
+      message: 'Listed by OFAC_SDN as Party under CYBER since 2024-01-10.',
+    });
+    expect(reason(entry({ listedAt: null }), false)).toMatchObject({
+      verified: false,
+      message: 'Listed by OFAC_SDN as Party.',
+    });
+    expect(reason(entry({ delistedAt: '2024-03-01' }))).toMatchObject({
+      code: 'DELISTED',
+      severity: 'LOW',
+      message: 'Was listed by OFAC_SDN as Party until 2024-03-01; not in force.',
+    });
+    expect(reason(entry({ matchType: 'CLUSTER' }))).toMatchObject({
+      severity: 'HIGH',
+      message: expect.stringContaining('share its owner'),
+    });
+    expect(reason(owner(1, { matchType: 'CLUSTER' }))).toMatchObject({
+      severity: 'HIGH',
+      message: expect.stringContaining('belong to a party'),
+    });
+    expect(reason(owner(0.8))).toMatchObject({ code: 'SANCTIONED_OWNER', severity: 'CRITICAL' });
+    expect(reason(owner(0.79))).toMatchObject({
+      code: 'SANCTIONED_OWNER',
+      severity: 'HIGH',
+      message: expect.stringContaining('below 0.8'),
+    });
+    expect(
+      suspectedOwnerReasons([label({ sanctions: [owner(0.5), entry({ entityId: '2' })] })]),
+    ).toHaveLength(1);
+    expect(labelReasons([], policy)).toEqual([]);
+  });
+});
+
+describe('a label', () => {
+  it('is worth a reason by its threat, or by a point at least', () => {
+    for (const threatLevel of ['MEDIUM', 'HIGH', 'CRITICAL'] as const)
+      expect(isWorthReason(label({ threatLevel, confidence: 0 }), policy)).toBe(true);
+    const weighed = { ...policy, weights: { ...policy.weights, OTHER: 2 } };
+    expect([0.5, 0.49].map((confidence) => isWorthReason(label({ confidence }), weighed))).toEqual([
+      true,
+      false,
+    ]);
+    expect([
+      labelReason(label({ threatLevel: 'SAFE' })).severity,
+      labelReason(label({ threatLevel: 'HIGH' })).severity,
+    ]).toEqual(['LOW', 'HIGH']);
+    expect(labelReasons([listed()], policy).map(({ code }) => code)).toEqual(['SANCTIONED']);
+    expect(labelReasons([listed({ sanctions: [] })], policy).map(({ code }) => code)).toEqual(['LABEL']);
+  });
+
+  it('makes a service of its address if it is the first, published and harmless', () => {
+    const service = label({ category: 'EXCHANGE' });
+    const isService = (...labels: Label[]) => labelEvidence(labels, policy).isService;
+    expect([
+      isService(service),
+      isService(),
+      isService({ ...service, class: 'inferred' }),
+      isService(label(), service),
+      isService(label({ category: 'SCAM' })),
+    ]).toEqual([true, false, false, false, false]);
+    expect(isService(label({ category: 'MIXER' }))).toBe(false);
+    expect(labelEvidence([listed({ sanctions: [owner(1)] })], policy).sanctions).toEqual([
+      'OFAC_SDN: Party (as owner)',
+    ]);
+  });
+
+  const reader = (...labels: Label[]) => {
+    const meta = {
+      sources: [
+        { id: 'seed', publishedAt: '2024-01-01', importedAt: '2025-01-01', lists: [] },
+        { id: 'seed', publishedAt: null, importedAt: '2023-01-01', lists: [] },
+        { id: 'ofac', publishedAt: null, importedAt: '2025-01-01', lists: ['OFAC_SDN'] },
+      ],
+    };
+    return { meta, lookup: () => labels, labels: () => labels } as never;
+  };
+  const then = (day: string, one: Label) =>
+    labelsAsOf(reader(one), day, policy).lookup(undefined as never, 'ETH')[0];
+
+  it('is known from its own date on, or from that of its newest dataset', () => {
+    expect([
+      then('2024-05-01', label({ firstSeen: '2024-05-01T10:00:00Z' })) !== undefined,
+      then('2024-04-30', label({ firstSeen: '2024-05-01' })),
+      then('2024-05-01', label({ lastSeen: '2024-05-02' })),
+    ]).toEqual([true, undefined, undefined]);
+    expect([
+      then('2024-01-01', label()) !== undefined,
+      then('2023-12-31', label()),
+      then('2030-01-01', label({ source: 'unknown' })),
+    ]).toEqual([true, undefined, undefined]);
+  });
+
+  it('of a list is what the list said on the day', () => {
+    const past = listed({
+      category: 'OTHER',
+      threatLevel: 'LOW',
+      source: 'ofac',
+      confidence: 0.5,
+      tags: ['delisted', 'x'],
+      sanctions: [entry({ delistedAt: '2024-03-01' })],
+    });
+    expect(then('2024-01-09', past)).toBeUndefined();
+    expect(then('2024-02-29', past)).toMatchObject({
+      category: 'SANCTIONED_ENTITY',
+      threatLevel: 'CRITICAL',
+      confidence: 1,
+      tags: ['sanctioned', 'x'],
+      sanctions: [{ delistedAt: null }],
+    });
+    expect(then('2024-03-01', past)).toMatchObject({
+      category: 'OTHER',
+      sanctions: [{ delistedAt: '2024-03-01' }],
+    });
+    expect(then('2024-01-10', listed({ source: 'ofac' }))).toMatchObject({
+      category: 'SANCTIONED_ENTITY',
+      confidence: 0.8,
+    });
+    expect(
+      then(
+        '2024-02-01',
+        label({ firstSeen: '2024-01-01', sanctions: [owner(1, { listedAt: '2024-02-02' })] }),
+      ),
+    ).toMatchObject({ sanctions: [] });
+    const undated = listed({
+      source: 'ofac',
+      firstSeen: '2024-01-05',
+      sanctions: [entry({ listedAt: null })],
+    });
+    expect([then('2024-01-04', undated), then('2024-01-05', undated) !== undefined]).toEqual([
+      undefined,
+      true,
+    ]);
+    expect(endOfDayMs('2024-01-01')).toBe(Date.UTC(2024, 0, 2) - 1);
+    const complete = { status: 'COMPLETE', asOf: 'x' } as const;
+    const coverage = {
+      labels: complete,
+      sanctions: { ...complete, status: 'NONE' },
+      graph: complete,
+    } as never;
+    expect(coverageAsOf(coverage)).toMatchObject({
+      labels: { status: 'PARTIAL' },
+      sanctions: { status: 'NONE' },
+      graph: { status: 'COMPLETE' },
+    });
+  });
+});
+
+describe('the context of labels', () => {
+  it('is as complete as its newest import is recent, and looked at once a second', () => {
+    const source = (id: string, labels: number, importedAt: string) => ({ id, labels, importedAt });
+    const at = (ageMs: number) => new Date(NOW - ageMs).toISOString();
+    const day = 86_400_000;
+    const contextOf = (
+      sources: object[],
+      freshness: object = { complete: true, asOf: at(0), staleLists: [] },
+    ) => {
+      const world = { now: NOW, reads: 0, freshness };
+      const labels = { current: { meta: { sources } } };
+      const context = createLabelContext({
+        labels,
+        clock: { now: () => world.now },
+        policy: { labelsMaxAgeDays: 2 },
+        freshness: () => {
+          world.reads++;
+          return world.freshness;
+        },
+      } as never);
+      return { world, context };
+    };
+    const status = (...sources: object[]) => contextOf(sources).context().coverage.labels;
+    expect([
+      status(source('a', 1, at(2 * day))).status,
+      status(source('a', 1, at(2 * day + 1))).status,
+    ]).toEqual(['COMPLETE', 'PARTIAL']);
+    expect(status(source('a', 1, at(5 * day)), source('b', 1, at(day)))).toEqual({
+      status: 'COMPLETE',
+      asOf: at(day),
+    });
+    expect([status(source('seed', 1, at(0))), status(source('a', 0, at(0))), status()]).toEqual([
+      { status: 'PARTIAL', asOf: at(0) },
+      NOT_READ,
+      NOT_READ,
+    ]);
+    const { world, context } = contextOf([source('a', 1, at(0))]);
+    const first = context();
+    world.now += 999;
+    world.freshness = {
+      complete: false,
+      asOf: at(day),
+      staleLists: [
+        { list: 'EU', checkedAt: at(day) },
+        { list: 'UN', checkedAt: null },
+      ],
+    };
+    expect([context() === first, world.reads]).toEqual([true, 1]);
+    world.now += 1;
+    expect(context()).toMatchObject({
+      sanctionsAsOf: at(day),
+      coverage: { sanctions: { status: 'PARTIAL' } },
+      staleReason: { message: expect.stringContaining(`EU (last checked ${at(day)}), UN (never loaded)`) },
+    });
+    expect(first).toMatchObject({ staleReason: null, coverage: { sanctions: { status: 'COMPLETE' } } });
+    expect(
+      contextOf([], { complete: false, asOf: null, staleLists: [] }).context().coverage.sanctions,
+    ).toEqual(NOT_READ);
+  });
+});
+
+describe('bytes of an answer', () => {
+  it('end exactly where there is room, and nowhere else', () => {
+    const out = Buffer.alloc(25);
+    const text = Buffer.from('x'.repeat(25));
+    expect([
+      copyInto(text, out, 0),
+      copyInto(text, out, 1),
+      copyInto(text, out, -1),
+      copyInto(Buffer.from('ab'), out, 23),
+      copyInto(Buffer.from('ab'), out, 24),
+    ]).toEqual([25, -1, -1, 25, -1]);
+    for (const value of [0, 9, 10, 99, 100, 4_294_967_295, 4_294_967_296, -1, 1.5, null]) {
+      const wide = Buffer.alloc(60);
+      expect(wide.toString('latin1', 0, integerInto(value, wide, 0))).toBe(String(value));
+    }
+    expect([integerInto(10, out, 23), integerInto(10, out, 24), integerInto(10, out, -1)]).toEqual([
+      25, -1, -1,
+    ]);
+    expect([textInto('ab', out, 19), textInto('ab', out, 20), textInto('ab', out, -1)]).toEqual([21, -1, -1]);
+    const room = Buffer.alloc(641);
+    expect([
+      evmHeadInto(Buffer.alloc(22, 0xab), 'ETH', room, 2),
+      headInto('x', 'BTC', room, 2),
+      headInto('x', 'BTC', room, -1),
+    ]).toEqual([-1, -1, -1]);
+    const end = evmHeadInto(Buffer.alloc(22, 0xab), 'ETH', room, 1);
+    expect(room.toString('latin1', 1, end)).toBe(`{"address":"0x${'ab'.repeat(20)}","chain":"ETH",`);
+    expect(room.toString('latin1', 0, headInto('x', 'BTC', room, 0))).toBe('{"address":"x","chain":"BTC",');
+  });
+});
+
+describe('balances and totals', () => {
+  const report = {
+    status: 'COMPLETE',
+    asOf: 'now',
+    chains: [
+      { chain: 'BSC', balance: 1, balanceUsd: 2 },
+      { chain: 'ETH', balance: 3, balanceUsd: null },
+    ],
+  } as never;
+
+  it('are of the chain, with those of others beside, and not as of an earlier day', async () => {
+    expect(balanceSections('ETH', report)).toEqual({
+      balance: 3,
+      balanceUsd: null,
+      crossChainBalances: { BSC: { balance: 1, balanceUsd: 2 }, ETH: { balance: 3, balanceUsd: null } },
+    });
+    expect(balanceSections('ETH', undefined)).toEqual({
+      balance: null,
+      balanceUsd: null,
+      crossChainBalances: {},
+    });
+    expect([balanceCoverage(undefined), balanceCoverage(report)]).toEqual([
+      NOT_READ,
+      { status: 'COMPLETE', asOf: 'now' },
+    ]);
+    const request = { chain: 'eth', address: `0x${'ab'.repeat(20)}` };
+    const source = { balancesOf: async () => report };
+    expect(await withBalances(request, source, silentLogger)).toEqual({ ...request, balances: report });
+    for (const without of [
+      await withBalances(request, null, silentLogger),
+      await withBalances(request, { balancesOf: () => Promise.reject(new Error('no')) }, silentLogger),
+    ])
+      expect(without).toEqual(request);
+    const asOf = { ...request, asOf: '2024-01-01' };
+    expect(await withBalances(asOf, source, silentLogger)).toEqual(asOf);
+  });
+
+  const names = (status: string) =>
+    ({
+      chain: 'ETH',
+      atMs: NOW,
+      assets: { isKnown: (_: string, asset: string) => asset !== 'SPAM', priceStatusAt: () => status },
+    }) as never;
+  const flow = (asset: string, valueUsd: number | null, unpricedTransfers = 0, amount = 10n) => ({
+    asset,
+    decimals: 0,
+    transfers: 2,
+    amount,
+    valueUsd,
+    unpricedTransfers,
+  });
+  const all = (...byAsset: ReturnType<typeof flow>[]) => ({
+    transfers: byAsset.length * 2,
+    unpricedTransfers: byAsset.reduce((sum, one) => sum + one.unpricedTransfers, 0),
+    valueUsd: byAsset.reduce((sum, one) => sum + (one.valueUsd ?? 0), 0),
+    byAsset,
+  });
+
+  it('have the weakest price of what is evidence', () => {
+    expect([
+      priceStatusOf(flow('A', 1), names('PEG')),
+      priceStatusOf(flow('A', 0), names('PEG')),
+      priceStatusOf(flow('A', 0, 1), names('PEG')),
+      priceStatusOf(flow('A', null), names('PEG')),
+      priceStatusOf(flow('A', 1), names('NONE')),
+    ]).toEqual(['PEG', 'PEG', 'NONE', 'NONE', 'EXACT']);
+    expect([
+      weakestPrice(all(flow('A', 1), flow('B', null)), names('LAST_KNOWN')),
+      weakestPrice(all(flow('B', null)), names('PEG')),
+      weakestPrice(all(flow('SPAM', 1)), names('PEG')),
+    ]).toEqual(['LAST_KNOWN', 'NONE', 'NONE']);
+    expect(flowTotal(all(flow('SPAM', 1)), names('PEG'))).toMatchObject({
+      txCount: 2,
+      valueUsd: 1,
+      byAsset: [{ isEvidence: false, amount: '10', txCount: 2 }],
+    });
+  });
+
+  it('net out by asset, with a value only if all of it was priced', () => {
+    expect(netTotal(all(flow('A', 5), flow('B', 1, 1)), all(flow('A', 2.5, 0, 4n)), names('PEG'))).toEqual({
+      valueUsd: null,
+      txCount: 6,
+      byAsset: [
+        expect.objectContaining({ asset: 'A', amount: '6', valueUsd: 2.5, txCount: 4, priceStatus: 'PEG' }),
+        expect.objectContaining({ asset: 'B', amount: '10', valueUsd: null, txCount: 2 }),
+      ],
+    });
+    expect(netTotal(all(flow('A', 5)), all(flow('A', 2, 1)), names('PEG')).byAsset[0]?.valueUsd).toBeNull();
+    expect(netTotal(all(flow('A', null, 1)), all(flow('A', 2)), names('PEG')).byAsset[0]).toMatchObject({
+      valueUsd: null,
+      priceStatus: 'NONE',
+    });
+    expect([
+      netTotal(all(flow('A', 5)), all(), names('PEG')).valueUsd,
+      netTotal(all(), all(), names('PEG')).valueUsd,
+    ]).toEqual([5, null]);
+  });
+
+  it('name what has no price, and its part of the flow', () => {
+    const weighing = { isEvidence: (asset: string) => asset !== 'SPAM', dustUsd: 10, dustShare: 0.1 };
+    const graph = memoryGraph([
+      { from: 1, to: 2, amount: 100, unpriced: 1, asset: 'A' },
+      { from: 2, to: 1, amount: 400, unpriced: 1, asset: 'A' },
+      { from: 1, to: 2, valueUsd: 5, asset: 'B' },
+      { from: 1, to: 2, unpriced: 1, asset: 'SPAM' },
+      { from: 1, to: 3, amount: 0, unpriced: 1, asset: 'C' },
+    ]);
+    expect(directionBasis(graph, 1, 'out', weighing).unpriced).toEqual([
+      { asset: 'A', amount: 100, transfers: 1, flowPart: 0.25 },
+    ]);
+    expect(directionBasis(graph, 1, 'in', weighing).unpriced).toEqual([
+      { asset: 'A', amount: 400, transfers: 1, flowPart: 1 },
+    ]);
+    expect(withDust(weighing)).toMatchObject({ dustUsd: 0, dustShare: 0 });
+  });
+});
+
+describe('dealings', () => {
+  const party = (
+    entityId: string,
+    lastSeenMs: number,
+    designatedLater: object | null = {
+      entityName: 'Listed',
+      list: 'EU',
+      listedAt: '2025-01-01',
+      source: 's',
+    },
+  ) => ({
+    lastSeenMs,
+    attribution: {
+      entityId,
+      entity: null,
+      category: 'EXCHANGE',
+      designatedLater: designatedLater ?? undefined,
+    },
+  });
+
+  it('before a designation are told by their last day, once a party', () => {
+    const day = 86_400_000;
+    const sides = [
+      { attributed: [party('b', 3 * day), party('a', day), party('c', day, null)] },
+      { attributed: [party('a', 2 * day + 5), party('a', day)] },
+    ] as never;
+    const found = earlierDealings(sides);
+    expect(found.map(({ party: { entityId, entity }, lastDay }) => [entityId, entity, lastDay])).toEqual([
+      ['a', 'Listed', 2],
+      ['b', 'Listed', 3],
+    ]);
+    expect(beforeDesignationReason(found[0]!).message).toBe(
+      'Last dealt with Listed on 1970-01-03, before EU designated it as Listed on 2025-01-01: these dealings count as EXCHANGE.',
+    );
+  });
+
+  const known = { isKnown: (_: string, asset: string) => asset !== 'SPAM' } as never;
+  const real = '0x1234000000000000000000000000000000005678';
+  const fake = '0x1234000000000000000000000000000000015678';
+
+  it('that nobody can forge are real, and show who is imitated', () => {
+    expect([
+      spoofKindOf('ETH', { asset: 'SPAM', amount: 1n }, known),
+      spoofKindOf('ETH', { asset: 'T', amount: 0n }, known),
+      spoofKindOf('ETH', { asset: 'ETH', amount: 0n }, known),
+      spoofKindOf('ETH', { asset: 'T', amount: 1n }, known),
+    ]).toEqual(['UNKNOWN_TOKEN', 'ZERO_VALUE_TOKEN', null, null]);
+    const subject = { chain: 'ETH', key: new Uint8Array(22) } as never;
+    const imitated = (
+      asset: string,
+      amount: bigint,
+      valueUsd: number | null,
+      address = fake,
+      isRecent = false,
+    ) => {
+      const dealt = { asset, amount, valueUsd };
+      const transfers = {
+        counterparties: (_: string, __: unknown, { direction }: { direction: string }) =>
+          isRecent || direction === 'in' ? [] : [{ address: real, assets: [dealt] }],
+        recent: () =>
+          isRecent
+            ? [
+                { counterparty: { address: real }, ...dealt },
+                { counterparty: null, ...dealt },
+              ]
+            : [],
+      };
+      return realCounterparties(subject, { transfers, assets: known, dustUsd: 10 } as never).imitatedBy(
+        address,
+      );
+    };
+    expect([imitated('T', 1n, 10), imitated('T', 1n, null), imitated('T', 1n, 10, fake, true)]).toEqual([
+      real,
+      real,
+      real,
+    ]);
+    expect([
+      imitated('T', 1n, 9.99),
+      imitated('T', 0n, 10),
+      imitated('SPAM', 1n, 10),
+      imitated('T', 1n, 10, real),
+      imitated('T', 1n, 10, `0x${'9'.repeat(40)}`),
+    ]).toEqual([null, null, null, null, null]);
+  });
+
+  it('have degrees that are read once while the store stays as it is', () => {
+    let reads = 0;
+    const graph = { chain: 'ETH', version: '1', degree: () => ++reads } as never;
+    const remember = createRememberedDegrees();
+    const coverage = { transfers: 1, lastBlock: 1, asOf: 'x' } as never;
+    const first = remember(graph, coverage);
+    expect([
+      first.degree(5, 'in'),
+      first.degree(5, 'in'),
+      first.degree(5, 'out'),
+      remember(graph, coverage).degree(5, 'in'),
+    ]).toEqual([1, 1, 2, 1]);
+    for (const changed of [{ transfers: 2 }, { lastBlock: 2 }, { asOf: 'y' }]) {
+      const before = reads;
+      expect(remember(graph, { ...(coverage as object), ...changed } as never).degree(5, 'in')).toBe(
+        before + 1,
+      );
+    }
+    expect(remember({ ...(graph as object), chain: 'BSC' } as never, coverage).degree(5, 'in')).toBe(reads);
+  });
+
+  it('have subjects as they are shown, with a checksum or without', () => {
+    const mixed = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
+    const subject = parseSubject('eth', mixed);
+    expect([
+      subject.shown,
+      hasChecksum(subject, mixed),
+      hasChecksum(subject, mixed.toLowerCase()),
+      hasChecksum(subject, `0x${mixed.slice(2).toUpperCase()}`),
+    ]).toEqual([mixed.toLowerCase(), true, false, false]);
+    expect([shownAsset('ETH', '0xAB'), shownAsset('ETH', 'ETH'), shownAsset('TRON', '0xAB')]).toEqual([
+      '0xab',
+      'ETH',
+      '0xAB',
+    ]);
+    const ofChain = (chain: string) => ({ chain }) as never;
+    expect([
+      hasChecksum(ofChain('SOL'), 'x'),
+      hasChecksum(ofChain('BTC'), 'x'),
+      hasChecksum(ofChain('TON'), '0:ab'),
+      hasChecksum(ofChain('TON'), 'EQab'),
+      hasChecksum(ofChain('DOT'), '0xab'),
+      hasChecksum(ofChain('DOT'), '1ab'),
+    ]).toEqual([false, true, false, true, false, true]);
+  });
+});
+
+describe('the law', () => {
+  const fact = {
+    sourceUrl: 'u',
+    date: 'd',
+    verified: true,
+    validFrom: '2024-01-01',
+    validUntil: '2024-12-31',
+  };
+  const jurisdiction = {
+    code: 'XX',
+    name: 'X',
+    regulator: { name: 'R', ...fact },
+    reportingTo: { name: 'F', ...fact },
+    sanctionsAuthority: { name: 'S', ...fact },
+    travelRule: { law: 'T', article: null, threshold: 1_000, currency: 'EUR', note: 'Note.', ...fact },
+    statutes: [{ law: 'L', article: 'Art. 1', duty: 'DUE_DILIGENCE', ...fact }],
+  };
+  const jurisdictions = {
+    version: 'v',
+    of: (code: string) => (code === 'XX' ? jurisdiction : null),
+  } as never;
+  const read = (change: object) =>
+    interpretLaw(
+      {
+        jurisdiction: 'XX',
+        sanctioned: false,
+        riskLevel: 'LOW',
+        isStale: false,
+        assessed: true,
+        day: '2024-06-01',
+        ...change,
+      } as never,
+      jurisdictions,
+    );
+
+  it('is read by what was found: a sanction first, then the risk, then what is missing', () => {
+    const assessment = (change: object) => read(change).assessment;
+    expect(assessment({ sanctioned: true, riskLevel: 'CRITICAL', isStale: true })).toContain(
+      'sanctions list in force names',
+    );
+    expect(assessment({ riskLevel: 'HIGH', isStale: true })).toContain('serious risk');
+    expect(assessment({ isStale: true, assessed: false })).toContain('missing or too old');
+    expect([assessment({ assessed: false }), assessment({})]).toEqual([
+      expect.stringContaining('Nothing is known'),
+      expect.stringContaining('usual care'),
+    ]);
+  });
+
+  it('is that of the day, and the standard if no law is known', () => {
+    const now = read({});
+    expect(now).toMatchObject({
+      standard: 'NATIONAL',
+      framework: ['L, Art. 1', 'T'],
+      travelRule: { threshold: 1_000, law: 'T' },
+      version: 'v',
+    });
+    expect(now.obligations).toEqual([
+      expect.stringContaining('(L, Art. 1)'),
+      'From EUR 1,000, particulars of sender and receiver accompany a transfer (T). Note.',
+    ]);
+    const later = read({ day: '2025-01-01' });
+    expect(later).toMatchObject({ framework: [], travelRule: null });
+    expect(later.obligations).toHaveLength(1);
+    expect(later.sources[0]?.fact).toBe('Not in force on 2025-01-01: Regulator: R');
+    expect(read({ jurisdiction: 'YY' })).toMatchObject({
+      standard: 'FATF',
+      jurisdiction: 'YY',
+      regulator: null,
+      version: null,
+    });
+  });
+});
