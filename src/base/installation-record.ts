@@ -33,7 +33,7 @@ const KINDS: readonly StoreKind[] = [
   { path: /^monitoring\/monitoring\.lmdb$/, kind: 'monitoring', isShared: true },
   { path: /^jobs\.mdb$/, kind: 'bulk jobs', isShared: true },
   { path: /^transfers\/[a-z0-9]+\.mdb$/, kind: 'transfers', isShared: false },
-  { path: /^outputs\/[a-z0-9]+\.mdb$/, kind: 'outputs', isShared: false },
+  { path: /^outputs\/[a-z0-9]+-outputs\.mdb$/, kind: 'outputs', isShared: false },
 ];
 const FOLDERS = ['', 'accounts', 'monitoring', 'transfers', 'outputs'];
 
