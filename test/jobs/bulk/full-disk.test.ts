@@ -143,7 +143,7 @@ describe.skipIf(refusal !== null)(
         // More attempts than a chunk has that fails for another reason.
         await until(
           () => chunks - before,
-          (count) => count >= 2 + 2 * LIMITS.jobChunkAttempts,
+          (count) => count >= 3 + LIMITS.jobChunkAttempts,
         );
         expect(jobs.get('a', id)).toMatchObject({ state: 'RUNNING', endedAt: null, error: null });
         await release();
