@@ -255,7 +255,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     const folder = join(disk.path, 'lost');
     mkdirSync(folder, { recursive: true });
     const record = { format: 1, id: 'inst_test', createdAt: '2026-10-01T00:00:00.000Z' };
-    const stores = [{ path: 'outputs/btc.mdb', kind: 'outputs', since: record.createdAt }];
+    const stores = [{ path: 'outputs/btc-outputs.mdb', kind: 'outputs', since: record.createdAt }];
     writeFileSync(join(folder, 'installation.json'), JSON.stringify({ ...record, stores }));
     return { ASSAY_DATA_DIR: folder };
   }
@@ -320,7 +320,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       isLong: true,
     },
     'installation accept-loss': {
-      args: () => ['installation', 'accept-loss', 'outputs/btc.mdb'],
+      args: () => ['installation', 'accept-loss', 'outputs/btc-outputs.mdb'],
       environment: lost,
       state: ['installation', '--json'],
       spares: [0],
