@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
+import { readJson, syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -165,12 +165,7 @@ export function currentNames(root: string): string | null {
 
 function readBuiltFrom(folder: string): BuiltFrom | null {
   const path = join(folder, BUILT_FROM);
-  if (!existsSync(path)) return null;
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as BuiltFrom;
-  } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
-  }
+  return existsSync(path) ? (readJson(path) as BuiltFrom) : null;
 }
 
 // --- following what is published ----------------------------------------------------------------------------------------
