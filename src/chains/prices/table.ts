@@ -299,9 +299,9 @@ const CHECKSUM_LINE_BYTES = '# crc32 00000000\n'.length;
 function textOfTable(path: string, isStored: boolean): string {
   const text = readFileSync(path, 'utf8');
   const found = CHECKSUM_LINE.exec(text);
-  if (found === null) return text;
+  if (found === null && text !== '') return text;
   const content = text.slice(CHECKSUM_LINE_BYTES);
-  if (isStored && checksumOf(content) !== found[1])
+  if (isStored && checksumOf(content) !== found?.[1])
     throw new AssayError(
       'STORE_CORRUPT',
       `${path} is damaged: it is not what was written. Import the prices again, or restore the file from a backup.`,
