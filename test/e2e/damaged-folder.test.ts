@@ -146,9 +146,16 @@ describe('a folder of state that was used', () => {
   ];
   const timeless = (text: string): string =>
     text.replace(
-      /"[^"]*(?:At|asOf|Until|at|checkedOn|ageDays|latency\w*|requestId)":\s*(?:"[^"]*"|[\d.]+|null)/g,
+      /"[^"]*(?:At|[Aa]sOf|Until|at|checkedOn|ageDays|latency\w*|requestId)":\s*(?:"[^"]*"|[\d.]+|null)/g,
       '""',
     );
+
+  /** Where two answers part, with what follows in each. */
+  function firstDifference(text: string, other: string): string {
+    let at = 0;
+    while (at < text.length && text[at] === other[at]) at++;
+    return `${text.slice(Math.max(0, at - 60), at + 60)} in place of ${other.slice(Math.max(0, at - 60), at + 60)}`;
+  }
 
   interface Told {
     readonly refusal: string | null;
@@ -175,11 +182,13 @@ describe('a folder of state that was used', () => {
     }
     expect(await server.stop()).toBe(0);
     if (LONG)
-      for (const command of commands) {
-        const { code, out, err } = await world.run(command);
-        expect({ command, code: code === null ? err : 0 }).toEqual({ command, code: 0 });
-        answers.set(command.join(' '), code === 0 ? timeless(out) : 'an error');
-      }
+      await Promise.all(
+        commands.map(async (command) => {
+          const { code, out, err } = await world.run(command);
+          expect({ command, signal: code === null ? err : null }).toEqual({ command, signal: null });
+          answers.set(command.join(' '), code === 0 ? timeless(out) : 'an error');
+        }),
+      );
     return { refusal: null, answers };
   }
 
@@ -191,9 +200,11 @@ describe('a folder of state that was used', () => {
     const expected = (await probe()).answers;
     restore();
     expect([...expected].filter(([, answer]) => answer === 'an error')).toEqual([]);
-    expect((await probe()).answers).toEqual(expected);
+    const again = (await probe()).answers;
+    expect([...expected.keys()].filter((path) => again.get(path) !== expected.get(path))).toEqual([]);
     const wrong: string[] = [];
-    const seen: string[] = [];
+    // The long suite takes minutes: it says how far it is.
+    const note = (line: string): void => void (LONG && process.stdout.write(`${line}\n`));
     for (const name of filesIn(sound)) {
       if (/-lock$/.test(name) || (!LONG && !SHORT.test(name))) continue;
       for (const harm of LONG ? HARMS : (['flipped'] as const)) {
@@ -202,24 +213,23 @@ describe('a folder of state that was used', () => {
         const { refusal, answers } = await probe();
         if (refusal !== null) {
           const lines = refusal.split('\n').filter((line) => line.includes('assay: '));
-          seen.push(`${name} ${harm}: refused`);
+          note(`${name} ${harm}: refused`);
           if (!/serve ended with 1:/.test(refusal) || lines.length !== 1)
             wrong.push(`${name} ${harm}: ${refusal.slice(0, 1_000)}`);
           continue;
         }
+        // An index that cannot be read is said to be, in the answer.
         const changed = [...answers].filter(
-          ([path, text]) => text !== expected.get(path) && text !== 'an error',
+          ([path, text]) =>
+            text !== expected.get(path) && text !== 'an error' && !text.includes('GRAPH_NOT_READ'),
         );
         const errors = [...answers.values()].filter((text) => text === 'an error').length;
-        seen.push(`${name} ${harm}: ${errors} errors, ${changed.length} others`);
+        note(`${name} ${harm}: ${errors} errors, ${changed.length} others`);
         for (const [path, text] of changed)
-          wrong.push(
-            `${name} ${harm}: ${path} answers ${text.slice(0, 600)} in place of ${expected.get(path)?.slice(0, 600)}`,
-          );
+          wrong.push(`${name} ${harm}: ${path} answers ${firstDifference(text, expected.get(path) ?? '')}`);
       }
     }
     restore();
-    if (LONG) console.log(seen.join('\n'));
     expect(wrong).toEqual([]);
   }, 3_600_000);
 });
