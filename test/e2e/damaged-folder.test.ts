@@ -7,6 +7,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestDatabases } from '../../src/backup/digests.ts';
+import { readInstallation } from '../../src/base/installation-record.ts';
 import { openEnvironment } from '../../src/base/lmdb.ts';
 import { seededUint32 } from '../../src/base/random.ts';
 import { verifyFolder } from '../../src/base/verify-folder.ts';
@@ -17,6 +18,9 @@ import { newWorld, type World } from './program.ts';
 const LONG = process.env.ASSAY_TEST_LONG === '1';
 const HARMS = ['flipped', 'cut', 'emptied', 'zeroed'] as const;
 type Harm = (typeof HARMS)[number];
+
+/** Stores that are built from other files. */
+const DERIVED = /^(?:snapshots|names|exposure|clusters)\//;
 
 /** Files that `assay verify` compares with nothing, with the reason. What a server does over them is tested all the same. */
 const NOT_COMPARED: readonly (readonly [files: RegExp, reason: string])[] = [
@@ -93,6 +97,11 @@ describe('a folder of state that was used', () => {
   it('is in order', async () => {
     expect(verifyFolder(store, () => {}).faults).toEqual([]);
     expect(await faultsOfFiles(store, new AbortController().signal)).toEqual([]);
+  });
+
+  it('has a record of every store that cannot be made again from others', () => {
+    const stores = filesIn(sound).filter((name) => /\.l?mdb$/.test(name) && !DERIVED.test(name));
+    expect(readInstallation(store)?.stores.map(({ path }) => path)).toEqual(stores);
   });
 
   it('is found to be damaged, whatever file is changed', async () => {
