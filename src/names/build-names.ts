@@ -85,7 +85,7 @@ export async function buildNames(
   }
   const revision = createHash('sha256').update(`${LAYOUT} ${names.revision()}`).digest('hex');
   const current = currentNames(root);
-  const before = current === null ? null : readBuiltFrom(current);
+  const before = current === null ? null : builtFromOrNone(current);
   if (options.force !== true && before?.format === FORMAT_VERSION && before.revision === revision) {
     return { built: false, meta: null };
   }
@@ -161,6 +161,16 @@ export function currentNames(root: string): string | null {
     throw new AssayError('STORE_CORRUPT', `${path} does not name an index of names.`);
   }
   return existsSync(join(root, name)) ? join(root, name) : null;
+}
+
+/** What cannot be read is not what is wanted: building the index again mends it. */
+function builtFromOrNone(folder: string): BuiltFrom | null {
+  try {
+    return readBuiltFrom(folder);
+  } catch (error) {
+    if (error instanceof AssayError) return null;
+    throw error;
+  }
 }
 
 function readBuiltFrom(folder: string): BuiltFrom | null {
