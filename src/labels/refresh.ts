@@ -10,6 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import { asStorageFull } from '../base/storage.ts';
 import { chSource } from '../sources/ch/download.ts';
 import {
   type DownloadBounds,
@@ -177,7 +178,7 @@ async function refreshSource(
       imports.push(...report.datasets);
     } catch (error) {
       signal?.throwIfAborted();
-      errors.push(`${file.name}: ${messageOf(error)}`);
+      errors.push(`${file.name}: ${messageOf(asStorageFull(error, deps.store.folder))}`);
     }
   }
   return { source, ok: errors.length === 0, downloads, imports, errors };
