@@ -131,7 +131,8 @@ async function rebuild(options: RefreshOptions, deps: ImportDeps): Promise<Omit<
     return { rebuilt: built, dataVersion: meta?.dataVersion ?? null, buildError: null };
   } catch (error) {
     signal?.throwIfAborted();
-    return { rebuilt: false, dataVersion: null, buildError: messageOf(error) };
+    const reason = asStorageFull(error, snapshotsFolder);
+    return { rebuilt: false, dataVersion: null, buildError: messageOf(reason) };
   }
 }
 
