@@ -8,35 +8,10 @@ import { messageOf } from './base/errors.ts';
 import { LIMITS } from './base/limits.ts';
 import { createLogger } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
-import { addAccountsCommand, addAuditCommand, addPlanCommand } from './cli/accounts.ts';
-import { addBackupCommand } from './cli/backup.ts';
-import { addBulkCommand } from './cli/bulk.ts';
-import { addClusterCommand } from './cli/cluster.ts';
+import { commandModules } from './cli/commands.ts';
 import { errorLine, ReportedFault, type Terminal } from './cli/context.ts';
-import { addCreditsCommand } from './cli/credits.ts';
-import { addEntitiesCommand } from './cli/entities.ts';
-import { addExposureCommand } from './cli/exposure.ts';
-import { addGraphCommand } from './cli/graph.ts';
-import { addKytCommand, addTraceCommand } from './cli/graph-questions.ts';
-import { addImportCommand } from './cli/import.ts';
-import { addIndexCommand } from './cli/index-command.ts';
-import { addIngestCommand } from './cli/ingest.ts';
-import { addInstallationCommand, addVerifyCommand, type InstallationPlace } from './cli/installation.ts';
-import { addKeysCommand } from './cli/keys.ts';
-import { addLedgerCommand } from './cli/ledger.ts';
-import { addListsCommand } from './cli/lists.ts';
-import { addLookupCommand, addScreenCommand } from './cli/lookup.ts';
-import { addMonitorCommand } from './cli/monitor.ts';
-import { addNamesCommand } from './cli/names.ts';
-import { addPricesCommand } from './cli/prices.ts';
+import type { InstallationPlace } from './cli/installation.ts';
 import { runProgram } from './cli/program.ts';
-import { addRedisCommand } from './cli/redis.ts';
-import { addServeCommand } from './cli/serve.ts';
-import { addSnapshotCommand } from './cli/snapshot.ts';
-import { addStatsCommand } from './cli/stats.ts';
-import { addSyncCommand } from './cli/sync.ts';
-import { addTaintCommand } from './cli/taint.ts';
-import { addWatchCommand } from './cli/watch.ts';
 import { loadConfig } from './config.ts';
 
 const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
@@ -124,40 +99,7 @@ const installationPlace = (): InstallationPlace => {
 };
 
 const code = await runProgram(
-  [
-    addServeCommand,
-    addSyncCommand,
-    addImportCommand,
-    addListsCommand,
-    addIndexCommand,
-    addExposureCommand,
-    addEntitiesCommand,
-    addSnapshotCommand,
-    addBackupCommand,
-    addRedisCommand,
-    addLookupCommand,
-    addScreenCommand,
-    addKytCommand,
-    addTraceCommand,
-    (program, terminal, parts) => addBulkCommand(program, terminal, parts, () => loadConfig().apiKey),
-    addIngestCommand,
-    addGraphCommand,
-    addWatchCommand,
-    addMonitorCommand,
-    addTaintCommand,
-    addClusterCommand,
-    addPricesCommand,
-    addStatsCommand,
-    addNamesCommand,
-    addKeysCommand,
-    addAccountsCommand,
-    addPlanCommand,
-    addAuditCommand,
-    addCreditsCommand,
-    addLedgerCommand,
-    (program, terminal) => addInstallationCommand(program, terminal, installationPlace),
-    (program, terminal) => addVerifyCommand(program, terminal, installationPlace),
-  ],
+  commandModules({ apiKey: () => loadConfig().apiKey, place: installationPlace }),
   process.argv.slice(2),
   terminal,
   () => openParts(loadConfig(), version),

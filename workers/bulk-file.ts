@@ -1,6 +1,7 @@
 /** Entry of a bulk file's threads. An error stops the other threads, and goes back as data. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorToData } from '../src/base/errors.ts';
+import { asStorageFull } from '../src/base/storage.ts';
 import { type BulkFileJob, runBulkFileThread, Turns } from '../src/screening/bulk-file-thread.ts';
 
 const job = workerData as BulkFileJob;
@@ -8,5 +9,5 @@ try {
   runBulkFileThread(job);
 } catch (error) {
   new Turns(job.turns).stop();
-  parentPort?.postMessage(errorToData(error));
+  parentPort?.postMessage(errorToData(asStorageFull(error, 'The disk')));
 }

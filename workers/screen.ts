@@ -2,6 +2,7 @@
 import { workerData } from 'node:worker_threads';
 import { type ErrorData, errorToData, messageOf } from '../src/base/errors.ts';
 import { createLogger } from '../src/base/log.ts';
+import { asStorageFull } from '../src/base/storage.ts';
 import { createLender, lendJson } from '../src/jobs/lending.ts';
 import { createTaskReadings } from '../src/jobs/task-readings.ts';
 import { openTasks, type TaskName, type WorkerSettings } from '../src/jobs/tasks.ts';
@@ -17,7 +18,7 @@ export default function run({ name, message }: { name: TaskName; message: never 
     try {
       return { ok: true, ...lendJson(tasks[name](message), lend) };
     } catch (error) {
-      const data: ErrorData = errorToData(error);
+      const data: ErrorData = errorToData(asStorageFull(error, 'The disk'));
       if (data.code === 'INTERNAL') log.error({ task: name, reason: messageOf(error) }, 'task failed');
       return data;
     }

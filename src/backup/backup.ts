@@ -11,13 +11,12 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   rmSync,
   statSync,
 } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { readJson, writeJsonAtomically } from '../base/atomic-file.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { makeFolder, PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -321,12 +320,7 @@ function readManifest(folder: string): BackupReport {
   const path = join(folder, MANIFEST);
   if (!existsSync(path))
     throw new AssayError('NOT_FOUND', `${folder} holds no finished backup: ${MANIFEST} is missing.`);
-  let report: BackupReport;
-  try {
-    report = JSON.parse(readFileSync(path, 'utf8')) as BackupReport;
-  } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
-  }
+  const report = readJson(path) as BackupReport;
   if (report.format !== FORMAT)
     throw new AssayError(
       'STORE_VERSION',

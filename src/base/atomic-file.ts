@@ -1,10 +1,59 @@
-/** Files that are whole or not there: written beside their place, flushed, renamed into it. */
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+/**
+ * Files that are whole or not there: written beside their place, flushed, renamed into it. JSON objects carry a checksum of their content
+ * as their last member, so that a changed byte is refused and not read as another value.
+ */
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
+import { AssayError } from './errors.ts';
 import { asStorageFull } from './storage.ts';
 
 let writes = 0;
+
+/** Eight hexadecimal digits. */
+export const checksumOf = (bytes: string | Uint8Array): string => crc32(bytes).toString(16).padStart(8, '0');
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An object gets its checksum as the member `crc32`; arrays and numbers have none. */
+const withChecksum = (value: unknown): unknown =>
+  isObject(value) ? { ...value, crc32: checksumOf(JSON.stringify(value)) } : value;
+
+/**
+ * Reads a file of `writeJsonAtomically`. One of an earlier version has no checksum, and is taken as it is.
+ *
+ * @returns the value as it was written, without its checksum.
+ * @throws STORE_CORRUPT naming the file, if it is not JSON or not what was written; ENOENT if there is none.
+ */
+export function readJson(path: string): unknown {
+  const text = readFileSync(path, 'utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new AssayError('STORE_CORRUPT', `${path} is damaged: it is not JSON. ${RESTORE}`, { cause });
+  }
+  if (!isObject(value) || value.crc32 === undefined) return value;
+  const { crc32: written, ...content } = value;
+  if (written === checksumOf(JSON.stringify(content))) return content;
+  throw new AssayError(
+    'STORE_CORRUPT',
+    `${path} is damaged: it is not what was written. ${RESTORE} If it was changed by hand, remove its member 'crc32'.`,
+  );
+}
+
+const RESTORE = 'It was left as it is; restore it from a backup (docs/OPERATIONS.md, Damaged files).';
 
 /**
  * Replaces the file at `path` by the JSON of `value`. A crash at any point leaves the old file or the new one.
@@ -17,7 +66,7 @@ export function writeJsonAtomically(path: string, value: unknown): void {
   try {
     const handle = openSync(partial, 'wx', PRIVATE_FILE);
     try {
-      const bytes = Buffer.from(`${JSON.stringify(value)}\n`);
+      const bytes = Buffer.from(`${JSON.stringify(withChecksum(value))}\n`);
       for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
       fsyncSync(handle);
     } finally {

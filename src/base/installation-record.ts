@@ -2,9 +2,9 @@
  * The installation record: `installation.json` in the folder of state, which names the installation and every store that was ever made in
  * it. A store that is named and missing was lost: a start that made a new one in its place would forget all balances in silence.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { writeJsonAtomically } from './atomic-file.ts';
+import { readJson, writeJsonAtomically } from './atomic-file.ts';
 import { type Clock, isoTime } from './clock.ts';
 import { AssayError } from './errors.ts';
 import { onEnvironmentMade } from './lmdb.ts';
@@ -33,7 +33,7 @@ const KINDS: readonly StoreKind[] = [
   { path: /^monitoring\/monitoring\.lmdb$/, kind: 'monitoring', isShared: true },
   { path: /^jobs\.mdb$/, kind: 'bulk jobs', isShared: true },
   { path: /^transfers\/[a-z0-9]+\.mdb$/, kind: 'transfers', isShared: false },
-  { path: /^outputs\/[a-z0-9]+\.mdb$/, kind: 'outputs', isShared: false },
+  { path: /^outputs\/[a-z0-9]+-outputs\.mdb$/, kind: 'outputs', isShared: false },
 ];
 const FOLDERS = ['', 'accounts', 'monitoring', 'transfers', 'outputs'];
 
@@ -75,7 +75,7 @@ export function readInstallation(dataDir: string): InstallationRecord | null {
   const path = recordPath(dataDir);
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, 'utf8'));
+    value = readJson(path);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw unreadable(path, cause);

@@ -2,6 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from './errors.ts';
+import { readSealed } from './page-sums.ts';
 import { verifyFile } from './sound-file.ts';
 
 /** Unfinished builds, waste and copies, which nothing opens any more. */
@@ -25,7 +26,9 @@ function storesBelow(folder: string): string[] {
     .flatMap((entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return storesBelow(path);
-      return entry.isFile() && STORE.test(entry.name) && statSync(path).size > 0 ? [path] : [];
+      const isStore = entry.isFile() && STORE.test(entry.name);
+      // One without a byte is being made, unless it had been closed before.
+      return isStore && (statSync(path).size > 0 || readSealed(path) !== null) ? [path] : [];
     })
     .sort();
 }

@@ -5,6 +5,7 @@ import { acceptLoss, missingStores, readInstallation } from '../base/installatio
 import { verifyFolder } from '../base/verify-folder.ts';
 import { answer, type Terminal } from './context.ts';
 import { createProgress, megabytes } from './progress.ts';
+import { faultsOfFiles } from './verify-files.ts';
 
 /** Of the settings: what these commands need, which work over a folder that no other command opens. */
 export interface InstallationPlace {
@@ -52,9 +53,9 @@ export function addInstallationCommand(
 export function addVerifyCommand(program: Command, terminal: Terminal, place: () => InstallationPlace): void {
   program
     .command('verify')
-    .description('read every page of every store, and compare it with its checksum')
+    .description('read every page of every store and every other file, and compare them with their checksums')
     .option('--json', 'answer as JSON')
-    .action((options: { json?: boolean }) => {
+    .action(async (options: { json?: boolean }) => {
       const { dataDir, isShared } = place();
       const progress = createProgress(terminal);
       const { stores, faults } = verifyFolder(
@@ -62,11 +63,12 @@ export function addVerifyCommand(program: Command, terminal: Terminal, place: ()
         (done, total) => progress.update('verify', done, total, 'stores'),
         terminal.signal,
       );
+      const damagedFiles = await faultsOfFiles(dataDir, terminal.signal);
       progress.end();
       const missing = missingStores(dataDir, isShared).map(
         ({ path, kind }) => `${path} (${kind}) is missing.`,
       );
-      const report = { stores, faults: [...faults, ...missing] };
+      const report = { stores, faults: [...faults, ...damagedFiles, ...missing] };
       answer(terminal, options.json ?? false, report, () => [
         `${stores.length} stores, ${megabytes(stores.reduce((sum, { bytes }) => sum + bytes, 0))}: ${report.faults.length === 0 ? 'all are in order.' : 'NOT in order.'}`,
         ...report.faults,

@@ -78,14 +78,17 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
       const finish = (report: SyncReport): void => {
         progress.end();
         answer(terminal, options.json ?? false, report, reportLines);
-        const failed = report.sources.filter((source) => !source.ok).map((source) => source.source);
+        const failed = report.sources
+          .filter((source) => !source.ok)
+          .map(({ source, errors }) => `${source} (${errors[0]?.replace(/\.$/, '') ?? 'see above'})`);
         // With --json the report itself says what failed, and its reader wants it whole.
-        if (failed.length > 0 && options.json !== true) {
+        if (options.json === true) return;
+        if (failed.length > 0)
           throw new AssayError(
             'SOURCE_UNAVAILABLE',
             `Not refreshed: ${failed.join(', ')}. What was loaded before stays in force.`,
           );
-        }
+        if (report.buildError !== null) throw new AssayError('SOURCE_UNAVAILABLE', report.buildError);
       };
       try {
         const opened = parts();

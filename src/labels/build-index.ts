@@ -1,8 +1,8 @@
 /** From the store of labels to a published snapshot: gathers what counts now, and builds only where something changed. */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { readJson, writeJsonAtomically } from '../base/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import { packagesFiles } from '../sources/packages/read.ts';
@@ -98,9 +98,15 @@ function isBuilt(store: LabelStore, snapshotsFolder: string, revision: string): 
   const current = currentSnapshot(snapshotsFolder);
   if (current === null || !existsSync(join(current, ENVIRONMENT_FILE)) || !existsSync(builtPath(store)))
     return false;
-  // Compared as text: whatever else may stand there, it is not what was built.
   const wanted: BuiltFile = { revision, snapshot: current };
-  return readFileSync(builtPath(store), 'utf8').trim() === JSON.stringify(wanted);
+  try {
+    // Compared as text: any other content is not what was built.
+    return JSON.stringify(readJson(builtPath(store))) === JSON.stringify(wanted);
+  } catch (error) {
+    // Building it again mends it.
+    if (error instanceof AssayError) return false;
+    throw error;
+  }
 }
 
 /** The segments of datasets that count, given which lists have been loaded. */

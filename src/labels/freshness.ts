@@ -2,9 +2,9 @@
  * How old what is known of each sanctions list is: the file that says so, and a reader cheap enough for every request.
  * Written by importers and refreshes under the store's lock; read by any thread or process.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { readJson, writeJsonAtomically } from '../base/atomic-file.ts';
 import { AssayError } from '../base/errors.ts';
 import type { SanctionsList } from '../sources/records.ts';
 
@@ -99,14 +99,13 @@ export const freshnessPath = (labelsFolder: string): string => join(labelsFolder
 /** Reads the file; no lists where there is none. Throws STORE_VERSION for a format of another program version. */
 export function readListChecks(labelsFolder: string): ListChecks {
   const path = freshnessPath(labelsFolder);
-  let text: string;
+  let file: FreshnessFile;
   try {
-    text = readFileSync(path, 'utf8');
+    file = readJson(path) as FreshnessFile;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw error;
   }
-  const file = parseFile(text, path);
   if (file.format !== FORMAT) {
     throw new AssayError(
       'STORE_VERSION',
@@ -114,14 +113,6 @@ export function readListChecks(labelsFolder: string): ListChecks {
     );
   }
   return file.lists;
-}
-
-function parseFile(text: string, path: string): FreshnessFile {
-  try {
-    return JSON.parse(text) as FreshnessFile;
-  } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
-  }
 }
 
 /** Replaces the state of the lists named in `changes`. Call with the store's lock held. */

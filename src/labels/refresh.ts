@@ -10,6 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import { asStorageFull } from '../base/storage.ts';
 import { chSource } from '../sources/ch/download.ts';
 import {
   type DownloadBounds,
@@ -130,7 +131,8 @@ async function rebuild(options: RefreshOptions, deps: ImportDeps): Promise<Omit<
     return { rebuilt: built, dataVersion: meta?.dataVersion ?? null, buildError: null };
   } catch (error) {
     signal?.throwIfAborted();
-    return { rebuilt: false, dataVersion: null, buildError: messageOf(error) };
+    const reason = asStorageFull(error, snapshotsFolder);
+    return { rebuilt: false, dataVersion: null, buildError: messageOf(reason) };
   }
 }
 
@@ -177,7 +179,7 @@ async function refreshSource(
       imports.push(...report.datasets);
     } catch (error) {
       signal?.throwIfAborted();
-      errors.push(`${file.name}: ${messageOf(error)}`);
+      errors.push(`${file.name}: ${messageOf(asStorageFull(error, deps.store.folder))}`);
     }
   }
   return { source, ok: errors.length === 0, downloads, imports, errors };

@@ -9,9 +9,9 @@
  *   labels/freshness.json    when each list was last checked
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
+import { readJson, syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import type { SanctionsList } from '../sources/records.ts';
@@ -204,15 +204,7 @@ function readCatalogue(path: string): Catalogue {
       `${path} is missing, but ${orphans.join(' and ')} beside it hold labels. Bring it back from a copy, or use another ASSAY_DATA_DIR.`,
     );
   }
-  return checkFormat(readJson<Catalogue>(path), path);
-}
-
-function readJson<T>(path: string): T {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as T;
-  } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
-  }
+  return checkFormat(readJson(path) as Catalogue, path);
 }
 
 /** Refuses what another version of the program wrote, rather than start afresh over it. */
@@ -229,7 +221,7 @@ interface ListFile extends ListState {
 }
 
 function readListState(path: string): ListState {
-  const { format: _, ...state } = checkFormat(readJson<ListFile>(path), path);
+  const { format: _, ...state } = checkFormat(readJson(path) as ListFile, path);
   // A state that was written before details of parties were kept.
   return { ...state, details: (state as Partial<ListState>).details ?? [] };
 }

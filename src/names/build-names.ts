@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
+import { readJson, syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -85,7 +85,7 @@ export async function buildNames(
   }
   const revision = createHash('sha256').update(`${LAYOUT} ${names.revision()}`).digest('hex');
   const current = currentNames(root);
-  const before = current === null ? null : readBuiltFrom(current);
+  const before = current === null ? null : builtFromOrNone(current);
   if (options.force !== true && before?.format === FORMAT_VERSION && before.revision === revision) {
     return { built: false, meta: null };
   }
@@ -163,14 +163,19 @@ export function currentNames(root: string): string | null {
   return existsSync(join(root, name)) ? join(root, name) : null;
 }
 
+/** What cannot be read is not what is wanted: building the index again mends it. */
+function builtFromOrNone(folder: string): BuiltFrom | null {
+  try {
+    return readBuiltFrom(folder);
+  } catch (error) {
+    if (error instanceof AssayError) return null;
+    throw error;
+  }
+}
+
 function readBuiltFrom(folder: string): BuiltFrom | null {
   const path = join(folder, BUILT_FROM);
-  if (!existsSync(path)) return null;
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as BuiltFrom;
-  } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
-  }
+  return existsSync(path) ? (readJson(path) as BuiltFrom) : null;
 }
 
 // --- following what is published ----------------------------------------------------------------------------------------

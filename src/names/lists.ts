@@ -4,11 +4,11 @@
  * Whoever writes holds the lock of the store of labels, so that there is one writer across processes.
  */
 import { createHash } from 'node:crypto';
-import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createWriteStream, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { readJson, writeJsonAtomically } from '../base/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import { openLines } from '../sources/open.ts';
@@ -33,6 +33,8 @@ export interface NameListRow {
   readonly contentHash: string;
   /** Name of the file with the parties, in the folder of the lists. */
   readonly file: string;
+  /** SHA-256 of the lines of that file, hex; lists of an earlier version have none. */
+  readonly sha256?: string;
   /** Parties on the list, and parties that once were. */
   readonly parties: number;
   readonly delisted: number;
@@ -116,8 +118,10 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
 
   async function* parties(of: NameListRow): AsyncGenerator<NameEntity, void, undefined> {
     const path = join(listsFolder, of.file);
+    const digest = createHash('sha256');
     for await (const { line, text } of openLines(path)) {
       if (text === '') continue;
+      digest.update(text).update('\n');
       let party: NameEntity;
       try {
         party = JSON.parse(text) as NameEntity;
@@ -126,6 +130,11 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
       }
       yield party;
     }
+    if (of.sha256 !== undefined && digest.digest('hex') !== of.sha256)
+      throw new AssayError(
+        'STORE_CORRUPT',
+        `${path} is damaged: it is not what was written. Import the list again, or restore the file from a backup.`,
+      );
   }
 
   async function write(list: string): Promise<ListWriter> {
@@ -135,6 +144,7 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
     const out = createWriteStream(partial);
     // An error is thrown where the next write or the end waits for it.
     let failure: Error | null = null;
+    const digest = createHash('sha256');
     out.on('error', (error) => {
       failure = error;
     });
@@ -145,7 +155,9 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
 
     async function put(party: NameEntity): Promise<void> {
       if (failure !== null) throw failure;
-      if (!out.write(`${JSON.stringify(party)}\n`)) {
+      const line = `${JSON.stringify(party)}\n`;
+      digest.update(line);
+      if (!out.write(line)) {
         await new Promise<void>((resolve) => {
           const go = (): void => {
             out.off('drain', go);
@@ -190,7 +202,8 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
         const file = `${name}-${hashOf([fresh.contentHash, former?.file ?? '']).slice(0, 16)}.ndjson`;
         await rename(partial, join(listsFolder, file));
         finishedWriting = true;
-        const written: NameListRow = { ...fresh, file, parties: inForce, delisted: gone };
+        const sha256 = digest.digest('hex');
+        const written: NameListRow = { ...fresh, file, sha256, parties: inForce, delisted: gone };
         save([...rows().filter((one) => one.list !== list), written]);
         return written;
       },
@@ -228,12 +241,7 @@ const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stri
 
 function readCatalogue(path: string): readonly NameListRow[] {
   if (!existsSync(path)) return [];
-  let catalogue: Catalogue;
-  try {
-    catalogue = JSON.parse(readFileSync(path, 'utf8')) as Catalogue;
-  } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
-  }
+  const catalogue = readJson(path) as Catalogue;
   if (catalogue.format !== FORMAT) {
     throw new AssayError(
       'STORE_VERSION',

@@ -18,7 +18,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
+import { readJson, syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import { emptyRegister, type Firm, type RegisterFile, type RegisterState, sha256 } from './history.ts';
@@ -64,11 +64,11 @@ export function openRegisterStore(options: { readonly dataDir: string }): Regist
   const shardPath = (name: string): string => join(folder, 'states', name);
 
   const catalogue = (): RegisterCatalogue =>
-    existsSync(cataloguePath) ? checked(readJson<RegisterCatalogue>(cataloguePath), cataloguePath) : EMPTY;
+    existsSync(cataloguePath) ? checked(readJson(cataloguePath) as RegisterCatalogue, cataloguePath) : EMPTY;
 
   function shard(name: string): readonly Firm[] {
     const path = shardPath(name);
-    return checked(readJson<{ format: number; firms: readonly Firm[] }>(path), path).firms;
+    return checked(readJson(path) as { format: number; firms: readonly Firm[] }, path).firms;
   }
 
   function state(register: string, source: string): RegisterState {
@@ -174,14 +174,6 @@ function isAlive(lockPath: string): boolean {
   } catch (error) {
     // EPERM: somebody else's process, and alive.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-function readJson<T>(path: string): T {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as T;
-  } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${path} cannot be read.`, { cause });
   }
 }
 

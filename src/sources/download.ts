@@ -29,6 +29,7 @@ import {
   type OutboundPolicy,
   PUBLIC_HTTPS,
 } from '../base/outbound.ts';
+import { asStorageFull } from '../base/storage.ts';
 import { listParts, openBytes } from './open.ts';
 import type { PublisherFile, PublisherSource } from './publisher.ts';
 
@@ -287,7 +288,7 @@ class FileFetch {
       return await this.accept(received, fetched, known);
     } catch (error) {
       if (signal.aborted) throw asFault(signal.reason);
-      throw asFault(error);
+      throw asFault(asStorageFull(error, this.path));
     } finally {
       clearTimeout(timer);
       await rm(partial, { recursive: true, force: true });

@@ -3,19 +3,11 @@
  * way, and puts the whole in force. Until then, and whatever goes wrong, what is in force stays.
  */
 import { createHash, type Hash } from 'node:crypto';
-import {
-  createReadStream,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { type FileHandle, open, rename, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
+import { readJson, syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { isoTime } from '../base/clock.ts';
 import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -260,7 +252,7 @@ function readInstalled(path: string, dataDir: string): Installed | null {
   if (!existsSync(path)) return null;
   let found: Installed;
   try {
-    found = JSON.parse(readFileSync(path, 'utf8')) as Installed;
+    found = readJson(path) as Installed;
     openRelease(sealRelease(found.release, null), null, path);
   } catch {
     // Pulled anew: files that are whole are not fetched again.

@@ -7,11 +7,11 @@
  *   PREFIX/latest.json          the envelope of the newest; written when all it names is there, so nobody sees half a release
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { writeJsonAtomically } from '../base/atomic-file.ts';
+import { readJson, writeJsonAtomically } from '../base/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -299,7 +299,7 @@ async function slice(handle: FileHandle, from: number, length: number): Promise<
 
 function readNote(path: string, partBytes: number): Unfinished | null {
   try {
-    const found = JSON.parse(readFileSync(path, 'utf8')) as Unfinished;
+    const found = readJson(path) as Unfinished;
     return found.partBytes === partBytes ? found : null;
   } catch {
     // None, or none to be read: the upload begins anew, and the store drops the old parts by its own rules.

@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFi
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyBackup } from '../../src/backup/backup.ts';
+import { readJson } from '../../src/base/atomic-file.ts';
 import { ask, newWorld, type RunningServer, type World } from '../e2e/program.ts';
 
 const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
@@ -96,7 +97,7 @@ describe('a backup', () => {
     rmSync(join(spoilt, file));
     expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('is missing');
     const manifest = join(spoilt, 'BACKUP.json');
-    const written = JSON.parse(readFileSync(manifest, 'utf8')) as Taken;
+    const written = readJson(manifest) as Taken;
     for (const path of ['../secret', '/etc/passwd', 'a/../../b', '']) {
       const files = [{ ...written.files[0], path }];
       writeFileSync(manifest, JSON.stringify({ ...written, files }));

@@ -1,4 +1,5 @@
 /** A running server whose disk becomes full: every read is answered, every write is refused, and all goes on when there is room. */
+import { createHmac } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +10,32 @@ import { newWorld, type RunningServer, type World } from './program.ts';
 const ADDRESS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 const MIB = 48;
 const JOBS = '/api/v1/jobs?kind=labels&chain=ETH';
+
+const STRIPE = '/api/v1/payments/stripe';
+const STRIPE_SECRET = 'whsec_test_secret';
+const STARTER = { credits: 100, cents: 19_900 };
+
+/** A paid checkout of the smallest package; sent again, it is the same event. */
+const checkout = (n: number): object => ({
+  id: `evt_${n}`,
+  type: 'checkout.session.completed',
+  data: {
+    object: {
+      id: `cs_${n}`,
+      payment_status: 'paid',
+      payment_intent: `pi_${n}`.padEnd(200, 'x'),
+      client_reference_id: 'local',
+      currency: 'usd',
+      amount_total: STARTER.cents,
+      metadata: { package: 'Starter' },
+    },
+  },
+});
+
+function signatureOf(body: string): string {
+  const at = Math.floor(Date.now() / 1_000);
+  return `t=${at},v1=${createHmac('sha256', STRIPE_SECRET).update(`${at}.${body}`).digest('hex')}`;
+}
 
 interface Told {
   readonly status: number;
@@ -23,6 +50,7 @@ async function ask(server: RunningServer, method: string, path: string, body?: u
     method,
     headers: {
       authorization: `Bearer ${key}`,
+      ...(path === STRIPE ? { 'stripe-signature': signatureOf(text ?? '') } : {}),
       ...(path.includes('/jobs') ? { 'content-type': 'application/x-ndjson' } : {}),
     },
     ...(text === undefined ? {} : { body: text }),
@@ -66,6 +94,17 @@ const WRITES: readonly (readonly [method: string, path: string, body: (n: number
   ['POST', '/api/v1/screening', () => ({ address: ADDRESS, chain: 'ETH' })],
   ['POST', '/api/v1/keys', (n) => ({ name: `key ${n}`.padEnd(60, 'x') })],
   ['POST', '/api/v1/monitoring/webhook-secret', () => undefined],
+  [
+    'POST',
+    '/api/v1/namescreen/cleared',
+    // A match of a list that ships, under another name each.
+    (n) => ({
+      name: `Emmanuel Macron Q${String.fromCharCode(97 + (n % 26), 97 + ((n / 26) % 26))}`,
+      source: 'seed:heads-of-state:pep',
+      entityId: 'fr-emmanuel-macron',
+    }),
+  ],
+  ['POST', STRIPE, checkout],
 ];
 
 /** Stores of which a test holds a reader, so that no commit finds a free page in their files. */
@@ -74,6 +113,7 @@ const STORES = [
   'accounts/cleared-names.lmdb',
   'accounts/keys.mdb',
   'accounts/ledger.mdb',
+  'accounts/payments.mdb',
   'accounts/people.mdb',
   'accounts/quotas.mdb',
   'jobs.mdb',
@@ -113,7 +153,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
 
       it('answers every read, refuses every write with STORAGE_FULL, and goes on when there is room', () =>
         inWorld(async (world, disk, store) => {
-          const environment = { ASSAY_DATA_DIR: store };
+          const environment = { ASSAY_DATA_DIR: store, ASSAY_STRIPE_SECRET: STRIPE_SECRET };
           const server = await world.serve(environment);
           key = server.firstKey;
           for (const [method, path, body] of READS)
@@ -134,12 +174,14 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
           });
           // Small commits find free pages in the files for a while: what they answer is stored.
           let charged = 0;
+          let bought = 0;
           for (const [method, path, body] of WRITES)
             for (let call = 100; ; call++) {
               const { status } = await ask(server, method, path, body(call));
               if (status === 500) break;
               expect(status, path).toBe(200);
               if (path.endsWith('/screening')) charged++;
+              if (path === STRIPE) bought++;
             }
           let refused = 0;
           for (let round = 0; round < 3; round++) {
@@ -167,10 +209,11 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
           expect(metrics.body.text).toMatch(/^assay_storage_refused [1-9]/m);
           for (let call = 0; call < 300; call++)
             expect((await ask(server, 'GET', `/api/v1/oracle/address/ETH/${ADDRESS}`)).status).toBe(200);
+          const balanceOf = ({ body }: Told): number => (body.data as { balance: number }).balance;
           const usage = await ask(server, 'GET', '/api/v1/usage');
           expect(usage.body).toMatchObject({
             data: {
-              balance: (before.body.data as { balance: number }).balance - charged,
+              balance: balanceOf(before) - charged + bought * STARTER.credits,
               credits: { held: 0 },
             },
           });
@@ -182,6 +225,13 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
             const told = await ask(server, method, path, body(20));
             expect(told.status, `${path} ${JSON.stringify(told.body)}`).toBeLessThan(300);
           }
+          // The events that were refused come again, some of them twice: each is booked once.
+          const between = await ask(server, 'GET', '/api/v1/usage');
+          for (const n of [10, 11, 10, 12, 11])
+            expect(await ask(server, 'POST', STRIPE, checkout(n))).toMatchObject({ status: 200 });
+          expect(balanceOf(await ask(server, 'GET', '/api/v1/usage'))).toBe(
+            balanceOf(between) + 3 * STARTER.credits,
+          );
           expect(await server.stop()).toBe(0);
           for (const command of ['ledger', 'audit']) {
             const verified = await world.run([command, 'verify', '--json'], { environment });

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readJson } from '../../src/base/atomic-file.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import {
@@ -124,7 +125,7 @@ it('builds an index of an older format anew, though no list changed', async () =
   await buildNames(deps);
   const root = join(deps.names.folder, 'index');
   const path = join(root, readFileSync(join(root, 'CURRENT'), 'utf8').trim(), 'built-from.json');
-  const { format, ...rest } = JSON.parse(readFileSync(path, 'utf8')) as { format: number };
+  const { format, ...rest } = readJson(path) as { format: number };
   for (const older of [{ ...rest, format: format - 1 }, rest]) {
     const current = join(root, readFileSync(join(root, 'CURRENT'), 'utf8').trim(), 'built-from.json');
     writeFileSync(current, JSON.stringify(older));

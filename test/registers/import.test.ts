@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readJson, writeJsonAtomically } from '../../src/base/atomic-file.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { refreshRegisters } from '../../src/registers/import.ts';
 import { openRegisterStore } from '../../src/registers/store.ts';
@@ -72,8 +73,8 @@ describe('importing registers', () => {
   it('a store of another format is refused and left as it is', async () => {
     await world.load('esma', [world.write('CASP20260101.csv', caspFile(firms(3)))]);
     const path = join(world.store.folder, 'catalogue.json');
-    const other = readFileSync(path, 'utf8').replace('"format":1', '"format":9');
-    writeFileSync(path, other);
+    writeJsonAtomically(path, { ...(readJson(path) as object), format: 9 });
+    const other = readFileSync(path, 'utf8');
     const store = openRegisterStore({ dataDir: world.folder });
     expect(() => store.catalogue()).toThrowError(expect.objectContaining({ code: 'STORE_VERSION' }));
     await expect(

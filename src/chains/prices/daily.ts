@@ -11,7 +11,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { CHAINS, type ChainId } from '../registry.ts';
 import type { PricedAsset } from './price.ts';
 import { type PriceSample, type PriceServer, readMarketChart } from './price-server.ts';
-import { type PriceImportReport, tableNameOf, writeTable } from './table.ts';
+import { type PriceImportReport, readTableLines, tableNameOf, writeTable } from './table.ts';
 
 const DAY_MS = 86_400_000;
 /** A sample this long before midnight is the close of its day: servers answer by the hour or by the day, and skip hours at times. */
@@ -73,7 +73,7 @@ function readDailyTable(folder: string, name: string): Closes {
   const closes: Closes = new Map();
   const path = join(folder, `${name}.csv`);
   if (!existsSync(path)) return closes;
-  for (const line of readFileSync(path, 'utf8').split('\n').slice(1)) {
+  for (const line of readTableLines(path).slice(1)) {
     const [, symbol = '', date = '', usd = ''] = line.split(',');
     if (symbol === '') continue;
     const ofSymbol = closes.get(symbol) ?? new Map<number, number>();
@@ -89,7 +89,7 @@ function writeDailyTable(folder: string, name: string, closes: Closes): void {
     const points = [...ofSymbol].sort(([a], [b]) => a - b).map(([atMs, usd]) => ({ atMs, usd }));
     return [[{ chain, asset: symbol }, points] as const];
   });
-  writeTable(folder, name, Buffer.from(tableText(rows)));
+  writeTable(folder, name, tableText(rows));
 }
 
 /** Adds closes; returns how many were new or changed. */
@@ -269,7 +269,7 @@ export function importMarketChart(
     );
   const closes = closesOfMarketChart(readFileSync(file, 'utf8'), basename(file), clock.now());
   const table = tableNameOf(file);
-  writeTable(folder, table, Buffer.from(tableText([[{ chain, asset }, closes]])));
+  writeTable(folder, table, tableText([[{ chain, asset }, closes]]));
   const dayOf = (close: DailyClose | undefined): string => isoTime(close?.atMs ?? 0).slice(0, 10);
   return { table, rows: closes.length, assets: 1, from: dayOf(closes[0]), to: dayOf(closes.at(-1)) };
 }

@@ -16,7 +16,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { syncFolder } from '../../base/atomic-file.ts';
+import { checksumOf, syncFolder } from '../../base/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -240,7 +240,7 @@ function readRow(cells: Readonly<Record<Column, string>>): OwnRow | string {
 }
 
 /** Reads one table. Throws INVALID_FILE naming file and line of the first row that cannot be used: a price is never guessed. */
-function readOwnFile(path: string): OwnRow[] {
+function readOwnFile(path: string, isStored: boolean): OwnRow[] {
   const name = basename(path);
   const fail = (line: number, reason: string): never => {
     throw new AssayError('INVALID_FILE', `${name}, line ${line}: ${reason}`);
@@ -248,12 +248,12 @@ function readOwnFile(path: string): OwnRow[] {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined)
     throw new AssayError('INVALID_FILE', `file: ${path} is not a file.`, { field: 'file' });
-  if (size > LIMITS.priceFileBytesMax)
+  if (size > LIMITS.priceFileBytesMax + (isStored ? CHECKSUM_LINE_BYTES : 0))
     throw new AssayError(
       'INVALID_FILE',
       `${name} has more than ${LIMITS.priceFileBytesMax} bytes. Import it in parts.`,
     );
-  const lines = readFileSync(path, 'utf8')
+  const lines = textOfTable(path, isStored)
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/);
   const header = (lines[0] ?? '').split(',').map((cell) => cell.trim().toLowerCase());
@@ -291,13 +291,38 @@ export const tableNameOf = (file: string): string =>
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, '-');
 
-/** Writes a table into a folder; it appears whole or not at all. */
-export function writeTable(folder: string, table: string, bytes: Uint8Array): void {
+/** The first line of a stored table: the checksum of what follows it, so that a file that was cut is noticed. Other files have none. */
+const CHECKSUM_LINE = /^# crc32 ([0-9a-f]{8})\n/;
+const CHECKSUM_LINE_BYTES = '# crc32 00000000\n'.length;
+
+/** The text of a table without the line of its checksum, which is compared if the table is `stored`. */
+function textOfTable(path: string, isStored: boolean): string {
+  const text = readFileSync(path, 'utf8');
+  const found = CHECKSUM_LINE.exec(text);
+  if (found === null && text !== '') return text;
+  const content = text.slice(CHECKSUM_LINE_BYTES);
+  if (isStored && checksumOf(content) !== found?.[1])
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `${path} is damaged: it is not what was written. Import the prices again, or restore the file from a backup.`,
+    );
+  return content;
+}
+
+/**
+ * Reads the lines of a stored table.
+ * @throws STORE_CORRUPT if it is not what was written.
+ */
+export const readTableLines = (path: string): readonly string[] => textOfTable(path, true).split('\n');
+
+/** Writes a table into a folder, with a checksum as its first line; it appears whole or not at all. */
+export function writeTable(folder: string, table: string, text: string): void {
   mkdirSync(folder, PRIVATE_FOLDER);
   const partial = join(folder, `${table}.csv.partial`);
   try {
     const handle = openSync(partial, 'w');
     try {
+      const bytes = Buffer.from(`# crc32 ${checksumOf(text)}\n${text}`);
       for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
       fsyncSync(handle);
     } finally {
@@ -327,8 +352,8 @@ export interface PriceImportReport {
 export function importPrices(options: { readonly folder: string; readonly file: string }): PriceImportReport {
   const { folder, file } = options;
   const table = tableNameOf(file);
-  const rows = readOwnFile(file);
-  writeTable(folder, table, readFileSync(file));
+  const rows = readOwnFile(file, false);
+  writeTable(folder, table, textOfTable(file, false));
   let fromMs = Number.POSITIVE_INFINITY;
   let toMs = Number.NEGATIVE_INFINITY;
   for (const { timeMs } of rows) {
@@ -359,7 +384,7 @@ export function loadOwnPrices(options: { readonly folder: string; readonly sourc
     : [];
   const points = new Map<string, OwnRow[]>();
   for (const file of files) {
-    for (const row of readOwnFile(join(folder, file))) {
+    for (const row of readOwnFile(join(folder, file), true)) {
       const known = points.get(row.key);
       if (known) known.push(row);
       else points.set(row.key, [row]);

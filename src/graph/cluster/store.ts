@@ -5,9 +5,9 @@
  *   clusters/BTC/current.json   which build counts, and what it was made of
  *   clusters/BTC/<build>.lmdb   member → cluster; cluster → record; cluster and part → members
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeJsonAtomically } from '../../base/atomic-file.ts';
+import { readJson, writeJsonAtomically } from '../../base/atomic-file.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError } from '../../base/errors.ts';
@@ -135,7 +135,7 @@ function readPointer(folder: string): ClusterBuild | null {
   if (!existsSync(path)) return null;
   let build: ClusterBuild;
   try {
-    build = JSON.parse(readFileSync(path, 'utf8')) as ClusterBuild;
+    build = readJson(path) as ClusterBuild;
   } catch (cause) {
     throw new AssayError('STORE_CORRUPT', `${path} cannot be read. Run 'assay cluster' again.`, { cause });
   }

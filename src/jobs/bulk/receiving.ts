@@ -5,6 +5,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { asStorageFull, isStorageFull } from '../../base/storage.ts';
 import type { JobFormat, JobKind } from '../bulk-jobs.ts';
 import { columnsOf } from './lines.ts';
 import { type Plan, Planner } from './plan.ts';
@@ -24,7 +25,7 @@ export interface ReceivedInput {
 
 export interface InputFile {
   readonly bytes: number;
-  /** Throws (or rejects with) BODY_TOO_LARGE, INVALID_REQUEST, OVERLOADED where the disk has no room; then it is closed. */
+  /** Throws (or rejects with) BODY_TOO_LARGE, INVALID_REQUEST, OVERLOADED or STORAGE_FULL if the disk has no room; then it is closed. */
   write(bytes: Uint8Array): Promise<void> | undefined;
   /** Brings all of it to the disk. Rejects with INVALID_REQUEST where nothing is asked for. */
   finish(): Promise<ReceivedInput>;
@@ -67,10 +68,12 @@ export async function openInput(options: InputOptions, deps: InputDeps): Promise
     if (failure !== null) throw failure;
     const full = filling.subarray(0, used);
     writing = writeAll(file, full, position).catch((error: unknown) => {
-      failure = new AssayError('OVERLOADED', `The job cannot be stored: ${messageOf(error)}.`, {
-        retryAfterSeconds: 60,
-        cause: error,
-      });
+      failure = isStorageFull(error)
+        ? asStorageFull(error, path)
+        : new AssayError('OVERLOADED', `The job cannot be stored: ${messageOf(error)}.`, {
+            retryAfterSeconds: 60,
+            cause: error,
+          });
     });
     position += used;
     used = 0;

@@ -38,6 +38,8 @@ export interface SegmentStats {
   readonly bytes: number;
   /** SHA-256 of the records, hex. */
   readonly recordsSha256: string;
+  /** SHA-256 of the lines of templates, hex; segments of an earlier version have none. */
+  readonly templatesSha256?: string;
 }
 
 export interface SegmentWriter {
@@ -135,6 +137,7 @@ export function createSegmentWriter(path: string): SegmentWriter {
         templates: byText.size,
         bytes: labels * RECORD_BYTES,
         recordsSha256: digest.digest('hex'),
+        templatesSha256: digestOfLines(byText.keys()),
       };
       writeTemplates(partial.templates, stats, byText);
       // Between the two renames an older segment of this path would pair with the new records: take it away first.
@@ -218,11 +221,20 @@ export function readSegment(path: string): Segment {
 
 function readTemplateTexts(file: string, stats: SegmentStats, path: string): string[] {
   const [, ...texts] = readLines(file);
-  if (texts.length === stats.templates) return texts;
-  throw new AssayError(
-    'STORE_CORRUPT',
-    `Label segment ${path} holds ${texts.length} templates where its header says ${stats.templates}.`,
-  );
+  if (texts.length !== stats.templates)
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `Label segment ${path} holds ${texts.length} templates where its header says ${stats.templates}.`,
+    );
+  if (stats.templatesSha256 !== undefined && digestOfLines(texts) !== stats.templatesSha256)
+    throw new AssayError('STORE_CORRUPT', `${file} does not have the checksum that was written with it.`);
+  return texts;
+}
+
+function digestOfLines(lines: Iterable<string>): string {
+  const digest = createHash('sha256');
+  for (const line of lines) digest.update(line).update('\n');
+  return digest.digest('hex');
 }
 
 /** All lines of a file, which may be longer than the longest string. */

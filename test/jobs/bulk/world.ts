@@ -84,9 +84,9 @@ export interface JobWorld {
   close(): Promise<void>;
 }
 
-export async function jobWorld(): Promise<JobWorld> {
+/** `folder`: for the files of jobs; default: one of its own. */
+export async function jobWorld(folder: TempFolder = tempFolder()): Promise<JobWorld> {
   const screening = await createWorld();
-  const folder = tempFolder();
   const tasks = createTasks(screening.deps, () => {
     throw new Error('names are not screened here');
   });

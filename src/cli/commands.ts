@@ -1,0 +1,76 @@
+/** Every command of the program, in the order of its help. */
+import { addAccountsCommand, addAuditCommand, addPlanCommand } from './accounts.ts';
+import { addBackupCommand } from './backup.ts';
+import { addBulkCommand } from './bulk.ts';
+import { addClusterCommand } from './cluster.ts';
+import { addCreditsCommand } from './credits.ts';
+import { addEntitiesCommand } from './entities.ts';
+import { addExposureCommand } from './exposure.ts';
+import { addGraphCommand } from './graph.ts';
+import { addKytCommand, addTraceCommand } from './graph-questions.ts';
+import { addImportCommand } from './import.ts';
+import { addIndexCommand } from './index-command.ts';
+import { addIngestCommand } from './ingest.ts';
+import { addInstallationCommand, addVerifyCommand, type InstallationPlace } from './installation.ts';
+import { addKeysCommand } from './keys.ts';
+import { addLedgerCommand } from './ledger.ts';
+import { addListsCommand } from './lists.ts';
+import { addLookupCommand, addScreenCommand } from './lookup.ts';
+import { addMonitorCommand } from './monitor.ts';
+import { addNamesCommand } from './names.ts';
+import { addPricesCommand } from './prices.ts';
+import type { CommandModule } from './program.ts';
+import { addRedisCommand } from './redis.ts';
+import { addServeCommand } from './serve.ts';
+import { addSnapshotCommand } from './snapshot.ts';
+import { addStatsCommand } from './stats.ts';
+import { addSyncCommand } from './sync.ts';
+import { addTaintCommand } from './taint.ts';
+import { addWatchCommand } from './watch.ts';
+
+/** Settings of commands that open no parts. */
+export interface CommandSettings {
+  /** API key of a server that `assay bulk --remote` asks. */
+  readonly apiKey: () => string | null;
+  readonly place: () => InstallationPlace;
+}
+
+/**
+ * Returns the modules of all commands.
+ *
+ * @param settings - read when a command runs, never before.
+ */
+export const commandModules = ({ apiKey, place }: CommandSettings): readonly CommandModule[] => [
+  addServeCommand,
+  addSyncCommand,
+  addImportCommand,
+  addListsCommand,
+  addIndexCommand,
+  addExposureCommand,
+  addEntitiesCommand,
+  addSnapshotCommand,
+  addBackupCommand,
+  addRedisCommand,
+  addLookupCommand,
+  addScreenCommand,
+  addKytCommand,
+  addTraceCommand,
+  (program, terminal, parts) => addBulkCommand(program, terminal, parts, apiKey),
+  addIngestCommand,
+  addGraphCommand,
+  addWatchCommand,
+  addMonitorCommand,
+  addTaintCommand,
+  addClusterCommand,
+  addPricesCommand,
+  addStatsCommand,
+  addNamesCommand,
+  addKeysCommand,
+  addAccountsCommand,
+  addPlanCommand,
+  addAuditCommand,
+  addCreditsCommand,
+  addLedgerCommand,
+  (program, terminal) => addInstallationCommand(program, terminal, place),
+  (program, terminal) => addVerifyCommand(program, terminal, place),
+];

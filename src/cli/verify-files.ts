@@ -1,0 +1,122 @@
+/** The check of all files of a folder of state that are not stores: each is compared with the checksum that was written with it. */
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { readJson } from '../base/atomic-file.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { dailyFolderOf, pricesFolderOf, readTableLines } from '../chains/prices/table.ts';
+import { CHAINS } from '../chains/registry.ts';
+import { exposureFolderOf } from '../exposure/reader.ts';
+import { snapshotsFolderOf } from '../labels/build-index.ts';
+import { currentSnapshot } from '../labels/index/folder.ts';
+import { readSegment } from '../labels/index/segment.ts';
+import { openLabelStore } from '../labels/store.ts';
+import { currentNames, nameIndexesOf } from '../names/build-names.ts';
+import { namesFolderOf, openNameStore } from '../names/lists.ts';
+import { openRegisterStore } from '../registers/store.ts';
+import { sha256OfFile } from '../travel/blobs.ts';
+import { travelFolderOf } from '../travel/publish.ts';
+
+/** Throws, or rejects, if what it reads is not what was written. */
+type Check = () => unknown;
+
+/** Folders of working copies, and of files whose content is not this program's. */
+const LEFT_OUT = /^(?:jobs|downloads|building.*|waste-.*|staged|capture|partial)$/;
+
+function jsonFilesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return LEFT_OUT.test(entry.name) ? [] : jsonFilesBelow(path);
+    return entry.isFile() && entry.name.endsWith('.json') ? [path] : [];
+  });
+}
+
+const filesIn = (folder: string): string[] =>
+  existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+
+function* ofLabels(dataDir: string): Generator<Check> {
+  const store = openLabelStore({ dataDir });
+  const { datasets, lists } = store.catalogue();
+  for (const { list } of lists) yield () => store.listState(list);
+  for (const row of datasets)
+    for (const one of row.segments)
+      yield () => {
+        const segment = readSegment(store.segmentPath(row, one));
+        for (const _ of segment.chunks(true));
+        return segment.templateTexts;
+      };
+}
+
+function* ofNames(dataDir: string): Generator<Check> {
+  const store = openNameStore({ folder: namesFolderOf(dataDir) });
+  for (const row of store.rows())
+    yield async () => {
+      for await (const _ of store.parties(row));
+    };
+}
+
+function* ofRegisters(dataDir: string): Generator<Check> {
+  const store = openRegisterStore({ dataDir });
+  for (const { shards } of store.catalogue().registers)
+    for (const shard of shards) yield () => store.shard(shard);
+}
+
+function* ofPrices(dataDir: string): Generator<Check> {
+  const folder = pricesFolderOf(dataDir);
+  for (const path of [...filesIn(folder), ...filesIn(dailyFolderOf(folder))])
+    if (path.endsWith('.csv')) yield () => readTableLines(path);
+}
+
+/** A pointer names a folder that is there. */
+function requirePointed(root: string, current: (root: string) => string | null): void {
+  const pointer = join(root, 'CURRENT');
+  if (!existsSync(pointer)) return;
+  const path = current(root);
+  if (path === null || !existsSync(path))
+    throw new AssayError('STORE_CORRUPT', `${pointer} names ${path ?? 'a folder'}, which is not there.`);
+}
+
+function* ofPointers(dataDir: string): Generator<Check> {
+  yield () => requirePointed(snapshotsFolderOf(dataDir), currentSnapshot);
+  yield () => requirePointed(nameIndexesOf(namesFolderOf(dataDir)), currentNames);
+  for (const { id } of CHAINS)
+    yield () => requirePointed(exposureFolderOf(join(dataDir, 'exposure'), id), currentSnapshot);
+}
+
+/** Files of releases are named by their content. */
+function* ofReleases(dataDir: string): Generator<Check> {
+  for (const part of ['published', 'pulled'])
+    for (const path of filesIn(join(travelFolderOf(dataDir), part, 'files')))
+      if (/^[0-9a-f]{64}$/.test(basename(path)))
+        yield async () => {
+          if ((await sha256OfFile(path)) !== basename(path))
+            throw new AssayError(
+              'STORE_CORRUPT',
+              `${path} is damaged: its content is not that of its name. Remove it: it is published or fetched again.`,
+            );
+        };
+}
+
+/**
+ * Compares every file below a folder of state that carries a checksum, and is not a store.
+ *
+ * @returns one sentence for each damaged file.
+ */
+export async function faultsOfFiles(dataDir: string, signal: AbortSignal): Promise<readonly string[]> {
+  const faults = new Set<string>();
+  async function look(check: Check): Promise<void> {
+    signal.throwIfAborted();
+    try {
+      await check();
+    } catch (error) {
+      faults.add(messageOf(error));
+    }
+  }
+  if (!existsSync(dataDir)) return [];
+  for (const path of jsonFilesBelow(dataDir)) await look(() => readJson(path));
+  // A catalogue that cannot be read is a fault itself; what it names is then not known.
+  for (const checks of [ofLabels, ofNames, ofRegisters, ofPrices, ofPointers, ofReleases])
+    await look(async () => {
+      for (const check of checks(dataDir)) await look(check);
+    });
+  return [...faults];
+}
