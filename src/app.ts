@@ -786,7 +786,7 @@ export function openParts(config: Config, version: string): Parts {
 }
 
 /** Jobs pay as single requests do, by their names: addresses out of the quota, or credits for what a request costs. */
-function jobPurse(access: () => Access): JobPurse {
+export function jobPurse(access: () => Access): JobPurse {
   const creditsOf = (path: string): number => ROUTES.find((route) => route.path === path)?.credits ?? 0;
   return {
     priceOf: (kind) =>

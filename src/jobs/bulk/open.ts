@@ -242,8 +242,9 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     // Who never was charged gives nothing back; who may have been is asked to hold nothing.
     if (job.endedAt === null && job.reserved > 0) await purse.settle(job, 0);
     results.delete(job.id);
-    await rm(places.ofJob(job.id), { recursive: true, force: true });
+    // Before its files: a job that is still there has its result, and a folder without one is removed by the next sweep.
     await store.transaction((writer) => writer.remove(job));
+    await rm(places.ofJob(job.id), { recursive: true, force: true });
   }
 
   /** The id of a new upload, which counts from here on until `leave`. */
@@ -598,10 +599,12 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   /** Removes uploads whose process died, and folders that nobody knows. */
   async function sweep(): Promise<void> {
     const now = clock.now();
-    const silentMs = options.isShared === true ? SILENT_UPLOAD_MS : 0;
+    // On a machine that is alone, all uploads that come in are known, whatever the clock says: it may have jumped back.
+    const mayComeInElsewhere = (sinceMs: number): boolean =>
+      options.isShared === true && now - sinceMs < SILENT_UPLOAD_MS;
     for (const id of store.openIds()) {
       const job = store.job(id);
-      if (job?.state !== 'RECEIVING' || coming.has(id) || now - job.changedAt < silentMs) continue;
+      if (job?.state !== 'RECEIVING' || coming.has(id) || mayComeInElsewhere(job.changedAt)) continue;
       log.info({ job: id }, 'bulk jobs: an interrupted upload is removed');
       await forget(job);
     }
@@ -610,7 +613,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       if (!ID_SHAPE.test(name) || store.job(name) !== null) continue;
       const path = join(options.folder, name);
       const { mtimeMs } = await stat(path);
-      if (now - mtimeMs >= silentMs) await rm(path, { recursive: true, force: true });
+      if (!mayComeInElsewhere(mtimeMs)) await rm(path, { recursive: true, force: true });
     }
   }
 

@@ -89,7 +89,43 @@ overLiveStates((makeState) => {
     return { sent, id, take };
   }
 
+  /** The store of jobs, which takes no writes while it is away. */
+  const refusingWhile =
+    (isAway: () => boolean): OpenStore =>
+    (path, version, options) => {
+      const opened = state.openStore(path, version, options);
+      const root = new Proxy(opened.root, {
+        get(target, name) {
+          const value = Reflect.get(target, name, target);
+          if (typeof value !== 'function') return value;
+          const isWrite = name === 'transaction' || name === 'childTransaction';
+          return (...args: unknown[]) => {
+            if (isWrite && isAway()) return Promise.reject(new AssayError('NOT_READY', 'Away.'));
+            return Reflect.apply(value, target, args);
+          };
+        },
+      });
+      return { ...opened, root };
+    };
+
   describe('a job', () => {
+    it('keeps its result if its deletion cannot be written', async () => {
+      let isAway = false;
+      await jobs.close();
+      jobs = world.open(runner, purse, { name, openStore: refusingWhile(() => isAway) });
+      await state.ready();
+      jobs.start();
+      const { id } = await send(jobs, wallets(5));
+      await ended(jobs, id);
+      const before = await resultOf(jobs, id);
+      isAway = true;
+      await expect(jobs.cancel('a', id)).rejects.toMatchObject({ code: 'NOT_READY' });
+      isAway = false;
+      expect(await resultOf(jobs, id)).toBe(before);
+      await jobs.cancel('a', id);
+      await until(folders, (names) => names.length === 0);
+    });
+
     it('answers every line in its place, and costs what it answered', async () => {
       const count = 100_000;
       const bad = new Set([0, 1, 32_767, 32_768, 70_000, count - 1]);
@@ -542,6 +578,30 @@ overLiveStates((makeState) => {
       expect(jobs.list('a', { limit: 1, offset: 0 })).toEqual({ jobs: [], total: 0 });
     });
 
+    it('removes an interrupted upload though the clock went back since', async () => {
+      if (state.url !== '') return;
+      const upload = await jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
+      await upload.write(Buffer.from(wallets(10)));
+      const settle = purse.settle.bind(purse);
+      purse.settle = async () => {
+        throw new Error('killed');
+      };
+      await expect(upload.end()).rejects.toThrow('killed');
+      purse.settle = settle;
+      world.clock.at -= 40 * 24 * 3_600_000;
+      try {
+        await reopen();
+        jobs.start();
+        await until(folders, (names) => names.length === 0);
+        await until(
+          () => (jobs.list('a', { limit: 1, offset: 0 }) as JobPage).total,
+          (total) => total === 0,
+        );
+      } finally {
+        world.clock.at += 40 * 24 * 3_600_000;
+      }
+    });
+
     it('knows a job that was being paid for when the last process stopped', async () => {
       const { sent, id, take } = await sendUnpaid();
       const closed = jobs.close();
@@ -658,21 +718,7 @@ overLiveStates((makeState) => {
       let failures = 0;
       let isAway = false;
       await jobs.close();
-      const openStore: OpenStore = (path, version, options) => {
-        const opened = state.openStore(path, version, options);
-        const root = new Proxy(opened.root, {
-          get(target, name) {
-            const value = Reflect.get(target, name, target);
-            if (typeof value !== 'function') return value;
-            const isWrite = name === 'transaction' || name === 'childTransaction';
-            return (...args: unknown[]) => {
-              if (isWrite && isAway) return Promise.reject(new AssayError('NOT_READY', 'Away.'));
-              return Reflect.apply(value, target, args);
-            };
-          },
-        });
-        return { ...opened, root };
-      };
+      const openStore = refusingWhile(() => isAway);
       jobs = world.open(runner, purse, { name, openStore });
       await state.ready();
       jobs.start();

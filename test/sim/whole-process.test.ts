@@ -1,0 +1,416 @@
+/**
+ * The whole embedded process in the hands of a seeded fate: real parts on real LMDB files, over a disk that tears, fills up and holds
+ * writes, under a clock that jumps, killed at any step. Nothing that was acknowledged is lost, nothing is there twice, and every start
+ * serves. A failing schedule prints its seed and its trace; `ASSAY_SIM_SEED=<seed>` runs that one alone, and it takes the same course.
+ */
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+vi.mock('lmdb', async (original) => (await import('./virtual-disk.ts')).libraryOver(await original()));
+vi.mock('node:fs', async () => (await import('./virtual-disk.ts')).diskFs);
+vi.mock('node:fs/promises', async () => (await import('./virtual-disk.ts')).diskPromises);
+
+import type { Clock } from '../../src/base/clock.ts';
+import { type Random, seededUint32 } from '../../src/base/random.ts';
+import { accountsArea } from './area-accounts.ts';
+import { jobsArea } from './area-jobs.ts';
+import { foundLabels, labelsArea } from './area-labels.ts';
+import { monitoringArea } from './area-monitoring.ts';
+import {
+  type Answer,
+  type Area,
+  Broken,
+  codeOf,
+  describeError,
+  isDiskFault,
+  type Schedule,
+} from './schedule.ts';
+import { beginLife, buryLife, freshFolder, kill, type Life, mountDisk } from './virtual-disk.ts';
+import { type SimProcess, startProcess } from './whole-process.ts';
+
+const SCHEDULES = Number(
+  process.env.ASSAY_SIM_SCHEDULES ?? (process.env.ASSAY_TEST_LONG === '1' ? 10_000 : 500),
+);
+const STEPS = 9;
+const MINUTE_MS = 60_000;
+const JUMPS_MS = [MINUTE_MS, 60 * MINUTE_MS, 26 * 60 * MINUTE_MS, 40 * 24 * 60 * MINUTE_MS];
+/** Behind the times of all real files: what is there was there before. */
+const BEGIN_MS = Date.UTC(2031, 0, 20, 9);
+/** Turns of the event loop between two ticks of the virtual clock, and the length of one. */
+const TURNS = 3;
+const TICK_MS = 250;
+/** The memory file system: what is flushed costs nothing there. */
+const ROOM = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+/** Schedules that fail before the rest is left: a few show a pattern. */
+const FAILURES_MAX = 8;
+/** Steps that no schedule takes before something is wrong: a call that neither ends nor fails. */
+const PUMP_MS = 30 * MINUTE_MS;
+
+interface Outcome {
+  readonly trace: string;
+  readonly charges: number;
+  readonly alerts: number;
+  readonly jobs: number;
+  readonly imports: number;
+  readonly kills: number;
+  readonly refused: number;
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** One seed's course. Throws Broken if a promise of the program does not hold. */
+async function runSchedule(seed: number, template: string, trace: string[]): Promise<Outcome> {
+  const next = seededUint32(seed);
+  const below = (count: number): number => next() % count;
+  const chance = (percent: number): boolean => below(100) < percent;
+  const pick = <T>(of: readonly T[]): T => of[below(of.length)] as T;
+  let virtualMs = 0;
+  let skewMs = 0;
+  let farthestMs = 0;
+  const clock: Clock = { now: () => BEGIN_MS + virtualMs + skewMs, monotonic: () => virtualMs };
+  const random: Random = { bytes: (count) => Uint8Array.from({ length: count }, () => below(256)) };
+  let kills = 0;
+  let refused = 0;
+  let failure: unknown = null;
+  const underway = new Set<object>();
+  const areas: Area[] = [];
+
+  const schedule: Schedule = {
+    ...{ below, chance, pick },
+    now: clock.now,
+    process: null as unknown as SimProcess,
+    life: null as unknown as Life,
+    note: (line) => void trace.push(line),
+    ask<T>(
+      name: string,
+      work: () => T | Promise<T>,
+      onAnswer: (answer: Answer<T>) => void,
+      allowed: readonly string[] = [],
+    ): void {
+      const { life } = schedule;
+      const asked = { name };
+      underway.add(asked);
+      trace.push(`  ask ${name}`);
+      const end = (answer: Answer<T>): void => {
+        if (life.isDead) return;
+        underway.delete(asked);
+        trace.push(`    ${name}: ${answer.error === null ? 'done' : describeError(answer.error)}`);
+        try {
+          onAnswer(answer);
+          if (answer.error === null || allowed.includes(codeOf(answer.error))) return;
+          refused++;
+          if (life.hadFullDisk && isDiskFault(answer.error)) return;
+          throw new Broken(`${name} failed: ${describeError(answer.error)}`, { cause: answer.error });
+        } catch (error) {
+          failure ??= error;
+        }
+      };
+      void (async () => work())().then(
+        (value) => end({ value, error: null }),
+        (error: unknown) => end({ value: null, error: error as Error }),
+      );
+    },
+  };
+
+  function tick(ms: number): void {
+    virtualMs += ms;
+    vi.advanceTimersByTime(ms);
+  }
+
+  /** Lets time pass until something holds; false if it does not within `budgetMs`. */
+  async function until(holds: () => boolean, budgetMs: number): Promise<boolean> {
+    for (let turns = 1, spent = 0; !holds(); turns++) {
+      await turn();
+      if (failure !== null) throw failure;
+      if (turns % TURNS !== 0) continue;
+      if (spent >= budgetMs) return false;
+      tick(TICK_MS);
+      spent += TICK_MS;
+    }
+    return true;
+  }
+
+  /** Awaits what the test itself asks of the process, which may die over it. */
+  async function awaited(work: Promise<void> | void): Promise<void> {
+    let isOver = false;
+    let error: unknown = null;
+    void Promise.resolve(work).then(
+      () => {
+        isOver = true;
+      },
+      (reason: unknown) => {
+        error = reason;
+        isOver = true;
+      },
+    );
+    const ended = await until(() => isOver || schedule.life.isDead, PUMP_MS);
+    if (schedule.life.isDead) return;
+    if (!ended) throw new Broken('a call neither ends nor fails');
+    if (error !== null) throw error;
+  }
+
+  async function bury(life: Life, process: SimProcess | null): Promise<string> {
+    underway.clear();
+    // What was running comes to its next call of the disk, and waits there for ever.
+    for (let i = 0; i < 8; i++) await turn();
+    vi.clearAllTimers();
+    process?.forget();
+    await buryLife(life);
+    return life.left as string;
+  }
+
+  const area = {
+    accounts: accountsArea(schedule),
+    monitoring: monitoringArea(schedule),
+  };
+  const jobs = jobsArea(schedule, area.accounts.sums);
+  const labels = labelsArea(schedule);
+  areas.push(area.accounts, area.monitoring, jobs, labels);
+  const acts = areas.flatMap((one) => one.acts.flatMap(([weight, act]) => Array(weight).fill(act)));
+
+  async function check(): Promise<void> {
+    for (const one of areas) {
+      if (schedule.life.isDead) return;
+      await awaited((async () => one.check())());
+    }
+  }
+
+  /** Whether all stores are there: after the first start that came to its end. */
+  let hasServed = false;
+
+  function fillDisk(life: Life): void {
+    life.faults.full = pick(['commits', 'pages'] as const);
+    life.hadFullDisk = true;
+  }
+
+  /** Starts in a folder, again and again if it is killed over it. */
+  async function start(from: string): Promise<void> {
+    for (let folder = from; ; ) {
+      const life = beginLife(folder, below);
+      schedule.life = life;
+      schedule.process = null as unknown as SimProcess;
+      if (chance(15)) life.fuse = below(160);
+      if (chance(8)) fillDisk(life);
+      if (chance(10)) life.faults.heldMs = 1 + below(3_000);
+      trace.push(`start: disk ${life.faults.full}, held ${life.faults.heldMs}, fuse ${life.fuse}`);
+      let started: SimProcess | null = null;
+      await awaited(
+        startProcess(life, { clock, random, send: area.monitoring.send }, (deps) =>
+          foundLabels(folder, deps),
+        ).then(
+          (process) => {
+            started = process;
+          },
+          (error: unknown) => {
+            // A full disk may refuse the first start of an installation, whose stores have to be made.
+            if (life.faults.full === 'no' || !isDiskFault(error) || hasServed) throw error;
+            kill(life);
+          },
+        ),
+      );
+      if (!life.isDead && started !== null) {
+        schedule.process = started;
+        for (const one of areas) one.onStart?.();
+        await check();
+        if (!life.isDead) {
+          life.fuse = null;
+          hasServed = true;
+          return;
+        }
+      }
+      kills++;
+      trace.push('  killed');
+      folder = await bury(life, started);
+    }
+  }
+
+  const restart = async (): Promise<void> => {
+    const { life, process } = schedule;
+    kills++;
+    trace.push('  killed');
+    await start(await bury(life, process));
+  };
+
+  async function stopAndStart(): Promise<void> {
+    const { life, process } = schedule;
+    trace.push('stop');
+    // As a server does: it answers what was asked, and takes nothing more.
+    await until(() => life.isDead || underway.size === 0, PUMP_MS);
+    if (!life.isDead) await awaited(process.close());
+    if (life.isDead) return restart();
+    vi.clearAllTimers();
+    underway.clear();
+    await start(life.folder);
+  }
+
+  function jump(): void {
+    const by = (1 + below(3)) * pick(JUMPS_MS) * (chance(60) ? 1 : -1);
+    skewMs += by;
+    farthestMs = Math.max(farthestMs, skewMs);
+    trace.push(`the clock jumps by ${by / MINUTE_MS} minutes`);
+    for (const one of areas) one.onClock?.();
+  }
+
+  function changeFaults(): void {
+    const { life } = schedule;
+    const dice = below(100);
+    if (life.faults.full !== 'no') life.faults.full = dice < 60 ? 'no' : life.faults.full;
+    else if (dice < 12) fillDisk(life);
+    if (chance(15)) life.faults.heldMs = life.faults.heldMs === 0 ? 1 + below(3_000) : 0;
+    // Few steps to a charge, a hundred to a build.
+    if (chance(18)) life.fuse = below(pick([10, 50, 150]));
+    trace.push(`step: disk ${life.faults.full}, held ${life.faults.heldMs}, fuse ${life.fuse}`);
+  }
+
+  /** What was there before is read whatever the disk does. */
+  function read(): void {
+    if (schedule.life.faults.full === 'no') return;
+    void schedule.process.access.ledger().balance('a');
+    schedule.process.keys.list();
+    schedule.process.monitoring.wallets('a', { includeDeleted: true }, { limit: 10, offset: 0 });
+  }
+
+  const folder = freshFolder();
+  // Most begin with an installation that has served, the others with none.
+  hasServed = chance(93);
+  if (hasServed) cpSync(template, folder, { recursive: true, preserveTimestamps: true });
+  else mkdirSync(folder);
+  await start(folder);
+  for (let at = 0; at < STEPS; at++) {
+    changeFaults();
+    for (let count = 1 + below(5); count > 0; count--) pick(acts)();
+    await until(() => schedule.life.isDead || underway.size === 0, chance(70) ? 20_000 : 250);
+    if (schedule.life.isDead) await restart();
+    else {
+      read();
+      const dice = below(100);
+      if (dice < 6) {
+        kill(schedule.life);
+        await restart();
+      } else if (dice < 11) {
+        schedule.life.faults.full = 'no';
+        await stopAndStart();
+      } else if (dice < 45) jump();
+    }
+  }
+
+  // Calm: the disk has room and is quick, the clock is right again, and what was begun comes to its end.
+  trace.push('calm');
+  schedule.life.fuse = null;
+  schedule.life.faults.full = 'no';
+  schedule.life.faults.heldMs = 0;
+  skewMs = Math.max(skewMs, farthestMs);
+  for (const one of areas) one.onClock?.();
+  if (!(await until(() => underway.size === 0, PUMP_MS)))
+    throw new Broken(`never answered: ${[...underway].map((one) => JSON.stringify(one)).join(', ')}`);
+  for (const one of areas)
+    for (let waitMs = TICK_MS; ; waitMs = Math.min(2 * waitMs, MINUTE_MS)) {
+      let isSettled = false;
+      await awaited(
+        (async () => {
+          isSettled = (await one.settle?.()) !== false;
+        })(),
+      );
+      if (isSettled) break;
+      await until(() => underway.size === 0, PUMP_MS);
+      // Receivers are tried again after hours; uploads that broke off are removed after minutes.
+      if (one === area.monitoring) skewMs += 4 * 60 * MINUTE_MS;
+      for (const each of areas) each.onClock?.();
+      tick(one === area.monitoring ? TICK_MS : waitMs);
+    }
+  await check();
+  const { life, process } = schedule;
+  await awaited(process.close());
+  vi.clearAllTimers();
+  life.left = life.folder;
+  await buryLife(life);
+  return {
+    trace: createHash('sha256').update(trace.join('\n')).digest('hex'),
+    charges: area.accounts.charges,
+    alerts: area.monitoring.alerts,
+    jobs: jobs.done,
+    imports: labels.imports,
+    kills,
+    refused,
+  };
+}
+
+describe('the whole process through kills, torn writes, full and slow disks and jumps of the clock', () => {
+  let folder = '';
+  let template = '';
+  const only = process.env.ASSAY_SIM_SEED;
+  const first = Number(process.env.ASSAY_SIM_FIRST ?? 1);
+  const seeds =
+    only === undefined ? Array.from({ length: SCHEDULES }, (_, at) => first + at) : [Number(only)];
+
+  beforeAll(async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    folder = mkdtempSync(join(ROOM, 'assay-whole-'));
+    mountDisk(folder);
+    template = freshFolder();
+    mkdirSync(template);
+    const next = seededUint32(0);
+    const life = beginLife(template, (count) => next() % count);
+    const founded = await startProcess(
+      life,
+      {
+        clock: { now: () => BEGIN_MS, monotonic: () => 0 },
+        random: { bytes: (count) => Uint8Array.from({ length: count }, () => next() % 256) },
+        send: async () => ({ kind: 'DELIVERED', responseStatus: 204 }),
+      },
+      (deps) => foundLabels(template, deps),
+    );
+    await founded.close();
+    vi.clearAllTimers();
+  });
+  afterAll(() => {
+    vi.useRealTimers();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function run(seed: number): Promise<Outcome> {
+    const trace: string[] = [];
+    try {
+      return await runSchedule(seed, template, trace);
+    } catch (error) {
+      vi.clearAllTimers();
+      throw new Error(`Seed ${seed} (ASSAY_SIM_SEED=${seed}): ${describeError(error)}\n${trace.join('\n')}`, {
+        cause: error,
+      });
+    }
+  }
+
+  it(`loses nothing and doubles nothing in ${seeds.length} schedules`, { timeout: 7_200_000 }, async () => {
+    const sums = { charges: 0, alerts: 0, jobs: 0, imports: 0, kills: 0, refused: 0 };
+    const begunAt = performance.now();
+    const cpu = process.cpuUsage();
+    const failures: Error[] = [];
+    for (const seed of seeds) {
+      try {
+        const outcome = await run(seed);
+        for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += outcome[name];
+      } catch (error) {
+        failures.push(error as Error);
+        if (failures.length === FAILURES_MAX) break;
+      }
+    }
+    const ms = Math.round((performance.now() - begunAt) / seeds.length);
+    const { user, system } = process.cpuUsage(cpu);
+    const cpuMs = Math.round((user + system) / 1_000 / seeds.length);
+    console.info(`${seeds.length} schedules, ${ms} ms each (${cpuMs} ms of CPU): ${JSON.stringify(sums)}`);
+    const [failure] = failures;
+    const others = failures.slice(1).map(({ message }) => message.split('\n')[0]);
+    if (failure !== undefined) throw new Error([failure.message, ...others].join('\n'), { cause: failure });
+    // A world in which nothing happens would keep every promise.
+    if (seeds.length < 100) return;
+    for (const count of Object.values(sums)) expect(count).toBeGreaterThan(seeds.length / 8);
+  });
+
+  it('takes the same course for the same seed', async () => {
+    for (const seed of [4_242, 4_243]) expect(await run(seed)).toEqual(await run(seed));
+  });
+});

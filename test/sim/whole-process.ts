@@ -1,0 +1,182 @@
+/** The parts of one embedded process in one folder of state, put together as app.ts does, with the pool in this thread. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Access, createAccess } from '../../src/accounts/access.ts';
+import { auditBookings, auditKeys, OPERATOR } from '../../src/accounts/audit.ts';
+import type { KeyStore } from '../../src/accounts/keys.ts';
+import type { Ledger } from '../../src/accounts/ledger.ts';
+import { jobPurse } from '../../src/app.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { openInstallation } from '../../src/base/installation-record.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import type { Random } from '../../src/base/random.ts';
+import { createSeal } from '../../src/base/seal.ts';
+import { requireSound } from '../../src/base/sound-file.ts';
+import { isStorageFull } from '../../src/base/storage.ts';
+import { parseAddress } from '../../src/chains/address/parse.ts';
+import { loadAssetFacts } from '../../src/chains/known-assets.ts';
+import { parseChainId } from '../../src/chains/registry.ts';
+import { createChunkWork } from '../../src/jobs/bulk/chunk-work.ts';
+import { type OpenBulkJobs, openBulkJobs } from '../../src/jobs/bulk/open.ts';
+import { buildLabelIndex, snapshotsFolderOf } from '../../src/labels/build-index.ts';
+import { openFreshness } from '../../src/labels/freshness.ts';
+import type { ImportDeps } from '../../src/labels/import-report.ts';
+import { currentSnapshot } from '../../src/labels/index/folder.ts';
+import type { SnapshotSet } from '../../src/labels/index/reader.ts';
+import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
+import { loadRulebook } from '../../src/labels/map.ts';
+import { labelsFolderOf, openLabelStore } from '../../src/labels/store.ts';
+import { type Courier, createCourier } from '../../src/monitoring/delivery/courier.ts';
+import type { Send } from '../../src/monitoring/delivery/senders.ts';
+import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
+import { createProcessor, type Processor } from '../../src/monitoring/processor.ts';
+import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import { loadPolicy } from '../../src/risk/policy.ts';
+import type { Life } from './virtual-disk.ts';
+
+/** Blocks upon one until it is final. */
+export const CONFIRMATIONS = 3;
+
+const shipped = loadRulebook();
+const parties = shipped.parties();
+/** The links of entities are read once, not at each start. */
+const rules = { ...shipped, parties: () => parties };
+const policy = loadPolicy(rules.taxonomy.rows);
+const assets = loadAssetFacts();
+const monitoringPolicy = {
+  ...loadMonitoringPolicy(),
+  confirmations: { ...loadMonitoringPolicy().confirmations, ETH: CONFIRMATIONS },
+};
+
+export interface World {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The network to receivers. */
+  readonly send: Send;
+}
+
+export interface SimProcess {
+  readonly folder: string;
+  readonly access: Access;
+  readonly keys: KeyStore;
+  /** Bookings come with their line in the audit log. */
+  readonly ledger: Ledger;
+  readonly monitoring: MonitoringStore;
+  readonly processor: Processor;
+  readonly courier: Courier;
+  readonly jobs: OpenBulkJobs;
+  readonly labels: ImportDeps;
+  readonly snapshots: SnapshotSet;
+  readonly snapshotsFolder: string;
+  /** False if its start found a full disk, and serves the labels of before. */
+  readonly hasBuilt: boolean;
+  close(): Promise<void>;
+  /** Of one that was killed: what this thread still holds of it. */
+  forget(): void;
+}
+
+/** Starts a process in the folder of a life; `found` imports the labels that are not there yet. */
+export async function startProcess(
+  life: Life,
+  { clock, random, send }: World,
+  found: (deps: ImportDeps) => Promise<void>,
+): Promise<SimProcess> {
+  const { folder } = life;
+  const log = silentLogger;
+  const installation = openInstallation({ dataDir: folder, isShared: false }, { clock, random });
+  const opened: { snapshots?: SnapshotSet } = {};
+  const forget = (): void => {
+    installation.close();
+    opened.snapshots?.close();
+  };
+  try {
+    for (const path of installation.stores()) requireSound(join(folder, path));
+    const accounts = join(folder, 'accounts');
+    const access = createAccess({ folder: accounts }, { clock, random, log });
+    access.audit();
+    access.ledger();
+    const keys = auditKeys(access.keys, () => access.audit(), OPERATOR);
+    const ledger = auditBookings(access.ledger(), () => access.audit(), OPERATOR, { log });
+
+    const store = openLabelStore({ dataDir: folder, lockWaitMs: 0 });
+    const labels: ImportDeps = { store, rules, clock, log };
+    const snapshotsFolder = snapshotsFolderOf(folder);
+    let hasBuilt = true;
+    try {
+      await found(labels);
+      await buildLabelIndex({ snapshotsFolder }, labels);
+    } catch (error) {
+      if (!isStorageFull(error) || currentSnapshot(snapshotsFolder) === null) throw error;
+      hasBuilt = false;
+    }
+    const snapshots = openSnapshotSet(snapshotsFolder, { log });
+    opened.snapshots = snapshots;
+
+    const seal = createSeal(new Uint8Array(32), random);
+    const monitoring = openMonitoringStore(
+      { path: join(folder, 'monitoring', 'monitoring.lmdb') },
+      { clock, random, seal },
+    );
+    const processor = createProcessor({
+      store: monitoring,
+      policy: monitoringPolicy,
+      riskPolicy: policy,
+      assets,
+      labels: () => snapshots.current,
+      transfers: null,
+      clock,
+    });
+    const senders = { webhook: send, email: send, slack: send, telegram: send };
+    const courier = createCourier({ outbox: monitoring.outbox, senders, clock, log });
+
+    const freshness = openFreshness({ labelsFolder: labelsFolderOf(folder) });
+    const work = createChunkWork({
+      labels: snapshots,
+      freshness: () => freshness.listFreshness(clock.now(), 7),
+      policy,
+      clock,
+      log,
+      sanctionsCheck: () => -1,
+      screening: ({ chain, address }) => ({ address: parseAddress(parseChainId(chain), address).canonical }),
+      kyt: () => ({}),
+    });
+    const files = join(folder, 'jobs');
+    mkdirSync(files, { recursive: true });
+    const jobs = openBulkJobs(
+      { storePath: join(folder, 'jobs.mdb'), folder: files },
+      {
+        clock,
+        random,
+        log,
+        purse: jobPurse(() => access),
+        freeBytes: async () => 1e12,
+        runner: {
+          slots: 2,
+          async run(task) {
+            await new Promise((resolve) => setImmediate(resolve));
+            if (life.isDead) return new Promise<never>(() => {});
+            return work(task);
+          },
+          close: async () => {},
+        },
+      },
+    );
+    jobs.start();
+    return {
+      ...{ folder, access, keys, ledger, monitoring, processor, courier, jobs, labels, snapshots },
+      snapshotsFolder,
+      hasBuilt,
+      forget,
+      async close() {
+        await courier.stop();
+        await jobs.close();
+        await monitoring.close();
+        await access.close();
+        forget();
+      },
+    };
+  } catch (error) {
+    forget();
+    throw error;
+  }
+}
