@@ -25,7 +25,7 @@ it.skipIf(process.platform !== 'linux')('gives the memory of a check back at onc
   const path = join(folder.path, 'large.mdb');
   const root = openEnvironment(path, { encoding: 'binary' });
   await root.transaction(() => {
-    for (let key = 0; key < VALUES; key++) root.put(key, Buffer.alloc(VALUE_BYTES, key));
+    for (let key = 0; key < VALUES; key++) void root.put(key, Buffer.alloc(VALUE_BYTES, key));
   });
   await root.close();
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', CHECK, path], {
