@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { writeJsonAtomically } from '../../src/base/atomic-file.ts';
+import { readJson, writeJsonAtomically } from '../../src/base/atomic-file.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import {
   isLeaseLive,
@@ -381,7 +381,8 @@ describe('files', () => {
   it('are written whole, and leave nothing beside them if they fail', () => {
     const path = join(folder.path, 'below', 'x.json');
     writeJsonAtomically(path, { a: 1 });
-    expect(readFileSync(path, 'utf8')).toBe('{"a":1}\n');
+    expect(readFileSync(path, 'utf8')).toMatch(/^\{"a":1,"crc32":"[0-9a-f]{8}"\}\n$/);
+    expect(readJson(path)).toEqual({ a: 1 });
     mkdirSync(join(folder.path, 'taken', 'by'), { recursive: true });
     expect(() => writeJsonAtomically(join(folder.path, 'taken'), 1)).toThrow();
     expect(readdirSync(folder.path).sort()).toEqual(['below', 'taken']);

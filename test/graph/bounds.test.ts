@@ -285,7 +285,9 @@ describe('a transfer', () => {
       valueUsd: null,
       initiation: null,
     });
-    expect(read({ ...row, chain: 'eth', from: null, valueUsd: '1.5', decimals: 77 })).toMatchObject({
+    expect(
+      read({ ...row, chain: 'eth', from: null, asset: token, valueUsd: '1.5', decimals: 77 }),
+    ).toMatchObject({
       from: null,
       valueUsd: 1.5,
       decimals: 77,
@@ -565,12 +567,11 @@ describe('walks', () => {
       } = new RowReader(memoryGraph(edges), weighing).basisOf(1, 'out');
       return { kind, asset, total, dust };
     };
-    expect(basis([edge(1, 2, 5), { from: 1, to: 3, unpriced: 1, asset: 'B' }])).toEqual({
-      kind: 'USD',
-      asset: null,
-      total: 5,
-      dust: 10,
-    });
+    const beside = (valueUsd: number) =>
+      basis([edge(1, 2, valueUsd), { from: 1, to: 3, unpriced: 1, asset: 'B' }]);
+    expect(beside(10)).toEqual({ kind: 'USD', asset: null, total: 10, dust: 10 });
+    expect(beside(9.99)).toMatchObject({ kind: 'ASSET', asset: 'B' });
+    expect(basis([edge(1, 2, 5)])).toEqual({ kind: 'USD', asset: null, total: 5, dust: 10 });
     expect(
       basis([
         { from: 1, to: 2, amount: 100, unpriced: 1, asset: 'B' },

@@ -136,7 +136,7 @@ describe('freshness', () => {
     writeFileSync(path, '{"format":2,"lists":{}}');
     expect(() => readListChecks(folder.path)).toThrow('has format 2');
     writeFileSync(path, '{');
-    expect(() => readListChecks(folder.path)).toThrow('cannot be read');
+    expect(() => readListChecks(folder.path)).toThrow(`${path} is damaged: it is not JSON.`);
     expect(() => readListChecks(join(path, 'below'))).toThrow('ENOTDIR');
   });
 });
