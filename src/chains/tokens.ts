@@ -27,6 +27,8 @@ export interface KnownToken {
 export interface TokenList extends Pick<AssetFacts, 'isKnown'> {
   /** All tokens of the list. */
   readonly tokens: readonly KnownToken[];
+  /** Decimals of a token of the list; null if it is not listed, or its row does not say. */
+  decimalsOf(chain: ChainId, asset: string): number | null;
 }
 
 interface TokensFile {
@@ -122,14 +124,15 @@ function readShipped(): KnownToken[] {
 export function loadTokenList(options: { readonly ownFile?: string | null } = {}): TokenList {
   const { ownFile = null } = options;
   const tokens = [...readShipped(), ...(ownFile === null ? [] : readOwnTokens(ownFile))];
-  const byChain = new Map<ChainId, Set<string>>();
-  for (const { chain, asset } of tokens) {
-    const assets = byChain.get(chain);
-    if (assets === undefined) byChain.set(chain, new Set([asset]));
-    else assets.add(asset);
+  const byChain = new Map<ChainId, Map<string, number | null>>();
+  for (const { chain, asset, decimals } of tokens) {
+    const assets = byChain.get(chain) ?? new Map<string, number | null>();
+    assets.set(asset, assets.get(asset) ?? decimals);
+    byChain.set(chain, assets);
   }
   return {
     tokens,
     isKnown: (chain, asset) => asset === chainOf(chain).symbol || byChain.get(chain)?.has(asset) === true,
+    decimalsOf: (chain, asset) => byChain.get(chain)?.get(asset) ?? null,
   };
 }

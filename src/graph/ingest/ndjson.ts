@@ -39,21 +39,6 @@ function decimalsOf(fields: RowFields, expected: number | null): number | null {
   return decimals;
 }
 
-/** Decimals of listed tokens: chain → asset → decimals. The list ships with the program. */
-let listed: Map<ChainId, Map<string, number>> | null = null;
-
-function listedDecimals(chain: ChainId, asset: string): number | null {
-  if (listed === null) {
-    listed = new Map();
-    for (const token of loadTokenList().tokens) {
-      const ofChain = listed.get(token.chain) ?? new Map<string, number>();
-      if (token.decimals !== null) ofChain.set(token.asset, token.decimals);
-      listed.set(token.chain, ofChain);
-    }
-  }
-  return listed.get(chain)?.get(asset) ?? null;
-}
-
 function timestampOf(fields: RowFields): number {
   const ms = timeOf(fields, 'timestamp', 'milliseconds');
   if (ms === null) throw new RowFault('timestamp is missing.');
@@ -73,6 +58,7 @@ function answerOf(fields: RowFields, name: string): boolean | null {
 export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowReader {
   const { chain } = options;
   const { symbol, decimals } = chainOf(chain);
+  const tokens = loadTokenList();
   const addresses = new AddressTexts(chain);
   const assetOf = (fields: RowFields): string => {
     const asset = textOf(fields, 'asset');
@@ -100,6 +86,7 @@ export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowR
     const to = addresses.optional(fields, 'to');
     if (from === null && to === null) throw new RowFault('from and to are both missing.');
     const asset = assetOf(fields);
+    const own = asset === symbol ? decimals : null;
     return {
       chain,
       txHash: isEvm(chain) ? hashOf(fields, 'txHash') : textOf(fields, 'txHash'),
@@ -110,9 +97,7 @@ export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowR
       to,
       asset,
       amount: integerOf(fields, 'amount'),
-      decimals:
-        decimalsOf(fields, asset === symbol ? decimals : listedDecimals(chain, asset)) ??
-        (asset === symbol ? decimals : null),
+      decimals: decimalsOf(fields, own ?? tokens.decimalsOf(chain, asset)) ?? own,
       valueUsd: usdOf(fields),
       initiation: initiationOf(fields, asset),
     };
