@@ -5,7 +5,12 @@ import { EVIDENCE_CLASSES } from '../labels/evidence-class.ts';
 import { CATEGORIES } from '../labels/taxonomy.ts';
 import type { ScoreFactor } from '../risk/score.ts';
 import type { EarlierDealing, EarlierParty } from '../screening/before-designation.ts';
-import { type ExposureNote, type ExposureVerdict, NOTE_CODES } from '../screening/exposure-port.ts';
+import {
+  type ExposureNote,
+  type ExposureVerdict,
+  HUB_SHARE_UNITS,
+  NOTE_CODES,
+} from '../screening/exposure-port.ts';
 
 const HUB_IN = 1;
 const HUB_OUT = 2;
@@ -30,8 +35,6 @@ const HOPS_SHIFT = 4;
 const NAMES_MAX = 3;
 /** Bytes of one name: a label may carry any text. */
 const TEXT_BYTES_MAX = 120;
-/** Shares of hubs are kept as reasons write them: in hundredths of a percent. */
-const SHARE_UNITS = 1e4;
 
 /** Numbers of categories in an entry; an index names them in its meta, so that a change of their order is noticed. */
 export const RECORD_CATEGORIES: readonly ScoreFactor['category'][] = ['UNKNOWN', ...CATEGORIES];
@@ -138,8 +141,8 @@ export function writeRecord(
       (notes.length === 0 ? 0 : NOTES),
   );
   if (pointsWithoutDerived !== null) out.signed(pointsWithoutDerived);
-  if (hubShare.in !== null) out.varint(Math.round(hubShare.in * SHARE_UNITS));
-  if (hubShare.out !== null) out.varint(Math.round(hubShare.out * SHARE_UNITS));
+  if (hubShare.in !== null) out.varint(Math.round(hubShare.in * HUB_SHARE_UNITS));
+  if (hubShare.out !== null) out.varint(Math.round(hubShare.out * HUB_SHARE_UNITS));
   if (earlier.length > 0) writeEarlier(out, earlier, numberOf);
   writeFactors(out, factors);
   if (factorsLeftOut !== null) writeFactors(out, factorsLeftOut);
@@ -208,8 +211,8 @@ export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierP
   reader.open(bytes, at);
   const flags = reader.byte();
   const pointsWithoutDerived = flags & DERIVED ? reader.signed() : null;
-  const shareIn = flags & HUB_IN ? reader.varint() / SHARE_UNITS : null;
-  const shareOut = flags & HUB_OUT ? reader.varint() / SHARE_UNITS : null;
+  const shareIn = flags & HUB_IN ? reader.varint() / HUB_SHARE_UNITS : null;
+  const shareOut = flags & HUB_OUT ? reader.varint() / HUB_SHARE_UNITS : null;
   const earlier = flags & EARLIER ? readEarlier(parties) : [];
   const factors = readFactors();
   const factorsLeftOut = flags & LEFT_OUT ? readFactors() : null;

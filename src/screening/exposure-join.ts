@@ -6,7 +6,7 @@ import { type ExposureReason, exposureReasons, hubReasons } from '../risk/reason
 import { type RiskEvidence, type ScoreFactor, score } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
 import { beforeDesignationReason } from './before-designation.ts';
-import type { ExposureStatus, ExposureVerdict } from './exposure-port.ts';
+import { type ExposureStatus, type ExposureVerdict, HUB_SHARE_UNITS } from './exposure-port.ts';
 
 const CAP = 'DERIVED_LABELS_CAP';
 const DIRECTIONS = ['in', 'out'] as const;
@@ -55,9 +55,7 @@ function joinReading(
   return Math.min(100, points);
 }
 
-/** Entries keep shares in ten-thousandths: so many reasons for shares that ended at hubs can be made for each direction. */
-const SHARE_UNITS = 1e4;
-
+/** Reasons for shares that ended at hubs: entries keep such shares in units, so that a few can be made for each direction. */
 interface HubReasons {
   readonly policy: RiskPolicy | null;
   /** By share in units; null if it is dust. */
@@ -66,8 +64,8 @@ interface HubReasons {
 }
 const noHubReasons = (policy: RiskPolicy | null): HubReasons => ({
   policy,
-  in: new Array(SHARE_UNITS + 1).fill(undefined),
-  out: new Array(SHARE_UNITS + 1).fill(undefined),
+  in: new Array(HUB_SHARE_UNITS + 1).fill(undefined),
+  out: new Array(HUB_SHARE_UNITS + 1).fill(undefined),
 });
 let hubReasonsMade = noHubReasons(null);
 
@@ -75,10 +73,14 @@ let hubReasonsMade = noHubReasons(null);
 function hubReason(direction: 'in' | 'out', share: number, policy: RiskPolicy): Reason | null {
   if (hubReasonsMade.policy !== policy) hubReasonsMade = noHubReasons(policy);
   const made = hubReasonsMade[direction];
-  const units = Math.round(share * SHARE_UNITS);
+  const units = Math.round(share * HUB_SHARE_UNITS);
   const known = made[units];
   if (known !== undefined) return known;
-  const [found] = hubReasons([{ direction, share: units / SHARE_UNITS }], LIMITS.counterpartiesMax, policy);
+  const [found] = hubReasons(
+    [{ direction, share: units / HUB_SHARE_UNITS }],
+    LIMITS.counterpartiesMax,
+    policy,
+  );
   const reason: Reason | null =
     found === undefined ? null : { code: 'HUB_NOT_FOLLOWED', ...found, source: null, verified: true };
   made[units] = reason;

@@ -5,11 +5,14 @@ import type { EarlierDealing } from './before-designation.ts';
 
 /**
  * State of an address. NO_GRAPH: no transfer of the chain is stored. NOT_READ: transfers are stored, but no index of them can be
- * used. UNSEEN: no stored transfer has the address. CLEAN: it has transfers, and nothing in them adds points or a reason. EXPOSED: it
+ * used, or the address is in none and has transfers that an index has yet to read. UNSEEN: no stored transfer has the address. CLEAN: it has transfers, and nothing in them adds points or a reason. EXPOSED: it
  * has an entry.
  */
 export const EXPOSURE = { NO_GRAPH: 0, NOT_READ: 1, UNSEEN: 2, CLEAN: 3, EXPOSED: 4 } as const;
 export type ExposureState = (typeof EXPOSURE)[keyof typeof EXPOSURE];
+
+/** Shares that ended at hubs are kept as reasons write them: in hundredths of a percent. */
+export const HUB_SHARE_UNITS = 1e4;
 
 /** Exposure of an address, as it was computed. */
 export interface ExposureVerdict {
