@@ -36,6 +36,7 @@ import { createWalletLists } from '../../src/monitoring/wallet-lists.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { UNATTRIBUTED } from '../../src/screening/attribution.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { evidence } from './evidence.ts';
 
 const START = Date.UTC(2026, 10, 21);
 const policy = loadMonitoringPolicy();
@@ -469,18 +470,6 @@ describe('the severity of a finding', () => {
     entity: { name: 'S', category: 'SCAM' as const, threatLevel: 'HIGH' as const },
     isRisky: true,
   };
-  const evidence = (change: Partial<Evidence>): Evidence => ({
-    direction: 'in',
-    amountUsd: 5_000,
-    counterparty: UNATTRIBUTED,
-    behind: [],
-    clusterSanctioned: false,
-    suspectedOwner: null,
-    velocity: null,
-    spoof: null,
-    imitation: null,
-    ...change,
-  });
   const found = (change: Partial<Evidence>) =>
     evaluate(evidence(change), ['SANCTIONS-001', 'SCAM-001', 'VELOCITY-001'], policy);
   const severity = (change: Partial<Evidence>) => found(change)[0]?.finding.severity;

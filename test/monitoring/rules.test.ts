@@ -12,6 +12,7 @@ import {
 } from '../../src/monitoring/velocity.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { type Attribution, UNATTRIBUTED } from '../../src/screening/attribution.ts';
+import { evidence } from './evidence.ts';
 
 const policy = loadMonitoringPolicy();
 const riskPolicy = loadPolicy(loadTaxonomy().rows);
@@ -23,18 +24,6 @@ const attributed = (category: Category, change: Partial<Attribution> = {}): Attr
   category,
   entity: { name: `The ${category}`, category, threatLevel: threats.get(category) ?? 'LOW' },
   isRisky: riskPolicy.weights[category] >= riskPolicy.riskyFrom,
-  ...change,
-});
-const evidence = (change: Partial<Evidence>): Evidence => ({
-  direction: 'in',
-  amountUsd: 5_000,
-  counterparty: UNATTRIBUTED,
-  behind: [],
-  clusterSanctioned: false,
-  suspectedOwner: null,
-  velocity: null,
-  spoof: null,
-  imitation: null,
   ...change,
 });
 const found = (change: Partial<Evidence>, enabled = RULE_IDS) =>
