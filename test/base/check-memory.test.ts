@@ -12,7 +12,7 @@ afterAll(() => folder.remove());
 const VALUE_BYTES = 64 * 1024;
 const VALUES = 900;
 
-/** A process of its own: what was allocated before is none of it. */
+/** A process of its own, so that earlier allocations do not count. */
 const CHECK = `
 import { processMemory } from ${JSON.stringify(join(projectRoot, 'dist/src/base/process-memory.js'))};
 import { verifyFile } from ${JSON.stringify(join(projectRoot, 'dist/src/base/sound-file.js'))};

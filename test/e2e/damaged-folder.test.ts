@@ -22,7 +22,7 @@ type Harm = (typeof HARMS)[number];
 /** Stores that are built from other files. */
 const DERIVED = /^(?:snapshots|names|exposure|clusters)\//;
 
-/** Files that `assay verify` compares with nothing, with the reason. What a server does over them is tested all the same. */
+/** Files that `assay verify` compares with nothing, with the reason. A server over them is tested all the same. */
 const NOT_COMPARED: readonly (readonly [files: RegExp, reason: string])[] = [
   [/-lock$|\/leases\/|(^|\/)(REFRESH_)?LOCK$|\.lock$/, 'locks hold nothing'],
   [/-sums$/, 'checksums that are wrong are taken again, or refused with their store'],

@@ -36,7 +36,7 @@ afterAll(() => world?.end());
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const megabytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
 
-/** Ingests further transfers every while, until told to stop. */
+/** Ingests further transfers every while, until it is stopped. */
 async function ingestBeside(isOver: () => boolean): Promise<number> {
   let rounds = 0;
   for (let nextMs = performance.now() + INGEST_EVERY_MS; !isOver(); await sleep(SAMPLE_MS)) {

@@ -1,4 +1,4 @@
-/** Credits and keys: a charge that was acknowledged is there once, one that was refused is not, and a key answers as it was told to. */
+/** Credits and keys: a charge that was acknowledged is there once, one that was refused is not, and a key answers by its last acknowledged state. */
 import type { LedgerEntry } from '../../src/accounts/ledger.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Area, must, type Schedule, type Standing, sha256 } from './schedule.ts';

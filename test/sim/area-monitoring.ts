@@ -38,7 +38,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
   const wallets: ModelWallet[] = [];
   const chain: ModelBlock[] = [];
   const received = new Map<string, number>();
-  /** Alerts that listeners were told of, by id. */
+  /** Alerts that listeners received, by id. */
   const told = new Map<string, string>();
   let made = 0;
   let hashes = 0;

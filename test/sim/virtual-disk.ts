@@ -1,5 +1,5 @@
 /**
- * The disk of a simulated machine. It stands between the program and two ports: the file system, and the library of the LMDB stores,
+ * The disk of a simulated machine. It is between the program and two ports: the file system, and the library of the LMDB stores,
  * which writes past any virtual file system. Everything below its root happens at once and in the order of the calls, so that a seed
  * takes the same course each time.
  *
