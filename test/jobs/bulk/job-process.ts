@@ -1,6 +1,7 @@
 /**
  * A process that receives and works bulk jobs until it is killed, its threads and its quota as the program has them. Arguments:
- * folder, and the number of jobs of LINES lines to send. Lines: `ready`, `sending`, `sent <id>`, `ended <id>`; the last once for each job.
+ * folder, and the number of jobs of LINES lines to send. Lines: `ready`, `sending`, `sent <id>`, `ended <id>` once for each job,
+ * and `all ended` when everything was sent and no job is left: also none that a killed process promised and could not say.
  */
 import { join } from 'node:path';
 import { argv } from 'node:process';
@@ -62,6 +63,7 @@ jobs.start();
 writeLine('ready');
 
 const told = new Set<string>();
+let isAllSent = false;
 async function tell(): Promise<void> {
   const { jobs: page } = await jobs.list('a', { limit: 100, offset: 0 });
   for (const { id, endedAt } of page) {
@@ -69,6 +71,7 @@ async function tell(): Promise<void> {
     told.add(id);
     writeLine(`ended ${id}`);
   }
+  if (isAllSent && page.every(({ endedAt }) => endedAt !== null)) writeLine('all ended');
 }
 setInterval(() => void tell(), 20);
 
@@ -86,4 +89,4 @@ for (let sent = 0; sent < jobsToSend; sent++) {
   const { id } = await upload.end();
   writeLine(`sent ${id}`);
 }
-writeLine('all sent');
+isAllSent = true;
