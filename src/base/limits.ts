@@ -120,6 +120,8 @@ export const LIMITS = {
   reorgBlocksKept: 192,
   /** Newest transfers kept of each pair and asset: what a person reads; the sums hold the rest. */
   recentTransfersPerEdge: 4,
+  /** Days of each pair and asset of which the amount is kept: about 8 bytes each, and few pairs deal on so many. */
+  edgeDaysKept: 64,
   /** Counterparties of a direction among which a screening looks for forged dealings: about a millisecond. */
   spoofingCounterpartiesRead: 1_000,
   /** Counterparties of a direction among which the one is looked for that an address imitates: the greatest; more costs a screening milliseconds. */

@@ -5,6 +5,7 @@
  */
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { type EdgeDay, readDays, writeDays } from './edge-days.ts';
 import type { EdgeSums } from './row-collector.ts';
 import { ByteReader, ByteWriter } from './store/bytes.ts';
 
@@ -26,6 +27,8 @@ export interface AssetSum {
   lastSeenMs: number;
   /** Newest first, at most `recentTransfersPerEdge`. Kept in one direction of an edge alone; empty in the other. */
   newest: TransferRef[];
+  /** Amounts by day (edge-days.ts), newest first. Kept where `newest` is; empty if all moved on one day. */
+  days: EdgeDay[];
 }
 
 /** All that moved between an address and one counterparty in one direction. */
@@ -95,6 +98,7 @@ export function assetSumOf(edge: Edge, asset: number): AssetSum {
     firstSeenMs: Number.POSITIVE_INFINITY,
     lastSeenMs: 0,
     newest: [],
+    days: [],
   };
   edge.assets.splice(at, 0, made);
   return made;
@@ -175,7 +179,8 @@ export class ChunkView {
   edge(index: number): Edge {
     const { tail } = this;
     const counterparty = this.ids[index] as number;
-    tail.varint();
+    const length = tail.varint();
+    const end = tail.at + length;
     const transfers = tail.varint();
     const unpriced = tail.varint();
     const firstSeenMs = tail.time();
@@ -183,27 +188,36 @@ export class ChunkView {
     const code = tail.varint();
     const hasRefs = code % 2 === 1;
     const count = code >>> 1;
+    const assets: AssetSum[] = [];
     if (count === 1) {
       const rank = this.ranks[index] as number;
       const cents = Math.max(rank, 0);
       const asset = tail.varint();
       const amount = tail.amount();
       const newest = hasRefs ? readRefs(tail, transfers, lastSeenMs) : [];
-      return {
-        counterparty,
-        assets: [{ asset, transfers, unpriced, cents, amount, firstSeenMs, lastSeenMs, newest }],
-      };
-    }
-    const assets: AssetSum[] = [];
-    for (let left = count; left > 0; left--) {
-      const asset = tail.varint();
-      const own = { transfers: tail.varint(), unpriced: tail.varint(), cents: tail.varint() };
-      const first = tail.time();
-      const last = first + tail.time();
-      const amount = tail.amount();
-      const newest = hasRefs ? readRefs(tail, own.transfers, last) : [];
-      assets.push({ asset, ...own, amount, firstSeenMs: first, lastSeenMs: last, newest });
-    }
+      assets.push({
+        asset,
+        transfers,
+        unpriced,
+        cents,
+        amount,
+        firstSeenMs,
+        lastSeenMs,
+        newest,
+        days: [],
+      });
+    } else
+      for (let left = count; left > 0; left--) {
+        const asset = tail.varint();
+        const own = { transfers: tail.varint(), unpriced: tail.varint(), cents: tail.varint() };
+        const first = tail.time();
+        const last = first + tail.time();
+        const amount = tail.amount();
+        const newest = hasRefs ? readRefs(tail, own.transfers, last) : [];
+        assets.push({ asset, ...own, amount, firstSeenMs: first, lastSeenMs: last, newest, days: [] });
+      }
+    if (tail.at < end) for (const sum of assets) sum.days = readDays(tail, sum.lastSeenMs);
+    tail.at = end;
     return { counterparty, assets };
   }
 
@@ -313,6 +327,9 @@ function writeTail(out: ByteWriter, edge: Edge, totals: EdgeTotals): void {
       tail.amount(sum.amount);
       if (hasRefs) writeRefs(tail, sum.newest);
     }
+  // Behind the rest, so that sums are read without them.
+  if (edge.assets.some(({ days }) => days.length > 0))
+    for (const { days, lastSeenMs } of edge.assets) writeDays(tail, days, lastSeenMs);
   out.varint(tail.length);
   out.copy(tail.bytes, 0, tail.length);
 }

@@ -4,6 +4,7 @@
  */
 import type { AddressKey } from '../chains/address/address.ts';
 import type { ChainId } from '../chains/registry.ts';
+import type { EdgeDay } from './edge-days.ts';
 import type { AssetFlow, Direction } from './flow.ts';
 
 /** A dense id: 1 up to and including `nodeCount`. */
@@ -94,6 +95,8 @@ export interface RowScan {
 export interface EdgeDetail extends AssetFlow {
   readonly firstSeenMs: number;
   readonly lastSeenMs: number;
+  /** Amounts by day, newest first; empty if all moved on one day, or if days were not kept. */
+  readonly days: readonly EdgeDay[];
 }
 
 /** What a kernel is about to ask of many addresses, in the order in which it will. */

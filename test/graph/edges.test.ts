@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/base/limits.ts';
+import { dayOf, type EdgeDay } from '../../src/graph/edge-days.ts';
 import {
   addNewest,
   byValue,
@@ -42,26 +43,46 @@ const anySum = fc
   })
   .map(({ span, ...sum }) => ({ ...sum, lastSeenMs: sum.firstSeenMs + span }));
 
+/** Newest first, the last one not later than the last transfer. */
+const anyDays = (lastSeenMs: number): fc.Arbitrary<EdgeDay[]> =>
+  fc
+    .array(
+      fc.record({
+        back: fc.nat(400),
+        amount: fc.bigInt({ min: 0n, max: 1n << 300n }),
+        transfers: fc.integer({ min: 1, max: 1000 }),
+      }),
+      { maxLength: 5 },
+    )
+    .map((list) => {
+      let day = dayOf(lastSeenMs);
+      return list.map(({ back, amount, transfers }, at) => {
+        day -= at === 0 ? 0 : 1 + back;
+        return { day, amount, transfers };
+      });
+    });
+
 const edgeOf = (counterparty: number, hasRefs: boolean): fc.Arbitrary<Edge> =>
-  fc.uniqueArray(fc.integer({ min: 1, max: 70_000 }), { minLength: 1, maxLength: 3 }).chain((assets) =>
-    fc
-      .tuple(
-        ...assets
-          .sort((a, b) => a - b)
-          .map((asset) =>
-            anySum.chain((sum) =>
-              (hasRefs ? anyRefs(sum.transfers, sum.lastSeenMs) : fc.constant<TransferRef[]>([])).map(
-                (newest) => ({
-                  asset,
-                  ...sum,
-                  newest,
-                }),
+  fc
+    .uniqueArray(fc.integer({ min: 1, max: 70_000 }), { minLength: 1, maxLength: 3 })
+    .chain((assets) =>
+      fc
+        .tuple(
+          ...assets
+            .sort((a, b) => a - b)
+            .map((asset) =>
+              anySum.chain((sum) =>
+                fc
+                  .tuple(
+                    hasRefs ? anyRefs(sum.transfers, sum.lastSeenMs) : fc.constant<TransferRef[]>([]),
+                    anyDays(sum.lastSeenMs),
+                  )
+                  .map(([newest, days]) => ({ asset, ...sum, newest, days })),
               ),
             ),
-          ),
-      )
-      .map((sums) => ({ counterparty, assets: sums })),
-  );
+        )
+        .map((sums) => ({ counterparty, assets: sums })),
+    );
 
 const anyEdges = fc
   .tuple(
@@ -138,6 +159,7 @@ describe('packed neighbours', () => {
           firstSeenMs: 1_683_029_999_000,
           lastSeenMs: 1_683_029_999_000,
           newest: [{ timestampMs: 1_683_029_999_000, ordinal: 20_000_000 }],
+          days: [],
         },
       ],
     });

@@ -1,6 +1,7 @@
 /** A transfer graph in memory, for tests of whatever walks graphs. */
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { ChainId } from '../../src/chains/registry.ts';
+import type { EdgeDay } from '../../src/graph/edge-days.ts';
 import type { Direction } from '../../src/graph/flow.ts';
 import type { AssetSums, NodeId, RowQuery, RowScan, TransferGraph } from '../../src/graph/graph.ts';
 
@@ -17,6 +18,8 @@ export interface MemoryEdge {
   readonly amount?: number;
   readonly firstSeenMs?: number;
   readonly lastSeenMs?: number;
+  /** Amounts by day, newest first. Default: not kept. */
+  readonly days?: readonly EdgeDay[];
 }
 
 /** The same edges with an amount at least: then every counterparty counts towards the limit, if no value is dust. */
@@ -57,6 +60,7 @@ const filled = (edge: MemoryEdge): Required<MemoryEdge> => {
     amount: amountOf(edge),
     firstSeenMs,
     lastSeenMs: edge.lastSeenMs ?? firstSeenMs,
+    days: edge.days ?? [],
   };
 };
 
@@ -191,7 +195,7 @@ export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'
     edge: (from, to) =>
       (lists.out.get(from) ?? [])
         .filter((edge) => edge.to === to)
-        .map(({ asset, amount, transfers, valueUsd, unpriced, firstSeenMs, lastSeenMs }) => ({
+        .map(({ asset, amount, transfers, valueUsd, unpriced, firstSeenMs, lastSeenMs, days }) => ({
           asset,
           decimals: 18,
           transfers,
@@ -200,6 +204,7 @@ export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'
           unpricedTransfers: unpriced,
           firstSeenMs,
           lastSeenMs,
+          days,
         })),
   };
 }

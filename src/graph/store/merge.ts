@@ -1,6 +1,7 @@
 /** Merges transfers of an address into its sums and edges. Runs inside a write transaction. */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { addToDays } from '../edge-days.ts';
 import { addNewest, assetSumOf, ChunkBuilder, ChunkView, type Edge } from '../edges.ts';
 import { type ChainStore, chunkKey } from './chain-store.ts';
 import type { DeltaEntry } from './delta.ts';
@@ -29,10 +30,11 @@ export function addToNode(record: NodeRecord, node: number, entry: DeltaEntry): 
   flow.amount += entry.amount;
 }
 
-/** Adds a transfer to an edge. The transactions behind it are kept on the side that sent. */
+/** Adds a transfer to an edge. The transactions behind it, and what moved by day, are kept on the side that sent. */
 export function addToEdge(edge: Edge, entry: DeltaEntry): void {
   const { timestampMs, ordinal } = entry;
   const sum = assetSumOf(edge, entry.asset);
+  if (entry.direction === OUT) addToDays(sum.days, sum, timestampMs, entry.amount);
   sum.transfers++;
   if (isUnpriced(entry)) sum.unpriced++;
   sum.cents += entry.cents ?? 0;

@@ -257,6 +257,7 @@ function createGraph(records: ChainRecords, adjacency: Adjacency): TransferGraph
         ...assetFlow(records, sum),
         firstSeenMs: sum.firstSeenMs,
         lastSeenMs: sum.lastSeenMs,
+        days: sum.days,
       }));
     },
   };

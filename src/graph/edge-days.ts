@@ -1,0 +1,105 @@
+/**
+ * Amounts of an edge by day. Sums alone do not say when something moved: one unit after a designation would make all earlier dealings
+ * count as after it. Days are kept only of edges that were used on more than one, on the side that sent. Pure.
+ */
+import { LIMITS } from '../base/limits.ts';
+import type { ByteReader, ByteWriter } from './store/bytes.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Amount of one asset on one day. */
+export interface EdgeDay {
+  /** Days since 1970-01-01, UTC. */
+  readonly day: number;
+  /** Smallest units. */
+  amount: bigint;
+  transfers: number;
+}
+
+/** Sums of one asset, as far as days need them. */
+interface DatedSum {
+  readonly transfers: number;
+  readonly amount: bigint;
+  readonly firstSeenMs: number;
+  readonly lastSeenMs: number;
+}
+
+/** The part of a sum that moved at or after a time. */
+export interface LaterPart {
+  readonly amount: bigint;
+  readonly transfers: number;
+}
+
+export const dayOf = (timestampMs: number): number => Math.floor(timestampMs / DAY_MS);
+export const startOfDay = (day: number): number => day * DAY_MS;
+
+/**
+ * Returns the days of a sum with one more transfer, newest first. If more than `edgeDaysKept` come together, the oldest counts as a part
+ * of the one after it: a part of what was before a time then counts as after it, never the other way round.
+ *
+ * @param days so far; changed in place. Empty if all moved on one day, or if a release that kept no days wrote the sum
+ * @param before the sum without the transfer
+ */
+export function addToDays(days: EdgeDay[], before: DatedSum, timestampMs: number, amount: bigint): void {
+  const day = dayOf(timestampMs);
+  if (days.length === 0) {
+    const first = dayOf(before.firstSeenMs);
+    if (before.transfers === 0 || first === day || first !== dayOf(before.lastSeenMs)) return;
+    days.push({ day: first, amount: before.amount, transfers: before.transfers });
+  }
+  let at = 0;
+  while (at < days.length && (days[at] as EdgeDay).day > day) at++;
+  const known = days[at];
+  if (known?.day === day) {
+    known.amount += amount;
+    known.transfers++;
+    return;
+  }
+  days.splice(at, 0, { day, amount, transfers: 1 });
+  if (days.length <= LIMITS.edgeDaysKept) return;
+  const oldest = days.pop() as EdgeDay;
+  const next = days.at(-1) as EdgeDay;
+  next.amount += oldest.amount;
+  next.transfers += oldest.transfers;
+}
+
+/**
+ * Returns the part of a sum that moved on a day or later. All of it if days were not kept, since then the newest transfer is all that
+ * is known of when.
+ *
+ * @param day days since 1970-01-01, UTC
+ */
+export function partSince(sum: DatedSum & { readonly days: readonly EdgeDay[] }, day: number): LaterPart {
+  if (dayOf(sum.lastSeenMs) < day) return { amount: 0n, transfers: 0 };
+  let amount = 0n;
+  let transfers = 0;
+  for (const one of sum.days) {
+    if (one.day < day) return { amount, transfers };
+    amount += one.amount;
+    transfers += one.transfers;
+  }
+  return sum;
+}
+
+/** Appends days; `lastSeenMs` is that of their sum. */
+export function writeDays(out: ByteWriter, days: readonly EdgeDay[], lastSeenMs: number): void {
+  out.varint(days.length);
+  let after = dayOf(lastSeenMs);
+  for (const { day, amount, transfers } of days) {
+    out.varint(after - day);
+    out.varint(transfers);
+    out.amount(amount);
+    after = day;
+  }
+}
+
+/** Reads what `writeDays` wrote. */
+export function readDays(tail: ByteReader, lastSeenMs: number): EdgeDay[] {
+  const days: EdgeDay[] = [];
+  let after = dayOf(lastSeenMs);
+  for (let left = tail.varint(); left > 0; left--) {
+    after -= tail.varint();
+    days.push({ day: after, transfers: tail.varint(), amount: tail.amount() });
+  }
+  return days;
+}

@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/base/limits.ts';
+import { addToDays, dayOf, type EdgeDay, partSince, startOfDay } from '../../src/graph/edge-days.ts';
+
+interface Moved {
+  readonly timestampMs: number;
+  readonly amount: bigint;
+}
+
+interface Sum {
+  transfers: number;
+  amount: bigint;
+  firstSeenMs: number;
+  lastSeenMs: number;
+  days: EdgeDay[];
+}
+
+const emptySum = (): Sum => ({
+  transfers: 0,
+  amount: 0n,
+  firstSeenMs: Number.POSITIVE_INFINITY,
+  lastSeenMs: 0,
+  days: [],
+});
+
+function add(sum: Sum, { timestampMs, amount }: Moved): void {
+  addToDays(sum.days, sum, timestampMs, amount);
+  sum.transfers++;
+  sum.amount += amount;
+  sum.firstSeenMs = Math.min(sum.firstSeenMs, timestampMs);
+  sum.lastSeenMs = Math.max(sum.lastSeenMs, timestampMs);
+}
+
+const sumOf = (list: readonly Moved[]): Sum => {
+  const sum = emptySum();
+  for (const moved of list) add(sum, moved);
+  return sum;
+};
+
+const anyMoved = (days: number): fc.Arbitrary<Moved> =>
+  fc.record({
+    timestampMs: fc.integer({ min: startOfDay(19_000), max: startOfDay(19_000 + days) }),
+    amount: fc.bigInt({ min: 0n, max: 10n ** 30n }),
+  });
+
+/** On more days than are kept, in any order. */
+const anyManyDays = fc
+  .uniqueArray(fc.nat(400), {
+    minLength: LIMITS.edgeDaysKept + 1,
+    maxLength: 3 * LIMITS.edgeDaysKept,
+    size: 'max',
+  })
+  .map((days) => days.map((day) => ({ timestampMs: startOfDay(19_000 + day), amount: BigInt(day) })));
+
+/** As `partSince` would be if every transfer were kept. */
+const exact = (list: readonly Moved[], day: number) => {
+  const later = list.filter(({ timestampMs }) => dayOf(timestampMs) >= day);
+  return { transfers: later.length, amount: later.reduce((sum, { amount }) => sum + amount, 0n) };
+};
+
+describe('amounts by day', () => {
+  it('give exactly what moved since any day, in whatever order transfers came', () => {
+    fc.assert(
+      fc.property(fc.array(anyMoved(30), { minLength: 1, maxLength: 60 }), fc.nat(32), (list, at) => {
+        const { amount, transfers } = partSince(sumOf(list), 19_000 + at);
+        expect({ amount, transfers }).toEqual(exact(list, 19_000 + at));
+      }),
+    );
+  });
+
+  it('never give less than what moved since a day, and all of the whole, if days were joined', () => {
+    fc.assert(
+      fc.property(anyManyDays, fc.nat(402), (list, at) => {
+        const sum = sumOf(list);
+        const since = partSince(sum, 19_000 + at);
+        const least = exact(list, 19_000 + at);
+        expect(sum.days).toHaveLength(LIMITS.edgeDaysKept);
+        expect(since.amount).toBeGreaterThanOrEqual(least.amount);
+        expect(since.transfers).toBeGreaterThanOrEqual(least.transfers);
+        const { amount, transfers } = partSince(sum, 18_999);
+        expect({ amount, transfers }).toEqual(exact(list, 18_999));
+        // The newest days are exact.
+        const [, second] = sum.days as [EdgeDay, EdgeDay];
+        expect(partSince(sum, second.day).amount).toBe(exact(list, second.day).amount);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('keep nothing for one day, and join the oldest only beyond the limit', () => {
+    const sum = emptySum();
+    for (let hour = 0; hour < 24; hour++)
+      add(sum, { timestampMs: startOfDay(19_000) + hour * 3_600_000, amount: 1n });
+    expect(sum.days).toEqual([]);
+    for (let day = 1; day < LIMITS.edgeDaysKept; day++)
+      add(sum, { timestampMs: startOfDay(19_000 + day), amount: 2n });
+    expect(sum.days).toHaveLength(LIMITS.edgeDaysKept);
+    expect(sum.days.at(-1)).toEqual({ day: 19_000, amount: 24n, transfers: 24 });
+    add(sum, { timestampMs: startOfDay(19_000 + LIMITS.edgeDaysKept), amount: 2n });
+    expect(sum.days).toHaveLength(LIMITS.edgeDaysKept);
+    expect(sum.days.at(-1)).toEqual({ day: 19_001, amount: 26n, transfers: 25 });
+  });
+
+  it('count the whole sum as after a day if a release without days wrote it', () => {
+    const old: Sum = {
+      ...sumOf([{ timestampMs: startOfDay(19_000), amount: 5n }]),
+      lastSeenMs: startOfDay(19_010),
+    };
+    expect(partSince(old, 19_005).amount).toBe(5n);
+    expect(partSince(old, 19_011).amount).toBe(0n);
+    add(old, { timestampMs: startOfDay(19_020), amount: 1n });
+    expect(old.days).toEqual([]);
+    expect(partSince(old, 19_020).amount).toBe(6n);
+  });
+});
