@@ -1,30 +1,185 @@
 /**
- * The transfer store as of an earlier time. Edges that were first seen later are hidden. An edge is an aggregate: one that was
- * seen before and after the time is shown whole, so an answer that is made of it is a part of the truth only.
+ * The transfer store as of the end of an earlier day. Edges that were first seen later are hidden; those that went on after it are
+ * cut to what moved by then, as far as the store keeps amounts by day (edge-days.ts).
  */
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { AddressKey } from '../chains/address/address.ts';
+import { dayOf, partSince, startOfDay } from './edge-days.ts';
 import type { AssetFlow, Direction } from './flow.ts';
 import {
   type AssetSums,
   createNeighbourColumns,
+  type EdgeDetail,
   type NeighbourColumns,
   type NodeId,
+  type RowQuery,
+  type RowScan,
   type TransferGraph,
 } from './graph.ts';
 import type { AddressTotals, Flow, TransferReader } from './transfers.ts';
 
-/** Moves the rows that were seen by `untilMs` to the front, and returns how many there are. */
-function keepSeen(columns: NeighbourColumns, count: number, untilMs: number): number {
-  const all: readonly (Uint32Array | Float64Array)[] = Object.values(columns);
-  let kept = 0;
-  for (let at = 0; at < count; at++) {
-    if ((columns.firstSeenMs[at] as number) > untilMs) continue;
-    if (kept < at) for (const column of all) column[kept] = column[at] as number;
-    kept++;
+/** Returns an asset's sums of an edge as of the end of a day; null if nothing had moved by then. */
+function detailUntil(sum: EdgeDetail, untilMs: number): EdgeDetail | null {
+  if (sum.firstSeenMs > untilMs) return null;
+  if (sum.lastSeenMs <= untilMs) return sum;
+  const later = partSince(sum, dayOf(untilMs) + 1);
+  // All of it: the store kept no days of this edge, or no longer those. It is shown whole.
+  if (later.transfers === 0 || later.transfers === sum.transfers) return sum;
+  const transfers = sum.transfers - later.transfers;
+  const amount = sum.amount - later.amount;
+  const part = sum.amount === 0n ? 0 : Number(amount) / Number(sum.amount);
+  const days = sum.days.filter(({ day }) => startOfDay(day) <= untilMs);
+  return {
+    ...sum,
+    transfers,
+    amount,
+    valueUsd: sum.valueUsd === null ? null : Math.round(100 * sum.valueUsd * part) / 100,
+    unpricedTransfers: Math.round((sum.unpricedTransfers * transfers) / sum.transfers),
+    lastSeenMs: Math.max(sum.firstSeenMs, startOfDay(days[0]?.day ?? 0)),
+    days: days.length > 1 ? days : [],
+  };
+}
+
+/** Room for a row, made anew for a longer one. */
+function columnsFor(columns: NeighbourColumns, count: number): NeighbourColumns {
+  return columns.ids.length >= count ? columns : createNeighbourColumns(2 * count);
+}
+
+/** One edge of a row that is put together again. */
+interface SeenEdge {
+  readonly id: NodeId;
+  readonly weight: number;
+  readonly valueUsd: number;
+  readonly transfers: number;
+  readonly unpriced: number;
+  readonly firstSeenMs: number;
+  readonly lastSeenMs: number;
+}
+
+function putEdge(columns: NeighbourColumns, at: number, edge: SeenEdge): void {
+  columns.ids[at] = edge.id;
+  columns.weight[at] = edge.weight;
+  columns.valueUsd[at] = edge.valueUsd;
+  columns.transfers[at] = edge.transfers;
+  columns.unpriced[at] = edge.unpriced;
+  columns.firstSeenMs[at] = edge.firstSeenMs;
+  columns.lastSeenMs[at] = edge.lastSeenMs;
+}
+
+const edgeAt = (columns: NeighbourColumns, at: number): SeenEdge => ({
+  id: columns.ids[at] as NodeId,
+  weight: columns.weight[at] as number,
+  valueUsd: columns.valueUsd[at] as number,
+  transfers: columns.transfers[at] as number,
+  unpriced: columns.unpriced[at] as number,
+  firstSeenMs: columns.firstSeenMs[at] as number,
+  lastSeenMs: columns.lastSeenMs[at] as number,
+});
+
+/** Adds up the assets of an edge that were seen by then; null if there are none. */
+function sumSeen(
+  id: NodeId,
+  sums: readonly EdgeDetail[],
+  weightOf: (sum: EdgeDetail) => number,
+): SeenEdge | null {
+  if (sums.length === 0) return null;
+  const total = (of: (sum: EdgeDetail) => number): number => sums.reduce((all, sum) => all + of(sum), 0);
+  return {
+    id,
+    weight: total(weightOf),
+    valueUsd: Math.round(100 * total(({ valueUsd }) => valueUsd ?? 0)) / 100,
+    transfers: total(({ transfers }) => transfers),
+    unpriced: total(({ unpricedTransfers }) => unpricedTransfers),
+    firstSeenMs: Math.min(...sums.map(({ firstSeenMs }) => firstSeenMs)),
+    lastSeenMs: Math.max(...sums.map(({ lastSeenMs }) => lastSeenMs)),
+  };
+}
+
+/** Rows of a graph as of the end of a day. */
+class SeenRows {
+  readonly #graph: TransferGraph;
+  readonly #untilMs: number;
+  #columns = createNeighbourColumns(0);
+
+  constructor(graph: TransferGraph, untilMs: number) {
+    this.#graph = graph;
+    this.#untilMs = untilMs;
   }
-  return kept;
+
+  edge(from: NodeId, to: NodeId): EdgeDetail[] {
+    const seen = this.#graph.edge(from, to).flatMap((sum) => detailUntil(sum, this.#untilMs) ?? []);
+    return seen.sort((a, b) => b.transfers - a.transfers);
+  }
+
+  #between(node: NodeId, direction: Direction, other: NodeId): EdgeDetail[] {
+    return direction === 'in' ? this.edge(other, node) : this.edge(node, other);
+  }
+
+  neighbours(node: NodeId, direction: Direction, limit: number, into: NeighbourColumns): number {
+    const count = this.#graph.neighbours(node, direction, limit, into);
+    const seen: SeenEdge[] = [];
+    for (let at = 0; at < count; at++) {
+      const edge = edgeAt(into, at);
+      if (edge.firstSeenMs > this.#untilMs) continue;
+      const cut =
+        edge.lastSeenMs <= this.#untilMs
+          ? edge
+          : sumSeen(edge.id, this.#between(node, direction, edge.id), () => edge.weight);
+      if (cut !== null) seen.push(cut);
+    }
+    seen.sort((a, b) => b.valueUsd - a.valueUsd || b.unpriced - a.unpriced || a.id - b.id);
+    for (const [at, edge] of seen.entries()) putEdge(into, at, edge);
+    return seen.length;
+  }
+
+  /** As `TransferGraph.row`. What moved later is weight that is hidden. */
+  row(node: NodeId, direction: Direction, query: RowQuery, into: NeighbourColumns): RowScan {
+    const untilMs = Math.min(query.seenUntilMs, this.#untilMs);
+    const degree = this.#graph.degree(node, direction);
+    const limit = degree > LIMITS.rowScanMax ? query.limit : degree;
+    const columns = columnsFor(this.#columns, limit);
+    this.#columns = columns;
+    const { enough: _, ...whole } = query;
+    const all = { ...whole, seenUntilMs: untilMs, least: Number.NEGATIVE_INFINITY, limit };
+    const scan = this.#graph.row(node, direction, all, columns);
+    const weightOf = this.#weigher(query);
+    const heavy: SeenEdge[] = [];
+    const light = { edges: 0, transfers: 0, weight: 0, valueUsd: 0 };
+    let { hiddenWeight } = scan;
+    for (let at = 0; at < scan.count; at++) {
+      const edge = edgeAt(columns, at);
+      const cut =
+        edge.lastSeenMs > untilMs ? weightOf(edge.id, this.#between(node, direction, edge.id)) : edge;
+      if (cut !== null && query.rates !== null) hiddenWeight += edge.weight - cut.weight;
+      if (cut === null) continue;
+      if (cut.weight >= query.least) {
+        heavy.push(cut);
+        continue;
+      }
+      light.edges++;
+      light.transfers += cut.transfers;
+      light.weight += cut.weight;
+      light.valueUsd += cut.valueUsd;
+    }
+    heavy.sort((a, b) => b.weight - a.weight || a.id - b.id);
+    const count = Math.min(query.limit, heavy.length);
+    for (let at = 0; at < count; at++) putEdge(into, at, heavy[at] as SeenEdge);
+    return { count, heavy: heavy.length, light, hiddenWeight, isPartial: scan.isPartial };
+  }
+
+  /** Returns what weighs an edge as a query does. */
+  #weigher({ evidence, rates }: RowQuery): (id: NodeId, sums: readonly EdgeDetail[]) => SeenEdge | null {
+    const rateOf = new Map<string, number>();
+    for (const asset of evidence.keys()) rateOf.set(this.#graph.assetName(asset), rates?.get(asset) ?? 0);
+    return (id, sums) => {
+      const known = sums.filter(({ asset, amount }) => rateOf.has(asset) && (rates === null || amount > 0n));
+      const found = sumSeen(id, known, ({ asset, amount }) => (rateOf.get(asset) ?? 0) * Number(amount));
+      if (found === null || rates !== null) return found;
+      const amount = known.reduce((sum, one) => sum + Number(one.amount), 0);
+      return { ...found, weight: found.valueUsd > 0 ? found.valueUsd : -1 / (1 + amount) };
+    };
+  }
 }
 
 /** Adds up the assets of many edges. */
@@ -73,9 +228,9 @@ function visibleSums(graph: TransferGraph, node: NodeId, direction: Direction): 
 }
 
 /**
- * A graph without the edges that were first seen later.
+ * A graph without what moved after the end of a day.
  *
- * @param untilMs - Milliseconds since the epoch; edges first seen at this time or before are shown.
+ * @param untilMs - End of a day (UTC), milliseconds since the epoch; what moved at this time or before is shown.
  * @param start - The address that the answer is about: its sums are those of its visible edges. The sums of other addresses are those
  * of the whole graph, and rows report the weight that is hidden.
  * @returns A view. `degree` is still that of the whole graph: an upper bound. `neighbours` reads the first `limit` rows of the
@@ -87,6 +242,7 @@ export function graphUntil(
   start: NodeId | null = null,
 ): TransferGraph {
   let startSums: ReturnType<TransferGraph['sums']> | null = null;
+  const rows = new SeenRows(graph, untilMs);
   const view: TransferGraph = {
     chain: graph.chain,
     nodeCount: graph.nodeCount,
@@ -95,21 +251,15 @@ export function graphUntil(
     addressOf: (node) => graph.addressOf(node),
     assetName: (asset) => graph.assetName(asset),
     degree: (node, direction) => graph.degree(node, direction),
-    neighbours: (node, direction, limit, into) =>
-      keepSeen(into, graph.neighbours(node, direction, limit, into), untilMs),
-    edge: (from, to) => graph.edge(from, to).filter(({ firstSeenMs }) => firstSeenMs <= untilMs),
+    neighbours: (node, direction, limit, into) => rows.neighbours(node, direction, limit, into),
+    edge: (from, to) => rows.edge(from, to),
     sums(node) {
       if (node !== start) return graph.sums(node);
       startSums ??= sumsOfStart();
       return startSums;
     },
     row(node, direction, query, into) {
-      const scan = graph.row(
-        node,
-        direction,
-        { ...query, seenUntilMs: Math.min(query.seenUntilMs, untilMs) },
-        into,
-      );
+      const scan = rows.row(node, direction, query, into);
       // The sums of the start have nothing hidden in them.
       return node === start ? { ...scan, hiddenWeight: 0 } : scan;
     },

@@ -11,6 +11,8 @@ const MIDDLE = '0x000000000000000000000000000000000000fa11';
 const BEHIND = '0x000000000000000000000000000000000000fab1';
 const OTHER = '0x000000000000000000000000000000000000facd';
 
+const REPEATED = '0x000000000000000000000000000000000000faee';
+
 let world: World;
 let screening: ScreeningQuery;
 // Transfers of the world are dated from 2026-01-01 on, one day apart: number 3 is of 2026-01-04.
@@ -22,6 +24,9 @@ beforeAll(async () => {
     sent(21, MIDDLE, BEHIND),
     sent(50, WALLETS.sanctioned, MIDDLE),
     sent(41, LATE, OTHER, { valueUsd: 50 }),
+    sent(19, WALLETS.exchange, REPEATED, { valueUsd: 100, amount: 10n ** 17n }),
+    sent(23, WALLETS.sanctioned, REPEATED, { valueUsd: 100, amount: 10n ** 17n }),
+    sent(42, WALLETS.sanctioned, REPEATED, { valueUsd: 9_800, amount: 98n * 10n ** 17n }),
   ]);
   screening = createScreening(world.deps, createAssessor(world.deps));
 });
@@ -69,6 +74,13 @@ describe('a screening as of a day', () => {
   it('hides transfers of later behind an intermediate address', () => {
     expect(screen(BEHIND).exposureReceiving).toEqual({ MIXER: 50, SANCTIONED_ENTITY: 50 });
     expect(screen(BEHIND, { asOf: '2026-01-31' }).exposureReceiving).toEqual({ MIXER: 100 });
+  });
+
+  it('cuts dealings with one party at the end of the day', () => {
+    const { transactionFlow, exposureReceiving } = screen(REPEATED, { asOf: '2026-01-31' });
+    expect(exposureReceiving).toEqual({ EXCHANGE: 50, SANCTIONED_ENTITY: 50 });
+    expect(transactionFlow.inflow).toMatchObject({ valueUsd: 200, txCount: 2 });
+    expect(screen(REPEATED).exposureReceiving).toEqual({ EXCHANGE: 1, SANCTIONED_ENTITY: 99 });
   });
 
   it('shows the whole of what ended before', () => {
