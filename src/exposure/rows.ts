@@ -7,7 +7,7 @@ import type { Direction } from '../graph/flow.ts';
 import { createNeighbourColumns, type NodeId, type TransferGraph } from '../graph/graph.ts';
 import { flowOf } from '../graph/kernels/exposure.ts';
 import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
-import { HUB, NEUTRAL, type NodeKinds } from './kinds.ts';
+import { HUB, NEUTRAL, type NodeKinds, PASSES } from './kinds.ts';
 
 /** The rows of one direction: those of node v are at `start[v]` to `start[v + 1]`. */
 export interface DirectionRows {
@@ -28,7 +28,7 @@ export interface DirectionRows {
   readonly light: Uint32Array;
 }
 
-/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. EARLIER: a dealing ended before the counterparty was designated. OTHERS: there are counterparties that no amount of evidence moved with; `light` lacks them. */
+/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. EARLIER: something was dealt before the counterparty was designated. OTHERS: there are counterparties that no amount of evidence moved with; `light` lacks them. */
 export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4, EARLIER: 8, OTHERS: 16 } as const;
 
 export interface ReadRowsOptions {
@@ -100,7 +100,7 @@ class GrowingIds {
   }
 }
 
-/** Set in `other` if the edge ended before the counterparty's attribution applies. Ids have 31 bits. */
+/** Set in `other` if the part of the edge moved before the counterparty's attribution applied. Ids have 31 bits. */
 export const IS_BEFORE = 0x8000_0000;
 
 /** Reads the rows of one direction. Those of hubs are left empty, as no walk passes them. */
@@ -116,7 +116,16 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
   const rows = new GrowingRows();
   const reader = new RowReader(graph, weighing);
   const columns = createNeighbourColumns(LIMITS.rowScanMax);
-  const { ids, weight, valueUsd, lastSeenMs } = columns;
+  const { ids, weight, valueUsd, firstSeenMs, lastSeenMs } = columns;
+  /** Adds a part of an edge; one without a share is flagged alone. */
+  function addPart(node: NodeId, other: NodeId, share: number, isBefore: boolean): void {
+    const kind = isBefore ? (kinds.before.get(other)?.kind ?? PASSES) : (kinds.kinds[other] as number);
+    if (isBefore) flags[node] = (flags[node] as number) | ROW.EARLIER;
+    if (kind >= 0) flags[node] = (flags[node] as number) | ROW.RISKY;
+    if (share <= 0) return;
+    rows.push(isBefore ? (other | IS_BEFORE) >>> 0 : other, share);
+    if (kind >= 0 || kind === NEUTRAL) attributed[node] = (attributed[node] as number) + share;
+  }
   for (let node = 1; node <= nodeCount; node++) {
     start[node] = rows.count;
     lightStart[node] = light.count;
@@ -142,7 +151,7 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
       const each = weight[heavy] as number;
       dust += each;
       const kind = kindOf(kinds, ids[heavy] as number, lastSeenMs[heavy] as number);
-      if (isEarlier(kinds, ids[heavy] as number, lastSeenMs[heavy] as number))
+      if (isEarlier(kinds, ids[heavy] as number, firstSeenMs[heavy] as number))
         flags[node] = (flags[node] as number) | ROW.EARLIER;
       if (kind >= 0) flags[node] = (flags[node] as number) | ROW.RISKY;
       else if (kind === NEUTRAL) neutralDust[node] = (neutralDust[node] as number) + each;
@@ -155,15 +164,16 @@ export function readRows({ graph, direction, weighing, kinds, onProgress }: Read
     for (let at = 0; at < heavy; at++) {
       const each = weight[at] as number;
       const other = ids[at] as number;
-      const until = kinds.before.size === 0 ? undefined : kinds.before.get(other);
-      const isBefore = until !== undefined && (lastSeenMs[at] as number) < until.fromMs;
-      if (isBefore) flags[node] = (flags[node] as number) | ROW.EARLIER;
-      const kind = isBefore ? until.kind : (kinds.kinds[other] as number);
-      if (kind >= 0) flags[node] = (flags[node] as number) | ROW.RISKY;
       const isInRow = each > 0 && flow > 0;
-      if (isInRow) {
-        rows.push(isBefore ? (other | IS_BEFORE) >>> 0 : other, each / flow);
-        if (kind >= 0 || kind === NEUTRAL) attributed[node] = (attributed[node] as number) + each / flow;
+      const share = isInRow ? each / flow : 0;
+      const fromMs = kinds.before.size === 0 ? undefined : kinds.before.get(other)?.fromMs;
+      if (fromMs === undefined || (firstSeenMs[at] as number) >= fromMs) addPart(node, other, share, false);
+      else if ((lastSeenMs[at] as number) < fromMs) addPart(node, other, share, true);
+      else {
+        const { weight: since } = reader.since(node, other, direction, basis, fromMs);
+        const after = isInRow ? Math.min(each, since) / flow : 0;
+        addPart(node, other, share - after, true);
+        addPart(node, other, after, false);
       }
       // An edge's weight says more than its priced transfers are worth if others have no price; its USD says more if they moved no amount.
       if (!isInRow || Math.min(each, valueUsd[at] as number) < LIGHT_DUSTS * weighing.dustUsd)
@@ -182,6 +192,6 @@ function kindOf({ kinds, before }: NodeKinds<unknown>, node: NodeId, lastSeenMs:
   return until !== undefined && lastSeenMs < until.fromMs ? until.kind : (kinds[node] as number);
 }
 
-/** True if an edge ended before the attribution of its counterparty applied. */
-const isEarlier = ({ before }: NodeKinds<unknown>, node: NodeId, lastSeenMs: number): boolean =>
-  before.size > 0 && lastSeenMs < (before.get(node)?.fromMs ?? Number.NEGATIVE_INFINITY);
+/** True if an edge was used before the attribution of its counterparty applied. */
+const isEarlier = ({ before }: NodeKinds<unknown>, node: NodeId, firstSeenMs: number): boolean =>
+  before.size > 0 && firstSeenMs < (before.get(node)?.fromMs ?? Number.NEGATIVE_INFINITY);

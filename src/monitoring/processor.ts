@@ -19,6 +19,7 @@ import {
   absorbs,
   attribute,
   attributionAt,
+  datedValues,
   UNATTRIBUTED,
 } from '../screening/attribution.ts';
 import {
@@ -153,15 +154,20 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     const { count } = rows.read(node, direction, basis, policy.indirectRead, columns);
     const shares = new Map<string, { attribution: Attribution; share: number }>();
     for (let i = 0; i < count; i++) {
-      const attribution = attributionAt(
-        attribute(reader.lookup(graph.keyOf(columns.ids[i] as number), chain), riskPolicy, null),
-        columns.lastSeenMs[i] as number,
-      );
-      if (ruleFor(attribution, policy) === null) continue;
-      const value = columns.weight[i] as number;
-      const known = shares.get(attribution.key);
-      const share = (known?.share ?? 0) + value / basis.total;
-      shares.set(attribution.key, { attribution, share });
+      const other = columns.ids[i] as number;
+      const now = attribute(reader.lookup(graph.keyOf(other), chain), riskPolicy, null);
+      const edge = {
+        value: columns.weight[i] as number,
+        firstSeenMs: columns.firstSeenMs[i] as number,
+        lastSeenMs: columns.lastSeenMs[i] as number,
+      };
+      const since = (fromMs: number): number => rows.since(node, other, direction, basis, fromMs).weight;
+      for (const { value, atMs } of datedValues(now, edge, since)) {
+        const attribution = attributionAt(now, atMs);
+        if (ruleFor(attribution, policy) === null) continue;
+        const share = (shares.get(attribution.key)?.share ?? 0) + value / basis.total;
+        shares.set(attribution.key, { attribution, share });
+      }
     }
     return [...shares.values()];
   }

@@ -40,8 +40,8 @@ export interface Attribution {
   /** Of at least the policy's `riskyFrom`, or sanctioned. */
   readonly isRisky: boolean;
   /**
-   * Set if the address is sanctioned through its owner alone: the attribution applies to edges whose last transfer is not before
-   * `fromMs`, the start of the day of the designation; others have `before`.
+   * Set if the address is sanctioned through its owner alone: the attribution applies to what moved at `fromMs`, the start of the day of
+   * the designation, or later; what moved earlier has `before`.
    */
   readonly until?: { readonly fromMs: number; readonly before: Attribution | null } | undefined;
   /** What owning the address is worth, 0 to 100, and its level. */
@@ -92,14 +92,42 @@ export const summaryOf = (label: Label | null, asOf: string | null = null): Enti
   };
 
 /**
- * Returns the attribution that applies to an edge.
+ * Returns the attribution that applies to a transfer, or to the last transfer of an edge.
  *
- * @param lastSeenMs Time of the last transfer of the edge, milliseconds since the epoch.
+ * @param timestampMs milliseconds since the epoch
  */
-export const attributionAt = (attribution: Attribution, lastSeenMs: number): Attribution =>
-  attribution.until !== undefined && lastSeenMs < attribution.until.fromMs
+export const attributionAt = (attribution: Attribution, timestampMs: number): Attribution =>
+  attribution.until !== undefined && timestampMs < attribution.until.fromMs
     ? (attribution.until.before ?? UNATTRIBUTED)
     : attribution;
+
+/** An edge, or the part of it before or since a designation, with a time that says which attribution applies. */
+export interface DatedValue {
+  readonly value: number;
+  /** Milliseconds since the epoch: a time for `attributionAt`. */
+  readonly atMs: number;
+}
+
+/**
+ * Returns what an edge moved, in two parts if its counterparty was designated between the first and the last transfer.
+ *
+ * @param attribution of the counterparty, as it is now
+ * @param since what of the value moved from a time on
+ */
+export function datedValues(
+  { until }: Attribution,
+  edge: { readonly value: number; readonly firstSeenMs: number; readonly lastSeenMs: number },
+  since: (fromMs: number) => number,
+): readonly DatedValue[] {
+  const { value, firstSeenMs, lastSeenMs } = edge;
+  if (until === undefined || firstSeenMs >= until.fromMs || lastSeenMs < until.fromMs)
+    return [{ value, atMs: lastSeenMs }];
+  const after = Math.min(value, since(until.fromMs));
+  return [
+    { value: value - after, atMs: firstSeenMs },
+    { value: after, atMs: lastSeenMs },
+  ].filter((part) => part.value > 0);
+}
 
 /** The label that names the entity: the first that is not mere history, else the first; null if there is none. */
 export const primaryOf = (labels: readonly Label[], asOf: string | null = null): Label | null =>

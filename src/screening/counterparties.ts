@@ -2,8 +2,9 @@
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
-import type { NodeId, TransferGraph } from '../graph/graph.ts';
-import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { dayOf, type LaterPart, partSince } from '../graph/edge-days.ts';
+import type { EdgeDetail, NodeId, TransferGraph } from '../graph/graph.ts';
+import { type EdgeSince, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { AddressTotals, Direction, Flow, TransferReader } from '../graph/transfers.ts';
 import { isDerived } from '../labels/evidence-class.ts';
@@ -36,6 +37,10 @@ export interface Party {
   readonly percentage: number;
   readonly firstSeenMs: number;
   readonly lastSeenMs: number;
+  /** The whole edge is dust, of which this party may be a part. */
+  readonly isDust: boolean;
+  /** Set if the party is the part of an edge that moved before or since its designation. */
+  readonly part: { readonly fromMs: number; readonly isBefore: boolean } | null;
 }
 
 /** Dealings of a labelled counterparty in an asset without a price. */
@@ -93,6 +98,14 @@ export interface SideOptions {
 export const assetsApart = ({ basis, unpriced }: DirectionBasis): readonly UnpricedAsset[] =>
   basis === 'ASSET' ? [] : unpriced;
 
+/** The part of an asset's sums that a party stands for. */
+function partOf(edge: EdgeDetail, { part }: Party): LaterPart {
+  if (part === null) return edge;
+  const since = partSince(edge, dayOf(part.fromMs));
+  if (!part.isBefore) return since;
+  return { amount: edge.amount - since.amount, transfers: edge.transfers - since.transfers };
+}
+
 /** Dealings of labelled parties in assets without a price. */
 function unpricedDealings(
   { graph, node, direction }: SideOptions,
@@ -105,10 +118,35 @@ function unpricedDealings(
     const edges = direction === 'in' ? graph.edge(party.node, node) : graph.edge(node, party.node);
     return edges.flatMap((edge): UnpricedDealing[] => {
       const asset = byName.get(edge.asset);
-      if (asset === undefined || edge.amount === 0n) return [];
-      return [{ party, asset, share: Number(edge.amount) / asset.amount, transfers: edge.transfers }];
+      if (asset === undefined) return [];
+      const { amount, transfers } = partOf(edge, party);
+      return amount === 0n ? [] : [{ party, asset, share: Number(amount) / asset.amount, transfers }];
     });
   });
+}
+
+/** Splits the dealings with a party that was designated between the first and the last of them. */
+function splitParty(party: Party, since: EdgeSince, total: number): readonly Party[] {
+  const { attribution, value, valueUsd, transfers, unpricedTransfers } = party;
+  const fromMs = attribution.until?.fromMs as number;
+  const sharedOut = (part: number, count: number, isBefore: boolean): Party => ({
+    ...party,
+    attribution: isBefore ? (attribution.until?.before ?? UNATTRIBUTED) : attribution,
+    value: part,
+    percentage: percent(part, total),
+    valueUsd: valueUsd === null ? null : twoDecimals(value > 0 ? (valueUsd * part) / value : 0),
+    transfers: count,
+    unpricedTransfers: Math.round((unpricedTransfers * count) / transfers),
+    firstSeenMs: isBefore ? party.firstSeenMs : since.firstSinceMs,
+    lastSeenMs: isBefore ? (since.lastBeforeMs ?? party.firstSeenMs) : party.lastSeenMs,
+    part: { fromMs, isBefore },
+  });
+  const after = Math.min(value, since.weight);
+  if (since.transfers >= transfers) return [party];
+  return [
+    sharedOut(value - after, transfers - since.transfers, true),
+    sharedOut(after, since.transfers, false),
+  ];
 }
 
 /** Returns what reads one direction: at most `counterpartiesMax` parties, greatest value first. */
@@ -137,13 +175,21 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
         percentage: percent(value, basis.total),
         firstSeenMs: firstSeenMs[at] as number,
         lastSeenMs: lastSeenMs[at] as number,
+        isDust: value < basis.dust,
+        part: null,
       };
+    };
+    /** The parts of an edge before and since a designation; the whole edge if there is but one of them. */
+    const partsAt = (at: number): readonly Party[] => {
+      const party = partyAt(at);
+      const until = party.attribution.until;
+      if (until === undefined || party.firstSeenMs >= until.fromMs) return [party];
+      return splitParty(party, rows.since(node, party.node, direction, basis, until.fromMs), basis.total);
     };
     const attributed: Party[] = [];
     for (let at = 0; at < read; at++) {
       if (attributions.of(ids[at] as number) === UNATTRIBUTED) continue;
-      const party = partyAt(at);
-      if (party.attribution !== UNATTRIBUTED) attributed.push(party);
+      for (const party of partsAt(at)) if (party.attribution !== UNATTRIBUTED) attributed.push(party);
     }
     // In the order of the row, which is that of value.
     const top = Array.from({ length: Math.min(read, LIMITS.screeningListMax) }, (_, at) => partyAt(at));

@@ -128,7 +128,7 @@ export function withDustShown(
     shareByHop: row.shareByHop.map((share) => share * followedPart),
   }));
   for (const party of parties) {
-    if (party.value >= basis.dust || party.value === 0 || !absorbs(party.attribution, derived)) continue;
+    if (!party.isDust || party.value === 0 || !absorbs(party.attribution, derived)) continue;
     const share = party.value / basis.total;
     rows.push({
       attribution: party.attribution,

@@ -2,7 +2,10 @@
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { dayOf, partSince } from '../graph/edge-days.ts';
+import type { EdgeDetail } from '../graph/graph.ts';
 import { findPaths } from '../graph/kernels/path.ts';
+import type { Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { Direction } from '../graph/transfers.ts';
 import { decide, type Flag, type FlagParty, flagsOf, linkScore, WHOLE_TRANSFER } from '../risk/kyt.ts';
@@ -10,7 +13,7 @@ import { riskLevelOf } from '../risk/policy.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
 import type { CoverageEntry, FlowTotal, KytAnswer, KytFlag, KytParty, Reason } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
-import { attributionAt, summaryOf } from './attribution.ts';
+import { summaryOf, UNATTRIBUTED } from './attribution.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { flowTotal } from './flow-totals.ts';
 import { readWord } from './options.ts';
@@ -106,6 +109,20 @@ function flowBetween(from: Assessment, to: Assessment, { assets }: ScreeningDeps
   );
 }
 
+/** True if more than dust moved over any of the edges since a time. */
+function isDealtSince(
+  edges: readonly EdgeDetail[],
+  fromMs: number,
+  { isEvidence, dustUsd, dustShare }: Weighing,
+): boolean {
+  return edges.some((edge) => {
+    const since = partSince(edge, dayOf(fromMs));
+    if (since.amount === 0n || !isEvidence(edge.asset)) return false;
+    const part = Number(since.amount) / Number(edge.amount);
+    return edge.valueUsd === null ? part >= dustShare : edge.valueUsd * part >= dustUsd;
+  });
+}
+
 /** Risky parties on the shortest known ways from the sender to the receiver, as the receiver is exposed to them. */
 function riskyBetween(from: Assessment, to: Assessment, workspace: KernelWorkspace): ExposureEvidence[] {
   if (from.place === null || to.place === null || from.place.node === to.place.node) return [];
@@ -129,9 +146,10 @@ function riskyBetween(from: Assessment, to: Assessment, workspace: KernelWorkspa
   for (const { nodes } of paths) {
     for (const [at, between] of nodes.slice(1, -1).entries()) {
       const [before, after] = [nodes[at] as number, nodes[at + 2] as number];
+      const now = attributions.of(between);
       const edges = [...graph.edge(before, between), ...graph.edge(between, after)];
-      const lastSeenMs = Math.max(...edges.map((edge) => edge.lastSeenMs));
-      const attribution = attributionAt(attributions.of(between), lastSeenMs);
+      const isSince = now.until === undefined || isDealtSince(edges, now.until.fromMs, weighing);
+      const attribution = isSince ? now : (now.until?.before ?? UNATTRIBUTED);
       const { isRisky, category, confidence, entity, class: evidenceClass } = attribution;
       if (!isRisky || found.has(between)) continue;
       found.set(between, {

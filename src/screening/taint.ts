@@ -14,7 +14,14 @@ import type { RiskPolicy } from '../risk/policy.ts';
 import type { ExposureCategory, TaintAnswer, TaintShares } from './answers.ts';
 import { endOfDayMs } from './as-of.ts';
 import type { Assessment, Place } from './assess.ts';
-import { absorbs, attribute, attributionAt, type DerivedReading } from './attribution.ts';
+import {
+  absorbs,
+  attribute,
+  attributionAt,
+  type DatedValue,
+  type DerivedReading,
+  datedValues,
+} from './attribution.ts';
 import { percent, twoDecimals } from './counterparties.ts';
 import { categoryShares, type FollowedSide } from './exposures.ts';
 
@@ -56,11 +63,9 @@ const accountHaircut = (received: FollowedSide): TaintShares => ({
   isTruncated: !received.isComplete,
 });
 
-/** Counterparties that a node received from, with the effective USD and the last time of each. */
-interface Senders {
-  readonly ids: Uint32Array;
-  readonly values: Float64Array;
-  readonly lastSeenMs: Float64Array;
+/** What a node received from another, before or since a designation of that one. */
+interface Received extends DatedValue {
+  readonly from: NodeId;
 }
 
 /**
@@ -78,20 +83,25 @@ function accountPoison(
   let isTruncated = false;
   let left = LIMITS.exposureNodesMax;
 
-  const senders = (node: NodeId): Senders => {
+  const receivedBy = (node: NodeId): Received[] => {
     const columns = workspace.neighbours('in', LIMITS.counterpartiesMax);
     const basis = rows.basisOf(node, 'in');
     const { count } = rows.read(node, 'in', basis, LIMITS.counterpartiesMax, columns);
-    return {
-      ids: columns.ids.slice(0, count),
-      values: columns.weight.slice(0, count),
-      lastSeenMs: columns.lastSeenMs.slice(0, count),
-    };
+    return Array.from({ length: count }, (_, at) => at).flatMap((at) => {
+      const from = columns.ids[at] as NodeId;
+      const edge = {
+        value: columns.weight[at] as number,
+        firstSeenMs: columns.firstSeenMs[at] as number,
+        lastSeenMs: columns.lastSeenMs[at] as number,
+      };
+      const since = (fromMs: number): number => rows.since(node, from, 'in', basis, fromMs).weight;
+      return datedValues(attributions.of(from), edge, since).map((part) => ({ ...part, from }));
+    });
   };
 
   /** Categories that reach a node over at most so many further hops. */
-  function categoriesOf(node: NodeId, hops: number, lastSeenMs: number): ReadonlySet<ExposureCategory> {
-    const attribution = attributionAt(attributions.of(node), lastSeenMs);
+  function categoriesOf(node: NodeId, hops: number, atMs: number): ReadonlySet<ExposureCategory> {
+    const attribution = attributionAt(attributions.of(node), atMs);
     if (absorbs(attribution, derived)) return new Set([attribution.category]);
     const name = `${node} ${hops}`;
     const known = reached.get(name);
@@ -104,28 +114,26 @@ function accountPoison(
       isTruncated = true;
       return found;
     }
-    const { ids, values, lastSeenMs: times } = senders(node);
-    for (const [at, sender] of ids.entries()) {
-      if (sender === place.node || values[at] === 0) continue;
-      for (const category of categoriesOf(sender, hops - 1, times[at] as number)) found.add(category);
+    for (const { from, value, atMs } of receivedBy(node)) {
+      if (from === place.node || value === 0) continue;
+      for (const category of categoriesOf(from, hops - 1, atMs)) found.add(category);
     }
     return found;
   }
 
-  const { ids, values, lastSeenMs } = senders(place.node);
-  const total = values.reduce((sum, value) => sum + value, 0);
+  const received = receivedBy(place.node);
+  const total = received.reduce((sum, { value }) => sum + value, 0);
   const sums = new Map<ExposureCategory, number>();
-  for (const [at, sender] of ids.entries()) {
-    const value = values[at] as number;
-    const categories = value > 0 ? categoriesOf(sender, maxHops - 1, lastSeenMs[at] as number) : [];
+  for (const { from, value, atMs } of received) {
+    const categories = value > 0 ? categoriesOf(from, maxHops - 1, atMs) : [];
     const named = [...categories];
     for (const category of named.length === 0 && value > 0 ? (['UNKNOWN'] as const) : named)
       sums.set(category, (sums.get(category) ?? 0) + value);
   }
-  const received: Shares = {};
+  const shares: Shares = {};
   for (const [category, value] of [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)))
-    received[category] = twoDecimals(percent(value, total));
-  return { method: 'poison', received, ...NOT_OF_OUTPUTS, isTruncated };
+    shares[category] = twoDecimals(percent(value, total));
+  return { method: 'poison', received: shares, ...NOT_OF_OUTPUTS, isTruncated };
 }
 
 /** Percent of satoshi, exact to the second decimal. */

@@ -29,6 +29,9 @@ const SPAM = '0x00000000000000000000000000000000deadbeef';
 const BOTH = address('e3');
 const SPAMMED = address('e4');
 const POISONED = address('e5');
+const DUSTED = address('e6');
+const BEHIND = address('e7');
+const PAYING = address('e8');
 
 const quota = { limit: null, remaining: null, resetAt: '2026-12-01T00:00:00.000Z' };
 const OWN_ROWS = [
@@ -47,6 +50,12 @@ const TRANSFERS: readonly Transfer[] = [
   sent(6, OWNED, POISONED, { ...at('2026-01-10T00:00:00.000Z'), amount: 0n, valueUsd: 0 }),
   sent(7, UNSURE, SPAMMED, at('2026-01-10T00:00:00.000Z')),
   sent(8, UNSURE, POISONED, at('2026-01-10T00:00:00.000Z')),
+  // Anybody who may withdraw from the exchange can send a unit to its former customers.
+  sent(9, OWNED, DUSTED, { ...at('2026-01-10T00:00:00.000Z'), amount: 10n ** 20n, valueUsd: 300_000 }),
+  sent(10, OWNED, DUSTED, { ...at('2026-02-11T00:00:00.000Z'), amount: 10n ** 20n, valueUsd: 300_000 }),
+  sent(11, OWNED, DUSTED, { ...at('2026-08-01T00:00:00.000Z'), amount: 1n, valueUsd: 0 }),
+  sent(13, PAYING, OWNED, { ...at('2026-01-09T00:00:00.000Z'), valueUsd: 1_000 }),
+  sent(12, DUSTED, BEHIND, { ...at('2026-08-02T00:00:00.000Z'), amount: 10n ** 19n, valueUsd: 30_000 }),
 ];
 
 let world: OwnerWorld;
@@ -334,7 +343,51 @@ describe('dealings with a designated owner', () => {
     ]);
   });
 
-  it('are attributed by the time of the last transfer', () => {
+  it('count by what moved before and since, of one wallet', () => {
+    const { screening } = answersOf(BOTH);
+    expect(screening.exposureReceiving).toEqual({ SANCTIONED_ENTITY: 50, EXCHANGE: 50 });
+    expect(screening.exposures).toMatchObject([
+      { type: 'DIRECT', percentage: 50, txCount: 1 },
+      { type: 'DIRECT', percentage: 50, txCount: 1 },
+    ]);
+    expect(screening.reasons).toContainEqual(
+      expect.objectContaining({
+        code: 'BEFORE_DESIGNATION',
+        message: expect.stringContaining('on 2026-01-10'),
+      }),
+    );
+  });
+
+  it('are not made later by a unit that anybody can send since', () => {
+    const { screening, kyt, oracle } = answersOf(DUSTED);
+    expect(screening).toMatchObject({ riskScore: 0, exposureReceiving: { EXCHANGE: 100 } });
+    expect(screening.reasons).toContainEqual(
+      expect.objectContaining({
+        code: 'BEFORE_DESIGNATION',
+        message: expect.stringContaining('on 2026-02-11'),
+      }),
+    );
+    expect(screening.topCounterparties.map(({ txCount }) => txCount)).toEqual([3, 1]);
+    expect(kyt.flags.map(({ severity }) => severity)).not.toContain('CRITICAL');
+    expect(kyt.decision).toBe('ALLOW');
+    expect(oracle.verdict).toBe('safe');
+    expect(answersOf(BEHIND).screening).toMatchObject({
+      riskScore: 0,
+      exposureReceiving: { EXCHANGE: 100 },
+    });
+  });
+
+  it('lie between two parties by what moved since the designation, dust aside', () => {
+    const pair = (to: string) =>
+      createKyt(
+        deps,
+        createAssessor(deps),
+      )({ chain: 'ETH', from: PAYING, to }).flags.map(({ category }) => category);
+    expect(pair(DUSTED)).not.toContain('SANCTIONED_ENTITY');
+    expect(pair(LATE)).toContain('SANCTIONED_ENTITY');
+  });
+
+  it('are attributed by the time of a transfer', () => {
     const { labels } = createAssessor(deps).read(parseSubject('ETH', OWNED), null);
     const attribution = attribute(labels, policy, null);
     expect(attribution).toMatchObject({ category: 'SANCTIONED_ENTITY', sanctioned: true });

@@ -6,7 +6,7 @@ import { LIMITS } from '../../base/limits.ts';
 import type { Direction } from '../flow.ts';
 import type { NeighbourColumns, NodeId } from '../graph.ts';
 import { UNSEEN } from './node-index.ts';
-import { type Basis, RowReader, type Weighing } from './rows.ts';
+import { type Basis, type RowBasis, RowReader, type Weighing } from './rows.ts';
 import type { StopReason } from './stops.ts';
 import type { KernelDeps } from './workspace.ts';
 
@@ -16,8 +16,8 @@ export interface Attribution {
   /** Of what differs among addresses of one key (how sure it is, for one), the row holds one each. Default: `key`. */
   readonly rowKey?: string;
   /**
-   * The attribution applies to edges whose last transfer is not before `fromMs`; others have `before` (null: none, the walk goes on).
-   * A party that was designated later is an example.
+   * The attribution applies to what moved at `fromMs` (the start of a day) or later; what moved earlier has `before` (null: none, the
+   * walk goes on). A party that was designated later is an example.
    */
   readonly until?: { readonly fromMs: number; readonly before: Attribution | null } | undefined;
 }
@@ -163,9 +163,9 @@ class Tally<A> {
     this.largestNode = node;
   }
 
-  count(neighbours: NeighbourColumns, at: number): void {
-    this.transfers += neighbours.transfers[at] as number;
-    this.unpriced += neighbours.unpriced[at] as number;
+  count(transfers: number, unpriced: number): void {
+    this.transfers += transfers;
+    this.unpriced += unpriced;
   }
 }
 
@@ -309,9 +309,13 @@ class ExposureWalk<A extends Attribution> {
       if (weight === 0) continue;
       read += weight;
       const number = this.#meet(neighbours.ids[at] as NodeId);
-      this.#push(number, weight / total, at, 'DIRECT');
-      const isBefore = workspace.flows.isBefore[workspace.flows.count - 1] === 1;
-      this.#deliver(number, weight / total, isUsd ? weight : 0, 1, isBefore);
+      const { flows } = workspace;
+      const first = flows.count;
+      this.#push(START, number, at, total, basis, 'DIRECT');
+      for (let part = first; part < flows.count; part++) {
+        const share = flows.share[part] as number;
+        this.#deliver(number, share, isUsd ? share * total : 0, 1, flows.isBefore[part] === 1);
+      }
     }
     this.#end[START] = workspace.flows.count;
     const rest = flowOf(total, read);
@@ -324,13 +328,48 @@ class ExposureWalk<A extends Attribution> {
     return number === START && this.#stops.has(this.#options.start) ? 'MAX_DEGREE' : 'ORIGIN';
   }
 
-  /** Adds the edge at `at` to the row that is being read, and counts its transfers. */
-  #push(number: number, share: number, at: number, type: RowType): void {
-    const until = this.#attributions[number]?.until;
-    const isBefore = until !== undefined && (this.#neighbours.lastSeenMs[at] as number) < until.fromMs;
+  /**
+   * Adds the edge at `at` to the row of a node that is being read, and counts its transfers. An edge that was used before and after an
+   * attribution applied is two parts.
+   */
+  #push(from: number, number: number, at: number, total: number, basis: RowBasis, type: RowType): void {
+    const { weight, transfers, unpriced, firstSeenMs, lastSeenMs } = this.#neighbours;
+    const whole = weight[at] as number;
+    const count = transfers[at] as number;
+    const countUnpriced = unpriced[at] as number;
+    const fromMs = this.#attributions[number]?.until?.fromMs ?? Number.NEGATIVE_INFINITY;
+    if ((firstSeenMs[at] as number) >= fromMs || (lastSeenMs[at] as number) < fromMs) {
+      this.#pushPart(number, whole / total, count, countUnpriced, (lastSeenMs[at] as number) < fromMs, type);
+      return;
+    }
+    const { seen } = this.#deps.workspace;
+    const since = this.#rows.since(
+      seen.nodeAt(from),
+      seen.nodeAt(number),
+      this.#options.direction,
+      basis,
+      fromMs,
+    );
+    const after = Math.min(whole, since.weight);
+    const unpricedAfter = Math.round((countUnpriced * since.transfers) / count);
+    if (after < whole) {
+      const [earlier, earlierUnpriced] = [count - since.transfers, countUnpriced - unpricedAfter];
+      this.#pushPart(number, (whole - after) / total, earlier, earlierUnpriced, true, type);
+    }
+    if (after > 0) this.#pushPart(number, after / total, since.transfers, unpricedAfter, false, type);
+  }
+
+  #pushPart(
+    number: number,
+    share: number,
+    transfers: number,
+    unpriced: number,
+    isBefore: boolean,
+    type: RowType,
+  ): void {
     this.#deps.workspace.flows.push(number, share, isBefore);
     const attribution = this.#attributionOf(number, isBefore);
-    if (attribution) this.#tally(attribution, type).count(this.#neighbours, at);
+    if (attribution) this.#tally(attribution, type).count(transfers, unpriced);
   }
 
   #attributionOf(number: number, isBefore: boolean): A | null {
@@ -475,7 +514,7 @@ class ExposureWalk<A extends Attribution> {
         this.#nodesLeft--;
       }
       this.#edgesLeft--;
-      this.#push(other, weight / total, at, 'INDIRECT');
+      this.#push(number, other, at, total, basis, 'INDIRECT');
     }
     this.#end[number] = flows.count;
     this.#restShare[number] = flowOf(total, read) / total;

@@ -1,7 +1,7 @@
 /** Where value at an address goes on to, as shares: rows of a transition matrix, read once each and kept for the length of a call. */
 const CAPACITY = 2 ** 14;
 
-/** A growing list of (number of a node, share of the row's value, whether the edge ended before the node's attribution applies). */
+/** A growing list of (number of a node, share of the row's value, whether it moved before the node's attribution applied). */
 export class FlowColumns {
   count = 0;
   to = new Uint32Array(CAPACITY);

@@ -1,5 +1,6 @@
 /** How the edges of an address are weighed: which assets are evidence, what a share is a share of, and which edges are dust. */
 import { LIMITS } from '../../base/limits.ts';
+import { dayOf, type EdgeDay, partSince, startOfDay } from '../edge-days.ts';
 import type { Direction } from '../flow.ts';
 import type { RowQuery, RowScan, TransferGraph } from '../graph.ts';
 import { type AssetSums, createNeighbourColumns, type NeighbourColumns, type NodeId } from '../graph.ts';
@@ -30,6 +31,17 @@ export interface RowBasis {
   readonly total: number;
   /** Edges below this weight are dust. */
   readonly dust: number;
+}
+
+/** Part of an edge that moved from a day on. */
+export interface EdgeSince {
+  /** In the unit of the rates it was asked with. */
+  readonly weight: number;
+  readonly transfers: number;
+  /** Last day on which something moved earlier, milliseconds since the epoch; null if nothing did or if it is not known. */
+  readonly lastBeforeMs: number | null;
+  /** First day on which something moved since then, or the time of the first transfer. */
+  readonly firstSinceMs: number;
 }
 
 const NO_COLUMNS = createNeighbourColumns(0);
@@ -113,6 +125,41 @@ export class RowReader {
     return this.#graph.row(node, direction, query, into).count;
   }
 
+  /**
+   * Returns what an edge that was used before and after a time moved since then.
+   *
+   * @param sinceMs start of a day, milliseconds since the epoch
+   */
+  since(
+    node: NodeId,
+    other: NodeId,
+    direction: Direction,
+    { rates }: Pick<RowBasis, 'rates'>,
+    sinceMs: number,
+  ): EdgeSince {
+    const rateOf = new Map([...rates].map(([asset, rate]) => [this.#graph.assetName(asset), rate]));
+    const day = dayOf(sinceMs);
+    let weight = 0;
+    let transfers = 0;
+    let lastBeforeMs: number | null = null;
+    let firstSinceMs = Number.POSITIVE_INFINITY;
+    const sums = direction === 'in' ? this.#graph.edge(other, node) : this.#graph.edge(node, other);
+    for (const sum of sums) {
+      const rate = rateOf.get(sum.asset);
+      if (rate === undefined || sum.amount === 0n || sum.firstSeenMs > this.#seenUntilMs) continue;
+      const since = partSince(sum, day);
+      weight += rate * Number(since.amount);
+      transfers += since.transfers;
+      const before = sum.lastSeenMs < sinceMs ? sum.lastSeenMs : lastDayBefore(sum.days, day);
+      if (before !== null && before > (lastBeforeMs ?? 0)) lastBeforeMs = before;
+      if (since.transfers === 0) continue;
+      const first = sum.days.findLast((one) => one.day >= day);
+      const firstMs = first === undefined ? sum.firstSeenMs : startOfDay(first.day);
+      firstSinceMs = Math.min(firstSinceMs, Math.max(sum.firstSeenMs, firstMs));
+    }
+    return { weight, transfers, lastBeforeMs, firstSinceMs };
+  }
+
   /** True for an address that no walk passes, whichever way it goes: so many counterparties are those of a service that no label names. */
   isHub(node: NodeId, degreeMax: number): boolean {
     return this.isHubIn(node, 'out', degreeMax) || this.isHubIn(node, 'in', degreeMax);
@@ -138,4 +185,10 @@ export class RowReader {
   #query(evidence: RowQuery['evidence'], rates: RowQuery['rates'], least: number, limit: number): RowQuery {
     return { evidence, rates, least, limit, seenUntilMs: this.#seenUntilMs };
   }
+}
+
+/** Start of the last of the days before a day; null if there is none. */
+function lastDayBefore(days: readonly EdgeDay[], day: number): number | null {
+  const found = days.find((one) => one.day < day);
+  return found === undefined ? null : startOfDay(found.day);
 }

@@ -1,5 +1,7 @@
 /** Exposure against the exact solution of the absorbing chain, against the finite power series, and by example. */
+
 import { describe, expect, it } from 'vitest';
+import { startOfDay } from '../../../src/graph/edge-days.ts';
 import type { Direction } from '../../../src/graph/flow.ts';
 import type { NodeId } from '../../../src/graph/graph.ts';
 import {
@@ -511,6 +513,54 @@ describe('by example', () => {
         ['exchange', 0.125],
       ]),
     );
+  });
+
+  it('splits an edge that was used before and since an attribution applied', () => {
+    const dated = (since: number, before: number) => [
+      { day: 19_800, amount: BigInt(since), transfers: 1 },
+      { day: 19_700, amount: BigInt(before), transfers: 3 },
+    ];
+    const span = {
+      firstSeenMs: startOfDay(19_690),
+      lastSeenMs: startOfDay(19_800),
+      transfers: 4,
+      unpriced: 0,
+    };
+    const edges = [
+      { from: 2, to: 1, valueUsd: 4, amount: 400, ...span, days: dated(100, 300) },
+      // Money that moved before goes on to who is behind, if nobody is known then.
+      { from: 3, to: 1, valueUsd: 4, amount: 400, ...span, days: dated(200, 200) },
+      { from: 4, to: 3, valueUsd: 4 },
+      // Without days all counts as after.
+      { from: 5, to: 1, valueUsd: 2, amount: 200, ...span },
+    ];
+    const until = (key: string, before: Attribution | null): Attribution => ({
+      key,
+      until: { fromMs: startOfDay(19_750), before },
+    });
+    const owners: Record<number, Attribution> = {
+      2: until('first', { key: 'exchange' }),
+      3: until('second', null),
+      4: { key: 'mixer' },
+      5: until('third', { key: 'exchange' }),
+    };
+    const result = exposureOf(
+      { ...DEFAULTS, start: 1 },
+      { graph: memoryGraph(edges), workspace, attribution: (node) => owners[node] ?? null },
+    );
+    expect(sharesByKey(result)).toEqual(
+      new Map([
+        ['exchange', expect.closeTo(0.3, 12)],
+        ['mixer', expect.closeTo(0.2, 12)],
+        ['second', expect.closeTo(0.2, 12)],
+        ['third', expect.closeTo(0.2, 12)],
+        ['first', expect.closeTo(0.1, 12)],
+      ]),
+    );
+    const transfers = new Map(result.rows.map((row) => [row.attribution.key, row.transfers]));
+    expect(transfers.get('first')).toBe(1);
+    expect(transfers.get('exchange')).toBe(3);
+    expect(transfers.get('third')).toBe(4);
   });
 
   it('an address that moved nothing of value has no shares at all', () => {
