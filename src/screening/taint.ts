@@ -81,7 +81,7 @@ function accountPoison(
   const senders = (node: NodeId): Senders => {
     const columns = workspace.neighbours('in', LIMITS.counterpartiesMax);
     const basis = rows.basisOf(node, 'in');
-    const { count } = rows.read(node, 'in', basis, LIMITS.counterpartiesMax, columns);
+    const { count } = rows.readFollowed(node, 'in', basis, LIMITS.counterpartiesMax, columns);
     return {
       ids: columns.ids.slice(0, count),
       values: columns.weight.slice(0, count),
