@@ -84,7 +84,8 @@ export class RowChanges {
   }
 
   #changesRow(node: NodeId, direction: Direction, basis: RowBasis, at: MovedAt): boolean {
-    if (basis.basis === 'NOTHING') return false;
+    // A row of nothing, or of what is worth no cent, is empty, and was.
+    if (basis.basis === 'NOTHING' || basis.dust === Number.POSITIVE_INFINITY) return false;
     if (basis.basis === 'UNKNOWN') return this.#wasWeighed(node, direction, at);
     const { rates, total, assetId } = basis;
     const weigh = (amounts: ReadonlyMap<number, number>): number =>

@@ -39,7 +39,7 @@ export const SPAM = '0x00000000000000000000000000000000deadbeef';
 export const TOKEN = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 
 /** Tokens that count and never have a price. */
-const UNPRICED = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
+export const UNPRICED = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
 
 /** Each looks like the next or the one before: the first and last characters agree. */
 export const addressOf = (number: number): string => {

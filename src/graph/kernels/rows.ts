@@ -161,8 +161,12 @@ export class RowReader {
     return this.evidenceSums(node, direction).find((flow) => flow.asset === asset)?.amount ?? 0;
   }
 
-  #byAmount({ asset, amount }: AssetSums, other: number, rates: RowBasis['rates']): RowBasis {
-    const dust = this.#weighing.dustShare * Math.max(amount, other);
+  #byAmount(flow: AssetSums, other: number, rates: RowBasis['rates']): RowBasis {
+    const { asset, amount } = flow;
+    const { dustUsd, dustShare } = this.#weighing;
+    // What has a price that rounds to no cent is dust as a whole: else 1 wei would explain whatever the address paid.
+    const isWorthless = isPriced(flow) && dustUsd > 0;
+    const dust = isWorthless ? Number.POSITIVE_INFINITY : dustShare * Math.max(amount, other);
     return {
       basis: 'ASSET',
       asset: this.#graph.assetName(asset),

@@ -91,7 +91,8 @@ function chainOf(graph: RandomGraph, direction: Direction, { dustUsd, dustShare 
     const flows = ASSETS.map(flowOf).filter(({ amount }) => amount > 0);
     const byAmount = (flow: (typeof flows)[number]) => ({
       weightOf: (edge: MemoryEdge) => ((edge.asset ?? 'ETH') === flow.asset ? amountOf(edge) : 0),
-      dust: dustShare * flow.greater,
+      // Worth no cent: dust as a whole.
+      dust: flow.isPriced && dustUsd > 0 ? Number.POSITIVE_INFINITY : dustShare * flow.greater,
       asset: flow.asset,
       row,
     });
@@ -556,6 +557,20 @@ describe('by example', () => {
     expect(
       shareOf([...mids, ...mids.map((edge) => ({ ...edge, from: edge.to, to: 9, valueUsd: 9.1 }))]),
     ).toBe(0);
+  });
+
+  it('does not explain what an address paid by a sum that is worth no cent', () => {
+    const edges = [
+      { from: 3, to: 2, amount: 1, valueUsd: 0 },
+      { from: 2, to: 1, amount: 10 ** 6, valueUsd: 100 },
+    ];
+    const { rows, unknown } = expose(
+      edges,
+      { 3: 'mixer' },
+      { weighing: { ...weighingOf(1), dustShare: 1e-4 } },
+    );
+    expect(rows).toEqual([]);
+    expect(unknown.byReason.ORIGIN).toBe(1);
   });
 
   it('leaves no budget to dust that greater value needs', () => {
