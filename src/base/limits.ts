@@ -333,6 +333,13 @@ export const LIMITS = {
    * but 1 % of the value (500 leave 3 %, 2,000 leave 0.2 %).
    */
   exposureNodesMax: 1_000,
+  /**
+   * Assets without a price that one direction of a screening follows, each by itself. An address deals in few; strangers who send more
+   * than these come behind what it deals in.
+   */
+  exposureAssetsMax: 16,
+  /** Addresses that the walk of each of them looks at: half of those of the direction, so that sixteen take 8 ms. */
+  exposureAssetNodesMax: 500,
   /** Edges that one direction of a screening keeps, a bound for graphs in which all trade with all: 12 MB; a usual one has 20,000. */
   exposureEdgesMax: 1_000_000,
   /** Decisions: an entry of the exposure index that waits longer than this makes an answer say GRAPH_NOT_READ. */

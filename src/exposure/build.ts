@@ -23,7 +23,7 @@ import { type NodeKinds, readKinds, type SweptAttribution, withoutColumns } from
 import { markForgeable } from './notes.ts';
 import { exposureFolderOf } from './reader.ts';
 import { isEmptyRecord, RECORD_CATEGORIES } from './record.ts';
-import { type DirectionRows, readRows } from './rows.ts';
+import { type DirectionRows, readRows, rowKinds } from './rows.ts';
 import { type SweptShares, sweep } from './sweep.ts';
 import { EntryWriter, writeIndex } from './write-index.ts';
 
@@ -149,8 +149,7 @@ export async function buildExposureIndex(
       const at = swept++;
       return sweep({
         rows: rows[direction],
-        kinds: by.kinds,
-        before: by.before,
+        ...rowKinds(rows[direction], by),
         columns: by.columns.length,
         maxHops,
         onStep: (done, of) => report('sweep', (at + done / of) / sweeps),

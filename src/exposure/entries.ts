@@ -17,12 +17,12 @@ import {
 } from '../screening/counterparties.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { labelEvidence } from '../screening/judge.ts';
-import { directionBasis, weighingOf } from '../screening/weighing.ts';
+import { basisApart, type DirectionBasis, directionBasis, weighingOf } from '../screening/weighing.ts';
 import { type RiskColumn, recordOf } from './evaluate.ts';
 import { NEUTRAL, type NodeKinds } from './kinds.ts';
 import { mayHaveNotes, readNotes, rememberedShapes, SeenShapes } from './notes.ts';
 import { type ExposureRecord, isEmptyRecord } from './record.ts';
-import { type DirectionRows, IS_BEFORE, ROW } from './rows.ts';
+import { type DirectionRows, IS_BEFORE, nodeAt, ROW } from './rows.ts';
 import type { SweptShares } from './sweep.ts';
 
 type PerDirection<T> = Readonly<Record<Direction, T>>;
@@ -56,20 +56,32 @@ const NO_FLOW = { transfers: 0, unpricedTransfers: 0, valueUsd: null, byAsset: [
 const UNKNOWN = { category: 'UNKNOWN', hops: 1, confidence: 1, class: 'published', entity: null } as const;
 
 /** As `DirectionRows.attributed`, if other labels count than those that the rows were read with. */
-function attributedShare(
-  { start, other, share }: DirectionRows,
-  { kinds, before }: NodeKinds<RiskColumn>,
-  node: NodeId,
-): number {
+function attributedShare(rows: DirectionRows, { kinds, before }: NodeKinds<RiskColumn>, row: number): number {
+  const { start, other, share } = rows;
   let sum = 0;
-  for (let at = start[node] as number; at < (start[node + 1] as number); at++) {
+  for (let at = start[row] as number; at < (start[row + 1] as number); at++) {
     const to = other[at] as number;
     const isBefore = to >= IS_BEFORE;
-    const id = isBefore ? to - IS_BEFORE : to;
+    const id = nodeAt(rows, to);
     const kind = isBefore ? (before.get(id)?.kind ?? NEUTRAL) : (kinds[id] as number);
     if (kind >= 0 || kind === NEUTRAL) sum += share[at] as number;
   }
   return sum;
+}
+
+const hasShares = ({ start }: SweptShares, from: number, to: number): boolean => start[from] !== start[to];
+
+const NOTHING_APART = { hubShare: 0, isFlowUnseen: false };
+
+/** A row whose shares become evidence. */
+interface ReadRow {
+  readonly reading: SweptReading;
+  readonly direction: Direction;
+  /** Direct evidence is read too. */
+  readonly isDirect: boolean;
+  /** Number of the row. */
+  readonly row: number;
+  readonly basis: DirectionBasis | null;
 }
 
 /** The evidence of one address after another. */
@@ -105,8 +117,9 @@ export class Entries {
     const isDirect = this.#has(node, ROW.RISKY);
     const isEarlier = this.#has(node, ROW.EARLIER);
     const isFound = DIRECTIONS.some((direction) => {
-      const { start } = counted.shares[direction];
-      return start[node] !== start[node + 1];
+      const [from, to] = this.#apartOf(node, direction);
+      const { shares } = counted;
+      return hasShares(shares[direction], node, node + 1) || hasShares(shares[direction], from, to);
     });
     const notes = this.#mayHaveNotes(node) ? this.#notesAt(node) : [];
     if (!isDirect && !isEarlier && !isFound && notes.length === 0) return null;
@@ -128,10 +141,20 @@ export class Entries {
         hubShare: { in: hubIn('in'), out: hubIn('out') },
         earlier: isEarlier ? earlierDealings(sides) : [],
         notes,
+        flowsUnseen: {
+          in: first.isFlowUnseen.in || second?.isFlowUnseen.in === true,
+          out: first.isFlowUnseen.out || second?.isFlowUnseen.out === true,
+        },
       },
       policy,
     );
     return isEmptyRecord(record) ? null : record;
+  }
+
+  /** The rows of a node's assets apart: from, and up to. */
+  #apartOf(node: NodeId, direction: Direction): readonly [from: number, to: number] {
+    const { apart, flags } = this.#swept.rows[direction];
+    return [flags.length + (apart.start[node] as number), flags.length + (apart.start[node + 1] as number)];
   }
 
   #has(node: NodeId, flag: number): boolean {
@@ -153,14 +176,14 @@ export class Entries {
     if (!isLight) return false;
     this.#seen.clear();
     let isAlike = false;
-    const add = (to: number): void => {
-      const other = to >= IS_BEFORE ? to - IS_BEFORE : to;
+    const add = (other: NodeId): void => {
       if (this.#seen.add(this.#shapeOf(other), other)) isAlike = true;
     };
     add(node);
     for (const direction of DIRECTIONS) {
       const { start, other, lightStart, light } = rows[direction];
-      for (let at = start[node] as number; at < (start[node + 1] as number); at++) add(other[at] as number);
+      for (let at = start[node] as number; at < (start[node + 1] as number); at++)
+        add(nodeAt(rows[direction], other[at] as number));
       for (let at = lightStart[node] as number; at < (lightStart[node + 1] as number); at++)
         add(light[at] as number);
     }
@@ -213,11 +236,44 @@ export class Entries {
             derived: reading.derived,
           });
     const isDirect = sides !== null;
-    const hubShare = {
-      in: this.#readDirection(reading, node, 'in', isDirect, exposures),
-      out: this.#readDirection(reading, node, 'out', isDirect, exposures),
-    };
-    return { exposures, hubShare };
+    const hubShare = { in: 0, out: 0 };
+    const isFlowUnseen = { in: false, out: false };
+    for (const direction of DIRECTIONS) {
+      hubShare[direction] = this.#readDirection(reading, node, direction, isDirect, exposures);
+      const apart = this.#readApart(reading, node, direction, isDirect, exposures);
+      isFlowUnseen[direction] = apart.isFlowUnseen || hubShare[direction] > 0;
+      // As `hubShareOfAll` of a walk has it: dust is no reason, and assets without a price are one if nothing has a price.
+      const { total, flags } = this.#swept.rows[direction];
+      const isUsd = ((flags[node] as number) & ROW.IS_ASSET) === 0;
+      if (total[node] === 0) hubShare[direction] = apart.hubShare;
+      else if (isUsd && (total[node] as number) < this.#weighing.dustUsd) hubShare[direction] = 0;
+    }
+    return { exposures, hubShare, isFlowUnseen };
+  }
+
+  /** Adds the evidence of assets without a price that are followed by themselves, and says what met hubs. */
+  #readApart(
+    reading: SweptReading,
+    node: NodeId,
+    direction: Direction,
+    isDirect: boolean,
+    into: ExposureEvidence[],
+  ): { readonly hubShare: number; readonly isFlowUnseen: boolean } {
+    const [from, to] = this.#apartOf(node, direction);
+    const shares = reading.shares[direction];
+    if (!isDirect && !hasShares(shares, from, to)) return NOTHING_APART;
+    const { graph } = this.#swept;
+    const whole = directionBasis(graph, node, direction, this.#weighing);
+    let hubShare = 0;
+    for (const [at, followed] of whole.followedApart.entries()) {
+      const basis = basisApart(followed, whole);
+      hubShare = Math.max(
+        hubShare,
+        this.#readRow({ reading, direction, isDirect, row: from + at, basis }, into),
+      );
+    }
+    const isUnseen = hasShares(shares, from + whole.followedApart.length, to);
+    return { hubShare, isFlowUnseen: isUnseen || hubShare > 0 };
   }
 
   /**
@@ -232,25 +288,33 @@ export class Entries {
     isDirect: boolean,
     into: ExposureEvidence[],
   ): number {
-    const { graph, rows, maxHops } = this.#swept;
+    const { graph, rows } = this.#swept;
+    const { total, flags } = rows[direction];
+    if (total[node] === 0) return 0;
+    const isAsset = ((flags[node] as number) & ROW.IS_ASSET) !== 0;
+    // Only an asset without a price needs its name and how much of its greater flow this is.
+    const basis = isAsset ? directionBasis(graph, node, direction, this.#weighing) : null;
+    return this.#readRow({ reading, direction, isDirect, row: node, basis }, into);
+  }
+
+  /** The same of one row. Its basis is null if it is weighed in USD. */
+  #readRow({ reading, direction, isDirect, row: at, basis }: ReadRow, into: ExposureEvidence[]): number {
+    const { rows, maxHops } = this.#swept;
     const { kinds, shares } = reading;
     const hubColumn = kinds.columns.length;
     const { start, item, share } = shares[direction];
     const row = rows[direction];
-    const value = row.total[node] as number;
+    const value = row.total[at] as number;
     if (value === 0) return 0;
-    const isAsset = ((row.flags[node] as number) & ROW.IS_ASSET) !== 0;
-    // Only an asset without a price needs its name and how much of its greater flow this is.
-    const basis = isAsset ? directionBasis(graph, node, direction, this.#weighing) : null;
     const ofAsset = basis === null ? null : { ...basis, total: value };
     const measured = (part: number): Measure =>
       ofAsset === null ? { asset: null, valueUsd: value * part, share: part } : measureOf(ofAsset, part);
     let hubs = 0;
     let risks = 0;
-    for (let at = start[node] as number; at < (start[node + 1] as number); at++) {
-      const column = Math.floor((item[at] as number) / maxHops);
-      const hops = ((item[at] as number) % maxHops) + 1;
-      const part = share[at] as number;
+    for (let found = start[at] as number; found < (start[at + 1] as number); found++) {
+      const column = Math.floor((item[found] as number) / maxHops);
+      const hops = ((item[found] as number) % maxHops) + 1;
+      const part = share[found] as number;
       if (column === hubColumn) {
         hubs += part;
         continue;
@@ -274,10 +338,10 @@ export class Entries {
       });
     }
     const neutral = { ...UNKNOWN, direction };
-    const dust = row.neutralDust[node] as number;
+    const dust = row.neutralDust[at] as number;
     if (isDirect || basis !== null) {
       const isCounted = reading === this.#swept.counted;
-      const known = isCounted ? (row.attributed[node] as number) : attributedShare(row, kinds, node);
+      const known = isCounted ? (row.attributed[at] as number) : attributedShare(row, kinds, at);
       into.push({ ...neutral, ...measured(Math.max(0, 1 - known - risks)) });
       if (!isDirect && basis !== null)
         into.push({ ...neutral, ...measured((value * known + dust) / basis.total) });

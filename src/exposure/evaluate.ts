@@ -1,4 +1,5 @@
 /** Entries from evidence: of one address by a walk, and of many by what a sweep found. Both go through the score that screenings use. */
+import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
@@ -22,6 +23,8 @@ export interface EntryEvidence {
   readonly hubShare: Readonly<Record<Direction, number>>;
   readonly earlier: ExposureRecord['earlier'];
   readonly notes: ExposureRecord['notes'];
+  /** Set if something but neutral value may flow in the direction that the evidence does not show. */
+  readonly flowsUnseen: Readonly<Record<Direction, boolean>>;
 }
 
 const pointsOf = (factors: readonly ScoreFactor[]): number =>
@@ -32,7 +35,7 @@ const SHARE_MIN = 1e-9;
 
 /** Returns the entry that evidence comes to. */
 export function recordOf(
-  { exposures, exposuresLeftOut, isService, hubShare, earlier, notes }: EntryEvidence,
+  { exposures, exposuresLeftOut, isService, hubShare, earlier, notes, flowsUnseen }: EntryEvidence,
   policy: RiskPolicy,
 ): ExposureRecord {
   const factorsOf = (items: readonly ExposureEvidence[]): ScoreFactor[] =>
@@ -51,6 +54,7 @@ export function recordOf(
   const hubOf = (direction: Direction): number | null =>
     hubShare[direction] >= policy.dustShare && hubShare[direction] > 0 ? hubShare[direction] : null;
   const flowsIn = (direction: Direction): boolean =>
+    flowsUnseen[direction] ||
     hubShare[direction] > SHARE_MIN ||
     [...risks, ...risksLeftOut].some((item) => item.direction === direction);
   return {
@@ -77,6 +81,18 @@ function notesAt(assessment: Assessment, deps: SpoofingDeps): ExposureRecord['no
   return mayHaveNotes(graph, node, isRisk) ? readNotes(assessment, deps) : [];
 }
 
+/** True if assets beyond those that are followed may pass through, or hubs were met that give no reason here. */
+const flowsUnseen = ({ sides, readings }: Assessment, direction: Direction): boolean =>
+  sides.some(
+    ({ direction: of, basis }) => of === direction && basis.followedApart.length === LIMITS.exposureAssetsMax,
+  ) ||
+  readings.some(({ followed }) =>
+    followed
+      .filter((side) => side.direction === direction)
+      .flatMap((side) => [side, ...side.apart])
+      .some(({ stops }) => stops.some(({ reason }) => reason === 'MAX_DEGREE')),
+  );
+
 /** Returns what computes the entry of one address by a walk, as a screening does; of the directions asked for. */
 export const createWalk =
   (chain: ChainId, { assess }: Pick<Assessor, 'assess'>, deps: SpoofingDeps, maxHops: number) =>
@@ -94,6 +110,7 @@ export const createWalk =
         hubShare,
         earlier: earlierDealings(sides),
         notes: notesAt(assessment, deps),
+        flowsUnseen: { in: flowsUnseen(assessment, 'in'), out: flowsUnseen(assessment, 'out') },
       },
       deps.policy,
     );

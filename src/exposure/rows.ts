@@ -5,13 +5,26 @@
 import { LIMITS } from '../base/limits.ts';
 import type { Direction } from '../graph/flow.ts';
 import { createNeighbourColumns, type NodeId, type TransferGraph } from '../graph/graph.ts';
-import { flowOf } from '../graph/kernels/exposure.ts';
-import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { flowOf, type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import { HUB, NEUTRAL, type NodeKinds, PASSES } from './kinds.ts';
 
-/** The rows of one direction: those of node v are at `start[v]` to `start[v + 1]`. */
+/** Rows of assets without a price, at addresses that are weighed by something else in the direction: those of node v are `start[v]` to `start[v + 1]`. */
+export interface ApartRows {
+  readonly start: Uint32Array;
+  readonly node: Uint32Array;
+  /** Number of the asset. Those of one node are in the order of `RowReader.apartOf`. */
+  readonly asset: Uint32Array;
+  /** 1 if the address is a hub of this asset. */
+  readonly isHub: Uint8Array;
+}
+
+/**
+ * The rows of one direction: those of row v are at `start[v]` to `start[v + 1]`. Row v is that of node v; behind the last node are the
+ * rows of assets apart, in their order. So the address a value comes to and the asset it comes as are one number.
+ */
 export interface DirectionRows {
   readonly start: Float64Array;
+  /** Number of a row. */
   readonly other: Uint32Array;
   /** Share of the value of the direction. */
   readonly share: Float64Array;
@@ -26,6 +39,7 @@ export interface DirectionRows {
   /** Counterparties that are not in the row, or whose transfers may be worth less than dust, asset by asset: those of node v are at `lightStart[v]` to `lightStart[v + 1]`. */
   readonly lightStart: Float64Array;
   readonly light: Uint32Array;
+  readonly apart: ApartRows;
 }
 
 /** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. EARLIER: something was dealt before the counterparty was designated. OTHERS: there are counterparties that no amount of evidence moved with; `light` lacks them. */
@@ -41,6 +55,8 @@ export interface ReadRowsOptions {
 
 /** Edges of so many times the dust limit or more have one asset, of at most four, that is worth it. */
 const LIGHT_DUSTS = 4;
+
+const ID_MASK = 0x7fff_ffff;
 
 /** Nodes between two reports of progress. */
 const PROGRESS_NODES = 2 ** 14;
@@ -104,94 +120,233 @@ class GrowingIds {
 export const IS_BEFORE = 0x8000_0000;
 
 /** Reads the rows of one direction. Those of hubs are left empty, as no walk passes them. */
-export function readRows({ graph, direction, weighing, kinds, onProgress }: ReadRowsOptions): DirectionRows {
+export function readRows(options: ReadRowsOptions): DirectionRows {
+  const { graph, direction, onProgress } = options;
   const { nodeCount } = graph;
-  const start = new Float64Array(nodeCount + 2);
-  const total = new Float64Array(nodeCount + 1);
-  const neutralDust = new Float64Array(nodeCount + 1);
-  const attributed = new Float64Array(nodeCount + 1);
-  const flags = new Uint8Array(nodeCount + 1);
-  const lightStart = new Float64Array(nodeCount + 2);
-  const light = new GrowingIds();
-  const rows = new GrowingRows();
-  const reader = new RowReader(graph, weighing);
-  const columns = createNeighbourColumns(LIMITS.rowScanMax);
-  const { ids, weight, valueUsd, firstSeenMs, lastSeenMs } = columns;
-  /** Adds a part of an edge; one without a share is flagged alone. */
-  function addPart(node: NodeId, other: NodeId, share: number, isBefore: boolean): void {
-    const kind = isBefore ? (kinds.before.get(other)?.kind ?? PASSES) : (kinds.kinds[other] as number);
-    if (isBefore) flags[node] = (flags[node] as number) | ROW.EARLIER;
-    if (kind >= 0) flags[node] = (flags[node] as number) | ROW.RISKY;
-    if (share <= 0) return;
-    rows.push(isBefore ? (other | IS_BEFORE) >>> 0 : other, share);
-    if (kind >= 0 || kind === NEUTRAL) attributed[node] = (attributed[node] as number) + share;
-  }
+  const rows = new RowsOfDirection(options);
   for (let node = 1; node <= nodeCount; node++) {
-    start[node] = rows.count;
-    lightStart[node] = light.count;
     if (node % PROGRESS_NODES === 0) onProgress?.(node);
-    if (kinds.kinds[node] === HUB || graph.degree(node, direction) > LIMITS.counterpartiesMax) {
-      flags[node] = ROW.ALONE;
-      if (kinds.kinds[node] === HUB || graph.degree(node, direction) > LIMITS.rowScanMax) continue;
+    rows.addNode(node, graph.degree(node, direction));
+  }
+  return rows.finish();
+}
+
+/** The rows of all nodes one after another, then those of assets apart. */
+class RowsOfDirection {
+  readonly #options: ReadRowsOptions;
+  readonly #reader: RowReader;
+  readonly #columns = createNeighbourColumns(LIMITS.rowScanMax);
+  readonly #rows = new GrowingRows();
+  readonly #light = new GrowingIds();
+  readonly #nodes: PerRow;
+  readonly #flags: Uint8Array;
+  readonly #lightStart: Float64Array;
+  readonly #apartStart: Uint32Array;
+  readonly #apartNode = new GrowingIds();
+  readonly #apartAsset = new GrowingIds();
+  /** Nodes that are weighed by one asset, and that asset. */
+  readonly #byAsset = { node: new GrowingIds(), asset: new GrowingIds() };
+
+  constructor(options: ReadRowsOptions) {
+    const { nodeCount } = options.graph;
+    this.#options = options;
+    this.#reader = new RowReader(options.graph, options.weighing);
+    this.#nodes = perRow(nodeCount);
+    this.#flags = new Uint8Array(nodeCount + 1);
+    this.#lightStart = new Float64Array(nodeCount + 2);
+    this.#apartStart = new Uint32Array(nodeCount + 2);
+  }
+
+  addNode(node: NodeId, degree: number): void {
+    const { direction, kinds } = this.#options;
+    this.#nodes.start[node] = this.#rows.count;
+    this.#lightStart[node] = this.#light.count;
+    this.#apartStart[node] = this.#apartNode.count;
+    if (kinds.kinds[node] === HUB || degree > LIMITS.counterpartiesMax) {
+      this.#flag(node, ROW.ALONE);
+      if (kinds.kinds[node] === HUB || degree > LIMITS.rowScanMax) return;
     }
-    const degree = graph.degree(node, direction);
-    const basis = reader.basisOf(node, direction);
+    const basis = this.#reader.basisOf(node, direction);
     if (basis.basis === 'NOTHING') {
-      if (degree > 0) flags[node] = (flags[node] as number) | ROW.OTHERS;
-      continue;
+      if (degree > 0) this.#flag(node, ROW.OTHERS);
+      return;
     }
-    if (basis.basis === 'ASSET') flags[node] = (flags[node] as number) | ROW.IS_ASSET;
-    const { count } = reader.read(node, direction, { ...basis, dust: 0 }, LIMITS.rowScanMax, columns);
-    if (degree > count) flags[node] = (flags[node] as number) | ROW.OTHERS;
+    if (basis.assetId !== null) {
+      this.#flag(node, ROW.IS_ASSET);
+      this.#byAsset.node.push(node);
+      this.#byAsset.asset.push(basis.assetId);
+    }
+    for (const { assetId } of this.#reader.apartOf(node, direction)) {
+      this.#apartNode.push(node);
+      this.#apartAsset.push(assetId as number);
+    }
+    const { count, heavy } = this.#addRow(node, basis, { into: this.#nodes, at: node });
+    if (degree > count) this.#flag(node, ROW.OTHERS);
+    const { ids, weight, valueUsd } = this.#columns;
+    const least = LIGHT_DUSTS * this.#options.weighing.dustUsd;
+    const hasRow = (this.#nodes.total[node] as number) > 0;
+    for (let at = 0; at < count; at++) {
+      const each = weight[at] as number;
+      // An edge's weight says more than its priced transfers are worth if others have no price; its USD says more if they moved no amount.
+      if (at >= heavy || each === 0 || !hasRow || Math.min(each, valueUsd[at] as number) < least)
+        this.#light.push(ids[at] as number);
+    }
+  }
+
+  finish(): DirectionRows {
+    const { graph, direction } = this.#options;
+    const { nodeCount } = graph;
+    const nodes = this.#nodes;
+    nodes.start[nodeCount + 1] = this.#rows.count;
+    this.#lightStart[nodeCount + 1] = this.#light.count;
+    this.#apartStart[nodeCount + 1] = this.#apartNode.count;
+    const apartCount = this.#apartNode.count;
+    const isHub = new Uint8Array(apartCount);
+    const all = apartCount === 0 ? nodes : longer(nodes, nodeCount + apartCount);
+    const apartNode = this.#apartNode.ids;
+    const apartAsset = this.#apartAsset.ids;
+    for (let at = 0; at < apartCount; at++) {
+      const node = apartNode[at] as number;
+      const row = nodeCount + 1 + at;
+      all.start[row] = this.#rows.count;
+      const basis = this.#reader.passingOf(node, direction, apartAsset[at] as number);
+      if (this.#reader.isHubIn(node, direction, LIMITS.counterpartiesMax, basis)) isHub[at] = 1;
+      this.#addRow(node, basis, { into: all, at: row });
+    }
+    all.start[nodeCount + apartCount + 1] = this.#rows.count;
+    const apart = {
+      start: this.#apartStart,
+      node: apartNode,
+      asset: apartAsset,
+      isHub,
+    };
+    const { other, share } = this.#rows.join();
+    this.#pointToAssets(other, all.start, apart);
+    return {
+      ...all,
+      other,
+      share,
+      flags: this.#flags,
+      lightStart: this.#lightStart,
+      light: this.#light.ids,
+      apart,
+    };
+  }
+
+  #flag(node: NodeId, flag: number): void {
+    this.#flags[node] = (this.#flags[node] as number) | flag;
+  }
+
+  /** Reads a row and adds the edges that value is followed along. Returns how many edges of evidence there are, and how many are no dust. */
+  #addRow(
+    node: NodeId,
+    basis: RowBasis,
+    { into, at: row }: { readonly into: PerRow; readonly at: number },
+  ): { readonly count: number; readonly heavy: number } {
+    const { direction, kinds } = this.#options;
+    const { ids, weight, firstSeenMs, lastSeenMs } = this.#columns;
+    const all = { ...basis, dust: 0 };
+    const { count } = this.#reader.read(node, direction, all, LIMITS.rowScanMax, this.#columns);
     // Greatest first: dust is the end of the row.
     let heavy = count;
-    let dust = 0;
-    while (heavy > 0 && (weight[heavy - 1] as number) < basis.dust) {
-      heavy--;
-      const each = weight[heavy] as number;
-      dust += each;
-      const kind = kindOf(kinds, ids[heavy] as number, lastSeenMs[heavy] as number);
-      if (isEarlier(kinds, ids[heavy] as number, firstSeenMs[heavy] as number))
-        flags[node] = (flags[node] as number) | ROW.EARLIER;
-      if (kind >= 0) flags[node] = (flags[node] as number) | ROW.RISKY;
-      else if (kind === NEUTRAL) neutralDust[node] = (neutralDust[node] as number) + each;
-    }
-    const flow = flowOf(basis.total, dust);
-    // A walk follows dust if there is nothing else. Less than dust in all brings neither points nor a reason.
-    if (flow === 0 && dust > 0 && basis.total >= basis.dust)
-      flags[node] = (flags[node] as number) | ROW.ALONE;
-    total[node] = flow;
-    for (let at = 0; at < heavy; at++) {
+    let light = 0;
+    while (heavy > 0 && (weight[heavy - 1] as number) < basis.dust) light += weight[--heavy] as number;
+    const isAll = this.#reader.followsDust(node, direction, basis, light);
+    // A walk reads so many; the rest of the flow has no known origin.
+    const followed = isAll ? Math.max(heavy, Math.min(count, LIMITS.counterpartiesMax)) : heavy;
+    const flow = isAll ? basis.total : flowOf(basis.total, light);
+    into.total[row] = flow;
+    const addPart = (other: NodeId, part: number, isFollowed: boolean, isBefore: boolean): void => {
+      const kind = isBefore ? (kinds.before.get(other)?.kind ?? PASSES) : (kinds.kinds[other] as number);
+      if (isBefore) this.#flag(node, ROW.EARLIER);
+      if (kind >= 0) this.#flag(node, ROW.RISKY);
+      if (!isFollowed && kind === NEUTRAL) into.neutralDust[row] = (into.neutralDust[row] as number) + part;
+      if (!isFollowed || part <= 0 || flow === 0) return;
+      this.#rows.push(isBefore ? (other | IS_BEFORE) >>> 0 : other, part / flow);
+      if (kind >= 0 || kind === NEUTRAL)
+        into.attributed[row] = (into.attributed[row] as number) + part / flow;
+    };
+    for (let at = 0; at < count; at++) {
       const each = weight[at] as number;
       const other = ids[at] as number;
-      const isInRow = each > 0 && flow > 0;
-      const share = isInRow ? each / flow : 0;
+      const isFollowed = at < followed;
       const fromMs = kinds.before.size === 0 ? undefined : kinds.before.get(other)?.fromMs;
-      if (fromMs === undefined || (firstSeenMs[at] as number) >= fromMs) addPart(node, other, share, false);
-      else if ((lastSeenMs[at] as number) < fromMs) addPart(node, other, share, true);
-      else {
-        const { weight: since } = reader.since(node, other, direction, basis, fromMs);
-        const after = isInRow ? Math.min(each, since) / flow : 0;
-        addPart(node, other, share - after, true);
-        addPart(node, other, after, false);
+      if (fromMs === undefined || (firstSeenMs[at] as number) >= fromMs) {
+        addPart(other, each, isFollowed, false);
+        continue;
       }
-      // An edge's weight says more than its priced transfers are worth if others have no price; its USD says more if they moved no amount.
-      if (!isInRow || Math.min(each, valueUsd[at] as number) < LIGHT_DUSTS * weighing.dustUsd)
-        light.push(other);
+      const isAllBefore = (lastSeenMs[at] as number) < fromMs;
+      const since = isAllBefore ? 0 : this.#reader.since(node, other, direction, basis, fromMs).weight;
+      addPart(other, each - Math.min(each, since), isFollowed, true);
+      if (!isAllBefore) addPart(other, Math.min(each, since), isFollowed, false);
     }
-    for (let at = heavy; at < count; at++) light.push(ids[at] as number);
+    return { count, heavy };
   }
-  start[nodeCount + 1] = rows.count;
-  lightStart[nodeCount + 1] = light.count;
-  return { start, total, neutralDust, attributed, flags, ...rows.join(), lightStart, light: light.ids };
+
+  /** Lets the edges of rows that are weighed by an asset end at the row of that asset, if the other side has one. */
+  #pointToAssets(other: Uint32Array, start: Float64Array, apart: ApartRows): void {
+    const { nodeCount } = this.#options.graph;
+    const pointTo = (row: number, asset: number): void => {
+      for (let at = start[row] as number; at < (start[row + 1] as number); at++) {
+        const to = other[at] as number;
+        const found = apartRowOf(apart, to & ID_MASK, asset);
+        if (found >= 0) other[at] = ((to & IS_BEFORE) | (nodeCount + 1 + found)) >>> 0;
+      }
+    };
+    if (apart.node.length === 0) return;
+    const nodes = this.#byAsset.node.ids;
+    const assets = this.#byAsset.asset.ids;
+    for (let at = 0; at < nodes.length; at++) pointTo(nodes[at] as number, assets[at] as number);
+    for (let at = 0; at < apart.node.length; at++) pointTo(nodeCount + 1 + at, apart.asset[at] as number);
+  }
 }
 
-/** The kind that applies to an edge. */
-function kindOf({ kinds, before }: NodeKinds<unknown>, node: NodeId, lastSeenMs: number): number {
-  const until = before.size === 0 ? undefined : before.get(node);
-  return until !== undefined && lastSeenMs < until.fromMs ? until.kind : (kinds[node] as number);
+/** The place of a node's row of an asset among those apart; -1 if it has none. */
+function apartRowOf({ start, asset }: ApartRows, node: NodeId, wanted: number): number {
+  for (let at = start[node] as number; at < (start[node + 1] as number); at++)
+    if (asset[at] === wanted) return at;
+  return -1;
 }
 
-/** True if an edge was used before the attribution of its counterparty applied. */
-const isEarlier = ({ before }: NodeKinds<unknown>, node: NodeId, firstSeenMs: number): boolean =>
-  before.size > 0 && firstSeenMs < (before.get(node)?.fromMs ?? Number.NEGATIVE_INFINITY);
+/** What is known of each row: that of a node, then those of assets apart. */
+type PerRow = Pick<DirectionRows, 'start' | 'total' | 'neutralDust' | 'attributed'>;
+
+const perRow = (rows: number): PerRow => ({
+  start: new Float64Array(rows + 2),
+  total: new Float64Array(rows + 1),
+  neutralDust: new Float64Array(rows + 1),
+  attributed: new Float64Array(rows + 1),
+});
+
+function longer(known: PerRow, rows: number): PerRow {
+  const all = perRow(rows);
+  for (const name of ['start', 'total', 'neutralDust', 'attributed'] as const) all[name].set(known[name]);
+  return all;
+}
+
+/** The kinds of a direction's rows: a row of an asset apart has that of its node, or is a hub of its own. */
+export function rowKinds(
+  { apart }: DirectionRows,
+  { kinds, before }: Pick<NodeKinds<unknown>, 'kinds' | 'before'>,
+): Pick<NodeKinds<unknown>, 'kinds' | 'before'> {
+  const count = apart.node.length;
+  if (count === 0) return { kinds, before };
+  const all = new Int16Array(kinds.length + count);
+  all.set(kinds);
+  const allBefore = new Map(before);
+  for (let at = 0; at < count; at++) {
+    const node = apart.node[at] as number;
+    const row = kinds.length + at;
+    const kindOf = (kind: number): number => (kind === PASSES && apart.isHub[at] === 1 ? HUB : kind);
+    all[row] = kindOf(kinds[node] as number);
+    const until = before.get(node);
+    if (until !== undefined) allBefore.set(row, { ...until, kind: kindOf(until.kind) });
+  }
+  return { kinds: all, before: allBefore };
+}
+
+/** The node that an edge ends at, whichever row of it. */
+export const nodeAt = ({ apart, flags }: DirectionRows, other: number): NodeId => {
+  const row = other & ID_MASK;
+  return row < flags.length ? row : (apart.node[row - flags.length] as number);
+};

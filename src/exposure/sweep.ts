@@ -17,9 +17,9 @@ const ID_MASK = 0x7fff_ffff;
 
 export interface SweepInput {
   readonly rows: DirectionRows;
-  /** By node (kinds.ts). */
+  /** By row (`rowKinds`). */
   readonly kinds: Int16Array;
-  /** Kinds that apply to edges marked IS_BEFORE. */
+  /** Kinds that apply to edges marked IS_BEFORE, by row. */
   readonly before: ReadonlyMap<number, { readonly kind: number }>;
   readonly columns: number;
   readonly maxHops: number;
@@ -28,7 +28,7 @@ export interface SweepInput {
 }
 
 /**
- * Shares by node: those of node v are at `start[v]` to `start[v + 1]`. An item is a column and a hop, as
+ * Shares by row, which begin with those of nodes: those of row v are at `start[v]` to `start[v + 1]`. An item is a column and a hop, as
  * `column × maxHops + hop − 1`; the column after the last is for hubs.
  */
 export interface SweptShares {

@@ -16,6 +16,7 @@ import { joinDirections } from './evaluate.ts';
 import type { GraphPosition } from './format.ts';
 import type { MappedIndex } from './mapped-index.ts';
 import type { ExposureRecord } from './record.ts';
+import { byAddress, type Moved, OTHER, RowChanges } from './row-changes.ts';
 
 export interface UpdaterDeps {
   readonly clock: Clock;
@@ -47,17 +48,9 @@ export interface ExposureUpdater {
   state(): ChangesState;
 }
 
-/** Sums that moved between two addresses in one round, by number of the asset. */
-interface Moved {
-  readonly from: NodeId;
-  readonly to: NodeId;
-  readonly amounts: Map<number, number>;
-}
-
 /** Of an address without an entry. */
 const NO_RECORD: ExposureRecord = { ...NO_EXPOSURE, flows: { in: false, out: false } };
 const NO_COLUMNS = createNeighbourColumns(0);
-const OTHER: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
 
 export function createUpdater(
   chain: ChainId,
@@ -120,28 +113,11 @@ export function createUpdater(
       });
   }
 
-  /**
-   * True if what moved changes the shares of the row it is in: the edge is at or above dust, or little but this round's transfers moved in
-   * the direction, or nothing in it can be weighed any more.
-   */
-  function changesShares(rows: RowReader, graph: TransferGraph, moved: Moved, direction: Direction): boolean {
-    const node = direction === 'out' ? moved.from : moved.to;
-    const { basis, rates, dust, total } = rows.basisOf(node, direction);
-    if (basis === 'NOTHING') return false;
-    if (basis === 'UNKNOWN') return true;
-    const weighed = [...moved.amounts].reduce(
-      (sum, [asset, amount]) => sum + (rates.get(asset) ?? 0) * amount,
-      0,
-    );
-    if (total - weighed < dust) return true;
-    if (moved.from === NOBODY || moved.to === NOBODY) return weighed >= dust;
-    if (weighed === 0) return false;
-    const byName = new Map([...rates].map(([asset, rate]) => [graph.assetName(asset), rate]));
-    let weight = 0;
-    for (const { asset, amount } of graph.edge(moved.from, moved.to))
-      weight += (byName.get(asset) ?? 0) * Number(amount);
-    return weight >= dust;
-  }
+  /** True if a direction depends on what moved the other way: so little moved in it that it may be dust beside that. */
+  const dependsOn = (rows: RowReader, node: NodeId, direction: Direction): boolean => {
+    const { basis, total, dust } = rows.basisOf(node, direction);
+    return basis === 'USD' && total < dust;
+  };
 
   /** Computes an address of new transfers: the direction that changed alone (then it is in `partial`), if the other one does not depend on it. */
   function evaluateChanged(
@@ -154,24 +130,23 @@ export function createUpdater(
   ): ExposureRecord {
     const direction = bits === 1 ? 'in' : bits === 2 ? 'out' : null;
     const waits = (changes.entry(node)?.waitsSinceMs ?? 0) > 0;
-    if (direction !== null && !waits && !isNew(node)) {
-      // The dust limit of an asset without a price depends on both directions.
-      const { basis } = rows.basisOf(node, OTHER[direction]);
-      if (basis === 'USD' || basis === 'NOTHING') {
-        const now = deps.evaluate(graph, node, [direction]);
-        const joined = joinDirections(before ?? NO_RECORD, now, direction);
-        if (joined !== null) {
-          partial.add(node);
-          return joined;
-        }
+    if (direction !== null && !waits && !isNew(node) && !dependsOn(rows, node, OTHER[direction])) {
+      const now = deps.evaluate(graph, node, [direction]);
+      const joined = joinDirections(before ?? NO_RECORD, now, direction);
+      if (joined !== null) {
+        partial.add(node);
+        return joined;
       }
     }
     return deps.evaluate(graph, node);
   }
 
-  /** True if the row has an edge that is not dust. */
-  const hasMore = (rows: RowReader, node: NodeId, direction: Direction): boolean =>
-    rows.read(node, direction, rows.basisOf(node, direction), 0, NO_COLUMNS).heavy > 0;
+  /** True if the dust of a row is left out of it. */
+  function leavesDust(rows: RowReader, node: NodeId, direction: Direction): boolean {
+    const basis = rows.basisOf(node, direction);
+    const { heavy, light } = rows.read(node, direction, basis, 0, NO_COLUMNS);
+    return heavy > 0 && !rows.followsDust(node, direction, basis, light.weight);
+  }
 
   /**
    * Addresses whose value passes through `node` in the direction within the hops that an entry looks: against it, hop by hop, through
@@ -197,12 +172,12 @@ export function createUpdater(
           const usd = columns.valueUsd[place] as number;
           const other = columns.ids[place] as NodeId;
           if (seen.has(other)) continue;
-          // Dust with a price is dust in the row of the other side too, which follows it only if it has nothing else.
+          // Dust with a price is dust in the row of the other side too, which follows it only if it is a considerable part.
           if (
             usd > 0 &&
             usd < weighing.dustUsd &&
             columns.unpriced[place] === 0 &&
-            hasMore(rows, other, direction)
+            leavesDust(rows, other, direction)
           )
             continue;
           seen.add(other);
@@ -253,6 +228,9 @@ export function createUpdater(
         moved.amounts.set(asset, (moved.amounts.get(asset) ?? 0) + amount);
         edges.set(name, moved);
       }
+      const movedAt = byAddress(edges.values());
+      const rowChanges = new RowChanges(graph, rows, weighing.dustShare);
+      for (const [node, moved] of movedAt) if (rowChanges.hasUnpriced(node, moved)) note(node, 3);
       const blocks = newBlocks(ordinal, end);
       const before = new Map([...changed.keys()].map((node) => [node, recordOf(graph, node)]));
       const partial = new Set<NodeId>();
@@ -274,11 +252,15 @@ export function createUpdater(
         starts.add(name);
         if (!flowsOf(before.get(node) ?? null, direction) && !flowsOf(after.get(node) ?? null, direction))
           return;
+        if (!deps.passes(graph, node)) return;
+        const moved = movedAt.get(node);
+        if (!removed.nodes.has(node) && moved !== undefined && !rowChanges.changes(node, direction, moved))
+          return;
         isWhole = reach(graph, rows, node, direction, found);
       };
-      for (const moved of edges.values()) {
-        if (moved.from !== NOBODY && changesShares(rows, graph, moved, 'out')) spread(moved.from, 'out');
-        if (moved.to !== NOBODY && changesShares(rows, graph, moved, 'in')) spread(moved.to, 'in');
+      for (const node of movedAt.keys()) {
+        spread(node, 'out');
+        spread(node, 'in');
       }
       for (const node of removed.nodes) {
         spread(node, 'out');

@@ -203,12 +203,14 @@ export interface Exposure {
   readonly unpricedTxCount: number;
 }
 
-/** Where money was not followed to its end, and how much of the direction's value that is. */
+/** Where money was not followed to its end, and how much of the direction's value, or of the asset, that is. */
 export interface StoppedFlow {
   readonly address: string;
   /** UNPRICED: several assets without a price moved there, so nothing says which part went where. */
   readonly reason: 'MAX_DEGREE' | 'BUDGET' | 'UNPRICED';
   readonly direction: 'in' | 'out';
+  /** The asset without a price that was followed by itself; null: the value of the direction. */
+  readonly asset: string | null;
   readonly percentage: number;
 }
 

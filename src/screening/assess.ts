@@ -124,7 +124,9 @@ function walkReasons(
 const metDerived = (sides: readonly Side[], followed: readonly FollowedSide[]): boolean =>
   [
     ...sides.flatMap(({ attributed }) => attributed.map(({ attribution }) => attribution)),
-    ...followed.flatMap(({ rows }) => rows.map(({ attribution }) => attribution)),
+    ...followed
+      .flatMap((side) => [side, ...side.apart])
+      .flatMap(({ rows }) => rows.map(({ attribution }) => attribution)),
   ].some((found) => absorbs(found, 'COUNTED') && !absorbs(found, 'LEFT_OUT'));
 
 /** Equal scores: published evidence, if it brings points, rather than derived. */

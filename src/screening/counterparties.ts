@@ -20,7 +20,13 @@ import {
   UNATTRIBUTED,
 } from './attribution.ts';
 import { shownAsset, shownNode } from './subject.ts';
-import { type DirectionBasis, directionBasis, NOTHING_MOVED, type UnpricedAsset } from './weighing.ts';
+import {
+  assetsNotFollowed,
+  type DirectionBasis,
+  directionBasis,
+  NOTHING_MOVED,
+  type UnpricedAsset,
+} from './weighing.ts';
 
 /** A counterparty with what its labels make of it. */
 export interface Party {
@@ -307,12 +313,12 @@ export function directEvidence(
   return [...groups.values(), ...rests];
 }
 
-/** Of each asset without a price, the part that no labelled counterparty moved. */
+/** Of each asset without a price that is not followed, the part that no labelled counterparty moved. */
 function unlabelledRest(
   { direction, basis }: Side,
   unpriced: readonly UnpricedDealing[],
 ): ExposureEvidence[] {
-  return assetsApart(basis).flatMap(({ asset, flowPart }): ExposureEvidence[] => {
+  return assetsNotFollowed(basis).flatMap(({ asset, flowPart }): ExposureEvidence[] => {
     const labelled = unpriced.filter((dealing) => dealing.asset.asset === asset);
     const share = 1 - labelled.reduce((sum, dealing) => sum + dealing.share, 0);
     if (share <= REST_MIN) return [];

@@ -2,7 +2,12 @@
 import { LIMITS } from '../base/limits.ts';
 import type { PriceStatus } from '../chains/assets.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
-import { type ExposureResult, type ExposureRow, exposureOf } from '../graph/kernels/exposure.ts';
+import {
+  type ExposureOptions,
+  type ExposureResult,
+  type ExposureRow,
+  exposureOf,
+} from '../graph/kernels/exposure.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { Direction, Flow } from '../graph/transfers.ts';
@@ -10,16 +15,23 @@ import type { ExposureEvidence } from '../risk/score.ts';
 import type { Exposure, ExposureCategory, ScreeningAnswer, StoppedFlow } from './answers.ts';
 import { type Attribution, type Attributions, absorbs, type DerivedReading } from './attribution.ts';
 import {
-  assetsApart,
   isOwnDealing,
   measureOf,
+  type Party,
   percent,
   type Side,
   scaleOf,
   twoDecimals,
 } from './counterparties.ts';
 import { shownNode } from './subject.ts';
-import { type DirectionBasis, directionBasis, NOTHING_MOVED, withDust } from './weighing.ts';
+import {
+  assetsNotFollowed,
+  basisApart,
+  type DirectionBasis,
+  directionBasis,
+  NOTHING_MOVED,
+  withDust,
+} from './weighing.ts';
 
 /** One direction of an address, as far as money was followed. */
 export interface FollowedSide {
@@ -35,6 +47,8 @@ export interface FollowedSide {
   readonly hubShare: number;
   readonly stops: ExposureResult<Attribution>['stops'];
   readonly isComplete: boolean;
+  /** Assets without a price that moved beside it, each followed by itself; each has none of its own. */
+  readonly apart: readonly FollowedSide[];
 }
 
 export interface FollowOptions {
@@ -48,20 +62,26 @@ export interface FollowOptions {
   readonly derived: DerivedReading;
 }
 
-/** Follows money in one direction through addresses without a label, until one that has one. */
+/**
+ * Follows money in one direction through addresses without a label, until one that has one; and each asset without a price by itself, so
+ * that another asset beside it, of whatever value, does not hide where it came from.
+ */
 export function follow(
   { graph, node, direction, flow, maxHops, attributions, weighing, derived }: FollowOptions,
   { workspace }: { readonly workspace: KernelWorkspace },
 ): FollowedSide {
-  const through = (by: Weighing): ExposureResult<Attribution> =>
+  const through = (
+    weighingBy: Weighing,
+    by: Pick<ExposureOptions, 'asset' | 'nodesMax'> = { nodesMax: LIMITS.exposureNodesMax },
+  ): ExposureResult<Attribution> =>
     exposureOf(
       {
         start: node,
         direction,
         maxHops,
         degreeMax: LIMITS.counterpartiesMax,
-        nodesMax: LIMITS.exposureNodesMax,
-        weighing: by,
+        weighing: weighingBy,
+        ...by,
       },
       {
         graph,
@@ -77,9 +97,30 @@ export function follow(
   // If dust is all there is, the answer still says whose it was.
   const result = withoutDust.total > 0 || basis.total === 0 ? withoutDust : through(withDust(weighing));
   const isStartKnown = absorbs(attributions.of(node), derived);
-  const hubs = result.stops.filter(
-    (stop) => stop.reason === 'MAX_DEGREE' && !(isStartKnown && stop.node === node),
-  );
+  const hubShareOf = ({ stops }: ExposureResult<Attribution>): number =>
+    stops
+      .filter((stop) => stop.reason === 'MAX_DEGREE' && !(isStartKnown && stop.node === node))
+      .reduce((sum, { share }) => sum + share, 0);
+  const apart = basis.followedApart.map((asset): FollowedSide => {
+    const found = through(weighing, {
+      asset: asset.assetId as number,
+      nodesMax: LIMITS.exposureAssetNodesMax,
+    });
+    const measured = basisApart(asset, basis);
+    const transfers = measured.unpriced.reduce((sum, one) => sum + one.transfers, 0);
+    return {
+      direction,
+      flow: { transfers, unpricedTransfers: transfers, valueUsd: null, byAsset: [] },
+      basis: measured,
+      value: found.total,
+      rows: found.rows,
+      unknownShare: found.unknown.share,
+      hubShare: hubShareOf(found),
+      stops: found.stops,
+      isComplete: found.isComplete,
+      apart: [],
+    };
+  });
   return {
     direction,
     flow,
@@ -87,12 +128,22 @@ export function follow(
     value: result.total,
     rows: result.rows,
     unknownShare: result.unknown.share,
-    // Less than dust in all is no reason to warn: anybody can send it from anywhere.
-    hubShare: basis.total < basis.dust ? 0 : hubs.reduce((sum, { share }) => sum + share, 0),
-    stops: result.stops,
+    hubShare: hubShareOfAll(basis, hubShareOf(result), apart),
+    // If nothing but assets apart moved, it is they that are followed.
+    stops: apart.length > 0 && basis.basis === 'UNKNOWN' ? [] : result.stops,
     isComplete: result.isComplete,
+    apart,
   };
 }
+
+/**
+ * The share of a direction that passed hubs. Less than dust in all is no reason to warn: anybody can send it from anywhere. Neither are
+ * assets without a price beside priced value, as nothing says that they are worth anything; without such value the worst of them decides.
+ */
+const hubShareOfAll = (basis: DirectionBasis, share: number, apart: readonly FollowedSide[]): number => {
+  if (basis.basis === 'UNKNOWN') return Math.max(0, ...apart.map((side) => side.hubShare));
+  return basis.total < basis.dust ? 0 : share;
+};
 
 /** A side of which nothing is known. */
 export const nothingFollowed = (direction: Direction, flow: Flow): FollowedSide => ({
@@ -105,19 +156,32 @@ export const nothingFollowed = (direction: Direction, flow: Flow): FollowedSide 
   hubShare: 0,
   stops: [],
   isComplete: true,
+  apart: [],
 });
 
 /**
  * A followed side as answers show it: shares of all that moved, dust included. Dust leaves the walk and brings no points, but the
  * shares of direct counterparties stay exact.
  *
- * @param parties - the labelled direct counterparties of the side, those of dust among them
+ * @param read - the same direction as it was read, with the labelled direct counterparties, those of dust among them
  */
 export function withDustShown(
   side: FollowedSide,
-  parties: Side['attributed'],
+  { attributed, unpriced }: Pick<Side, 'attributed' | 'unpriced'>,
   derived: DerivedReading,
 ): FollowedSide {
+  const apart = side.apart.map((one) => {
+    const dealings = unpriced.filter(({ asset }) => asset.asset === one.basis.asset);
+    const parties = dealings.map(({ party, asset, share, transfers }): Party => {
+      const count = { transfers, unpricedTransfers: transfers };
+      return { ...party, ...count, value: share * asset.amount };
+    });
+    return withDustOf(one, parties, derived);
+  });
+  return { ...withDustOf(side, attributed, derived), apart };
+}
+
+function withDustOf(side: FollowedSide, parties: readonly Party[], derived: DerivedReading): FollowedSide {
   const { basis, value } = side;
   // Without dust, or with nothing else, the shares are of all that moved already.
   if (value === 0 || value >= basis.total) return side;
@@ -198,17 +262,17 @@ export interface ExposureNames {
 
 /**
  * Exposures by category and entity, greatest first, the unattributed rest among them. Assets without a price beside others have rows
- * of their own, of direct counterparties alone, each with its share of that asset.
+ * of their own, each with its share of that asset; those that are not followed, of direct counterparties alone.
  */
 export function exposuresOf(
   side: FollowedSide,
   unpriced: Side['unpriced'],
   names: ExposureNames,
 ): Exposure[] {
-  return [...weighedExposures(side, names), ...unpricedExposures(side, unpriced, names)].slice(
-    0,
-    LIMITS.exposuresListed,
-  );
+  return [side, ...side.apart]
+    .flatMap((one) => weighedExposures(one, names))
+    .concat(unpricedExposures(side, unpriced, names))
+    .slice(0, LIMITS.exposuresListed);
 }
 
 /** Rows of one attribution and type as one: an answer does not list an entity once for each confidence. */
@@ -284,13 +348,13 @@ function weighedExposures(
   return [...listed, unknown].sort((a, b) => b.percentage - a.percentage || b.txCount - a.txCount);
 }
 
-/** The rows of each asset without a price: its labelled direct counterparties by attribution, and the rest. */
+/** The rows of each asset without a price that is not followed: its labelled direct counterparties by attribution, and the rest. */
 function unpricedExposures(
   { direction, basis }: FollowedSide,
   unpriced: Side['unpriced'],
   { shown }: ExposureNames,
 ): Exposure[] {
-  return assetsApart(basis).flatMap((asset) => {
+  return assetsNotFollowed(basis).flatMap((asset) => {
     const common = {
       direction,
       type: 'DIRECT',
@@ -334,8 +398,11 @@ function unpricedExposures(
   });
 }
 
-/** Value from further hops and value without a label, as evidence: shares of the address's own value. */
-export function indirectEvidence(
+/** Value from further hops and value without a label, as evidence: shares of the address's own value, and of each asset apart. */
+export const indirectEvidence = (side: FollowedSide, own: Attribution): ExposureEvidence[] =>
+  [side, ...side.apart].flatMap((one) => indirectEvidenceOf(one, own));
+
+function indirectEvidenceOf(
   { direction, basis, value, rows, unknownShare }: FollowedSide,
   own: Attribution,
 ): ExposureEvidence[] {
@@ -367,16 +434,32 @@ export function indirectEvidence(
   return [...evidence, { ...unknown, direction, hops: 1, ...measureOf(measured, unknownShare) }];
 }
 
-/** Where the money could not be followed to the end. */
-export const stoppedFlows = (sides: readonly FollowedSide[], graph: TransferGraph): StoppedFlow[] =>
-  sides.flatMap(({ direction, stops }) =>
-    stops.slice(0, LIMITS.screeningListMax).map(({ node, reason, share }) => ({
+/** Where the money could not be followed to the end, and the assets that were not followed at all. */
+export const stoppedFlows = (
+  sides: readonly FollowedSide[],
+  { graph, node }: { readonly graph: TransferGraph; readonly node: NodeId },
+  shown: ExposureNames['shown'],
+): StoppedFlow[] =>
+  sides.flatMap((side) => {
+    const { direction } = side;
+    const stopped = [side, ...side.apart].flatMap(({ stops, basis }) =>
+      stops.slice(0, LIMITS.screeningListMax).map(({ node: at, reason, share }) => ({
+        address: shownNode(graph, at),
+        reason,
+        direction,
+        asset: basis.asset === null ? null : shown(basis.asset),
+        percentage: twoDecimals(100 * share),
+      })),
+    );
+    const left = assetsNotFollowed(side.basis).map(({ asset }) => ({
       address: shownNode(graph, node),
-      reason,
+      reason: 'UNPRICED' as const,
       direction,
-      percentage: twoDecimals(100 * share),
-    })),
-  );
+      asset: shown(asset),
+      percentage: 100,
+    }));
+    return [...stopped, ...left.slice(0, LIMITS.screeningListMax)];
+  });
 
 /** Dealings with darknet markets, direct and through others. */
 export function darknetExposure(sides: readonly FollowedSide[]): ScreeningAnswer['darknetExposure'] {

@@ -103,7 +103,10 @@ function transferSections(
   const inflow = flowIn(totals, 'in');
   const outflow = flowIn(totals, 'out');
   const names = { chain, assets, atMs: totals?.lastSeenMs ?? 0 };
-  const shown = followed.map((side, at) => withDustShown(side, sides[at]?.attributed ?? [], derived));
+  const shown = followed.map((side, at) => {
+    const read = sides[at];
+    return read === undefined ? side : withDustShown(side, read, derived);
+  });
   const exposures = shown.flatMap((side, at) =>
     exposuresOf(side, sides[at]?.unpriced ?? [], {
       shown: (asset) => shownAsset(chain, asset),
@@ -118,7 +121,7 @@ function transferSections(
     exposureSending: sharesOf(shown, 'out'),
     exposureReceiving: sharesOf(shown, 'in'),
     exposures,
-    stoppedAt: place === null ? [] : stoppedFlows(followed, place.graph),
+    stoppedAt: place === null ? [] : stoppedFlows(followed, place, (asset) => shownAsset(chain, asset)),
     transactionFlow: {
       inflow: flowTotal(inflow, names),
       outflow: flowTotal(outflow, names),

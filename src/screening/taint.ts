@@ -86,7 +86,7 @@ function accountPoison(
   const receivedBy = (node: NodeId): Received[] => {
     const columns = workspace.neighbours('in', LIMITS.counterpartiesMax);
     const basis = rows.basisOf(node, 'in');
-    const { count } = rows.read(node, 'in', basis, LIMITS.counterpartiesMax, columns);
+    const { count } = rows.readFollowed(node, 'in', basis, LIMITS.counterpartiesMax, columns);
     return Array.from({ length: count }, (_, at) => at).flatMap((at) => {
       const from = columns.ids[at] as NodeId;
       const edge = {

@@ -1,4 +1,5 @@
 /** How screening weighs transfers: which assets of a chain are evidence, and what is dust. */
+import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
@@ -33,16 +34,33 @@ export interface UnpricedAsset {
 /** How shares and scores measure one direction of an address. */
 export interface DirectionBasis extends RowBasis {
   readonly unpriced: readonly UnpricedAsset[];
+  /** Assets without a price that are followed besides, each by its amounts, in the order in which they are. */
+  readonly followedApart: readonly RowBasis[];
 }
 
 export const NOTHING_MOVED: DirectionBasis = {
   basis: 'NOTHING',
   asset: null,
+  assetId: null,
   rates: new Map(),
   total: 0,
   dust: 0,
   unpriced: [],
+  followedApart: [],
 };
+
+/** A direction as it is measured if one of its assets alone is followed. */
+export const basisApart = (basis: RowBasis, { unpriced }: DirectionBasis): DirectionBasis => ({
+  ...basis,
+  unpriced: unpriced.filter(({ asset }) => asset === basis.asset),
+  followedApart: [],
+});
+
+/** The assets without a price that are judged by direct counterparties alone: those that are not followed. */
+export function assetsNotFollowed({ asset, unpriced, followedApart }: DirectionBasis): UnpricedAsset[] {
+  const followed = new Set([asset, ...followedApart.map((basis) => basis.asset)]);
+  return unpriced.filter((one) => !followed.has(one.asset));
+}
 
 export function directionBasis(
   graph: TransferGraph,
@@ -60,5 +78,7 @@ export function directionBasis(
       const flowPart = amount / Math.max(amount, other);
       return { asset: graph.assetName(asset), amount, transfers, flowPart };
     });
-  return { ...rows.basisOf(node, direction), unpriced };
+  const followedApart =
+    unpriced.length === 0 ? [] : rows.apartOf(node, direction).slice(0, LIMITS.exposureAssetsMax);
+  return { ...rows.basisOf(node, direction), unpriced, followedApart };
 }

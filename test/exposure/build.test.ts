@@ -67,6 +67,7 @@ describe('an exposure index', () => {
   let total = 0;
   const codes = new Map<string, number>();
   let leftOut = 0;
+  let unpriced = 0;
   for (let seed = 1; seed <= 40; seed++)
     it(`says of every address of a random graph what a walk says (${seed})`, async () => {
       const nodes = 10 + (seed % 5) * 15;
@@ -82,6 +83,7 @@ describe('an exposure index', () => {
         expect(read, `address ${node}`).toEqual(walked);
         if (read.reasons.some(({ code }) => code === 'EXPOSURE')) exposed++;
         for (const { code } of read.reasons) codes.set(code, (codes.get(code) ?? 0) + 1);
+        if (read.reasons.some(({ message }) => /\(no price\) .* over \d hops/.test(message))) unpriced++;
         if (decisive === 'LEFT_OUT') leftOut++;
       }
       total += exposed;
@@ -270,5 +272,7 @@ describe('an exposure index', () => {
     expect(codes.get('SPOOFABLE_TRANSFER')).toBeGreaterThan(100);
     expect(codes.get('ADDRESS_POISONING')).toBeGreaterThan(50);
     expect(leftOut).toBeGreaterThan(20);
+    // Assets without a price that came through others.
+    expect(unpriced).toBeGreaterThan(100);
   });
 });

@@ -19,6 +19,7 @@ import {
   type ExposureWorld,
   randomLabels,
   randomTransfers,
+  UNPRICED,
   type WorldLabel,
 } from './world.ts';
 
@@ -195,6 +196,67 @@ describe('an index that is kept up to date', () => {
     updater.recompute(1_000);
     expect(updater.waiting).toBe(0);
     expectCurrent(built, 8);
+  });
+
+  const send = (index: number, from: number, to: number, amount: bigint): Transfer => ({
+    ...pay(index, from, to, 1),
+    position: 'log:1',
+    asset: UNPRICED[0] as string,
+    amount,
+    valueUsd: null,
+  });
+  // Each address holds money for gas besides.
+  const gas = [2, 3, 4].map((node) => pay(10 + node, 6, node, 5));
+  const tokens = [send(1, 1, 2, 1_000_000n), send(2, 2, 3, 900_000n), send(3, 3, 4, 800_000n)];
+
+  it('lets others wait for a change of an asset without a price beside money', async () => {
+    const { built, updater } = await keep([...gas, ...tokens], [risky]);
+    const { deps, exposures } = built;
+    const scoreOf = (node: number): number =>
+      createOracle({ ...deps, exposures })('ETH', addressOf(node), quota).score;
+    const before = scoreOf(4);
+    expect(before).toBeGreaterThan(0);
+    // Less than dust of the asset.
+    await deps.transfers.ingest([send(30, 7, 2, 50n)]);
+    expect(updater.follow()).toBe('UPDATED');
+    expect(updater.waiting).toBe(0);
+    expectCurrent(built, 8);
+    await deps.transfers.ingest([send(31, 7, 2, 50_000_000n)]);
+    expect(updater.follow()).toBe('UPDATED');
+    expect(updater.waiting).toBe(2);
+    settle(updater);
+    expectCurrent(built, 8);
+    expect(scoreOf(4)).toBeLessThan(before);
+  });
+
+  it('lets others wait if an asset turns out to come from elsewhere', async () => {
+    const { built, updater } = await keep([...gas, ...tokens], [risky]);
+    // So much goes out that what came in does not explain it: then the money does, which came from 6.
+    await built.deps.transfers.ingest([send(30, 2, 8, 1_000_000n * 100_000n)]);
+    expect(updater.follow()).toBe('UPDATED');
+    expect(updater.waiting).toBe(2);
+    settle(updater);
+    expectCurrent(built, 10);
+  });
+
+  it('lets others wait for dust that becomes a considerable part, and for more of it', async () => {
+    const mids = Array.from({ length: 6 }, (_, at) => [
+      pay(40 + at, 1, 20 + at, 0.9),
+      pay(60 + at, 20 + at, 2, 0.9),
+    ]).flat();
+    const whole = [...mids.slice(0, 6), pay(1, 5, 2, 20), pay(2, 2, 3, 10), pay(3, 3, 4, 10)];
+    const { built, updater } = await keep(whole, [risky]);
+    await built.deps.transfers.ingest(mids.slice(6));
+    expect(updater.follow()).toBe('UPDATED');
+    // Address 2 too: what comes through those before it is new.
+    expect(updater.waiting).toBe(3);
+    settle(updater);
+    expectCurrent(built, 30);
+    await built.deps.transfers.ingest([pay(90, 7, 2, 0.4)]);
+    updater.follow();
+    expect(updater.waiting).toBe(2);
+    settle(updater);
+    expectCurrent(built, 30);
   });
 
   it('answers an entry that waits with its last verdict and its time, and warns after ten minutes', async () => {

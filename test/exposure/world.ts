@@ -38,6 +38,9 @@ export const SPAM = '0x00000000000000000000000000000000deadbeef';
 /** One that these tests let count, besides ETH. */
 export const TOKEN = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 
+/** Tokens that count and never have a price. */
+export const UNPRICED = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
+
 /** Each looks like the next or the one before: the first and last characters agree. */
 export const addressOf = (number: number): string => {
   const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
@@ -130,7 +133,8 @@ export async function createExposureWorld(
     clusters: { clusterOf: () => null },
     bridges: loadBridges(),
     assets: {
-      isKnown: (_chain: string, asset: string) => asset === 'ETH' || asset === TOKEN,
+      isKnown: (_chain: string, asset: string) =>
+        asset === 'ETH' || asset === TOKEN || UNPRICED.includes(asset),
       priceStatusAt: () => 'EXACT' as const,
     },
     jurisdictions: loadJurisdictions(),
@@ -198,9 +202,12 @@ export function randomTransfers(seed: number, nodes: number, count: number, firs
   const draw = (below: number): number => next() % below;
   return Array.from({ length: count }, (_, at): Transfer => {
     const index = first + at;
-    const kind = draw(10);
-    const asset = kind < 6 ? 'ETH' : kind < 8 ? TOKEN : SPAM;
-    const cents = Math.floor(2 ** ((next() / 2 ** 32) * 24));
+    const kind = draw(12);
+    const unpriced = UNPRICED[draw(UNPRICED.length)] as string;
+    const asset = kind < 4 ? 'ETH' : kind < 6 ? TOKEN : kind < 10 ? unpriced : SPAM;
+    const receiver = draw(nodes);
+    // Some receive nothing but small sums.
+    const cents = Math.floor(2 ** ((next() / 2 ** 32) * (receiver % 4 === 0 ? 9 : 24)));
     // Some transfers are dust, of no amount, or without a price; some assets of an address have no price at all.
     const amount = draw(20) === 0 ? 0n : BigInt(cents) * 5_000_000_000_000n;
     const from = draw(30) === 0 ? null : addressOf(Math.floor(nodes * (next() / 2 ** 32) ** 2));
@@ -211,11 +218,14 @@ export function randomTransfers(seed: number, nodes: number, count: number, firs
       blockNumber: 100 + index,
       timestampMs: FIRST_MS + index * STEP_MS,
       from,
-      to: addressOf(draw(nodes)),
+      to: addressOf(receiver),
       asset,
       amount,
       decimals: 18,
-      valueUsd: asset === SPAM || draw(8) === 0 || (seed % 3 === 0 && asset === TOKEN) ? null : cents / 100,
+      valueUsd:
+        asset === SPAM || asset === unpriced || draw(8) === 0 || (seed % 3 === 0 && asset === TOKEN)
+          ? null
+          : cents / 100,
     };
   });
 }

@@ -77,7 +77,7 @@ describe('an address of more counterparties than are read', () => {
     const answer = screen(BEHIND_HUB);
     expect(answer.exposureReceiving).toEqual({ UNKNOWN: 100 });
     expect(answer.stoppedAt).toEqual([
-      { address: HUB, reason: 'MAX_DEGREE', direction: 'in', percentage: 100 },
+      { address: HUB, reason: 'MAX_DEGREE', direction: 'in', asset: null, percentage: 100 },
     ]);
     const { stoppedAt } = trace({ chain: 'ETH', address: BEHIND_HUB, hops: 3 }).answer;
     expect(stoppedAt).toContainEqual({ address: HUB, reason: 'MAX_DEGREE' });

@@ -148,7 +148,9 @@ describe('value without a price', () => {
     expect(rows).toEqual([
       [null, 'UNKNOWN', 100, 'NONE'],
       [USDC.toLowerCase(), 'MIXER', 75, 'NONE'],
-      [USDC.toLowerCase(), 'UNKNOWN', 25, 'NONE'],
+      // The rest came from an address that had it from others.
+      [USDC.toLowerCase(), 'EXCHANGE', 23.26, 'NONE'],
+      [USDC.toLowerCase(), 'MIXER', 1.74, 'NONE'],
       [USDT.toLowerCase(), 'EXCHANGE', 100, 'NONE'],
     ]);
     expect(answer.riskScore).toBeGreaterThan(0);

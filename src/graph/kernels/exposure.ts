@@ -6,7 +6,7 @@ import { LIMITS } from '../../base/limits.ts';
 import type { Direction } from '../flow.ts';
 import type { NeighbourColumns, NodeId } from '../graph.ts';
 import { UNSEEN } from './node-index.ts';
-import { type Basis, type RowBasis, RowReader, type Weighing } from './rows.ts';
+import { type Basis, flowOf, type RowBasis, RowReader, type Weighing } from './rows.ts';
 import type { StopReason } from './stops.ts';
 import type { KernelDeps } from './workspace.ts';
 
@@ -26,6 +26,8 @@ export interface ExposureOptions {
   readonly start: NodeId;
   /** `in`: where value came from; `out`: where it went. */
   readonly direction: Direction;
+  /** Number of the asset whose flow is followed, by its amounts. Default: the direction as `RowReader.basisOf` weighs it. */
+  readonly asset?: number;
   /** 1 and more. */
   readonly maxHops: number;
   /** Addresses of more counterparties in either direction are not passed; of the start so many are read. */
@@ -34,14 +36,14 @@ export interface ExposureOptions {
   readonly nodesMax: number;
   /** Edges kept beyond those of the start: a bound for graphs in which all trade with all. Left out: `exposureEdgesMax`. */
   readonly edgesMax?: number;
-  /** Which assets are evidence, and what is dust: edges of dust leave the flow. */
+  /** Which assets are evidence, and what is dust: edges of dust leave the flow, unless they are a considerable part of it. */
   readonly weighing: Weighing;
   /** Edges first seen later are hidden. Default: none. */
   readonly seenUntilMs?: number;
 }
 
 export interface ExposureDeps<A extends Attribution> extends KernelDeps {
-  /** Null if no label names the node. Called once for each node looked at, the start included. */
+  /** Null if no label names the node. Called once for each node looked at, the start included, and each asset that came to it. */
   readonly attribution: (node: NodeId) => A | null;
 }
 
@@ -94,29 +96,30 @@ export interface ExposureResult<A extends Attribution> {
   readonly basis: Basis;
   /** The asset of basis ASSET; null otherwise. */
   readonly asset: string | null;
-  /** Weight of the direction without dust, which the shares are of: USD, or smallest units of the asset. */
+  /** Weight of the direction without the dust that is left out, which the shares are of: USD, or smallest units of the asset. */
   readonly total: number;
-  /** The start's own edges that are dust. */
+  /** The start's own edges that are left out as dust. */
   readonly dust: { readonly counterparties: number; readonly transfers: number; readonly valueUsd: number };
   /** Greatest share first. */
   readonly stops: readonly ExposureStop[];
   /** False where a budget, the time or an address of too many counterparties ended the flow. */
   readonly isComplete: boolean;
+  /** An address counts once for each asset that came to it. */
   readonly nodesSeen: number;
 }
 
 /** In flight below this, a share is done with: rounding of the sums is about as great. */
 const SHARE_MIN = 1e-13;
 
-/** A difference of less than this part of a flow is the rounding of sums. */
-const REST_MIN = 1e-9;
-
-/** Returns a flow without a part of it; 0 if the rest is only rounding. */
-export const flowOf = (whole: number, part: number): number =>
-  whole - part > whole * REST_MIN ? whole - part : 0;
-
 /** Hops that the budget is shared out to at once; where more may follow, those nearest have the most. */
 const SHARING_HOPS = 4;
+
+/**
+ * Value that is weighed by an asset comes to the next address as that asset, which passes it on by the amounts of the same asset. So one
+ * address has a row for each asset that comes to it: the tag of its number, 0 for none in particular.
+ */
+const tagOf = ({ assetId }: RowBasis): number => (assetId === null ? 0 : assetId + 1);
+const assetOf = (tag: number): number | null => (tag === 0 ? null : tag - 1);
 
 /** Number of the start. */
 const START = 0;
@@ -242,6 +245,8 @@ class ExposureWalk<A extends Attribution> {
   #nodesLeft: number;
   /** Of these, what may be spent at this hop. */
   #nodesOfHop = 0;
+  /** Of the budget of a hop, the half that only edges at or above dust may spend: dust must not use up what greater value needs. */
+  #nodesNotForDust = 0;
   #edgesLeft: number;
   #unknownKnownUsd = 0;
   #basis: Basis = 'NOTHING';
@@ -269,11 +274,10 @@ class ExposureWalk<A extends Attribution> {
   }
 
   run(): ExposureResult<A> {
-    const { start, maxHops } = this.#options;
+    const { maxHops } = this.#options;
     const { seen, flows } = this.#deps.workspace;
     seen.clear();
     flows.clear();
-    this.#meet(start);
     this.#leave();
     for (let hop = 2; hop <= maxHops && this.#next.length > 0; hop++) this.#follow(hop);
     for (const number of this.#next)
@@ -283,19 +287,20 @@ class ExposureWalk<A extends Attribution> {
 
   /** The first hop, and the start's row for what comes back to it. */
   #leave(): void {
-    const { start, direction, degreeMax } = this.#options;
+    const { start, direction, degreeMax, asset = null } = this.#options;
     const { graph, workspace } = this.#deps;
     const neighbours = this.#neighbours;
-    const basis = this.#rows.basisOf(start, direction);
+    const basis = this.#rows.passingOf(start, direction, asset);
+    const tag = tagOf(basis);
+    this.#meet(start, tag);
     this.#basis = basis.basis;
     this.#asset = basis.asset;
     if (basis.basis === 'UNKNOWN') this.#lose('UNPRICED', START, 1, 0);
     if (basis.total === 0) return;
-    const scan = this.#rows.read(start, direction, basis, degreeMax, neighbours);
-    const { light, hiddenWeight, count } = scan;
+    const scan = this.#rows.readFollowed(start, direction, basis, degreeMax, neighbours);
+    const { light, count, total } = scan;
     graph.prefetch?.({ nodes: neighbours.ids.subarray(0, count) });
     this.#dust = { counterparties: light.edges, transfers: light.transfers, valueUsd: light.valueUsd };
-    const total = flowOf(basis.total, light.weight + hiddenWeight);
     const isPartial = scan.isPartial || scan.heavy > degreeMax;
     if (isPartial) this.#stops.set(start, { node: start, reason: 'MAX_DEGREE', share: 0 });
     this.#total = total;
@@ -308,7 +313,7 @@ class ExposureWalk<A extends Attribution> {
       const weight = neighbours.weight[at] as number;
       if (weight === 0) continue;
       read += weight;
-      const number = this.#meet(neighbours.ids[at] as NodeId);
+      const number = this.#meet(neighbours.ids[at] as NodeId, tag);
       const { flows } = workspace;
       const first = flows.count;
       this.#push(START, number, at, total, basis, 'DIRECT');
@@ -377,9 +382,9 @@ class ExposureWalk<A extends Attribution> {
     return isBefore ? ((attribution?.until?.before ?? null) as A | null) : attribution;
   }
 
-  /** Numbers a node and asks whose it is. */
-  #meet(node: NodeId): number {
-    const number = this.#deps.workspace.seen.add(node);
+  /** Numbers a node, for the asset that came to it, and asks whose it is. */
+  #meet(node: NodeId, tag: number): number {
+    const number = this.#deps.workspace.seen.add(node, tag);
     this.#attributions.push(this.#deps.attribution(node));
     return number;
   }
@@ -432,6 +437,7 @@ class ExposureWalk<A extends Attribution> {
     this.#known = knowns;
     this.#next = [];
     this.#nodesOfHop = Math.ceil(this.#nodesLeft / Math.min(maxHops - hop + 1, SHARING_HOPS));
+    this.#nodesNotForDust = Math.floor(this.#nodesOfHop / 2);
     this.#announce(numbers);
     for (const number of numbers) {
       this.#pass(number, shares[number] as number, knowns[number] as number, hop);
@@ -489,11 +495,12 @@ class ExposureWalk<A extends Attribution> {
     const neighbours = this.#neighbours;
     const node = seen.nodeAt(number);
     if (this.#rows.isHub(node, degreeMax)) return SUPER_NODE;
-    const basis = this.#rows.basisOf(node, direction);
+    const basis = this.#rows.passingOf(node, direction, assetOf(seen.tagAt(number)));
+    const tag = tagOf(basis);
+    if (tag !== 0 && this.#rows.isHubIn(node, direction, degreeMax, basis)) return SUPER_NODE;
     if (basis.basis === 'UNKNOWN') return UNPRICED;
     if (basis.total === 0) return NO_ORIGIN;
-    const { count, light, hiddenWeight } = this.#rows.read(node, direction, basis, degreeMax, neighbours);
-    const total = flowOf(basis.total, light.weight + hiddenWeight);
+    const { count, total } = this.#rows.readFollowed(node, direction, basis, degreeMax, neighbours);
     if (total === 0) return NO_ORIGIN;
 
     this.#begin[number] = flows.count;
@@ -503,13 +510,14 @@ class ExposureWalk<A extends Attribution> {
       const weight = neighbours.weight[at] as number;
       if (weight === 0) continue;
       read += weight;
-      let other = seen.find(neighbours.ids[at] as NodeId);
-      if (this.#edgesLeft === 0 || (other === UNSEEN && this.#nodesOfHop === 0)) {
+      let other = seen.find(neighbours.ids[at] as NodeId, tag);
+      const nodesKept = weight < basis.dust ? this.#nodesNotForDust : 0;
+      if (this.#edgesLeft === 0 || (other === UNSEEN && this.#nodesOfHop <= nodesKept)) {
         left += weight;
         continue;
       }
       if (other === UNSEEN) {
-        other = this.#meet(neighbours.ids[at] as NodeId);
+        other = this.#meet(neighbours.ids[at] as NodeId, tag);
         this.#nodesOfHop--;
         this.#nodesLeft--;
       }

@@ -1,4 +1,7 @@
-/** Which nodes a walk has seen, numbered in the order it saw them: an open-addressing table that is emptied in no time. */
+/**
+ * Which nodes a walk has seen, numbered in the order it saw them: an open-addressing table that is emptied in no time. A walk that may come
+ * to a node in several ways gives each a tag, and a number of its own.
+ */
 import type { NodeId } from '../graph.ts';
 
 /** A node was never seen. */
@@ -9,7 +12,8 @@ const CAPACITY = 2 ** 14;
 const VALUE_MAX = 2 ** 32 - 1;
 
 /** Fibonacci hashing: neighbouring ids are common, and land far apart. */
-const spread = (node: NodeId, shift: number): number => Math.imul(node, 0x9e3779b1) >>> shift;
+const spread = (node: NodeId, tag: number, shift: number): number =>
+  Math.imul(node + Math.imul(tag, 0x85ebca6b), 0x9e3779b1) >>> shift;
 
 /**
  * The numbers of a run are written above those of all runs before, so that old entries count as empty and nothing is cleared
@@ -17,9 +21,11 @@ const spread = (node: NodeId, shift: number): number => Math.imul(node, 0x9e3779
  */
 export class NodeIndex {
   #ids = new Uint32Array(CAPACITY);
+  #slotTags = new Uint32Array(CAPACITY);
   /** `#base` + number; less than `#base` is a slot of an earlier run. */
   #values = new Uint32Array(CAPACITY);
   #nodes = new Uint32Array(CAPACITY);
+  #tags = new Uint32Array(CAPACITY);
   #shift = 32 - Math.log2(CAPACITY);
   #base = 1;
   #size = 0;
@@ -37,22 +43,23 @@ export class NodeIndex {
   }
 
   /** The number of a node, or UNSEEN. */
-  find(node: NodeId): number {
+  find(node: NodeId, tag = 0): number {
     const mask = this.#ids.length - 1;
-    let slot = spread(node, this.#shift);
+    let slot = spread(node, tag, this.#shift);
     for (;;) {
       const value = this.#values[slot] as number;
       if (value < this.#base) return UNSEEN;
-      if (this.#ids[slot] === node) return value - this.#base;
+      if (this.#ids[slot] === node && this.#slotTags[slot] === tag) return value - this.#base;
       slot = (slot + 1) & mask;
     }
   }
 
   /** Numbers a node that was never seen. */
-  add(node: NodeId): number {
+  add(node: NodeId, tag = 0): number {
     if (this.#size * 2 >= this.#ids.length) this.#grow();
-    this.#place(node, this.#size);
+    this.#place(node, tag, this.#size);
     this.#nodes[this.#size] = node;
+    this.#tags[this.#size] = tag;
     return this.#size++;
   }
 
@@ -61,16 +68,22 @@ export class NodeIndex {
     return this.#nodes[number] as NodeId;
   }
 
+  /** The tag of a number. */
+  tagAt(number: number): number {
+    return this.#tags[number] as number;
+  }
+
   /** The nodes in the order they were added, as a copy. */
   toArray(): Uint32Array {
     return this.#nodes.slice(0, this.#size);
   }
 
-  #place(node: NodeId, number: number): void {
+  #place(node: NodeId, tag: number, number: number): void {
     const mask = this.#ids.length - 1;
-    let slot = spread(node, this.#shift);
+    let slot = spread(node, tag, this.#shift);
     while ((this.#values[slot] as number) >= this.#base) slot = (slot + 1) & mask;
     this.#ids[slot] = node;
+    this.#slotTags[slot] = tag;
     this.#values[slot] = this.#base + number;
   }
 
@@ -79,10 +92,15 @@ export class NodeIndex {
     const nodes = new Uint32Array(capacity);
     nodes.set(this.#nodes);
     this.#nodes = nodes;
+    const tags = new Uint32Array(capacity);
+    tags.set(this.#tags);
+    this.#tags = tags;
     this.#ids = new Uint32Array(capacity);
+    this.#slotTags = new Uint32Array(capacity);
     this.#values = new Uint32Array(capacity);
     this.#shift--;
     this.#base = 1;
-    for (let number = 0; number < this.#size; number++) this.#place(nodes[number] as NodeId, number);
+    for (let number = 0; number < this.#size; number++)
+      this.#place(nodes[number] as NodeId, tags[number] as number, number);
   }
 }

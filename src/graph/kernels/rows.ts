@@ -25,6 +25,8 @@ export interface RowBasis {
   readonly basis: Basis;
   /** The asset of basis ASSET; null otherwise. */
   readonly asset: string | null;
+  /** Its number in the graph. */
+  readonly assetId: number | null;
   /** Weight of the smallest unit, by number of the asset. */
   readonly rates: ReadonlyMap<number, number>;
   /** Weight of all that moved in the direction, also without a counterparty. */
@@ -44,7 +46,27 @@ export interface EdgeSince {
   readonly firstSinceMs: number;
 }
 
+/** A row as value is followed along it. */
+export interface FollowedScan extends RowScan {
+  /** Weight of what is followed, also without a counterparty: what shares are of. */
+  readonly total: number;
+}
+
+/**
+ * Dust of a direction is followed if it is more than this part of it. Below that, leaving dust out moves no share by more than a ninth, and
+ * spares a walk the thousands of edges that anybody can add for nothing. Above it, dust is how value came: many small payments.
+ */
+export const DUST_FOLLOWED_SHARE = 0.1;
+
+/** A difference of less than this part of a flow is the rounding of sums. */
+const REST_MIN = 1e-9;
+
+/** Returns a flow without a part of it; 0 if the rest is only rounding. */
+export const flowOf = (whole: number, part: number): number =>
+  whole - part > whole * REST_MIN ? whole - part : 0;
+
 const NO_COLUMNS = createNeighbourColumns(0);
+const OTHER: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
 const isPriced = ({ cents, unpriced }: AssetSums): boolean => cents > 0 || unpriced === 0;
 
 /** Reads rows of one graph. Made once per call of a kernel: it remembers which assets are evidence. */
@@ -84,7 +106,7 @@ export class RowReader {
    * asset shares are by amount. Without any price, the only asset that moved is weighed by its amount.
    */
   basisOf(node: NodeId, direction: Direction): RowBasis {
-    const { dustUsd, dustShare } = this.#weighing;
+    const { dustUsd } = this.#weighing;
     const moved = this.evidenceSums(node, direction).filter(({ amount }) => amount > 0);
     const cents = moved.reduce((sum, flow) => sum + (isPriced(flow) ? flow.cents : 0), 0);
     const unpriced = moved.filter((flow) => !isPriced(flow));
@@ -92,19 +114,79 @@ export class RowReader {
     if (cents > 0 && (unpriced.length === 0 || cents / 100 >= dustUsd)) {
       const rates = new Map<number, number>();
       for (const flow of moved) rates.set(flow.asset, isPriced(flow) ? flow.cents / 100 / flow.amount : 0);
-      return { basis: 'USD', asset: null, rates, total: cents / 100, dust: dustUsd };
+      return { basis: 'USD', asset: null, assetId: null, rates, total: cents / 100, dust: dustUsd };
     }
     const weighed = unpriced.length > 0 ? unpriced : moved;
     const [only] = weighed;
-    if (only === undefined) return { basis: 'NOTHING', asset: null, rates: new Map(), total: 0, dust: 0 };
+    if (only === undefined)
+      return { basis: 'NOTHING', asset: null, assetId: null, rates: new Map(), total: 0, dust: 0 };
     const rates = new Map(moved.map((flow) => [flow.asset, 0]));
-    if (weighed.length > 1) return { basis: 'UNKNOWN', asset: null, rates, total: 0, dust: 0 };
+    if (weighed.length > 1) return { basis: 'UNKNOWN', asset: null, assetId: null, rates, total: 0, dust: 0 };
     rates.set(only.asset, 1);
-    const other = this.evidenceSums(node, direction === 'in' ? 'out' : 'in').find(
-      ({ asset }) => asset === only.asset,
-    );
-    const dust = dustShare * Math.max(only.amount, other?.amount ?? 0);
-    return { basis: 'ASSET', asset: this.#graph.assetName(only.asset), rates, total: only.amount, dust };
+    return this.#byAmount(only, this.#amountOf(node, OTHER[direction], only.asset), rates);
+  }
+
+  /**
+   * The assets without a price that moved in a direction which is weighed by something else, each weighed by its amount. First those that
+   * moved in the other direction too, then those of most transfers: a stranger who sends worthless assets comes behind what the
+   * address deals in. An asset that hardly moved in the direction, beside the other one, is dust as a whole, and left out.
+   */
+  apartOf(node: NodeId, direction: Direction): RowBasis[] {
+    const unpriced = this.evidenceSums(node, direction).filter((flow) => !isPriced(flow) && flow.amount > 0);
+    if (unpriced.length === 0) return [];
+    const { assetId } = this.basisOf(node, direction);
+    return unpriced
+      .map((flow) => ({ flow, other: this.#amountOf(node, OTHER[direction], flow.asset) }))
+      .filter(({ flow, other }) => flow.asset !== assetId && this.#isHeld(flow, other))
+      .sort(
+        (a, b) =>
+          Number(b.other > 0) - Number(a.other > 0) ||
+          b.flow.transfers - a.flow.transfers ||
+          a.flow.asset - b.flow.asset,
+      )
+      .map(({ flow, other }) => this.#byAmount(flow, other, new Map([[flow.asset, 1]])));
+  }
+
+  /**
+   * How value that came to a node as an asset is passed on: by the amounts of that asset. A node that has it in another way (swapped or
+   * minted: hardly any of what it passed on came in), or knows its price, passes on what it has as `basisOf` weighs it.
+   *
+   * @param asset - number of the asset; null: no particular one
+   */
+  passingOf(node: NodeId, direction: Direction, asset: number | null): RowBasis {
+    const flow =
+      asset === null
+        ? undefined
+        : this.evidenceSums(node, direction).find((one) => one.asset === asset && !isPriced(one));
+    if (flow === undefined || flow.amount === 0) return this.basisOf(node, direction);
+    const other = this.#amountOf(node, OTHER[direction], flow.asset);
+    if (!this.#isHeld(flow, other)) return this.basisOf(node, direction);
+    return this.#byAmount(flow, other, new Map([[flow.asset, 1]]));
+  }
+
+  /** False if so little of the asset moved, beside the other direction, that it is dust. */
+  #isHeld({ amount }: AssetSums, other: number): boolean {
+    return amount >= this.#weighing.dustShare * other;
+  }
+
+  #amountOf(node: NodeId, direction: Direction, asset: number): number {
+    return this.evidenceSums(node, direction).find((flow) => flow.asset === asset)?.amount ?? 0;
+  }
+
+  #byAmount(flow: AssetSums, other: number, rates: RowBasis['rates']): RowBasis {
+    const { asset, amount } = flow;
+    const { dustUsd, dustShare } = this.#weighing;
+    // What has a price that rounds to no cent is dust as a whole: else 1 wei would explain whatever the address paid.
+    const isWorthless = isPriced(flow) && dustUsd > 0;
+    const dust = isWorthless ? Number.POSITIVE_INFINITY : dustShare * Math.max(amount, other);
+    return {
+      basis: 'ASSET',
+      asset: this.#graph.assetName(asset),
+      assetId: asset,
+      rates,
+      total: amount,
+      dust,
+    };
   }
 
   /** Reads the edges of a direction that are at or above dust, greatest first. */
@@ -116,6 +198,40 @@ export class RowReader {
     into: NeighbourColumns,
   ): RowScan {
     return this.#graph.row(node, direction, this.#query(rates, rates, dust, limit), into);
+  }
+
+  /**
+   * Reads the edges that value is followed along, greatest first: those at or above dust. If dust is a considerable part of the direction,
+   * dust too: it comes last, so that it takes neither place nor budget from greater edges.
+   */
+  readFollowed(
+    node: NodeId,
+    direction: Direction,
+    basis: RowBasis,
+    limit: number,
+    into: NeighbourColumns,
+  ): FollowedScan {
+    const heavy = this.read(node, direction, basis, limit, into);
+    if (!this.followsDust(node, direction, basis, heavy.light.weight))
+      return { ...heavy, total: flowOf(basis.total, heavy.light.weight + heavy.hiddenWeight) };
+    const all = this.read(node, direction, { ...basis, dust: 0 }, limit, into);
+    return { ...all, total: flowOf(basis.total, all.hiddenWeight) };
+  }
+
+  /**
+   * True if the dust of a direction is followed: it is a considerable part of what moved, and together no dust. If all that moved is worth
+   * less than the limit, it counts if it is considerable beside what moved the other way: a small sum that was passed on. A cent that
+   * somebody sent to an address does not explain the thousands that the address paid.
+   *
+   * @param light - weight of all edges that are dust
+   */
+  followsDust(node: NodeId, direction: Direction, { basis, total, dust }: RowBasis, light: number): boolean {
+    if (!(light > DUST_FOLLOWED_SHARE * total * (1 + REST_MIN))) return false;
+    if (light >= dust * (1 - REST_MIN)) return true;
+    if (basis !== 'USD' || total >= dust) return false;
+    const other = this.basisOf(node, OTHER[direction]);
+    if (other.basis !== 'USD' && other.basis !== 'NOTHING') return false;
+    return total >= DUST_FOLLOWED_SHARE * other.total;
   }
 
   /** Reads all edges of evidence, also of dust: by USD, those without a price behind, by amount. */
@@ -169,12 +285,14 @@ export class RowReader {
    * True if more than `degreeMax` counterparties of the direction are at or above dust, or if there are so many that dust makes up
    * more than half of what moved: then it is no attack, but small customers. Edges of dust, of unknown tokens or without value
    * therefore cut no walk.
+   *
+   * @param by - how the direction is weighed, if not by `basisOf`
    */
-  isHubIn(node: NodeId, direction: Direction, degreeMax: number): boolean {
+  isHubIn(node: NodeId, direction: Direction, degreeMax: number, by?: RowBasis): boolean {
     const degree = this.#graph.degree(node, direction);
     if (degree <= degreeMax) return false;
     if (degree > LIMITS.rowScanMax) return true;
-    const { rates, total, dust } = this.basisOf(node, direction);
+    const { rates, total, dust } = by ?? this.basisOf(node, direction);
     // Weights of several assets without a price are all 0: nothing passes such an address anyway.
     if (total === 0) return false;
     const query = { ...this.#query(rates, rates, dust, 0), enough: degreeMax };

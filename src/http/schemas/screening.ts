@@ -221,7 +221,12 @@ const StoppedFlow = Type.Object({
   address: text(),
   reason: oneOf(['MAX_DEGREE', 'BUDGET', 'UNPRICED']),
   direction,
-  percentage: number('Of the value of the direction.'),
+  asset: nullable(
+    Type.String({
+      description: 'The asset without a price that this is a part of; null for all that is weighed together.',
+    }),
+  ),
+  percentage: number('Of the value of the direction, or of what moved of the asset.'),
 });
 
 const percentages = Type.Record(Type.String(), Type.Number(), {

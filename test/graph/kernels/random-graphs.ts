@@ -14,9 +14,14 @@ export interface RandomGraph {
 
 /** Values are few, so that ties are common. */
 const VALUES = [0, 0.4, 0.4, 3, 3, 10, 50, 1_000];
+/** Of assets without a price. */
+const AMOUNTS = [1, 1, 40, 300, 300, 5_000];
 
-/** The graph of a seed: 2 to `nodesMax` nodes, from sparse to complete. */
-export function randomGraph(seed: number, nodesMax: number): RandomGraph {
+/** Has a price, in part or as a whole; the others never have one. */
+const ASSETS = ['ETH', 'ODD', 'EVEN', 'PRIME'];
+
+/** The graph of a seed: 2 to `nodesMax` nodes, from sparse to complete, with at most so many assets (default: 1). */
+export function randomGraph(seed: number, nodesMax: number, assetsMax = 1): RandomGraph {
   const next = seededUint32(seed);
   const pick = (bound: number): number => next() % bound;
   const nodeCount = 2 + pick(nodesMax - 1);
@@ -26,14 +31,27 @@ export function randomGraph(seed: number, nodesMax: number): RandomGraph {
     for (let to = 1; to <= nodeCount; to++) {
       if (pick(100) >= density) continue;
       const first = pick(6);
+      const times = { firstSeenMs: day(first), lastSeenMs: day(first + pick(4)) };
+      // Now and then an edge of ETH as well, or of nothing else.
+      for (const asset of ASSETS.slice(1, assetsMax))
+        if (pick(3) === 0)
+          edges.push({
+            from,
+            to,
+            asset,
+            unpriced: 1,
+            amount: AMOUNTS[pick(AMOUNTS.length)] as number,
+            transfers: 4,
+            ...times,
+          });
+      if (assetsMax > 1 && pick(2) === 0) continue;
       edges.push({
         from,
         to,
         valueUsd: VALUES[pick(VALUES.length)] as number,
         unpriced: pick(8) === 0 ? 1 + pick(3) : 0,
         transfers: 4 + pick(3),
-        firstSeenMs: day(first),
-        lastSeenMs: day(first + pick(4)),
+        ...times,
       });
     }
   const attributed = new Set<NodeId>();

@@ -1,0 +1,158 @@
+/**
+ * Whether new transfers change the row of an address: the shares by which it passes value on. Dust does not, unless dust is followed there;
+ * so nobody can keep entries waiting for nothing.
+ */
+import type { Direction } from '../graph/flow.ts';
+import {
+  createNeighbourColumns,
+  NOBODY,
+  type NodeId,
+  type RowScan,
+  type TransferGraph,
+} from '../graph/graph.ts';
+import type { RowBasis, RowReader } from '../graph/kernels/rows.ts';
+
+/** Sums that moved between two addresses in one round, by number of the asset. */
+export interface Moved {
+  readonly from: NodeId;
+  readonly to: NodeId;
+  readonly amounts: Map<number, number>;
+}
+
+/** What moved at one address in one round. */
+export interface MovedAt {
+  readonly edges: Readonly<Record<Direction, Moved[]>>;
+  readonly amounts: Readonly<Record<Direction, Map<number, number>>>;
+}
+
+const NO_COLUMNS = createNeighbourColumns(0);
+export const OTHER: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
+
+/** What moved in a round, by address. */
+export function byAddress(edges: Iterable<Moved>): Map<NodeId, MovedAt> {
+  const found = new Map<NodeId, MovedAt>();
+  const note = (node: NodeId, direction: Direction, moved: Moved): void => {
+    if (node === NOBODY) return;
+    const known = found.get(node) ?? {
+      edges: { in: [], out: [] },
+      amounts: { in: new Map<number, number>(), out: new Map<number, number>() },
+    };
+    found.set(node, known);
+    known.edges[direction].push(moved);
+    const sums = known.amounts[direction];
+    for (const [asset, amount] of moved.amounts) sums.set(asset, (sums.get(asset) ?? 0) + amount);
+  };
+  for (const moved of edges) {
+    note(moved.from, 'out', moved);
+    note(moved.to, 'in', moved);
+  }
+  return found;
+}
+
+/** Compares rows of one graph with those before a round. */
+export class RowChanges {
+  readonly #graph: TransferGraph;
+  readonly #rows: RowReader;
+  readonly #dustShare: number;
+
+  constructor(graph: TransferGraph, rows: RowReader, dustShare: number) {
+    this.#graph = graph;
+    this.#rows = rows;
+    this.#dustShare = dustShare;
+  }
+
+  /** True if an asset without a price moved: its dust limit depends on what moved the other way. */
+  hasUnpriced(node: NodeId, { amounts }: MovedAt): boolean {
+    return (['in', 'out'] as const).some((direction) =>
+      this.#rows
+        .evidenceSums(node, direction)
+        .some(
+          ({ asset, cents, unpriced }) =>
+            cents === 0 && unpriced > 0 && (amounts.in.has(asset) || amounts.out.has(asset)),
+        ),
+    );
+  }
+
+  /** True if what moved changes the shares by which the address passes value on, in USD or of any asset. */
+  changes(node: NodeId, direction: Direction, at: MovedAt): boolean {
+    const basis = this.#rows.basisOf(node, direction);
+    return (
+      this.#changesRow(node, direction, basis, at) ||
+      this.#rows.apartOf(node, direction).some((apart) => this.#changesRow(node, direction, apart, at)) ||
+      this.#losesAsset(node, direction, at)
+    );
+  }
+
+  #changesRow(node: NodeId, direction: Direction, basis: RowBasis, at: MovedAt): boolean {
+    // A row of nothing, or of what is worth no cent, is empty, and was.
+    if (basis.basis === 'NOTHING' || basis.dust === Number.POSITIVE_INFINITY) return false;
+    if (basis.basis === 'UNKNOWN') return this.#wasWeighed(node, direction, at);
+    const { rates, total, assetId } = basis;
+    const weigh = (amounts: ReadonlyMap<number, number>): number =>
+      [...amounts].reduce((sum, [asset, amount]) => sum + (rates.get(asset) ?? 0) * amount, 0);
+    const weighed = weigh(at.amounts[direction]);
+    const back = assetId === null ? 0 : (at.amounts[OTHER[direction]].get(assetId) ?? 0);
+    if (weighed === 0 && back === 0) {
+      // A sum below the limit is followed by what moved the other way.
+      return basis.basis === 'USD' && total < basis.dust && at.edges[OTHER[direction]].length > 0;
+    }
+    const before = { ...basis, total: total - weighed, dust: this.#dustBefore(node, direction, basis, at) };
+    if (before.total < before.dust || before.total <= 0) return true;
+    let lightAdded = 0;
+    for (const { from, to, amounts } of at.edges[direction]) {
+      const added = weigh(amounts);
+      if (added === 0) continue;
+      const isEdge = from !== NOBODY && to !== NOBODY;
+      if ((isEdge ? this.#weightOf(from, to, rates) : added) >= basis.dust) return true;
+      if (isEdge) lightAdded += added;
+    }
+    const now = this.#scan(node, direction, basis);
+    if (before.dust !== basis.dust && this.#scan(node, direction, before).heavy !== now.heavy) return true;
+    if (this.#rows.followsDust(node, direction, basis, now.light.weight)) return true;
+    return this.#rows.followsDust(node, direction, before, now.light.weight - lightAdded);
+  }
+
+  /** True if a direction that nothing can be weighed in now had one asset alone before. */
+  #wasWeighed(node: NodeId, direction: Direction, { amounts }: MovedAt): boolean {
+    const unpricedBefore = this.#rows
+      .evidenceSums(node, direction)
+      .filter(
+        ({ asset, cents, unpriced, amount }) =>
+          cents === 0 && unpriced > 0 && amount > (amounts[direction].get(asset) ?? 0),
+      );
+    return unpricedBefore.length < 2;
+  }
+
+  /** True if an asset is dust as a whole now, beside what moved the other way, and was not before. */
+  #losesAsset(node: NodeId, direction: Direction, { amounts }: MovedAt): boolean {
+    const back = this.#rows.evidenceSums(node, OTHER[direction]);
+    return this.#rows.evidenceSums(node, direction).some(({ asset, cents, amount }) => {
+      if (cents > 0 || amount === 0) return false;
+      const other = back.find((flow) => flow.asset === asset)?.amount ?? 0;
+      const otherBefore = other - (amounts[OTHER[direction]].get(asset) ?? 0);
+      if (otherBefore === other) return false;
+      const before = amount - (amounts[direction].get(asset) ?? 0);
+      return amount < this.#dustShare * other && before >= this.#dustShare * otherBefore;
+    });
+  }
+
+  /** The limit of dust before the round: that of an asset follows its greater flow. */
+  #dustBefore(node: NodeId, direction: Direction, { assetId, total, dust }: RowBasis, at: MovedAt): number {
+    if (assetId === null) return dust;
+    const back = this.#rows.evidenceSums(node, OTHER[direction]).find(({ asset }) => asset === assetId);
+    const here = total - (at.amounts[direction].get(assetId) ?? 0);
+    const there = (back?.amount ?? 0) - (at.amounts[OTHER[direction]].get(assetId) ?? 0);
+    return this.#dustShare * Math.max(here, there);
+  }
+
+  #scan(node: NodeId, direction: Direction, basis: RowBasis): RowScan {
+    return this.#rows.read(node, direction, basis, 0, NO_COLUMNS);
+  }
+
+  #weightOf(from: NodeId, to: NodeId, rates: RowBasis['rates']): number {
+    const byName = new Map([...rates].map(([asset, rate]) => [this.#graph.assetName(asset), rate]));
+    return this.#graph
+      .edge(from, to)
+      .reduce((sum, { asset, amount }) => sum + (byName.get(asset) ?? 0) * Number(amount), 0);
+  }
+}
