@@ -8,7 +8,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
 import { createNeighbourColumns, NOBODY, type NodeId, type TransferGraph } from '../graph/graph.ts';
-import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { isPriced, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { TransferStore } from '../graph/store.ts';
 import { NO_EXPOSURE } from '../screening/exposure-port.ts';
 import type { Changes, ChangesState, NotedBlock } from './changes.ts';
@@ -53,6 +53,15 @@ interface Moved {
   readonly to: NodeId;
   readonly amounts: Map<number, number>;
 }
+
+/** Amounts that moved in a round by asset, of one address and direction. */
+type MovedAmounts = ReadonlyMap<number, number>;
+
+/**
+ * The rate of an asset also weighs its transfers without a price. Once what has a price is worth so many times the dust limit, dust moves
+ * the rate by a hundredth at most.
+ */
+const RATE_DUSTS = 100;
 
 /** Of an address without an entry. */
 const NO_RECORD: ExposureRecord = { ...NO_EXPOSURE, flows: { in: false, out: false } };
@@ -121,14 +130,33 @@ export function createUpdater(
   }
 
   /**
-   * True if what moved changes the shares of the row it is in: the edge is at or above dust, or little but this round's transfers moved in
-   * the direction, or nothing in it can be weighed any more.
+   * True if what moved changes the rate of an asset that moved without a price too: before, little or nothing of it had one.
    */
-  function changesShares(rows: RowReader, graph: TransferGraph, moved: Moved, direction: Direction): boolean {
+  function changesRate(rows: RowReader, node: NodeId, direction: Direction, amounts: MovedAmounts): boolean {
+    return rows.evidenceSums(node, direction).some((flow) => {
+      const amount = amounts.get(flow.asset);
+      if (amount === undefined || flow.unpriced === 0 || !isPriced(flow)) return false;
+      const usd = flow.cents / 100;
+      const usdBefore = usd - (usd * amount) / flow.pricedAmount;
+      return usdBefore <= Math.max(RATE_DUSTS * weighing.dustUsd, usd * 1e-9);
+    });
+  }
+
+  /**
+   * True if what moved changes the shares of the row it is in: the edge is at or above dust, or little but this round's transfers moved in
+   * the direction, or nothing in it can be weighed any more, or a rate changed.
+   */
+  function changesShares(
+    rows: RowReader,
+    graph: TransferGraph,
+    moved: Moved,
+    direction: Direction,
+    amounts: MovedAmounts,
+  ): boolean {
     const node = direction === 'out' ? moved.from : moved.to;
     const { basis, rates, dust, total } = rows.basisOf(node, direction);
     if (basis === 'NOTHING') return false;
-    if (basis === 'UNKNOWN') return true;
+    if (basis === 'UNKNOWN' || changesRate(rows, node, direction, amounts)) return true;
     const weighed = [...moved.amounts].reduce(
       (sum, [asset, amount]) => sum + (rates.get(asset) ?? 0) * amount,
       0,
@@ -244,14 +272,22 @@ export function createUpdater(
         if (node !== NOBODY) changed.set(node, (changed.get(node) ?? 0) | bit);
       };
       const edges = new Map<string, Moved>();
+      const round = {
+        in: new Map<NodeId, Map<number, number>>(),
+        out: new Map<NodeId, Map<number, number>>(),
+      };
+      const addTo = (amounts: Map<number, number>, asset: number, amount: number): Map<number, number> =>
+        amounts.set(asset, (amounts.get(asset) ?? 0) + amount);
       for (const { from, to, asset, amount } of transfers.loggedParties(chain, ordinal, end)) {
         note(from, 2);
         note(to, 1);
         if (from === to || amount === 0 || !rows.isEvidence(asset)) continue;
         const name = `${from} ${to}`;
         const moved = edges.get(name) ?? { from, to, amounts: new Map<number, number>() };
-        moved.amounts.set(asset, (moved.amounts.get(asset) ?? 0) + amount);
+        addTo(moved.amounts, asset, amount);
         edges.set(name, moved);
+        round.out.set(from, addTo(round.out.get(from) ?? new Map(), asset, amount));
+        round.in.set(to, addTo(round.in.get(to) ?? new Map(), asset, amount));
       }
       const blocks = newBlocks(ordinal, end);
       const before = new Map([...changed.keys()].map((node) => [node, recordOf(graph, node)]));
@@ -277,8 +313,11 @@ export function createUpdater(
         isWhole = reach(graph, rows, node, direction, found);
       };
       for (const moved of edges.values()) {
-        if (moved.from !== NOBODY && changesShares(rows, graph, moved, 'out')) spread(moved.from, 'out');
-        if (moved.to !== NOBODY && changesShares(rows, graph, moved, 'in')) spread(moved.to, 'in');
+        const { from, to } = moved;
+        const sent = round.out.get(from) as MovedAmounts;
+        const received = round.in.get(to) as MovedAmounts;
+        if (from !== NOBODY && changesShares(rows, graph, moved, 'out', sent)) spread(from, 'out');
+        if (to !== NOBODY && changesShares(rows, graph, moved, 'in', received)) spread(to, 'in');
       }
       for (const node of removed.nodes) {
         spread(node, 'out');

@@ -149,8 +149,14 @@ function everything(store: TransferStore): unknown {
           .map((one) => store.newest('ETH', key, one.key, 9).map(({ timestampMs }) => timestampMs)),
       };
     };
+    const sums = (direction: Direction) =>
+      (id === null || !graph ? [] : graph.sums(id)[direction]).map(({ asset, ...rest }) => [
+        graph?.assetName(asset),
+        rest,
+      ]);
     return {
       totals: store.totals('ETH', key),
+      sums: [new Map(sums('in') as []), new Map(sums('out') as [])],
       in: side('in'),
       out: side('out'),
       recent: store.recent('ETH', key, 64).map((one) => [one.timestampMs, one.direction, one.initiation]),

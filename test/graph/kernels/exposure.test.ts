@@ -9,7 +9,7 @@ import {
   exposureOf,
 } from '../../../src/graph/kernels/exposure.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
-import { amountOf, day, type MemoryEdge, memoryGraph } from '../memory-graph.ts';
+import { amountOf, day, type MemoryEdge, memoryGraph, pricedAmountOf } from '../memory-graph.ts';
 import { type RandomGraph, randomGraph } from './random-graphs.ts';
 
 const workspace = createKernelWorkspace();
@@ -63,16 +63,18 @@ function chainOf(graph: RandomGraph, direction: Direction, dustUsd: number): Cha
   const { nodeCount, edges, attributed } = graph;
   const weights = Array.from({ length: nodeCount + 1 }, () => new Array<number>(nodeCount + 1).fill(0));
   const usd = new Array<number>(nodeCount + 1).fill(0);
+  const priced = new Array<number>(nodeCount + 1).fill(0);
   for (const edge of edges) {
     const [row, column] = direction === 'in' ? [edge.to, edge.from] : [edge.from, edge.to];
     if (row === column) continue;
     weights[row]![column] = amountOf(edge);
     usd[row]! += edge.valueUsd ?? 0;
+    priced[row]! += pricedAmountOf(edge);
   }
-  // Within one asset shares are by amount, and an edge is dust by its part of the USD.
+  // Within one asset shares are by amount, and an edge is dust by its amount at the rate of what has a price.
   for (const [node, row] of weights.entries()) {
-    const total = row.reduce((sum, weight) => sum + weight, 0);
-    const isDust = (weight: number): boolean => usd[node]! > 0 && (usd[node]! * weight) / total < dustUsd;
+    const rate = usd[node]! > 0 ? usd[node]! / priced[node]! : 0;
+    const isDust = (weight: number): boolean => rate > 0 && rate * weight < dustUsd;
     for (const [other, weight] of row.entries()) if (isDust(weight)) row[other] = 0;
   }
   const step = weights.map((row) => {
@@ -229,9 +231,9 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
         (edge) => edge.from !== edge.to && (direction === 'in' ? edge.to : edge.from) === start,
       );
       const usd = own.reduce((sum, { valueUsd = 0 }) => sum + valueUsd, 0);
-      const units = own.reduce((sum, edge) => sum + amountOf(edge), 0);
+      const units = own.reduce((sum, edge) => sum + pricedAmountOf(edge), 0);
       const known = own
-        .map((edge) => (units > 0 ? (usd * amountOf(edge)) / units : 0))
+        .map((edge) => (usd > 0 ? (usd / units) * amountOf(edge) : 0))
         .reduce((sum, weight) => sum + (weight >= dustUsd ? weight : 0), 0);
       const shared = result.rows.reduce((sum, { valueUsd }) => sum + (valueUsd ?? 0), 0);
       expect(shared + (result.unknown.valueUsd ?? 0)).toBeCloseTo(known, 9);
@@ -352,14 +354,14 @@ describe('by example', () => {
   it('shares by amount within one asset, priced in part or not', () => {
     const edges = [
       { from: 2, to: 1, amount: 300, unpriced: 3 },
-      { from: 3, to: 1, amount: 100, valueUsd: 100 },
+      { from: 3, to: 1, amount: 100, pricedAmount: 100, valueUsd: 100 },
     ];
     const result = expose(edges, { 2: 'mixer', 3: 'exchange' });
     expect(result.rows.map(({ share, valueUsd }) => [share, valueUsd])).toEqual([
-      [0.75, 75],
-      [0.25, 25],
+      [0.75, 300],
+      [0.25, 100],
     ]);
-    expect(result).toMatchObject({ basis: 'USD', asset: null, total: 100 });
+    expect(result).toMatchObject({ basis: 'USD', asset: null, total: 400 });
     const unpriced = expose(
       [
         { from: 2, to: 1, amount: 300, unpriced: 90 },
@@ -522,7 +524,14 @@ describe('by example', () => {
 
   it('what the start mined is of unknown origin', () => {
     const graph = memoryGraph([{ from: 2, to: 1, valueUsd: 100 }]);
-    const mined = { asset: 1, transfers: 9, unpriced: 0, cents: 40_000, amount: 40_000 };
+    const mined = {
+      asset: 1,
+      transfers: 9,
+      unpriced: 0,
+      cents: 40_000,
+      amount: 40_000,
+      pricedAmount: 40_000,
+    };
     const sums = (node: NodeId) => (node === 1 ? { in: [mined], out: [] } : graph.sums(node));
     const attribution = (node: NodeId) => (node === 2 ? { key: 'exchange' } : null);
     const result = exposureOf(
