@@ -10,6 +10,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { asStorageFull } from '../../base/storage.ts';
 import { maxKeyBytes, writeAddressKey, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
+import { assetInFile } from '../../chains/tokens.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import { checkTransfer } from '../check-transfer.ts';
 import type { LoadPlace } from '../store/bulk-load.ts';
@@ -442,7 +443,7 @@ class BulkRows {
     }
     if (start === end) return null;
     const text = bytes.toString('utf8', start, end);
-    let asset = text;
+    let asset = this.#isEvm ? text : assetInFile(chain, text);
     if (this.#isEvm)
       try {
         asset = this.#assets.required({ asset: text }, 'asset');

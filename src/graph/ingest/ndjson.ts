@@ -2,7 +2,7 @@
 
 import { VALUE_USD_MAX } from '../../chains/prices/price.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
-import { loadTokenList } from '../../chains/tokens.ts';
+import { assetInFile, loadTokenList } from '../../chains/tokens.ts';
 import type { Initiation } from '../../chains/transfer.ts';
 import type { TransferRowReader } from './ethereum-etl.ts';
 import type { AmountAt } from './row-values.ts';
@@ -71,7 +71,7 @@ export function ndjsonReader(options: {
     const asset = textOf(fields, 'asset');
     if (asset === symbol) return asset;
     // Token contracts of EVM chains are addresses; elsewhere an asset's name is the publisher's own.
-    return isEvm(chain) ? addresses.required(fields, 'asset') : asset;
+    return isEvm(chain) ? addresses.required(fields, 'asset') : assetInFile(chain, asset);
   };
   const initiationOf = (fields: RowFields, asset: string): Initiation | null => {
     const sender = addresses.optional(fields, 'sender');
