@@ -12,6 +12,7 @@ import { pathToFileURL } from 'node:url';
 import { shippedData } from '../src/base/paths.ts';
 import { parseAddress } from '../src/chains/address/parse.ts';
 import { CHAINS, type ChainId, isEvm } from '../src/chains/registry.ts';
+import { canonicalAsset } from '../src/chains/tokens.ts';
 import { fetchPackage } from './npm-package.ts';
 
 /** The day on which the inputs were read. */
@@ -139,6 +140,8 @@ const AAVE_PEGS: Readonly<Record<string, string>> = {
   ...{ USDC: 'USD', USDCn: 'USD', USDCe: 'USD', USDbC: 'USD' },
   ...{ DAI: 'USD', DAIe: 'USD', USDS: 'USD' },
   ...{ PYUSD: 'USD', GUSD: 'USD', USDP: 'USD', RLUSD: 'USD', BUSD: 'USD' },
+  // Held to the dollar by collateral, as DAI is.
+  USDe: 'USD',
 };
 
 /** Paxos: no new BUSD from 2023-02-21, redeemable through at least February 2024. */
@@ -150,6 +153,76 @@ const llama = (chain: ChainId, asset: string, symbol: string, decimals: number, 
   ...{ chain, asset, symbol, decimals, of },
   ...{ source: LLAMA, date: '2026-08-22', verified: false },
 });
+
+/** A dollar token, by the page on which its issuer names the contract. */
+const issued = (
+  chain: ChainId,
+  asset: string,
+  symbol: string,
+  decimals: number,
+  [source, note]: readonly [source: string, note?: string],
+): Peg => ({
+  ...{ chain, asset, symbol, decimals, of: 'USD' },
+  ...(note === undefined ? {} : { note }),
+  ...{ source, date: '2026-11-22', verified: false },
+});
+
+const CIRCLE = ['https://developers.circle.com/stablecoins/usdc-contract-addresses'] as const;
+const TETHER = ['https://tether.to/en/supported-protocols/'] as const;
+const MAKER = [
+  'https://github.com/ethereum-optimism/ethereum-optimism.github.io/tree/master/data/DAI',
+] as const;
+const FIRST_DIGITAL = ['https://www.firstdigitallabs.com/fdusd'] as const;
+const WORLD_LIBERTY = ['https://worldlibertyfinancial.com/usd1'] as const;
+const RIPPLE = [
+  'https://docs.ripple.com/products/stablecoin/developer-resources/rlusd-on-the-xrpl',
+  'The currency code RLUSD in hex.',
+] as const;
+const TRUE_USD = ['https://tusd.io'] as const;
+const BY_COLLATERAL = 'Held to the dollar by collateral.';
+const USDD = ['https://usdd.io', BY_COLLATERAL] as const;
+
+/** Dollar tokens that no package names. */
+const ISSUED_PEGS: readonly Peg[] = [
+  issued('ETH', '0xc5f0f7b66764F6ec8C8Dff7BA683102295E16409', 'FDUSD', 18, FIRST_DIGITAL),
+  issued('BSC', '0xc5f0f7b66764F6ec8C8Dff7BA683102295E16409', 'FDUSD', 18, FIRST_DIGITAL),
+  issued('ETH', '0x8d0D000Ee44948FC98c9B98A4FA4921476f08B0d', 'USD1', 18, WORLD_LIBERTY),
+  issued('BSC', '0x8d0D000Ee44948FC98c9B98A4FA4921476f08B0d', 'USD1', 18, WORLD_LIBERTY),
+  issued('ETH', '0x0000000000085d4780B73119b644AE5ecd22b376', 'TUSD', 18, TRUE_USD),
+  issued('BSC', '0x40af3827F39D0EAcBF4A168f8D4ee67c121D11c9', 'TUSD', 18, TRUE_USD),
+  issued('TRON', 'TUpMhErZL2fhh4sVNULAbNKLokS4GjC1F4', 'TUSD', 18, TRUE_USD),
+  issued('TRON', 'TXDk8mbtRbXeYuMNS83CfKPaYYT8XWv9Hz', 'USDD', 18, USDD),
+  issued('TRON', 'TPYmHEhy5n8TCEfYGqW2rPxsghSfzghPDn', 'USDDOLD', 18, USDD),
+  issued('BASE', '0x50c5725949A6F0c72E6C4a641F24049A917DB0Cb', 'DAI', 18, MAKER),
+  issued('BASE', '0xfde4C96c8593536E31F229EA8f37b2ADa2699bb2', 'USDT', 6, [
+    'https://github.com/ethereum-optimism/ethereum-optimism.github.io/tree/master/data/USDT',
+    'Bridged by the bridge of Base.',
+  ]),
+  issued('CELO', '0x765DE816845861e75A25fCA122bb6898B8B1282a', 'cUSD', 18, [
+    'https://docs.celo.org/tooling/contracts/token-contracts',
+    `${BY_COLLATERAL} Named USDm since 2025.`,
+  ]),
+  issued(
+    'XRP',
+    '524C555344000000000000000000000000000000.rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De',
+    'RLUSD',
+    15,
+    RIPPLE,
+  ),
+  issued(
+    'XRP',
+    '5553444300000000000000000000000000000000.rGm7WCVp9gb4jZHWTEtGUr4dd74z2XuWhE',
+    'USDC',
+    15,
+    CIRCLE,
+  ),
+  issued('XLM', 'USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN', 'USDC', 7, CIRCLE),
+  issued('ALGO', '31566704', 'USDC', 6, CIRCLE),
+  issued('ALGO', '312769', 'USDt', 6, TETHER),
+  issued('DOT', 'standard_assets/1984', 'USDt', 6, TETHER),
+  issued('DOT', 'standard_assets/1337', 'USDC', 6, CIRCLE),
+  issued('XTZ', 'KT1XnTn74bUtxHfDtBmm2bGZAQfhPbvKWR8o:0', 'USDt', 6, TETHER),
+];
 
 /** Tokens that no package names. */
 const OTHER_PEGS: readonly Peg[] = [
@@ -254,8 +327,7 @@ async function aavePegs(work: string): Promise<Peg[]> {
 function uniquePegs(pegs: readonly Peg[]): Peg[] {
   const unique = new Map<string, Peg>();
   for (const peg of pegs) {
-    const isCoin = CHAINS.some(({ id, symbol }) => id === peg.chain && symbol === peg.asset);
-    const asset = isCoin ? peg.asset : parseAddress(peg.chain, peg.asset, 'asset').canonical;
+    const asset = canonicalAsset(peg.chain, peg.asset);
     const key = `${peg.chain} ${asset}`;
     if (!unique.has(key)) unique.set(key, { ...peg, asset });
   }
@@ -355,7 +427,7 @@ if (folder === undefined) throw new Error('Usage: prices-generate.js <folder>');
 const work = mkdtempSync(join(tmpdir(), 'assay-prices-'));
 try {
   const { monthly, missing, discrepancies } = readCloses(folder);
-  const pegs = uniquePegs([...OTHER_PEGS, ...(await aavePegs(work))]);
+  const pegs = uniquePegs([...OTHER_PEGS, ...ISSUED_PEGS, ...(await aavePegs(work))]);
   const isPegged = (symbol: string): boolean => pegs.some(({ asset }) => asset === symbol);
   const unpriced = missing.filter((symbol) => !isPegged(symbol));
   const before = JSON.parse(readFileSync(shippedData('prices.json'), 'utf8')) as {

@@ -39,7 +39,8 @@ interface TokensFile {
 /**
  * Returns the text by which transfers name a token.
  *
- * @param text - the contract's address in any valid form (EVM, TRON, Solana), else the chain's own text
+ * @param text - the contract's address in any valid form (EVM, TRON, Solana, TON), `CUR.issuer` with any form of the currency (XRP), else
+ *   the chain's own text
  * @throws INVALID_ADDRESS if the text is not an address on a chain whose tokens are named by one
  */
 export function canonicalAsset(chain: ChainId, text: string): string {
@@ -47,9 +48,56 @@ export function canonicalAsset(chain: ChainId, text: string): string {
   if (text.toUpperCase() === symbol) return symbol;
   // A TRC-10 token is a number.
   if (chain === 'TRON' && /^\d{1,20}$/.test(text)) return text;
+  if (chain === 'XRP') return xrpAsset(text);
   return isEvm(chain) || chain === 'TRON' || chain === 'SOL' || chain === 'TON'
     ? parseAddress(chain, text, 'asset').canonical
     : text;
+}
+
+/** Currencies of three characters are written as they are, longer ones as 40 digits of hex: nodes answer so. */
+function xrpAsset(text: string): string {
+  const at = text.indexOf('.');
+  const [currency, issuer] = [text.slice(0, at), text.slice(at + 1)];
+  if (at < 0 || currency.length <= 3) return text;
+  const isHex = /^[0-9A-Fa-f]{40}$/.test(currency);
+  const isCode = /^[\x21-\x7e]{4,20}$/.test(currency);
+  const hex = isHex
+    ? currency
+    : isCode
+      ? Buffer.from(currency, 'latin1').toString('hex').padEnd(40, '0')
+      : null;
+  return hex === null ? text : `${hex.toUpperCase()}.${issuer}`;
+}
+
+/** The same as `canonicalAsset` for the text of a file, which is kept if it names no token that the chain can have. */
+export function assetInFile(chain: ChainId, text: string): string {
+  // Only the symbol itself names the coin.
+  if (text.toUpperCase() === chainOf(chain).symbol) return text;
+  try {
+    return canonicalAsset(chain, text);
+  } catch (error) {
+    if (error instanceof AssayError && error.code === 'INVALID_ADDRESS') return text;
+    throw error;
+  }
+}
+
+/** A symbol of the operator's list has at most so many characters: those of the lists that ship have 40 and fewer. */
+const SYMBOL_CHARS_MAX = 64;
+/** Control and formatting characters (direction marks among them): a symbol is shown in answers, terminals and logs. */
+const UNSHOWABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
+
+function symbolOf(text: string): string {
+  if (text.length > SYMBOL_CHARS_MAX)
+    throw new AssayError(
+      'INVALID_FILE',
+      `symbol: must have at most ${SYMBOL_CHARS_MAX} characters, and has ${text.length}.`,
+    );
+  if (UNSHOWABLE.test(text))
+    throw new AssayError(
+      'INVALID_FILE',
+      'symbol: must not have control, formatting or unassigned characters.',
+    );
+  return text;
 }
 
 const OWN_COLUMNS = ['chain', 'asset', 'symbol', 'decimals'] as const;
@@ -60,6 +108,11 @@ function readOwnRow(cell: (column: OwnColumn) => string): KnownToken {
   const text = cell('asset');
   if (text === '' || text.length > LIMITS.addressTextMax)
     throw new AssayError('INVALID_FILE', `asset: must have 1 to ${LIMITS.addressTextMax} characters.`);
+  if (UNSHOWABLE.test(text))
+    throw new AssayError(
+      'INVALID_FILE',
+      'asset: must not have control, formatting or unassigned characters.',
+    );
   const asset = canonicalAsset(chain, text);
   if (asset === chainOf(chain).symbol)
     throw new AssayError('INVALID_FILE', `asset: ${asset} is the chain's own coin, which is always known.`);
@@ -67,7 +120,7 @@ function readOwnRow(cell: (column: OwnColumn) => string): KnownToken {
   if (!/^\d{0,2}$/.test(digits) || Number(digits) > 77)
     throw new AssayError('INVALID_FILE', 'decimals: must be a whole number from 0 to 77, or empty.');
   const decimals = digits === '' ? null : Number(digits);
-  return { chain, asset, symbol: cell('symbol').slice(0, 64), decimals, sourceUrl: null, date: null };
+  return { chain, asset, symbol: symbolOf(cell('symbol')), decimals, sourceUrl: null, date: null };
 }
 
 /** Reads the operator's list. Throws INVALID_FILE naming the line: a token that is misread is a hole in every verdict. */

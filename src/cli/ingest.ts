@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { priced } from '../chains/prices/priced.ts';
+import { pricesFolderOf } from '../chains/prices/table.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
 import {
   INGEST_FORMATS,
@@ -123,6 +124,7 @@ export function addIngestCommand(program: Command, terminal: Terminal, parts: ()
             format,
             files,
             chain,
+            pricesFolder: options.prices ? pricesFolderOf(parts().dataDir) : null,
             signal: terminal.signal,
             onProgress: ({ file, rows, pass, done = 0 }) =>
               pass === undefined

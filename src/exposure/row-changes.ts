@@ -10,7 +10,7 @@ import {
   type RowScan,
   type TransferGraph,
 } from '../graph/graph.ts';
-import type { RowBasis, RowReader } from '../graph/kernels/rows.ts';
+import { isPriced, type RowBasis, type RowReader, type Weighing } from '../graph/kernels/rows.ts';
 
 /** Sums that moved between two addresses in one round, by number of the asset. */
 export interface Moved {
@@ -26,6 +26,12 @@ export interface MovedAt {
 }
 
 const NO_COLUMNS = createNeighbourColumns(0);
+
+/**
+ * The rate of an asset also weighs its transfers without a price. Once what has a price is worth so many times the dust limit, dust moves
+ * the rate by a hundredth at most.
+ */
+const RATE_DUSTS = 100;
 export const OTHER: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
 
 /** What moved in a round, by address. */
@@ -53,12 +59,12 @@ export function byAddress(edges: Iterable<Moved>): Map<NodeId, MovedAt> {
 export class RowChanges {
   readonly #graph: TransferGraph;
   readonly #rows: RowReader;
-  readonly #dustShare: number;
+  readonly #weighing: Pick<Weighing, 'dustUsd' | 'dustShare'>;
 
-  constructor(graph: TransferGraph, rows: RowReader, dustShare: number) {
+  constructor(graph: TransferGraph, rows: RowReader, weighing: Pick<Weighing, 'dustUsd' | 'dustShare'>) {
     this.#graph = graph;
     this.#rows = rows;
-    this.#dustShare = dustShare;
+    this.#weighing = weighing;
   }
 
   /** True if an asset without a price moved: its dust limit depends on what moved the other way. */
@@ -77,10 +83,22 @@ export class RowChanges {
   changes(node: NodeId, direction: Direction, at: MovedAt): boolean {
     const basis = this.#rows.basisOf(node, direction);
     return (
+      this.#changesRate(node, direction, at) ||
       this.#changesRow(node, direction, basis, at) ||
       this.#rows.apartOf(node, direction).some((apart) => this.#changesRow(node, direction, apart, at)) ||
       this.#losesAsset(node, direction, at)
     );
+  }
+
+  /** True if what moved changes the rate of an asset that moved without a price too: before, little or nothing of it had one. */
+  #changesRate(node: NodeId, direction: Direction, { amounts }: MovedAt): boolean {
+    return this.#rows.evidenceSums(node, direction).some((flow) => {
+      const amount = amounts[direction].get(flow.asset);
+      if (amount === undefined || flow.unpriced === 0 || !isPriced(flow)) return false;
+      const usd = flow.cents / 100;
+      const usdBefore = usd - (usd * amount) / flow.pricedAmount;
+      return usdBefore <= Math.max(RATE_DUSTS * this.#weighing.dustUsd, usd * 1e-9);
+    });
   }
 
   #changesRow(node: NodeId, direction: Direction, basis: RowBasis, at: MovedAt): boolean {
@@ -132,7 +150,7 @@ export class RowChanges {
       const otherBefore = other - (amounts[OTHER[direction]].get(asset) ?? 0);
       if (otherBefore === other) return false;
       const before = amount - (amounts[direction].get(asset) ?? 0);
-      return amount < this.#dustShare * other && before >= this.#dustShare * otherBefore;
+      return amount < this.#weighing.dustShare * other && before >= this.#weighing.dustShare * otherBefore;
     });
   }
 
@@ -142,7 +160,7 @@ export class RowChanges {
     const back = this.#rows.evidenceSums(node, OTHER[direction]).find(({ asset }) => asset === assetId);
     const here = total - (at.amounts[direction].get(assetId) ?? 0);
     const there = (back?.amount ?? 0) - (at.amounts[OTHER[direction]].get(assetId) ?? 0);
-    return this.#dustShare * Math.max(here, there);
+    return this.#weighing.dustShare * Math.max(here, there);
   }
 
   #scan(node: NodeId, direction: Direction, basis: RowBasis): RowScan {

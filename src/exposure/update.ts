@@ -229,7 +229,7 @@ export function createUpdater(
         edges.set(name, moved);
       }
       const movedAt = byAddress(edges.values());
-      const rowChanges = new RowChanges(graph, rows, weighing.dustShare);
+      const rowChanges = new RowChanges(graph, rows, weighing);
       for (const [node, moved] of movedAt) if (rowChanges.hasUnpriced(node, moved)) note(node, 3);
       const blocks = newBlocks(ordinal, end);
       const before = new Map([...changed.keys()].map((node) => [node, recordOf(graph, node)]));

@@ -48,6 +48,8 @@ export interface AssetSums {
   readonly cents: number;
   /** Smallest units, as the nearest double. */
   readonly amount: number;
+  /** Part of `amount` that `cents` is the value of. */
+  readonly pricedAmount: number;
 }
 
 /** Which edges of a row are read, and how they are weighed. */

@@ -278,13 +278,20 @@ export function graphUntil(
         // Nothing of this asset is hidden: then what has no counterparty counts as well.
         if (flow !== undefined && flow.transfers === all.get(name)?.transfers) return [sums];
         if (flow === undefined) return [];
+        const amount = Number(flow.amount);
+        const cents = Math.round((flow.valueUsd ?? 0) * 100);
         return [
           {
             asset: sums.asset,
             transfers: flow.transfers,
             unpriced: flow.unpricedTransfers,
-            cents: Math.round((flow.valueUsd ?? 0) * 100),
-            amount: Number(flow.amount),
+            cents,
+            amount,
+            // Edges do not say which part of their amount has a price: the rate is that of all transfers of the address.
+            pricedAmount:
+              flow.unpricedTransfers === 0 || sums.cents === 0
+                ? amount
+                : Math.min(amount, (cents * sums.pricedAmount) / sums.cents),
           },
         ];
       });

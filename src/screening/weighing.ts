@@ -4,7 +4,7 @@ import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
-import { type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { isPriced, type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 
 export interface WeighingDeps {
@@ -72,7 +72,7 @@ export function directionBasis(
   const others = rows.evidenceSums(node, direction === 'in' ? 'out' : 'in');
   const unpriced = rows
     .evidenceSums(node, direction)
-    .filter((flow) => flow.cents === 0 && flow.unpriced > 0 && flow.amount > 0)
+    .filter((flow) => !isPriced(flow) && flow.amount > 0)
     .map(({ asset, amount, transfers }): UnpricedAsset => {
       const other = others.find((flow) => flow.asset === asset)?.amount ?? 0;
       const flowPart = amount / Math.max(amount, other);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { shippedData } from '../../src/base/paths.ts';
 import { CHAINS, type ChainId } from '../../src/chains/registry.ts';
-import { canonicalAsset, loadTokenList } from '../../src/chains/tokens.ts';
+import { assetInFile, canonicalAsset, loadTokenList } from '../../src/chains/tokens.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
 const shipped = loadTokenList();
@@ -31,6 +31,22 @@ describe('the curated list of tokens', () => {
     expect(pegs.length).toBeGreaterThan(10);
     for (const { chain, asset } of pegs)
       expect(shipped.isKnown(chain, canonicalAsset(chain, asset)), `${chain} ${asset}`).toBe(true);
+  });
+
+  it.each([
+    ['XRP', 'RLUSD.rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De'],
+    ['XRP', '524c555344000000000000000000000000000000.rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De'],
+    ['TON', 'EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs'],
+  ] as const)('knows a token of %s in another form of its name, %s, if a file names it so', (chain, text) => {
+    expect(shipped.isKnown(chain, assetInFile(chain, text))).toBe(true);
+  });
+
+  it('leaves a text of a file that names no token of the chain as it is', () => {
+    expect(assetInFile('SOL', 'not a mint')).toBe('not a mint');
+    expect(assetInFile('XRP', 'USD.rvYAfWj5gh67oV6fW32ZzP3Aw4Eubs59B')).toBe(
+      'USD.rvYAfWj5gh67oV6fW32ZzP3Aw4Eubs59B',
+    );
+    expect(assetInFile('ATOM', 'atom')).toBe('atom');
   });
 
   it('names each token once, in the text that transfers use, with a source and a date', () => {
@@ -80,6 +96,10 @@ describe("the operator's own list", () => {
     [`chain,asset\nETH,${FAKE},x\n`, /line 2: the row has 3 cells, and the header 2/],
     ['chain,asset\nETH,eth\n', /line 2: .*own coin/],
     [`chain,asset,decimals\nETH,${FAKE},99\n`, /line 2: decimals/],
+    [`chain,asset,symbol\nETH,${FAKE},${'X'.repeat(65)}\n`, /line 2: symbol: must have at most 64 .* has 65/],
+    [`chain,asset,symbol\nETH,${FAKE},US\u0007D\n`, /line 2: symbol: must not have control/],
+    [`chain,asset,symbol\nETH,${FAKE},\u202eDSU\n`, /line 2: symbol: must not have control/],
+    ['chain,asset\nALGO,31\u000066\n', /line 2: asset: must not have control/],
   ])('rejects a file that it cannot read whole: %j', (text, message) => {
     expect(() => loadTokenList({ ownFile: write(text) })).toThrow(message);
   });

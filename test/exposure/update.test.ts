@@ -19,6 +19,7 @@ import {
   type ExposureWorld,
   randomLabels,
   randomTransfers,
+  TOKEN,
   UNPRICED,
   type WorldLabel,
 } from './world.ts';
@@ -131,6 +132,25 @@ describe('an index that is kept up to date', () => {
         await built.deps.transfers.ingest(transfers.slice(from, from + 20));
         settle(updater);
         earlier += expectCurrent(built, nodes);
+      }
+    });
+
+  for (let seed = 21; seed <= 26; seed++)
+    it(`says what walks say if some transfers of an asset have no price (${seed})`, async () => {
+      const nodes = 40;
+      const drawn = randomTransfers(seed, nodes, 160);
+      // The unpriced ones of the draw lose their price again, and those of the first half of every third address.
+      const transfers = withPrices(drawn).map((transfer, at) => {
+        const isUnpriced =
+          drawn[at]?.valueUsd === null ||
+          (at < 80 && Number.parseInt(transfer.to?.slice(-2) ?? '', 16) % 3 === 0);
+        return isUnpriced ? { ...transfer, valueUsd: null } : transfer;
+      });
+      const { built, updater } = await keep(transfers.slice(0, 80), randomLabels(seed, nodes, 0.2));
+      for (let from = 80; from < 160; from += 20) {
+        await built.deps.transfers.ingest(transfers.slice(from, from + 20));
+        settle(updater);
+        expectCurrent(built, nodes);
       }
     });
 
@@ -257,6 +277,25 @@ describe('an index that is kept up to date', () => {
     expect(updater.waiting).toBe(2);
     settle(updater);
     expectCurrent(built, 30);
+  });
+
+  it('lets others wait if dust gives an asset its first price', async () => {
+    const { built, updater } = await keep(
+      [
+        pay(1, 1, 2, 10_000),
+        { ...pay(2, 5, 2, 30_000), asset: TOKEN, valueUsd: null },
+        { ...pay(3, 1, 2, 90_000), asset: TOKEN, valueUsd: null },
+        pay(4, 2, 3, 9_000),
+      ],
+      [risky],
+    );
+    expectCurrent(built, 8);
+    await built.deps.transfers.ingest([{ ...pay(10, 7, 2, 0.5), asset: TOKEN }]);
+    expect(updater.follow()).toBe('UPDATED');
+    // Address 3 holds what came through 2, of which a quarter is now known to be of another.
+    expect(updater.waiting).toBe(1);
+    updater.recompute(1_000);
+    expectCurrent(built, 8);
   });
 
   it('answers an entry that waits with its last verdict and its time, and warns after ten minutes', async () => {

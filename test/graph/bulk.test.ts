@@ -63,7 +63,9 @@ function randomTransfers(count: number, seed: number): Transfer[] {
     const from = party();
     const to = party() ?? (from === null ? address(2) : null);
     const asset = ['ETH', token(1000), token(1001)][next() % 3] as string;
-    const amount = amounts[next() % amounts.length] as bigint;
+    const drawn = amounts[next() % amounts.length] as bigint;
+    // More than 10^12 USD of ETH is a fault of the row.
+    const amount = asset === 'ETH' && drawn > 2n ** 88n ? 2n ** 87n + 1n : drawn;
     const positions = [`log:${index}`, `out:${index}`, `trace:0_${index}`, `in:${index}`, `odd ${index}`];
     return {
       chain: 'ETH',
@@ -149,8 +151,14 @@ function everything(store: TransferStore): unknown {
           .map((one) => store.newest('ETH', key, one.key, 9).map(({ timestampMs }) => timestampMs)),
       };
     };
+    const sums = (direction: Direction) =>
+      (id === null || !graph ? [] : graph.sums(id)[direction]).map(({ asset, ...rest }) => [
+        graph?.assetName(asset),
+        rest,
+      ]);
     return {
       totals: store.totals('ETH', key),
+      sums: [new Map(sums('in') as []), new Map(sums('out') as [])],
       in: side('in'),
       out: side('out'),
       recent: store.recent('ETH', key, 64).map((one) => [one.timestampMs, one.direction, one.initiation]),
@@ -223,6 +231,52 @@ describe('a bulk load', () => {
     });
     expect(shown(fast)).toEqual(shown(slow));
     expect(fast.stored).toBe(4);
+  });
+
+  it('values an amount by the tables if the row says 0, and rejects an amount that cannot be', async () => {
+    const [one] = randomTransfers(1, 3) as [Transfer];
+    const fields = { ...one, initiation: null, from: address(5), to: address(6) };
+    const of = (index: number, amount: bigint, valueUsd: number, asset = 'ETH'): Transfer => ({
+      ...fields,
+      txHash: hash(index),
+      asset,
+      amount,
+      valueUsd,
+    });
+    const usdt = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
+    const link = parseAddress('ETH', '0x514910771af9ca656af840dff83e8264ecf986ca').canonical;
+    const transfers = [
+      of(1, 10n ** 18n, 0),
+      of(2, 1n, 0),
+      of(3, 7_000_000n, 0, usdt),
+      of(4, 5n, 0, link),
+      of(5, 0n, 0),
+      of(6, 10n ** 28n, 5),
+      of(7, 2n ** 256n - 1n, 5),
+      of(8, 10n ** 20n, 5, usdt),
+    ];
+    const store = storeAt('zero');
+    const path = fileOf('zero.csv', csvOf(transfers));
+    const report = await ingestFiles(
+      { format: 'ndjson', files: [path], chain: 'ETH', bulk: BULK, pricesFolder: join(folder, 'prices') },
+      { store },
+    );
+    expect(report).toMatchObject({ rows: 8, stored: 5, rejected: 3 });
+    for (const { reason } of report.rejects) expect(reason).toMatch(/^amount is \d+, and no transfer of/);
+    const flows = store.totals('ETH', parseAddress('ETH', address(5)).key)?.out.byAsset;
+    const found = new Map(
+      flows?.map(({ asset, valueUsd, unpricedTransfers }) => [asset, [valueUsd, unpricedTransfers]]),
+    );
+    expect(found.get('ETH')).toEqual([expect.any(Number), 0]);
+    expect(found.get('ETH')?.[0]).toBeGreaterThan(100);
+    expect(found.get(usdt)).toEqual([7, 0]);
+    expect(found.get(link)).toEqual([null, 1]);
+    const silent = storeAt('silent');
+    await ingestFiles({ format: 'ndjson', files: [path], chain: 'ETH', bulk: BULK }, { store: silent });
+    expect(silent.totals('ETH', parseAddress('ETH', address(5)).key)?.out).toMatchObject({
+      unpricedTransfers: 4,
+      valueUsd: null,
+    });
   });
 
   it('goes on where it was interrupted, whichever pass that was', async () => {

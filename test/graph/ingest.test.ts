@@ -2,7 +2,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
+import { priced } from '../../src/chains/prices/priced.ts';
+import { openInstalledPrices } from '../../src/chains/prices/tables.ts';
+import type { Transfer } from '../../src/chains/transfer.ts';
 import { ethereumEtlReader } from '../../src/graph/ingest/ethereum-etl.ts';
 import { ingestFiles } from '../../src/graph/ingest/ingest-files.ts';
 import { readRows } from '../../src/graph/ingest/rows.ts';
@@ -136,7 +141,7 @@ describe('ingesting NDJSON', () => {
       from: sender,
       to: receiver,
       asset: 'ETH',
-      amount: '340282366920938463463374607431768211457',
+      amount: '36893488147419103233',
       valueUsd: 12.34,
       ...fields,
     });
@@ -148,13 +153,13 @@ describe('ingesting NDJSON', () => {
     );
     expect(report).toMatchObject({ stored: 1, rejected: 0 });
     expect(store.counterparties('ETH', keyOf(sender), { direction: 'out', limit: 1 })).toMatchObject([
-      { valueUsd: 12.34, assets: [{ amount: 340282366920938463463374607431768211457n, decimals: 18 }] },
+      { valueUsd: 12.34, assets: [{ amount: 36893488147419103233n, decimals: 18 }] },
     ]);
   });
 
   it('keeps who sent the transaction, which contract it called, and whether that is the transfer', async () => {
     const token = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
-    const moved = { asset: token.toLowerCase(), position: 'log:1', decimals: 6 };
+    const moved = { asset: token.toLowerCase(), position: 'log:1', decimals: 6, amount: '1000000' };
     const rows = [
       row({ ...moved, txHash: hash('1'), sender, called: token, decodes: true }),
       row({ ...moved, txHash: hash('2'), sender: token, called: sender, decodes: true }),
@@ -180,6 +185,45 @@ describe('ingesting NDJSON', () => {
     expect(starts.get(hash('5'))).toEqual({ sender: 'FROM', callsAsset: null, decodes: null });
   });
 
+  it('keeps amounts of any size of tokens that no list knows', async () => {
+    const asset = '0x00000000000000000000000000000000deadbeef';
+    const path = file('rows', row({ asset, amount: `${2n ** 256n - 1n}` }));
+    const report = await ingestFiles({ format: 'ndjson', files: [path], chain: 'ETH' }, { store });
+    expect(report).toMatchObject({ stored: 1, rejected: 0 });
+  });
+
+  it('reads a value of 0 for an amount as unknown, and leaves it of no amount', async () => {
+    const zero = [row({ valueUsd: 0 }), row({ valueUsd: '0.00', txHash: hash('b') })];
+    const nothing = row({ valueUsd: 0, amount: '0', txHash: hash('c') });
+    const path = file('rows', [...zero, nothing].join('\n'));
+    await ingestFiles({ format: 'ndjson', files: [path], chain: 'ETH' }, { store });
+    expect(store.totals('ETH', keyOf(sender))?.out).toMatchObject({
+      transfers: 3,
+      unpricedTransfers: 2,
+      valueUsd: null,
+    });
+  });
+
+  it('values an amount by the tables if its file says 0, also to 0.00', async () => {
+    const { book } = openInstalledPrices(
+      { folder: join(folder, 'prices') },
+      { clock: systemClock, log: silentLogger },
+    );
+    const rows = [
+      row({ valueUsd: 0, amount: '2000000000000000000' }),
+      row({ valueUsd: 0, amount: '1', txHash: hash('b') }),
+    ];
+    const pricing = {
+      ingest: (transfers: AsyncIterable<Transfer>) => store.ingest(priced(transfers, book)),
+      bulkLoad: store.bulkLoad.bind(store),
+    } as Pick<TransferStore, 'ingest' | 'bulkLoad'>;
+    const path = file('rows', rows.join('\n'));
+    await ingestFiles({ format: 'ndjson', files: [path], chain: 'ETH' }, { store: pricing });
+    const sent = store.totals('ETH', keyOf(sender))?.out;
+    expect(sent?.unpricedTransfers).toBe(0);
+    expect(sent?.valueUsd).toBeGreaterThan(2_000);
+  });
+
   it('reads other chains by their own addresses', async () => {
     const bitcoin = row({
       txHash: 'ab'.repeat(32),
@@ -203,6 +247,9 @@ describe('ingesting NDJSON', () => {
   it.each([
     [{ amount: '1.5' }, 'amount'],
     [{ amount: undefined }, 'amount is missing'],
+    [{ amount: `${2n ** 256n - 1n}` }, 'amount is 115792'],
+    [{ amount: '1000000000000000001', asset: '0xdac17f958d2ee523a2206206994597c13d831ec7' }, 'amount is'],
+    [{ amount: `${10n ** 39n}`, asset: '0x514910771af9ca656af840dff83e8264ecf986ca' }, 'amount is'],
     [{ timestamp: 'yesterday' }, 'timestamp'],
     [{ timestamp: 1_683_029_999_000_000 }, 'timestamp'],
     [{ timestamp: '2099-01-01T00:00:00Z' }, 'timestamp is 2099-01-01T00:00:00Z, which lies in the future'],

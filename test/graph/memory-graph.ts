@@ -16,6 +16,8 @@ export interface MemoryEdge {
   readonly asset?: string;
   /** Smallest units. Default: a unit for each cent, and 10,000 for each transfer without a price; 1 if neither is given. */
   readonly amount?: number;
+  /** Part of the amount that `valueUsd` is the value of. Default: a unit for each cent; all of it if no transfer is without a price. */
+  readonly pricedAmount?: number;
   readonly firstSeenMs?: number;
   readonly lastSeenMs?: number;
   /** Amounts by day, newest first. Default: not kept. */
@@ -48,6 +50,12 @@ export const amountOf = ({ amount, valueUsd, unpriced }: MemoryEdge): number =>
     ? 1
     : Math.round((valueUsd ?? 0) * 100) + (unpriced ?? 0) * 10_000);
 
+export const pricedAmountOf = (edge: MemoryEdge): number =>
+  edge.pricedAmount ??
+  ((edge.unpriced ?? 0) === 0
+    ? amountOf(edge)
+    : Math.min(amountOf(edge), Math.round((edge.valueUsd ?? 0) * 100)));
+
 const filled = (edge: MemoryEdge): Required<MemoryEdge> => {
   const firstSeenMs = edge.firstSeenMs ?? day(0);
   return {
@@ -58,6 +66,7 @@ const filled = (edge: MemoryEdge): Required<MemoryEdge> => {
     unpriced: edge.unpriced ?? 0,
     asset: edge.asset ?? 'ETH',
     amount: amountOf(edge),
+    pricedAmount: pricedAmountOf(edge),
     firstSeenMs,
     lastSeenMs: edge.lastSeenMs ?? firstSeenMs,
     days: edge.days ?? [],
@@ -112,6 +121,7 @@ export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'
           unpriced: sum((edge) => edge.unpriced),
           cents: sum((edge) => Math.round(edge.valueUsd * 100)),
           amount: sum((edge) => edge.amount),
+          pricedAmount: sum((edge) => edge.pricedAmount),
         },
       ];
     });

@@ -38,6 +38,9 @@ const BEHIND_HUB = account(0xa9);
 const HUB = account(0xaa);
 /** Paid an exchange, and less than a dollar each to a mixer and to an address without a label. */
 const DUSTY = account(0xab);
+/** Paid 10 ETH with a price by a sanctioned wallet, and 1,000 ETH by an exchange: with a price, and without. */
+const DILUTED = account(0xac);
+const UNDILUTED = account(0xad);
 
 function transfers(): Transfer[] {
   const made: Transfer[] = [];
@@ -76,6 +79,11 @@ function transfers(): Transfer[] {
   add(DUSTY, WALLETS.exchange, { valueUsd: 10 });
   add(DUSTY, WALLETS.mixer, { valueUsd: 0.45 });
   add(DUSTY, WALLETS.unknown, { valueUsd: 0.44 });
+  for (const wallet of [DILUTED, UNDILUTED]) {
+    add(WALLETS.sanctioned, wallet, { amount: 10n * ETHER, valueUsd: 29_716.4 });
+    const valueUsd = wallet === DILUTED ? null : 2_971_640;
+    add(WALLETS.exchange, wallet, { amount: 1_000n * ETHER, valueUsd });
+  }
   add(HUB, BEHIND_HUB, { valueUsd: 5_000 });
   for (let at = 0; at <= LIMITS.counterpartiesMax; at++) add(account(0x300_0000 + at), HUB, { valueUsd: 20 });
   return made;
@@ -108,6 +116,20 @@ describe('value without a price', () => {
   it('finds 1 wei sent to a sanctioned wallet to be nothing', () => {
     expect(screen(ONE_WEI_OUT)).toMatchObject({ riskScore: 0, riskLevel: 'LOW' });
     expect(check(ONE_WEI_OUT)).toMatchObject({ decision: 'ALLOW', flags: [] });
+  });
+
+  it('does not dilute value with a price of the same asset', () => {
+    const [diluted, priced] = [screen(DILUTED), screen(UNDILUTED)];
+    expect(diluted.exposures.map(({ entity, valueUsd }) => [entity?.category, valueUsd])).toEqual([
+      ['EXCHANGE', 2_971_640],
+      ['SANCTIONED_ENTITY', 29_716.4],
+    ]);
+    expect(priced.riskScore).toBeGreaterThan(25);
+    expect(diluted).toMatchObject({
+      riskScore: priced.riskScore,
+      exposureReceiving: priced.exposureReceiving,
+    });
+    expect([DILUTED, UNDILUTED].map((address) => check(address).decision)).toEqual(['REVIEW', 'REVIEW']);
   });
 
   it('is not driven by the number of transfers', () => {

@@ -71,7 +71,7 @@ export interface PriceTable extends PriceSource {
 }
 
 /** More is no worth of anything: an airdropped token of 10^60 units, or a price in another unit. */
-const VALUE_USD_MAX = 1e12;
+export const VALUE_USD_MAX = 1e12;
 
 /**
  * USD of an amount in the asset's smallest unit; null if it is more than anything is worth. Whole units and the rest are turned

@@ -147,6 +147,16 @@ export function loadPegs(): Pegs {
   };
 }
 
+/** The newest close that ships of each native coin, in USD by symbol. */
+export function newestCloses(): ReadonlyMap<string, number> {
+  return new Map(
+    readShipped().monthly.flatMap(({ symbol, closes }): [string, number][] => {
+      const usd = closes.findLast((close) => close !== null) ?? null;
+      return usd === null ? [] : [[symbol, usd]];
+    }),
+  );
+}
+
 /** The closes of months that ship in data/prices.json, of native coins. */
 export function loadShippedPrices(): PriceTable {
   const bySymbol = new Map<string, Series>();

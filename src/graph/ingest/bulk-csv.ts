@@ -60,6 +60,7 @@ export const sourceOf = (path: string, format: string): LoadSource => {
 export interface BulkCsvOptions {
   readonly path: string;
   readonly chain: ChainId;
+  readonly pricesFolder: string | null;
   readonly load: BulkLoad;
   readonly reject: (row: RejectedRow) => void;
   readonly onRows: (place: LoadPlace) => void;
@@ -87,7 +88,7 @@ export async function ingestBulkCsv(options: BulkCsvOptions): Promise<BulkCsvRep
 
 /** Reads the file to its end, in a thread beside this one. */
 async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace): Promise<void> {
-  const { path, chain, load, reject, onRows, signal } = options;
+  const { path, chain, pricesFolder, load, reject, onRows, signal } = options;
   const { runTransfers } = load;
   const memories = Array.from({ length: SLOTS }, () => columnMemory(runTransfers));
   const slots = memories.map((memory) => new RunColumns(memory, runTransfers));
@@ -95,6 +96,7 @@ async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace
   const job: BulkRowsJob = {
     path,
     chain,
+    pricesFolder,
     names: header.names,
     place: from.offset === 0 ? { ...from, offset: header.bytes, line: 2 } : from,
     runTransfers,

@@ -10,6 +10,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { asStorageFull } from '../../base/storage.ts';
 import { maxKeyBytes, writeAddressKey, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
+import { assetInFile } from '../../chains/tokens.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import { checkTransfer } from '../check-transfer.ts';
 import type { LoadPlace } from '../store/bulk-load.ts';
@@ -25,6 +26,7 @@ import {
 import { BulkTransfer, type FilledRun, RunFiller } from '../store/run-columns.ts';
 import type { TransferRowReader } from './ethereum-etl.ts';
 import { ndjsonReader } from './ndjson.ts';
+import { createRowValues, type RowValues } from './row-values.ts';
 import type { RowFields } from './rows.ts';
 import { AddressTexts, faultOf, REJECT_TEXT_CHARS, timeOf } from './transfer-fields.ts';
 
@@ -61,6 +63,8 @@ type OptionalColumn = (typeof OPTIONAL_COLUMNS)[number];
 export interface BulkRowsJob {
   readonly path: string;
   readonly chain: ChainId;
+  /** Folder of the installation's price tables; null if no prices are looked up. */
+  readonly pricesFolder: string | null;
   /** Columns of the file. */
   readonly names: readonly string[];
   /** Where to begin. */
@@ -111,6 +115,7 @@ function readFile(job: BulkRowsJob, tell: (news: BulkRowsNews) => void): void {
   const rows = new BulkRows(
     {
       chain: job.chain,
+      values: createRowValues(job.chain, job.pricesFolder),
       run,
       reject: (line, reason, text) => rejects.push({ line, reason, text }),
       onFull: (place) => {
@@ -162,6 +167,7 @@ function endOfRows(window: Buffer, filled: number, path: string, place: LoadPlac
 
 interface BulkRowsOptions {
   readonly chain: ChainId;
+  readonly values: RowValues;
   readonly run: RunFiller;
   readonly reject: (line: number, reason: string, text: string) => void;
   /** Takes the run away. */
@@ -187,12 +193,15 @@ class BulkRows {
   readonly #isEvm: boolean;
   #timeText = '';
   #time = 0;
+  // The asset whose limit was looked up last.
+  #limited = '';
+  #limit = Number.POSITIVE_INFINITY;
 
   constructor(options: BulkRowsOptions, names: readonly string[]) {
     this.#options = options;
     this.#names = names;
     // Of rows that are out of the ordinary.
-    this.#readRow = ndjsonReader({ chain: options.chain });
+    this.#readRow = ndjsonReader({ chain: options.chain, worthOfZero: options.values.worth });
     this.#places = Object.fromEntries(
       [...COLUMNS, ...OPTIONAL_COLUMNS].map((column) => [column, names.indexOf(column)]),
     ) as Record<Column | OptionalColumn, number>;
@@ -253,7 +262,30 @@ class BulkRows {
       transfer.cents = cents;
     }
     if (!this.#readInitiation(bytes)) return false;
-    return this.#readAsset(bytes, from('asset'), to('asset'));
+    const asset = this.#readAsset(bytes, from('asset'), to('asset'));
+    return asset !== null && this.#checkAmount(asset);
+  }
+
+  /** False for an amount that is greater than any. A value of 0 for an amount becomes what tables say. */
+  #checkAmount(asset: string): boolean {
+    const transfer = this.#transfer;
+    const { amountLow, amountMiddle, amountHigh, timestampMs } = transfer;
+    const about = amountLow + amountMiddle * 2 ** 32 + amountHigh * 2 ** 64;
+    if (about >= this.#amountMax(asset)) return false;
+    if (transfer.cents !== 0 || about === 0) return true;
+    const amount = BigInt(amountLow) + (BigInt(amountMiddle) << 32n) + (BigInt(amountHigh) << 64n);
+    const usd = this.#options.values.worth({ asset, amount, timestampMs });
+    transfer.cents = usd === null ? -1 : Math.round(usd * 100);
+    return true;
+  }
+
+  /** The greatest amount as a double; Infinity if nothing is known of the asset. */
+  #amountMax(asset: string): number {
+    if (asset !== this.#limited) {
+      this.#limited = asset;
+      this.#limit = Number(this.#options.values.amountMax(asset) ?? Number.POSITIVE_INFINITY);
+    }
+    return this.#limit;
   }
 
   /** False for a cell that is out of the ordinary. An absent column is an empty cell. */
@@ -401,25 +433,26 @@ class BulkRows {
     return length < 0 ? -1 : this.#options.run.addressNumber(this.#key, 0, length);
   }
 
-  #readAsset(bytes: Buffer, start: number, end: number): boolean {
+  /** The canonical text of the asset; null for a cell that is out of the ordinary. */
+  #readAsset(bytes: Buffer, start: number, end: number): string | null {
     const { chain, run } = this.#options;
     const { symbol, decimals } = chainOf(chain);
     if (end - start === this.#symbol.length && this.#symbol.compare(bytes, start, end) === 0) {
       this.#transfer.asset = run.assetNumber(symbol, decimals);
-      return true;
+      return symbol;
     }
-    if (start === end) return false;
+    if (start === end) return null;
     const text = bytes.toString('utf8', start, end);
-    let asset = text;
+    let asset = this.#isEvm ? text : assetInFile(chain, text);
     if (this.#isEvm)
       try {
         asset = this.#assets.required({ asset: text }, 'asset');
       } catch {
         // The slower way finds the same fault, and reports it.
-        return false;
+        return null;
       }
     this.#transfer.asset = run.assetNumber(asset, null);
-    return true;
+    return asset;
   }
 
   /** False for a row that is rejected. */
@@ -429,7 +462,10 @@ class BulkRows {
     let transfer: Transfer | null;
     try {
       transfer = read(this.#fieldsOf(text, line));
-      if (transfer) checkTransfer(transfer);
+      if (transfer) {
+        checkTransfer(transfer);
+        this.#options.values.check(transfer);
+      }
     } catch (error) {
       reject(line, faultOf(error), text.slice(0, REJECT_TEXT_CHARS));
       return false;

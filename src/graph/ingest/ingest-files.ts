@@ -10,6 +10,7 @@ import type { TransferStore } from '../store.ts';
 import { ingestBulkCsv, isBulkCsv, sourceOf } from './bulk-csv.ts';
 import { ethereumEtlReader, type TransferRowReader } from './ethereum-etl.ts';
 import { ndjsonReader } from './ndjson.ts';
+import { createRowValues } from './row-values.ts';
 import { readRows } from './rows.ts';
 import { faultOf, REJECT_TEXT_CHARS } from './transfer-fields.ts';
 
@@ -33,6 +34,8 @@ export interface IngestOptions {
   /** Called at most once in 1,000 rows, and at each file's end. */
   readonly onProgress?: (progress: IngestProgress) => void;
   readonly signal?: AbortSignal;
+  /** Folder of the installation's price tables, for what a bulk load finds valued at 0; null or left out: it stays without a price. */
+  readonly pricesFolder?: string | null;
   /** What is loaded in bulk, and in runs of how many transfers; as LIMITS have it where left out. */
   readonly bulk?: { readonly fromBytes: number; readonly runTransfers: number };
 }
@@ -69,6 +72,7 @@ const PROGRESS_ROWS = 1_000;
  */
 export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Promise<IngestReport> {
   const read = await READERS[options.format](options);
+  const values = createRowValues(options.chain, null);
   const rejects: Reject[] = [];
   let rows = 0;
   let ignored = 0;
@@ -99,8 +103,10 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
         let transfer: Transfer | null = null;
         try {
           transfer = read(row.fields);
-          if (transfer) checkTransfer(transfer);
-          else ignored++;
+          if (transfer) {
+            checkTransfer(transfer);
+            values.check(transfer);
+          } else ignored++;
         } catch (error) {
           reject(file, row.line, faultOf(error), row.text);
           continue;
@@ -131,6 +137,7 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
     const report = await ingestBulkCsv({
       path: file,
       chain: options.chain,
+      pricesFolder: options.pricesFolder ?? null,
       load,
       reject: ({ line, reason, text }) => reject(file, line, reason, text),
       onRows: (place) =>

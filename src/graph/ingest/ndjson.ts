@@ -1,8 +1,11 @@
 /** The plain layout: one transfer a row, in the words of the Transfer record. Described for users in docs/transfers.md. */
+
+import { VALUE_USD_MAX } from '../../chains/prices/price.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
-import { loadTokenList } from '../../chains/tokens.ts';
+import { assetInFile, loadTokenList } from '../../chains/tokens.ts';
 import type { Initiation } from '../../chains/transfer.ts';
 import type { TransferRowReader } from './ethereum-etl.ts';
+import type { AmountAt } from './row-values.ts';
 import type { RowFields } from './rows.ts';
 import {
   AddressTexts,
@@ -17,9 +20,6 @@ import {
 
 /** More decimals than any asset has; more would make every amount vanish. */
 const DECIMALS_MAX = 77;
-/** Above the worth of everything: a figure beyond is in another unit. */
-const VALUE_USD_MAX = 1e12;
-
 function usdOf(fields: RowFields): number | null {
   const value = fieldOf(fields, 'valueUsd');
   if (value === undefined) return null;
@@ -54,9 +54,16 @@ function answerOf(fields: RowFields, name: string): boolean | null {
   throw new RowFault(`${name} must be true or false.`);
 }
 
-/** A reader of rows of one chain. */
-export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowReader {
-  const { chain } = options;
+/**
+ * A reader of rows of one chain.
+ *
+ * @param options.worthOfZero - USD of an amount above 0 whose row says 0; by default it is unknown, as if the row did not say it
+ */
+export function ndjsonReader(options: {
+  readonly chain: ChainId;
+  readonly worthOfZero?: (transfer: AmountAt) => number | null;
+}): TransferRowReader {
+  const { chain, worthOfZero = () => null } = options;
   const { symbol, decimals } = chainOf(chain);
   const tokens = loadTokenList();
   const addresses = new AddressTexts(chain);
@@ -64,7 +71,7 @@ export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowR
     const asset = textOf(fields, 'asset');
     if (asset === symbol) return asset;
     // Token contracts of EVM chains are addresses; elsewhere an asset's name is the publisher's own.
-    return isEvm(chain) ? addresses.required(fields, 'asset') : asset;
+    return isEvm(chain) ? addresses.required(fields, 'asset') : assetInFile(chain, asset);
   };
   const initiationOf = (fields: RowFields, asset: string): Initiation | null => {
     const sender = addresses.optional(fields, 'sender');
@@ -87,18 +94,21 @@ export function ndjsonReader(options: { readonly chain: ChainId }): TransferRowR
     if (from === null && to === null) throw new RowFault('from and to are both missing.');
     const asset = assetOf(fields);
     const own = asset === symbol ? decimals : null;
+    const timestampMs = timestampOf(fields);
+    const amount = integerOf(fields, 'amount');
+    const usd = usdOf(fields);
     return {
       chain,
       txHash: isEvm(chain) ? hashOf(fields, 'txHash') : textOf(fields, 'txHash'),
       position: textOf(fields, 'position'),
       blockNumber: smallIntegerOf(fields, 'blockNumber'),
-      timestampMs: timestampOf(fields),
+      timestampMs,
       from,
       to,
       asset,
-      amount: integerOf(fields, 'amount'),
+      amount,
       decimals: decimalsOf(fields, own ?? tokens.decimalsOf(chain, asset)) ?? own,
-      valueUsd: usdOf(fields),
+      valueUsd: usd === 0 && amount > 0n ? worthOfZero({ asset, amount, timestampMs }) : usd,
       initiation: initiationOf(fields, asset),
     };
   };

@@ -67,7 +67,25 @@ export const flowOf = (whole: number, part: number): number =>
 
 const NO_COLUMNS = createNeighbourColumns(0);
 const OTHER: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
-const isPriced = ({ cents, unpriced }: AssetSums): boolean => cents > 0 || unpriced === 0;
+
+/** Returns true if the flow has a rate: USD of its priced amount. Amounts without a price then count at the same rate. */
+export const isPriced = ({ cents, unpriced, pricedAmount }: AssetSums): boolean =>
+  unpriced === 0 || (cents > 0 && pricedAmount > 0);
+
+/** USD of the smallest unit; 0 without a price. */
+const usdRate = (flow: AssetSums): number =>
+  isPriced(flow) && flow.cents > 0 ? flow.cents / 100 / flow.pricedAmount : 0;
+
+/** USD of flows, at the rate of each. What has a price counts in cents, so that the sum does not depend on the order of adding. */
+function usdOf(flows: readonly AssetSums[]): number {
+  let cents = 0;
+  let atRate = 0;
+  for (const flow of flows) {
+    if (flow.unpriced === 0) cents += flow.cents;
+    else atRate += usdRate(flow) * flow.amount;
+  }
+  return cents / 100 + atRate;
+}
 
 /** Reads rows of one graph. Made once per call of a kernel: it remembers which assets are evidence. */
 export class RowReader {
@@ -102,19 +120,19 @@ export class RowReader {
   }
 
   /**
-   * How a direction of a node is weighed. A priced asset has the USD of its flow, spread by amount over all its transfers: within one
-   * asset shares are by amount. Without any price, the only asset that moved is weighed by its amount.
+   * How a direction of a node is weighed. Transfers of a priced asset have the average rate of those with a price, also those without:
+   * within one asset shares are by amount, and no transfer without a price changes what another is worth. Without any price, the only
+   * asset that moved is weighed by its amount.
    */
   basisOf(node: NodeId, direction: Direction): RowBasis {
     const { dustUsd } = this.#weighing;
     const moved = this.evidenceSums(node, direction).filter(({ amount }) => amount > 0);
-    const cents = moved.reduce((sum, flow) => sum + (isPriced(flow) ? flow.cents : 0), 0);
+    const usd = usdOf(moved);
     const unpriced = moved.filter((flow) => !isPriced(flow));
     // Beside assets without a price, priced dust decides nothing: else anybody could end a walk for a cent.
-    if (cents > 0 && (unpriced.length === 0 || cents / 100 >= dustUsd)) {
-      const rates = new Map<number, number>();
-      for (const flow of moved) rates.set(flow.asset, isPriced(flow) ? flow.cents / 100 / flow.amount : 0);
-      return { basis: 'USD', asset: null, assetId: null, rates, total: cents / 100, dust: dustUsd };
+    if (usd > 0 && (unpriced.length === 0 || usd >= dustUsd)) {
+      const rates = new Map(moved.map((flow) => [flow.asset, usdRate(flow)]));
+      return { basis: 'USD', asset: null, assetId: null, rates, total: usd, dust: dustUsd };
     }
     const weighed = unpriced.length > 0 ? unpriced : moved;
     const [only] = weighed;

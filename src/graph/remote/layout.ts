@@ -8,8 +8,10 @@ import type { ChainId } from '../../chains/registry.ts';
 import { ByteReader, ByteWriter } from '../store/bytes.ts';
 import type { State } from '../store/chain-store.ts';
 
-/** Changes when bytes or names below mean something else. */
-export const REMOTE_FORMAT = 1;
+/** Changes when bytes or names below, or those of the store's records, mean something else. 1 had no priced part of flows. */
+export const REMOTE_FORMAT = 2;
+/** Read as well: the next push writes the present format. */
+const FORMER_FORMAT = 1;
 
 /** Assets of one record. */
 export const ASSETS_PER_PAGE = 16;
@@ -36,7 +38,7 @@ export interface Head {
 
 export function parseHead(chain: ChainId, text: string): Head {
   const head = JSON.parse(text) as Partial<Head>;
-  if (head.format !== REMOTE_FORMAT)
+  if (head.format !== REMOTE_FORMAT && head.format !== FORMER_FORMAT)
     throw new AssayError(
       'STORE_VERSION',
       `The remote graph of ${chain} has format ${String(head.format)}, and this program knows ${REMOTE_FORMAT}. ` +

@@ -11,7 +11,14 @@ import { type EdgeSums, RowCollector } from '../row-collector.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
 import { type DeltaEntry, readEntries } from './delta.ts';
 import { addToEdge, addToNode } from './merge.ts';
-import { counterpartiesIn, createNode, flowSums, type NodeRecord, unpackNode } from './node-record.ts';
+import {
+  counterpartiesIn,
+  createNode,
+  flowSums,
+  type NodeRecord,
+  sumsOfFlow,
+  unpackNode,
+} from './node-record.ts';
 
 /** The sums of an address, its delta counted; null where no transfer of it is stored. Counterparties are those merged. */
 export function readNode(records: ChainRecords, node: number): NodeRecord | null {
@@ -220,10 +227,8 @@ export class Adjacency {
       return stored ? flowSums(stored) : [[], []];
     }
     const sums: [AssetSums[], AssetSums[]] = [[], []];
-    for (const flow of readNode(this.#records, this.#node)?.flows ?? []) {
-      const { asset, direction, transfers, unpriced, cents, amount } = flow;
-      sums[direction === 0 ? 0 : 1].push({ asset, transfers, unpriced, cents, amount: Number(amount) });
-    }
+    for (const flow of readNode(this.#records, this.#node)?.flows ?? [])
+      sums[flow.direction === 0 ? 0 : 1].push(sumsOfFlow(flow));
     return sums;
   }
 

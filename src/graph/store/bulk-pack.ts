@@ -121,17 +121,36 @@ export function entryOf(context: PackContext, words: Uint32Array, at: number): D
   };
 }
 
-/** Sums of one flow while they are added up: words of amounts apart, as floats that hold them exactly. */
+/** A sum of amounts: words apart, as floats that hold them exactly. */
+class OpenAmount {
+  #low = 0;
+  #middle = 0;
+  #high = 0;
+  #large = 0n;
+
+  add(context: PackContext, words: Uint32Array, at: number): void {
+    if ((words[at + HALF_TIME + 1] as number) & FLAG_LARGE) this.#large += amountOf(context, words, at);
+    else {
+      this.#low += words[at + HALF_AMOUNT] as number;
+      this.#middle += words[at + HALF_AMOUNT + 1] as number;
+      this.#high += words[at + HALF_AMOUNT + 2] as number;
+    }
+  }
+
+  get sum(): bigint {
+    return this.#large + BigInt(this.#low) + (BigInt(this.#middle) << 32n) + (BigInt(this.#high) << 64n);
+  }
+}
+
+/** Sums of one flow while they are added up. */
 interface OpenFlow {
   readonly asset: number;
   readonly direction: number;
+  readonly priced: OpenAmount;
+  readonly unpricedAmount: OpenAmount;
   transfers: number;
   unpriced: number;
   cents: number;
-  low: number;
-  middle: number;
-  high: number;
-  large: bigint;
 }
 
 function openFlow(flows: OpenFlow[], asset: number, direction: number): OpenFlow {
@@ -139,13 +158,11 @@ function openFlow(flows: OpenFlow[], asset: number, direction: number): OpenFlow
   const made: OpenFlow = {
     asset,
     direction,
+    priced: new OpenAmount(),
+    unpricedAmount: new OpenAmount(),
     transfers: 0,
     unpriced: 0,
     cents: 0,
-    low: 0,
-    middle: 0,
-    high: 0,
-    large: 0n,
   };
   flows.push(made);
   return made;
@@ -191,19 +208,16 @@ export function packGroup(
     last.transfers++;
     if (cents >= 0) last.cents += cents;
     else if (!isZero(words, at)) last.unpriced++;
-    if ((words[at + HALF_TIME + 1] as number) & FLAG_LARGE) last.large += amountOf(context, words, at);
-    else {
-      last.low += words[at + HALF_AMOUNT] as number;
-      last.middle += words[at + HALF_AMOUNT + 1] as number;
-      last.high += words[at + HALF_AMOUNT + 2] as number;
-    }
+    (cents >= 0 ? last.priced : last.unpricedAmount).add(context, words, at);
   }
   record.firstSeenMs = firstSeenMs;
   record.lastSeenMs = lastSeenMs;
   for (const open of flows) {
-    const { transfers, unpriced, cents, low, middle, high, large } = open;
-    const amount = large + BigInt(low) + (BigInt(middle) << 32n) + (BigInt(high) << 64n);
-    Object.assign(flowOf(record, open.asset, open.direction), { transfers, unpriced, cents, amount });
+    const { transfers, unpriced, cents, priced, unpricedAmount } = open;
+    const pricedAmount = priced.sum;
+    const amount = pricedAmount + unpricedAmount.sum;
+    const flow = flowOf(record, open.asset, open.direction);
+    Object.assign(flow, { transfers, unpriced, cents, amount, pricedAmount });
   }
 
   let start = 0;

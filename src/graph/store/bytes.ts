@@ -3,6 +3,11 @@ import { AssayError } from '../../base/errors.ts';
 
 const TWO_64 = 1n << 64n;
 const TWO_96 = 1n << 96n;
+/**
+ * An amount has at most so many bytes: sums of 2^53 amounts below 2^256 need 39. The highest bit of its length byte is the mark of the
+ * record's own that something follows it.
+ */
+const AMOUNT_BYTES_MAX = 0x7f;
 /** The lowest 64 bits of an amount, also as words: fewer steps than digits. */
 const lowWords = new BigUint64Array(1);
 const words = new Uint32Array(lowWords.buffer);
@@ -66,8 +71,8 @@ export class ByteWriter {
     }
     const hex = amount.toString(16);
     const length = (hex.length + 1) >> 1;
-    if (length > 255)
-      throw new AssayError('INTERNAL', 'The sum of the amounts of an edge needs more than 255 bytes.');
+    if (length > AMOUNT_BYTES_MAX)
+      throw new AssayError('INTERNAL', `A sum of amounts needs more than ${AMOUNT_BYTES_MAX} bytes.`);
     this.reserve(length + 1);
     this.bytes[this.length] = length;
     this.bytes.write(hex.length % 2 === 0 ? hex : `0${hex}`, this.length + 1, length, 'hex');
@@ -160,8 +165,13 @@ export class ByteReader {
     return code % 2 === 0 ? code / 2 : -(code + 1) / 2;
   }
 
+  /** Whether the amount that is read next has its mark. */
+  get isMarked(): boolean {
+    return this.at < this.end && (this.bytes[this.at] as number) > AMOUNT_BYTES_MAX;
+  }
+
   amount(): bigint {
-    const length = this.byte();
+    const length = this.byte() & AMOUNT_BYTES_MAX;
     const start = this.at;
     this.skip(length);
     if (length === 0) return 0n;
@@ -174,7 +184,7 @@ export class ByteReader {
   /** The amount as the nearest double: what weights and shares are computed with. */
   amountNumber(): number {
     const { bytes } = this;
-    const length = this.byte();
+    const length = this.byte() & AMOUNT_BYTES_MAX;
     const start = this.at;
     this.skip(length);
     if (length === 0) return 0;

@@ -8,8 +8,13 @@ import { systemRandom } from '../../base/random.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { Direction } from '../flow.ts';
 
-/** Changes when bytes of any database below mean something else. Never reused; 1 had chunks in the order of ids alone. */
-const FORMAT = { name: 'assay-transfers', version: 2 } as const;
+/**
+ * Changes when bytes of any database below mean something else. Never reused; 1 had chunks in the order of ids alone, 2 no priced part
+ * of flows (node-record.ts).
+ */
+const FORMAT = { name: 'assay-transfers', version: 3 } as const;
+/** Read as well. The first writer makes it the present format, so that an older program does not misread what is written now. */
+const FORMER_VERSION = 2;
 
 /** Greatest dense id: an id and a direction share 32 bits. */
 export const NODE_ID_MAX = 0x7fff_ffff;
@@ -120,7 +125,8 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
   const meta: Database<unknown, string> | undefined = db('meta', 'msgpack', 'ordered-binary');
   const format = meta?.get('format') as { name?: unknown; version?: unknown } | undefined;
   const isFresh = format === undefined && (meta === undefined || meta.getCount() === 0);
-  if (!isFresh && (format?.name !== FORMAT.name || format.version !== FORMAT.version)) {
+  const isFormer = format?.name === FORMAT.name && format.version === FORMER_VERSION;
+  if (!isFresh && !isFormer && (format?.name !== FORMAT.name || format.version !== FORMAT.version)) {
     void root.close();
     throw new AssayError(
       'STORE_VERSION',
@@ -145,6 +151,7 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
     void root.close();
     return null;
   }
+  if (isFormer && !readOnly) root.transactionSync(() => meta.putSync('format', { ...FORMAT, chain }));
   if (isFresh)
     root.transactionSync(() => {
       meta.putSync('salt', systemRandom.bytes(8));

@@ -26,6 +26,7 @@ export function addToNode(record: NodeRecord, node: number, entry: DeltaEntry): 
   const flow = flowOf(record, entry.asset, entry.direction);
   flow.transfers++;
   if (isUnpriced(entry)) flow.unpriced++;
+  else if (flow.pricedAmount !== null) flow.pricedAmount += entry.amount;
   flow.cents += entry.cents ?? 0;
   flow.amount += entry.amount;
 }

@@ -12,7 +12,16 @@ export interface FlowSum {
   unpriced: number;
   cents: number;
   amount: bigint;
+  /** Part of `amount` that has a price; null if a program that did not keep it stored transfers both with and without a price. */
+  pricedAmount: bigint | null;
 }
+
+/** The length byte of an amount has this bit if the priced part follows: a flow with and without prices. */
+const PRICED_PART = 0x80;
+
+/** The priced part of a flow whose transfers all have a price or all have none; null if some have. */
+const pricedPart = <T>(transfers: number, unpriced: number, amount: T, none: T): T | null =>
+  unpriced === 0 ? amount : unpriced === transfers ? none : null;
 
 export interface NodeRecord {
   counterpartiesIn: number;
@@ -53,7 +62,15 @@ export function flowOf(node: NodeRecord, asset: number, direction: number): Flow
     if (name < wanted) low = middle + 1;
     else high = middle;
   }
-  const made: FlowSum = { asset, direction, transfers: 0, unpriced: 0, cents: 0, amount: 0n };
+  const made: FlowSum = {
+    asset,
+    direction,
+    transfers: 0,
+    unpriced: 0,
+    cents: 0,
+    amount: 0n,
+    pricedAmount: 0n,
+  };
   node.flows.splice(low, 0, made);
   return made;
 }
@@ -74,7 +91,11 @@ export function packNode(node: NodeRecord): Buffer {
     out.varint(flow.transfers);
     out.varint(flow.unpriced);
     out.varint(flow.cents);
+    const amountAt = out.length;
     out.amount(flow.amount);
+    if (flow.pricedAmount === null || pricedPart(flow.transfers, flow.unpriced, 0, 0) !== null) continue;
+    out.bytes[amountAt] = (out.bytes[amountAt] as number) | PRICED_PART;
+    out.amount(flow.pricedAmount);
   }
   let timestampMs = node.lastSeenMs;
   let ordinal = 0;
@@ -100,14 +121,14 @@ export function unpackNode(bytes: Buffer): NodeRecord {
   const flows: FlowSum[] = [];
   for (let left = reader.varint(); left > 0; left--) {
     const name = reader.varint();
-    flows.push({
-      asset: Math.floor(name / 2),
-      direction: name % 2,
-      transfers: reader.varint(),
-      unpriced: reader.varint(),
-      cents: reader.varint(),
-      amount: reader.amount(),
-    });
+    const transfers = reader.varint();
+    const unpriced = reader.varint();
+    const cents = reader.varint();
+    const hasPart = reader.isMarked;
+    const amount = reader.amount();
+    const pricedAmount = hasPart ? reader.amount() : pricedPart(transfers, unpriced, amount, 0n);
+    const [asset, direction] = [Math.floor(name / 2), name % 2];
+    flows.push({ asset, direction, transfers, unpriced, cents, amount, pricedAmount });
   }
   const newest: TransferRef[] = [];
   let timestampMs = lastSeenMs;
@@ -139,15 +160,23 @@ export function flowSums(bytes: Buffer): readonly [AssetSums[], AssetSums[]] {
   for (let left = reader.varint(); left > 0; left--) {
     const name = reader.varint();
     const side = name % 2 === 0 ? sums[0] : sums[1];
-    side.push({
-      asset: Math.floor(name / 2),
-      transfers: reader.varint(),
-      unpriced: reader.varint(),
-      cents: reader.varint(),
-      amount: reader.amountNumber(),
-    });
+    const transfers = reader.varint();
+    const unpriced = reader.varint();
+    const cents = reader.varint();
+    const hasPart = reader.isMarked;
+    const amount = reader.amountNumber();
+    const pricedAmount = hasPart
+      ? reader.amountNumber()
+      : (pricedPart(transfers, unpriced, amount, 0) ?? amount);
+    side.push({ asset: Math.floor(name / 2), transfers, unpriced, cents, amount, pricedAmount });
   }
   return sums;
+}
+
+/** A flow as kernels read it. A flow without the priced part reads as if all of it had a price. */
+export function sumsOfFlow({ asset, transfers, unpriced, cents, amount, pricedAmount }: FlowSum): AssetSums {
+  const priced = Number(pricedAmount ?? amount);
+  return { asset, transfers, unpriced, cents, amount: Number(amount), pricedAmount: priced };
 }
 
 /** Counterparties in (0) or out (1), without the rest of the record. */

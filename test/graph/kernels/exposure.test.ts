@@ -12,7 +12,7 @@ import {
 } from '../../../src/graph/kernels/exposure.ts';
 import type { Weighing } from '../../../src/graph/kernels/rows.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
-import { amountOf, day, type MemoryEdge, memoryGraph } from '../memory-graph.ts';
+import { amountOf, day, type MemoryEdge, memoryGraph, pricedAmountOf } from '../memory-graph.ts';
 import { type RandomGraph, randomGraph } from './random-graphs.ts';
 
 const workspace = createKernelWorkspace();
@@ -87,8 +87,19 @@ function chainOf(graph: RandomGraph, direction: Direction, { dustUsd, dustShare 
       const back = moved.filter((edge) => edge[theirs] === node && (edge.asset ?? 'ETH') === asset);
       const usd = Math.round(100 * sumOfEdges(own, ({ valueUsd = 0 }) => valueUsd)) / 100;
       const amount = sumOfEdges(own, amountOf);
-      const isPriced = usd > 0 || sumOfEdges(own, ({ unpriced = 0 }) => unpriced) === 0;
-      return { asset, usd, amount, isPriced, greater: Math.max(amount, sumOfEdges(back, amountOf)) };
+      const pricedAmount = sumOfEdges(own, pricedAmountOf);
+      const isPriced = pricedAmount > 0 && usd > 0;
+      const isAllPriced = sumOfEdges(own, ({ unpriced = 0 }) => unpriced) === 0;
+      // What has no price counts at the rate of what has one.
+      const rate = isPriced ? usd / pricedAmount : 0;
+      return {
+        asset,
+        usd: rate * amount,
+        rate,
+        amount,
+        isPriced: isPriced || isAllPriced,
+        greater: Math.max(amount, sumOfEdges(back, amountOf)),
+      };
     };
     const flows = ASSETS.map(flowOf).filter(({ amount }) => amount > 0);
     const byAmount = (flow: (typeof flows)[number]) => ({
@@ -105,7 +116,7 @@ function chainOf(graph: RandomGraph, direction: Direction, { dustUsd, dustShare 
     const unpriced = flows.filter((flow) => !flow.isPriced);
     const usd = flows.reduce((sum, flow) => sum + (flow.isPriced ? flow.usd : 0), 0);
     if (usd > 0 && (unpriced.length === 0 || usd >= dustUsd)) {
-      const rates = new Map(flows.map((flow) => [flow.asset, flow.isPriced ? flow.usd / flow.amount : 0]));
+      const rates = new Map(flows.map((flow) => [flow.asset, flow.rate]));
       const weightOf = (edge: MemoryEdge) => amountOf(edge) * (rates.get(edge.asset ?? 'ETH') ?? 0);
       return { weightOf, dust: dustUsd, asset: null, row };
     }
@@ -302,14 +313,21 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
       const own = graph.edges.filter(
         (edge) => edge.from !== edge.to && (direction === 'in' ? edge.to : edge.from) === start,
       );
-      const usd = own.reduce((sum, { valueUsd = 0 }) => sum + valueUsd, 0);
-      const units = own.reduce((sum, edge) => sum + amountOf(edge), 0);
-      const weights = own.map((edge) => (units > 0 ? (usd * amountOf(edge)) / units : 0));
-      const dust = weights.reduce((sum, weight) => sum + (weight < dustUsd ? weight : 0), 0);
+      const worthOf = (edges: readonly MemoryEdge[], edge: MemoryEdge): number => {
+        const whole = edges.reduce((sum, { valueUsd = 0 }) => sum + valueUsd, 0);
+        const units = edges.reduce((sum, one) => sum + pricedAmountOf(one), 0);
+        return whole > 0 && units > 0 ? (whole / units) * amountOf(edge) : 0;
+      };
+      const sumWorth = (edges: readonly MemoryEdge[]): number =>
+        edges.reduce((sum, edge) => sum + worthOf(edges, edge), 0);
+      const usd = sumWorth(own);
+      const dust = own
+        .map((edge) => worthOf(own, edge))
+        .reduce((sum, weight) => sum + (weight < dustUsd ? weight : 0), 0);
       const back = graph.edges.filter(
         (edge) => edge.from !== edge.to && (direction === 'in' ? edge.from : edge.to) === start,
       );
-      const passed = back.reduce((sum, { valueUsd = 0 }) => sum + valueUsd, 0);
+      const passed = sumWorth(back);
       const backUnits = back.reduce((sum, edge) => sum + amountOf(edge), 0);
       const isPassedOn = usd < dustUsd && (passed > 0 || backUnits === 0) && usd >= 0.1 * passed;
       const known = dust > 0.1 * usd && (dust >= dustUsd || isPassedOn) ? usd : usd - dust;
@@ -433,14 +451,14 @@ describe('by example', () => {
   it('shares by amount within one asset, priced in part or not', () => {
     const edges = [
       { from: 2, to: 1, amount: 300, unpriced: 3 },
-      { from: 3, to: 1, amount: 100, valueUsd: 100 },
+      { from: 3, to: 1, amount: 100, pricedAmount: 100, valueUsd: 100 },
     ];
     const result = expose(edges, { 2: 'mixer', 3: 'exchange' });
     expect(result.rows.map(({ share, valueUsd }) => [share, valueUsd])).toEqual([
-      [0.75, 75],
-      [0.25, 25],
+      [0.75, 300],
+      [0.25, 100],
     ]);
-    expect(result).toMatchObject({ basis: 'USD', asset: null, total: 100 });
+    expect(result).toMatchObject({ basis: 'USD', asset: null, total: 400 });
     const unpriced = expose(
       [
         { from: 2, to: 1, amount: 300, unpriced: 90 },
@@ -734,7 +752,14 @@ describe('by example', () => {
 
   it('what the start mined is of unknown origin', () => {
     const graph = memoryGraph([{ from: 2, to: 1, valueUsd: 100 }]);
-    const mined = { asset: 1, transfers: 9, unpriced: 0, cents: 40_000, amount: 40_000 };
+    const mined = {
+      asset: 1,
+      transfers: 9,
+      unpriced: 0,
+      cents: 40_000,
+      amount: 40_000,
+      pricedAmount: 40_000,
+    };
     const sums = (node: NodeId) => (node === 1 ? { in: [mined], out: [] } : graph.sums(node));
     const attribution = (node: NodeId) => (node === 2 ? { key: 'exchange' } : null);
     const result = exposureOf(

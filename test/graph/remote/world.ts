@@ -128,6 +128,7 @@ export function expectSame(remote: TransferReader, local: TransferReader, indexe
     }
     if (node === null) continue;
     expect(there.addressOf(node)).toBe(here.addressOf(node));
+    expect(there.sums(node)).toEqual(here.sums(node));
     expect(nodeAnswers(there, node, columns)).toEqual(nodeAnswers(here, node, columns));
   }
 }
