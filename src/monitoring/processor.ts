@@ -42,7 +42,7 @@ export interface ProcessorDeps {
   readonly policy: MonitoringPolicy;
   readonly riskPolicy: RiskPolicy;
   /** Which assets are evidence. */
-  readonly assets: Pick<AssetFacts, 'isKnown'>;
+  readonly assets: Pick<AssetFacts, 'isKnown' | 'decimalsOf'>;
   /** The newest label snapshot, taken once a block; null before there is one. */
   readonly labels: () => LabelReader | null;
   /** What stands behind a counterparty that nobody knows; null where no transfers are kept. */

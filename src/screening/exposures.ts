@@ -6,9 +6,16 @@ import { type ExposureResult, type ExposureRow, exposureOf } from '../graph/kern
 import type { Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { Direction, Flow } from '../graph/transfers.ts';
+import type { Unfollowed } from '../risk/reasons.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
 import type { Exposure, ExposureCategory, ScreeningAnswer, StoppedFlow } from './answers.ts';
-import { type Attribution, type Attributions, absorbs, type DerivedReading } from './attribution.ts';
+import {
+  type Attribution,
+  type Attributions,
+  absorbing,
+  absorbs,
+  type DerivedReading,
+} from './attribution.ts';
 import {
   assetsApart,
   isOwnDealing,
@@ -19,7 +26,13 @@ import {
   twoDecimals,
 } from './counterparties.ts';
 import { shownNode } from './subject.ts';
-import { type DirectionBasis, directionBasis, NOTHING_MOVED, withDust } from './weighing.ts';
+import { type DirectionBasis, directionBasis, isDustAlone, NOTHING_MOVED, withDust } from './weighing.ts';
+
+/** Bounds of walks, as reasons name them. */
+export const WALK_BOUNDS = {
+  degreeMax: LIMITS.counterpartiesMax,
+  nodesMax: LIMITS.exposureNodesMax,
+} as const;
 
 /** One direction of an address, as far as money was followed. */
 export interface FollowedSide {
@@ -31,8 +44,7 @@ export interface FollowedSide {
   readonly value: number;
   readonly rows: readonly ExposureRow<Attribution>[];
   readonly unknownShare: number;
-  /** Of the direction, 0 to 1: what passed hubs without a label. */
-  readonly hubShare: number;
+  readonly unfollowed: Unfollowed;
   readonly stops: ExposureResult<Attribution>['stops'];
   readonly isComplete: boolean;
 }
@@ -48,6 +60,23 @@ export interface FollowOptions {
   readonly derived: DerivedReading;
 }
 
+const sharesOf = (stops: readonly { readonly share: number }[]): number =>
+  stops.reduce((sum, { share }) => sum + share, 0);
+
+/**
+ * Returns the parts of a direction that were not followed. Less than dust in all is none: anybody can send it from anywhere.
+ *
+ * @param value - weight of the direction without dust
+ */
+export const unfollowedOf = (
+  basis: DirectionBasis,
+  value: number,
+  { hub, cut }: Omit<Unfollowed, 'valueUsd'>,
+): Unfollowed =>
+  isDustAlone(basis)
+    ? { hub: 0, cut: 0, valueUsd: null }
+    : { hub, cut, valueUsd: basis.basis === 'USD' ? value : null };
+
 /** Follows money in one direction through addresses without a label, until one that has one. */
 export function follow(
   { graph, node, direction, flow, maxHops, attributions, weighing, derived }: FollowOptions,
@@ -59,24 +88,21 @@ export function follow(
         start: node,
         direction,
         maxHops,
-        degreeMax: LIMITS.counterpartiesMax,
-        nodesMax: LIMITS.exposureNodesMax,
+        ...WALK_BOUNDS,
         weighing: by,
       },
       {
         graph,
         workspace,
-        attribution: (other) => {
-          const found = attributions.of(other);
-          return absorbs(found, derived) ? found : null;
-        },
+        attribution: (other) => absorbing(attributions.of(other), derived),
       },
     );
   const basis = directionBasis(graph, node, direction, weighing);
   const withoutDust = through(weighing);
   // If dust is all there is, the answer still says whose it was.
   const result = withoutDust.total > 0 || basis.total === 0 ? withoutDust : through(withDust(weighing));
-  const isStartKnown = absorbs(attributions.of(node), derived);
+  const own = attributions.of(node);
+  const isStartKnown = absorbs(own, derived);
   const hubs = result.stops.filter(
     (stop) => stop.reason === 'MAX_DEGREE' && !(isStartKnown && stop.node === node),
   );
@@ -87,8 +113,11 @@ export function follow(
     value: result.total,
     rows: result.rows,
     unknownShare: result.unknown.share,
-    // Less than dust in all is no reason to warn: anybody can send it from anywhere.
-    hubShare: basis.total < basis.dust ? 0 : hubs.reduce((sum, { share }) => sum + share, 0),
+    unfollowed: unfollowedOf(basis, result.total, {
+      hub: sharesOf(hubs),
+      // A service trades with everybody: no walk from it reaches an end.
+      cut: own.isService ? 0 : sharesOf(result.stops.filter(({ reason }) => reason === 'BUDGET')),
+    }),
     stops: result.stops,
     isComplete: result.isComplete,
   };
@@ -102,7 +131,7 @@ export const nothingFollowed = (direction: Direction, flow: Flow): FollowedSide 
   value: 0,
   rows: [],
   unknownShare: 0,
-  hubShare: 0,
+  unfollowed: { hub: 0, cut: 0, valueUsd: null },
   stops: [],
   isComplete: true,
 });

@@ -131,6 +131,7 @@ export async function createExposureWorld(
     bridges: loadBridges(),
     assets: {
       isKnown: (_chain: string, asset: string) => asset === 'ETH' || asset === TOKEN,
+      decimalsOf: () => null,
       priceStatusAt: () => 'EXACT' as const,
     },
     jurisdictions: loadJurisdictions(),
