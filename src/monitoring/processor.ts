@@ -29,7 +29,7 @@ import {
 } from '../screening/poisoning.ts';
 import { isSuspectedOwner, sanctionsEntries } from '../screening/sanctions-detail.ts';
 import { nativeUnits } from '../screening/trace-graph.ts';
-import { weighingOf } from '../screening/weighing.ts';
+import { isDustTransfer, weighingOf } from '../screening/weighing.ts';
 import type { MonitoringPolicy } from './policy.ts';
 import type { CounterpartyEntity, MonitoredTransaction, MonitoringChain, RuleId } from './records.ts';
 import { type Basis, type Behind, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';
@@ -108,6 +108,9 @@ const DAY_MS = 24 * 3_600_000;
 const RECHECK_PAGE = 200;
 /** Pages between two places that are written down: what a stop repeats. */
 const RECHECK_PAGES_A_PLACE = 50;
+
+/** USD as answers write it. */
+const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
 
 const entityOf = ({ entity }: Attribution): CounterpartyEntity | null => entity;
 
@@ -230,6 +233,11 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     if (wallet?.status !== 'ACTIVE') return 0;
     if (wallet.watchFromHeight !== null && block.height <= wallet.watchFromHeight) return 0;
     const { txHash, position, valueUsd, decimals } = transfer;
+    const amountUsd = valueUsd === null ? null : twoDecimals(valueUsd);
+    const isDustReceived =
+      direction === 'in' && isDustTransfer(weighingOf(chain, { assets, policy: riskPolicy }), transfer);
+    // Anybody can send dust, and forge transfers: neither says anything of the wallet.
+    const isUnasked = spoof !== null || isDustReceived;
     // A wallet that sends to itself in one transfer, or that two accounts watch, has one row of it each.
     const known = writer.transaction(wallet.id, txHash, position);
     if (known !== null && !known.reorged) return 0;
@@ -247,9 +255,9 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       counterparty: { address: counterparty, entity },
       asset: transfer.asset,
       amount: nativeUnits(transfer.amount, decimals),
-      amountUsd: valueUsd,
-      riskScore: entity === null ? null : spoof === null ? attribution.points : 0,
-      riskLevel: entity === null ? null : spoof === null ? attribution.riskLevel : ('LOW' as const),
+      amountUsd,
+      riskScore: entity === null ? null : isUnasked ? 0 : attribution.points,
+      riskLevel: entity === null ? null : isUnasked ? ('LOW' as const) : attribution.riskLevel,
       spoofable: spoof !== null,
     };
     const stored: MonitoredTransaction =
@@ -259,7 +267,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     // Counting forgeable transfers would let anybody make a wallet look busy.
     const past =
       spoof === null
-        ? addTransfer(before, { timestampMs: block.timestampMs, usd: valueUsd }, policy.velocity)
+        ? addTransfer(before, { timestampMs: block.timestampMs, usd: amountUsd }, policy.velocity)
         : before;
     writer.setPast(wallet.id, past);
     const evidence: Evidence = {
@@ -270,6 +278,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       clusterSanctioned: party.clusterSanctioned,
       suspectedOwner: party.suspectedOwner,
       velocity: spoof === null ? judgeVelocity(past, block.timestampMs, policy.velocity) : null,
+      isDustReceived,
       spoof,
       imitation,
     };
@@ -277,11 +286,12 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     const alertIds = new Set(stored.alertIds);
     let raised = 0;
     const day = dayOf(block.timestampMs);
-    // Anybody can make as many of the last two kinds as they like: each raises one alert a day.
+    // Anybody can make as many of the last three kinds as they like: each raises one alert a day.
     const causes: Readonly<Record<Basis, string>> = {
       TRANSFER: `${txHash} ${counterparty ?? ''}`,
       BEHAVIOUR: `day ${day}`,
       SPOOFED: `spoofed ${direction} ${counterparty ?? ''} day ${day}`,
+      DUST: `dust ${counterparty ?? ''} day ${day}`,
       POISONING: `poisoning ${imitation?.imitates ?? ''} day ${day}`,
     };
     for (const { ruleId, finding, basis } of evaluate(evidence, wallet.enabledRules, policy)) {
@@ -299,7 +309,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
             counterparty: facts.counterparty,
             asset: facts.asset,
             amount: facts.amount,
-            amountUsd: valueUsd,
+            amountUsd,
             timestampMs: block.timestampMs,
           },
           final: policy.confirmations[chain] <= 1,
@@ -312,8 +322,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       raised++;
     }
     writer.changeTransaction({ ...stored, alertIds: [...alertIds] });
-    // A list that changes later must not turn a forged transfer into dealings.
-    if (counterparty !== null && spoof === null)
+    // A list that changes later must not turn a forged transfer or dust into dealings.
+    if (counterparty !== null && !isUnasked)
       writer.noteCounterparty({
         accountId: wallet.accountId,
         walletId: wallet.id,
@@ -348,6 +358,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       clusterSanctioned: false,
       suspectedOwner: null,
       velocity: null,
+      isDustReceived: false,
       spoof: null,
       imitation: null,
     };

@@ -5,7 +5,7 @@ import type { ChainId } from '../chains/registry.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
-import type { AddressTotals, Direction, Flow, TransferReader } from '../graph/transfers.ts';
+import type { AddressTotals, Direction, Flow, RecentTransfer, TransferReader } from '../graph/transfers.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { type ExposureEvidence, isRisky, isUnsolicited } from '../risk/score.ts';
 import type { FlaggedTransaction, ScreeningAnswer, TopCounterparty } from './answers.ts';
@@ -18,7 +18,13 @@ import {
   UNATTRIBUTED,
 } from './attribution.ts';
 import { shownAsset, shownNode } from './subject.ts';
-import { type DirectionBasis, directionBasis, NOTHING_MOVED, type UnpricedAsset } from './weighing.ts';
+import {
+  type DirectionBasis,
+  directionBasis,
+  isDustTransfer,
+  NOTHING_MOVED,
+  type UnpricedAsset,
+} from './weighing.ts';
 
 /** A counterparty with what its labels make of it. */
 export interface Party {
@@ -404,27 +410,31 @@ export function flaggedTransactions(
     const threat = entity?.threatLevel ?? 'LOW';
     const who = entity === null ? '' : ` (${entity.name})`;
     const counterparty = shownNode(graph, node);
-    return transfers
+    const newest = transfers
       .newest(chain, from, to, LIMITS.screeningListMax)
       .filter(
         (transfer) =>
           transfer.amount > 0n &&
           weighing.isEvidence(transfer.asset) &&
           isRiskyAt(attribution, transfer.timestampMs),
-      )
-      .map((transfer) => ({
-        hash: transfer.txHash,
-        timestamp: isoTime(transfer.timestampMs),
-        direction,
-        counterparty,
-        entity,
-        category,
-        severity: sanctioned ? 'CRITICAL' : threat === 'SAFE' ? 'LOW' : threat,
-        asset: shownAsset(chain, transfer.asset),
-        amount: transfer.amount.toString(),
-        valueUsd: transfer.valueUsd,
-        reason: `${direction === 'in' ? 'Received from' : 'Sent to'} ${category}${who}.`,
-      }));
+      );
+    // The sum decides: dust that adds up is none.
+    const received = newest.reduce((sum, { valueUsd }) => sum + (valueUsd ?? 0), 0);
+    const isDust = (transfer: RecentTransfer): boolean =>
+      direction === 'in' && received < weighing.dustUsd && isDustTransfer(weighing, transfer);
+    return newest.map((transfer) => ({
+      hash: transfer.txHash,
+      timestamp: isoTime(transfer.timestampMs),
+      direction,
+      counterparty,
+      entity,
+      category,
+      severity: isDust(transfer) || threat === 'SAFE' ? 'LOW' : sanctioned ? 'CRITICAL' : threat,
+      asset: shownAsset(chain, transfer.asset),
+      amount: transfer.amount.toString(),
+      valueUsd: transfer.valueUsd === null ? null : twoDecimals(transfer.valueUsd),
+      reason: `${direction === 'in' ? 'Received from' : 'Sent to'} ${category}${who}${isDust(transfer) ? ': dust, which anybody can send to anybody' : ''}.`,
+    }));
   });
   return flagged
     .sort((a, b) =>
