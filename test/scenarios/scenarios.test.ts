@@ -38,7 +38,8 @@ interface Answer {
   readonly sanctioned?: boolean;
   readonly assessed: boolean;
   readonly entity: { readonly name: string } | null;
-  readonly reasons: readonly { readonly code: string }[];
+  readonly reasons: readonly { readonly code: string; readonly severity: string }[];
+  readonly flags?: readonly { readonly severity: string }[];
   readonly scoreBreakdown?: readonly { readonly points: number }[];
 }
 
@@ -96,6 +97,23 @@ function checkScreening(screening: Answer, expected: Expectation): void {
   if (expected.sanctioned !== undefined) expect(screening.sanctioned).toBe(expected.sanctioned);
   if (expected.assessed !== undefined) expect(screening.assessed).toBe(expected.assessed);
   if (expected.entity !== undefined) expect(screening.entity?.name ?? null).toBe(expected.entity);
+}
+
+const isGrave = (rows: readonly { readonly severity: string }[] = []): boolean =>
+  rows.some(({ severity }) => severity === 'HIGH' || severity === 'CRITICAL');
+
+/** What no two answers about one address may disagree about. A walk that was cut knows less than the index. */
+function checkConsistency({ screening, kyt, oracle }: Answers): void {
+  const isCut = screening.reasons.some(({ code }) => code === 'WALK_CUT');
+  const of = ({ reasons }: Answer): string[] =>
+    reasons.filter(({ code }) => code !== 'WALK_CUT').map(({ code, severity }) => `${severity} ${code}`);
+  if (oracle.assessed) expect(of(oracle)).toEqual(of(screening));
+  if (isGrave(kyt.flags)) expect(isGrave(kyt.reasons), 'a grave flag has a grave reason').toBe(true);
+  if (oracle.verdict !== 'safe') return;
+  expect(isGrave([...oracle.reasons, ...screening.reasons, ...kyt.reasons, ...(kyt.flags ?? [])])).toBe(
+    false,
+  );
+  if (!isCut) expect(kyt.decision, 'safe is never REVIEW or BLOCK').toBe('ALLOW');
 }
 
 describe.each([
@@ -170,6 +188,7 @@ describe.each([
     if (expected.verdict !== undefined) expect(oracle.verdict).toBe(expected.verdict);
     expect(kyt.riskScore).toBe(screening.riskScore);
     if (expected.decision !== undefined) expect(kyt.decision).toBe(expected.decision);
+    checkConsistency({ screening, kyt, oracle });
   });
 
   it.each(SCENARIOS)('$id on the command line: $name', async (scenario) => {
