@@ -21,6 +21,8 @@ export interface AssetFacts {
    * @param asset - the native symbol, or the canonical address of a token contract, as in a Transfer
    */
   isKnown(chain: ChainId, asset: string): boolean;
+  /** Returns the decimals of an asset that is evidence; null if its list does not say. */
+  decimalsOf(chain: ChainId, asset: string): number | null;
   /** Returns how the price of the asset at a moment is known, from tables in memory. */
   priceStatusAt(chain: ChainId, asset: string, timestampMs: number): PriceStatus;
 }

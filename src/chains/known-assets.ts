@@ -9,7 +9,7 @@ export interface AssetFactsOptions {
   /** Prices of the installation (`openInstalledPrices`). Default: closes and pegs that ship. */
   readonly prices?: { readonly book: Pick<PriceBook, 'priceStatusAt'> };
   /** The curated list of tokens. Default: the list that ships. */
-  readonly tokens?: Pick<AssetFacts, 'isKnown'>;
+  readonly tokens?: Pick<AssetFacts, 'isKnown' | 'decimalsOf'>;
 }
 
 /** Combines lists and tables; answers without asking another machine. */
@@ -18,6 +18,10 @@ export function loadAssetFacts(options: AssetFactsOptions = {}): AssetFacts {
   const { tokens = loadTokenList() } = options;
   return {
     isKnown: (chain, asset) => asset === chainOf(chain).symbol || tokens.isKnown(chain, asset),
+    decimalsOf(chain, asset) {
+      const { symbol, decimals } = chainOf(chain);
+      return asset === symbol ? decimals : tokens.decimalsOf(chain, asset);
+    },
     priceStatusAt: book.priceStatusAt,
   };
 }

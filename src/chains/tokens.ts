@@ -24,11 +24,9 @@ export interface KnownToken {
   readonly date: string | null;
 }
 
-export interface TokenList extends Pick<AssetFacts, 'isKnown'> {
+export interface TokenList extends Pick<AssetFacts, 'isKnown' | 'decimalsOf'> {
   /** All tokens of the list. */
   readonly tokens: readonly KnownToken[];
-  /** Decimals of a token of the list; null if it is not listed, or its row does not say. */
-  decimalsOf(chain: ChainId, asset: string): number | null;
 }
 
 interface TokensFile {

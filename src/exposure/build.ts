@@ -9,11 +9,10 @@ import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
 import type { TransferStore } from '../graph/store.ts';
-import { isDerived } from '../labels/evidence-class.ts';
 import { beginBuild } from '../labels/index/folder.ts';
 import { confidenceClass, isRisky } from '../risk/score.ts';
 import { createAssessor } from '../screening/assess.ts';
-import { type Attribution, type Attributions, absorbs } from '../screening/attribution.ts';
+import { type Attribution, type Attributions, absorbing } from '../screening/attribution.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { weighingOf } from '../screening/weighing.ts';
 import { Entries, type SweptReading } from './entries.ts';
@@ -61,13 +60,13 @@ const REPORT_EVERY = 2 ** 14;
 
 /** A column for each category, class of confidence and class of evidence that is a risk. */
 function sweptOf(
-  { category, confidence, class: evidenceClass }: Attribution,
+  { category, confidence, class: evidenceClass, isFirm }: Attribution,
   deps: BuildExposureDeps,
 ): SweptAttribution<RiskColumn> {
   if (!isRisky(category, deps.policy)) return { column: null, name: '' };
   const quantised = confidenceClass(confidence);
-  const column = { category, confidence: quantised, class: evidenceClass };
-  return { column, name: `${category} ${quantised} ${evidenceClass}` };
+  const column = { category, confidence: quantised, class: evidenceClass, isFirm };
+  return { column, name: `${category} ${quantised} ${evidenceClass} ${isFirm}` };
 }
 
 function kindsOf(
@@ -81,8 +80,8 @@ function kindsOf(
     weighing: weighingOf(graph.chain, deps),
     attribution(node) {
       onNode(node);
-      const found = attributions.of(node);
-      if (!absorbs(found, 'COUNTED')) return null;
+      const found = absorbing(attributions.of(node), 'COUNTED');
+      if (found === null) return null;
       const { until } = found;
       const before = until?.before ?? null;
       return {
@@ -96,13 +95,12 @@ function kindsOf(
   });
 }
 
-/** The kinds if derived labels are left out; null if no label of something risky is derived. */
+/** The kinds if derived and weak labels are left out; null if no label of something risky is. */
 const withoutDerived = (
   kinds: NodeKinds<RiskColumn>,
   graph: TransferGraph,
   weighing: Weighing,
-): NodeKinds<RiskColumn> | null =>
-  withoutColumns(kinds, (column) => isDerived(column.class), { graph, weighing });
+): NodeKinds<RiskColumn> | null => withoutColumns(kinds, (column) => !column.isFirm, { graph, weighing });
 
 /**
  * Builds the index of a chain and puts it in force.

@@ -3,19 +3,22 @@ import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
 import { createKernelWorkspace } from '../graph/kernels/workspace.ts';
-import { isDerived } from '../labels/evidence-class.ts';
-import { type ExposureEvidence, isRisky } from '../risk/score.ts';
+import type { Unfollowed } from '../risk/reasons.ts';
+import { type ExposureEvidence, isFirmLabel, isRisky } from '../risk/score.ts';
 import type { Attributions, DerivedReading } from '../screening/attribution.ts';
 import { earlierDealings } from '../screening/before-designation.ts';
 import {
+  createSentTo,
   createSideReader,
   directEvidence,
   emptySide,
   type Measure,
   measureOf,
   type Side,
+  withSpent,
 } from '../screening/counterparties.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
+import { unfollowedOf, worstUnfollowed } from '../screening/exposures.ts';
 import { labelEvidence } from '../screening/judge.ts';
 import { basisApart, type DirectionBasis, directionBasis, weighingOf } from '../screening/weighing.ts';
 import { type RiskColumn, recordOf } from './evaluate.ts';
@@ -40,7 +43,7 @@ export interface Swept {
   readonly attributions: Attributions;
   readonly rows: PerDirection<DirectionRows>;
   readonly counted: SweptReading;
-  /** Null if no label of something risky is derived. */
+  /** Null if no label of something risky is derived or weak. */
   readonly leftOut: SweptReading | null;
   /** By node: 1 if it may have a forged transfer with a risky address (`markForgeable`); null: not known of any. */
   readonly forgeable: Uint8Array | null;
@@ -52,6 +55,7 @@ export type EntryDeps = Pick<ScreeningDeps, 'labels' | 'transfers' | 'assets' | 
 const DIRECTIONS: readonly Direction[] = ['in', 'out'];
 /** Sides are read for their counterparties alone. */
 const NO_FLOW = { transfers: 0, unpricedTransfers: 0, valueUsd: null, byAsset: [] };
+const FOLLOWED: Unfollowed = { hub: 0, cut: 0, valueUsd: null };
 /** Value without a risk. */
 const UNKNOWN = { category: 'UNKNOWN', hops: 1, confidence: 1, class: 'published', entity: null } as const;
 
@@ -71,7 +75,7 @@ function attributedShare(rows: DirectionRows, { kinds, before }: NodeKinds<RiskC
 
 const hasShares = ({ start }: SweptShares, from: number, to: number): boolean => start[from] !== start[to];
 
-const NOTHING_APART = { hubShare: 0, isFlowUnseen: false };
+const NOTHING_APART = { unfollowed: FOLLOWED, isFlowUnseen: false };
 
 /** A row whose shares become evidence. */
 interface ReadRow {
@@ -107,7 +111,7 @@ export class Entries {
     const { kinds, columns } = this.#swept.counted.kinds;
     const kind = kinds[node] as number;
     // Dealings within its own entity are neutral, and columns do not know the entity.
-    return kind >= 0 && !isDerived((columns[kind] as RiskColumn).class);
+    return kind >= 0 && (columns[kind] as RiskColumn).isFirm;
   }
 
   /** Returns the entry of an address that needs no walk; null if it has none. */
@@ -125,20 +129,22 @@ export class Entries {
     if (!isDirect && !isEarlier && !isFound && notes.length === 0) return null;
     const sides = isDirect || isEarlier ? this.#sidesOf(node) : [];
     const first = this.#read(node, isDirect ? sides : null, counted);
-    const isDerivedRisk = ({ category, class: evidenceClass }: ExposureEvidence): boolean =>
-      isRisky(category, policy) && isDerived(evidenceClass);
+    const isPassable = (item: ExposureEvidence): boolean =>
+      isRisky(item.category, policy) && !isFirmLabel(item, policy);
     const second =
-      leftOut !== null && first.exposures.some(isDerivedRisk)
+      leftOut !== null && first.exposures.some(isPassable)
         ? this.#read(node, isDirect ? sides : null, leftOut)
         : null;
-    const hubIn = (direction: Direction): number =>
-      Math.max(first.hubShare[direction], second?.hubShare[direction] ?? 0);
+    const unfollowedIn = (direction: Direction): Unfollowed => ({
+      ...first.unfollowed[direction],
+      hub: Math.max(first.unfollowed[direction].hub, second?.unfollowed[direction].hub ?? 0),
+    });
     const record = recordOf(
       {
         exposures: first.exposures,
         exposuresLeftOut: second?.exposures ?? null,
         isService: this.#isService(node),
-        hubShare: { in: hubIn('in'), out: hubIn('out') },
+        unfollowed: { in: unfollowedIn('in'), out: unfollowedIn('out') },
         earlier: isEarlier ? earlierDealings(sides) : [],
         notes,
         flowsUnseen: {
@@ -220,7 +226,7 @@ export class Entries {
     });
   }
 
-  /** The evidence of one reading, and the shares that ended at hubs. Null for `sides`: no direct counterparty is a risk. */
+  /** The evidence of one reading, and what was not followed. Null for `sides`: no direct counterparty is a risk. */
   #read(node: NodeId, sides: readonly Side[] | null, reading: SweptReading) {
     const { graph, attributions } = this.#swept;
     const exposures: ExposureEvidence[] =
@@ -229,57 +235,53 @@ export class Entries {
         : directEvidence(sides, {
             policy: this.#deps.policy,
             own: attributions.of(node),
-            sentTo: (other) =>
-              graph
-                .edge(node, other)
-                .some(({ asset, amount }) => amount > 0n && this.#weighing.isEvidence(asset)),
+            sentTo: createSentTo(graph, node, this.#weighing),
             derived: reading.derived,
           });
     const isDirect = sides !== null;
-    const hubShare = { in: 0, out: 0 };
+    const unfollowed = { in: FOLLOWED, out: FOLLOWED };
     const isFlowUnseen = { in: false, out: false };
     for (const direction of DIRECTIONS) {
-      hubShare[direction] = this.#readDirection(reading, node, direction, isDirect, exposures);
+      const main = this.#readDirection(reading, node, direction, isDirect, exposures);
       const apart = this.#readApart(reading, node, direction, isDirect, exposures);
-      isFlowUnseen[direction] = apart.isFlowUnseen || hubShare[direction] > 0;
-      // As `hubShareOfAll` of a walk has it: dust is no reason, and assets without a price are one if nothing has a price.
-      const { total, flags } = this.#swept.rows[direction];
-      const isUsd = ((flags[node] as number) & ROW.IS_ASSET) === 0;
-      if (total[node] === 0) hubShare[direction] = apart.hubShare;
-      else if (isUsd && (total[node] as number) < this.#weighing.dustUsd) hubShare[direction] = 0;
+      isFlowUnseen[direction] = apart.isFlowUnseen || main.hub > 0;
+      // As a walk has it: assets without a price are a reason if nothing has a price.
+      unfollowed[direction] = this.#swept.rows[direction].total[node] === 0 ? apart.unfollowed : main;
     }
-    return { exposures, hubShare, isFlowUnseen };
+    const hasUnpriced = exposures.some(({ direction, asset }) => direction === 'in' && asset !== null);
+    if (!hasUnpriced) return { exposures, unfollowed, isFlowUnseen };
+    const received = directionBasis(graph, node, 'in', this.#weighing);
+    return { exposures: withSpent(exposures, received, this.#deps.policy), unfollowed, isFlowUnseen };
   }
 
-  /** Adds the evidence of assets without a price that are followed by themselves, and says what met hubs. */
+  /** Adds the evidence of assets without a price that are followed by themselves, and says what was not followed. */
   #readApart(
     reading: SweptReading,
     node: NodeId,
     direction: Direction,
     isDirect: boolean,
     into: ExposureEvidence[],
-  ): { readonly hubShare: number; readonly isFlowUnseen: boolean } {
+  ): { readonly unfollowed: Unfollowed; readonly isFlowUnseen: boolean } {
     const [from, to] = this.#apartOf(node, direction);
     const shares = reading.shares[direction];
     if (!isDirect && !hasShares(shares, from, to)) return NOTHING_APART;
     const { graph } = this.#swept;
     const whole = directionBasis(graph, node, direction, this.#weighing);
-    let hubShare = 0;
+    const found: Unfollowed[] = [];
     for (const [at, followed] of whole.followedApart.entries()) {
       const basis = basisApart(followed, whole);
-      hubShare = Math.max(
-        hubShare,
-        this.#readRow({ reading, direction, isDirect, row: from + at, basis }, into),
-      );
+      if (basis.unpriced.length > 0)
+        found.push(this.#readRow({ reading, direction, isDirect, row: from + at, basis }, into));
     }
     const isUnseen = hasShares(shares, from + whole.followedApart.length, to);
-    return { hubShare, isFlowUnseen: isUnseen || hubShare > 0 };
+    const unfollowed = worstUnfollowed(found);
+    return { unfollowed, isFlowUnseen: isUnseen || unfollowed.hub > 0 };
   }
 
   /**
    * Adds the evidence of one direction that is not direct, and neutral value if direct evidence is not read.
    *
-   * @returns the share that ended at hubs
+   * @returns what was not followed
    */
   #readDirection(
     reading: SweptReading,
@@ -287,10 +289,10 @@ export class Entries {
     direction: Direction,
     isDirect: boolean,
     into: ExposureEvidence[],
-  ): number {
+  ): Unfollowed {
     const { graph, rows } = this.#swept;
     const { total, flags } = rows[direction];
-    if (total[node] === 0) return 0;
+    if (total[node] === 0) return FOLLOWED;
     const isAsset = ((flags[node] as number) & ROW.IS_ASSET) !== 0;
     // Only an asset without a price needs its name and how much of its greater flow this is.
     const basis = isAsset ? directionBasis(graph, node, direction, this.#weighing) : null;
@@ -298,14 +300,14 @@ export class Entries {
   }
 
   /** The same of one row. Its basis is null if it is weighed in USD. */
-  #readRow({ reading, direction, isDirect, row: at, basis }: ReadRow, into: ExposureEvidence[]): number {
+  #readRow({ reading, direction, isDirect, row: at, basis }: ReadRow, into: ExposureEvidence[]): Unfollowed {
     const { rows, maxHops } = this.#swept;
     const { kinds, shares } = reading;
     const hubColumn = kinds.columns.length;
     const { start, item, share } = shares[direction];
     const row = rows[direction];
     const value = row.total[at] as number;
-    if (value === 0) return 0;
+    if (value === 0) return FOLLOWED;
     const ofAsset = basis === null ? null : { ...basis, total: value };
     const measured = (part: number): Measure =>
       ofAsset === null ? { asset: null, valueUsd: value * part, share: part } : measureOf(ofAsset, part);
@@ -349,6 +351,8 @@ export class Entries {
       const valueUsd = value * Math.max(0, 1 - risks) + dust;
       into.push({ ...neutral, asset: null, valueUsd, share: 1 - risks });
     }
-    return hubs;
+    if (basis !== null) return unfollowedOf(basis, value, { hub: hubs, cut: 0 });
+    // As `unfollowedOf` has it: dust in all is no reason.
+    return value < this.#weighing.dustUsd ? FOLLOWED : { hub: hubs, cut: 0, valueUsd: value };
   }
 }

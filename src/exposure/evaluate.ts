@@ -5,6 +5,7 @@ import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
+import { relevantShare, type Unfollowed } from '../risk/reasons.ts';
 import { type ExposureEvidence, isRisky, type ScoreFactor, score } from '../risk/score.ts';
 import type { Assessment, Assessor } from '../screening/assess.ts';
 import { earlierDealings } from '../screening/before-designation.ts';
@@ -19,8 +20,7 @@ export interface EntryEvidence {
   readonly exposuresLeftOut: readonly ExposureEvidence[] | null;
   /** Of the address itself (`RiskEvidence.isService`). */
   readonly isService: boolean;
-  /** Share of each direction that ended at hubs, 0 to 1. */
-  readonly hubShare: Readonly<Record<Direction, number>>;
+  readonly unfollowed: Readonly<Record<Direction, Unfollowed>>;
   readonly earlier: ExposureRecord['earlier'];
   readonly notes: ExposureRecord['notes'];
   /** Set if something but neutral value may flow in the direction that the evidence does not show. */
@@ -35,7 +35,7 @@ const SHARE_MIN = 1e-9;
 
 /** Returns the entry that evidence comes to. */
 export function recordOf(
-  { exposures, exposuresLeftOut, isService, hubShare, earlier, notes, flowsUnseen }: EntryEvidence,
+  { exposures, exposuresLeftOut, isService, unfollowed, earlier, notes, flowsUnseen }: EntryEvidence,
   policy: RiskPolicy,
 ): ExposureRecord {
   const factorsOf = (items: readonly ExposureEvidence[]): ScoreFactor[] =>
@@ -51,11 +51,12 @@ export function recordOf(
     exposuresLeftOut === null || risksLeftOut.length === 0 ? [] : factorsOf(exposuresLeftOut);
   const isDerivedRisk = (item: ExposureEvidence): boolean => isRisk(item) && isDerived(item.class);
   const factors = risks.length === 0 ? [] : factorsOf(exposures);
-  const hubOf = (direction: Direction): number | null =>
-    hubShare[direction] >= policy.dustShare && hubShare[direction] > 0 ? hubShare[direction] : null;
+  const relevant = (cause: 'hub' | 'cut', direction: Direction): number | null =>
+    relevantShare(unfollowed[direction][cause], unfollowed[direction].valueUsd, policy);
   const flowsIn = (direction: Direction): boolean =>
     flowsUnseen[direction] ||
-    hubShare[direction] > SHARE_MIN ||
+    unfollowed[direction].hub > SHARE_MIN ||
+    unfollowed[direction].cut > SHARE_MIN ||
     [...risks, ...risksLeftOut].some((item) => item.direction === direction);
   return {
     factors,
@@ -64,7 +65,8 @@ export function recordOf(
       : null,
     // Without a row it never is the higher one.
     factorsLeftOut: factorsLeftOut.length === 0 ? null : factorsLeftOut,
-    hubShare: { in: hubOf('in'), out: hubOf('out') },
+    hubShare: { in: relevant('hub', 'in'), out: relevant('hub', 'out') },
+    cutShare: { in: relevant('cut', 'in'), out: relevant('cut', 'out') },
     earlier,
     notes,
     flows: { in: flowsIn('in'), out: flowsIn('out') },
@@ -100,14 +102,14 @@ export const createWalk =
     const key = graph.keyOf(node);
     const subject = { chain, key, canonical: '', shown: '', kind: '', memo: null };
     const assessment = assess({ subject, asOf: null, maxHops, directions });
-    const { readings, evidence, sides, hubShare } = assessment;
+    const { readings, evidence, sides, unfollowed } = assessment;
     const [counted, leftOut] = readings;
     return recordOf(
       {
         exposures: (counted ?? assessment).evidence.exposures,
         exposuresLeftOut: leftOut?.evidence.exposures ?? null,
         isService: evidence.isService,
-        hubShare,
+        unfollowed,
         earlier: earlierDealings(sides),
         notes: notesAt(assessment, deps),
         flowsUnseen: { in: flowsUnseen(assessment, 'in'), out: flowsUnseen(assessment, 'out') },
@@ -122,17 +124,20 @@ export interface RiskColumn {
   /** Quantised (`confidenceClass`). */
   readonly confidence: number;
   readonly class: EvidenceClass;
+  /** As of an attribution: value passes the address in the reading without derived labels if it is false. */
+  readonly isFirm: boolean;
 }
 
 /** Hops that entries look: the default of a screening. */
 export const ENTRY_HOPS = 3;
 
-const isDirectInbound = ({ factor, direction }: ScoreFactor): boolean =>
-  direction === 'in' && factor !== 'INDIRECT_EXPOSURE';
+/** Returns true for a row that depends on what was sent: it may be unsolicited, or of an asset that was spent. */
+const dependsOnSent = ({ factor, direction, asset }: ScoreFactor): boolean =>
+  direction === 'in' && (factor !== 'INDIRECT_EXPOSURE' || asset !== null);
 
 /**
- * Joins an entry whose other direction did not change with what was computed of one. Null if that direction depends on the other: direct
- * inbound may be unsolicited, which depends on what was sent; derived labels are counted over both, and the last dealing before a
+ * Joins an entry whose other direction did not change with what was computed of one. Null if that direction depends on the other: inbound
+ * may be unsolicited, which depends on what was sent; derived labels are counted over both, and the last dealing before a
  * designation is the later one of both.
  */
 export function joinDirections(
@@ -143,7 +148,7 @@ export function joinDirections(
   if (before.pointsWithoutDerived !== null || now.pointsWithoutDerived !== null) return null;
   if (before.factorsLeftOut !== null || now.factorsLeftOut !== null) return null;
   if (before.earlier.length > 0 || now.earlier.length > 0) return null;
-  if (before.factors.some(isDirectInbound) || now.factors.some(isDirectInbound)) return null;
+  if (before.factors.some(dependsOnSent) || now.factors.some(dependsOnSent)) return null;
   const of = (wanted: Direction): ExposureRecord => (wanted === direction ? now : before);
   return {
     factors: BOTH.flatMap((each) => of(each).factors.filter((row) => row.direction === each)),
@@ -153,6 +158,7 @@ export function joinDirections(
     // Notes are of both directions in any case.
     notes: now.notes,
     hubShare: { in: of('in').hubShare.in, out: of('out').hubShare.out },
+    cutShare: { in: of('in').cutShare.in, out: of('out').cutShare.out },
     flows: { in: of('in').flows.in, out: of('out').flows.out },
   };
 }

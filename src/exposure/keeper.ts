@@ -12,7 +12,7 @@ import { CHAINS, type ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
 import { publicationMark } from '../labels/index/folder.ts';
 import { createAssessor } from '../screening/assess.ts';
-import { absorbs } from '../screening/attribution.ts';
+import { mayPass } from '../screening/attribution.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { weighingOf } from '../screening/weighing.ts';
 import { createWalk, ENTRY_HOPS } from './evaluate.ts';
@@ -119,8 +119,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
       transfers,
       weighing: weighingOf(chain, deps),
       evaluate: createWalk(chain, assessor, deps, ENTRY_HOPS),
-      passes: (graph, node) =>
-        !absorbs(assessor.attributions(graph, deps.labels.current, null).of(node), 'LEFT_OUT'),
+      passes: (graph, node) => mayPass(assessor.attributions(graph, deps.labels.current, null).of(node)),
     });
   }
 

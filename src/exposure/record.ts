@@ -12,8 +12,9 @@ import {
   NOTE_CODES,
 } from '../screening/exposure-port.ts';
 
-const HUB_IN = 1;
-const HUB_OUT = 2;
+/** A share of the value received, or sent, that was not followed: what ended at hubs, and what a walk left. */
+const UNFOLLOWED_IN = 1;
+const UNFOLLOWED_OUT = 2;
 /** Risk or a hub is found in the direction, though it may add no point: addresses whose value passes through here depend on it. */
 const FLOWS_IN = 4;
 const FLOWS_OUT = 8;
@@ -30,6 +31,10 @@ const KINDS = ['DIRECT_EXPOSURE', 'INDIRECT_EXPOSURE', 'UNSOLICITED_INBOUND'] as
 const SENT = 4;
 const HAS_ASSET = 8;
 const HOPS_SHIFT = 4;
+/** A byte of a row: the class of its evidence (2 bits), and its severity above. */
+const SEVERITIES: readonly ScoreFactor['severity'][] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
+const CLASS_MASK = 3;
+const SEVERITY_SHIFT = 2;
 
 /** Names of one row: the reasons of an answer name three. */
 const NAMES_MAX = 3;
@@ -53,6 +58,7 @@ export const isSilentRecord = ({
   pointsWithoutDerived,
   factorsLeftOut,
   hubShare,
+  cutShare,
   earlier,
   notes,
 }: ExposureVerdict): boolean =>
@@ -61,6 +67,8 @@ export const isSilentRecord = ({
   factorsLeftOut === null &&
   hubShare.in === null &&
   hubShare.out === null &&
+  cutShare.in === null &&
+  cutShare.out === null &&
   earlier.length === 0 &&
   notes.length === 0;
 
@@ -78,6 +86,20 @@ function writeText(out: ByteWriter, text: string): void {
   }
   out.byte(length);
   out.copy(bytes, 0, length);
+}
+
+/** A share in units, from 1; 0 if there is none. */
+const unitsOf = (share: number | null): number =>
+  share === null ? 0 : 1 + Math.round(share * HUB_SHARE_UNITS);
+const shareOf = (units: number): number | null => (units === 0 ? null : (units - 1) / HUB_SHARE_UNITS);
+
+/** What was not followed of a direction; null if nothing. */
+function unfollowedUnits(
+  { hubShare, cutShare }: ExposureRecord,
+  direction: 'in' | 'out',
+): { readonly hub: number; readonly cut: number } | null {
+  const [hub, cut] = [unitsOf(hubShare[direction]), unitsOf(cutShare[direction])];
+  return hub === 0 && cut === 0 ? null : { hub, cut };
 }
 
 const PARTY_TEXTS = ['entityId', 'entity', 'category', 'list', 'entityName', 'listedAt', 'source'] as const;
@@ -129,10 +151,11 @@ export function writeRecord(
   record: ExposureRecord,
   numberOf: (party: EarlierParty) => number | null = () => null,
 ): void {
-  const { factors, pointsWithoutDerived, factorsLeftOut, hubShare, flows, earlier, notes } = record;
+  const { factors, pointsWithoutDerived, factorsLeftOut, flows, earlier, notes } = record;
+  const unfollowed = (['in', 'out'] as const).map((direction) => unfollowedUnits(record, direction));
   out.byte(
-    (hubShare.in === null ? 0 : HUB_IN) |
-      (hubShare.out === null ? 0 : HUB_OUT) |
+    (unfollowed[0] === null ? 0 : UNFOLLOWED_IN) |
+      (unfollowed[1] === null ? 0 : UNFOLLOWED_OUT) |
       (flows.in ? FLOWS_IN : 0) |
       (flows.out ? FLOWS_OUT : 0) |
       (pointsWithoutDerived === null ? 0 : DERIVED) |
@@ -141,8 +164,11 @@ export function writeRecord(
       (notes.length === 0 ? 0 : NOTES),
   );
   if (pointsWithoutDerived !== null) out.signed(pointsWithoutDerived);
-  if (hubShare.in !== null) out.varint(Math.round(hubShare.in * HUB_SHARE_UNITS));
-  if (hubShare.out !== null) out.varint(Math.round(hubShare.out * HUB_SHARE_UNITS));
+  for (const units of unfollowed) {
+    if (units === null) continue;
+    out.varint(units.hub);
+    out.varint(units.cut);
+  }
   if (earlier.length > 0) writeEarlier(out, earlier, numberOf);
   writeFactors(out, factors);
   if (factorsLeftOut !== null) writeFactors(out, factorsLeftOut);
@@ -187,7 +213,7 @@ function writeFactors(out: ByteWriter, factors: readonly ScoreFactor[]): void {
     out.byte(CATEGORY_NUMBERS.get(row.category) as number);
     out.signed(row.points);
     out.varint(Math.round(row.percentage * 100));
-    out.byte(EVIDENCE_CLASSES.indexOf(row.class));
+    out.byte(EVIDENCE_CLASSES.indexOf(row.class) | (SEVERITIES.indexOf(row.severity) << SEVERITY_SHIFT));
     const names = row.evidence.slice(0, NAMES_MAX);
     out.byte(names.length);
     for (const name of names) writeText(out, name);
@@ -196,6 +222,7 @@ function writeFactors(out: ByteWriter, factors: readonly ScoreFactor[]): void {
 }
 
 const reader = new ByteReader();
+const FOLLOWED: { readonly hub: number | null; readonly cut: number | null } = { hub: null, cut: null };
 
 /** The same of an entry. */
 export const isSilent = (bytes: Buffer, at: number): boolean =>
@@ -211,8 +238,9 @@ export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierP
   reader.open(bytes, at);
   const flags = reader.byte();
   const pointsWithoutDerived = flags & DERIVED ? reader.signed() : null;
-  const shareIn = flags & HUB_IN ? reader.varint() / HUB_SHARE_UNITS : null;
-  const shareOut = flags & HUB_OUT ? reader.varint() / HUB_SHARE_UNITS : null;
+  const unfollowed = [UNFOLLOWED_IN, UNFOLLOWED_OUT].map((flag) =>
+    flags & flag ? { hub: shareOf(reader.varint()), cut: shareOf(reader.varint()) } : FOLLOWED,
+  ) as [typeof FOLLOWED, typeof FOLLOWED];
   const earlier = flags & EARLIER ? readEarlier(parties) : [];
   const factors = readFactors();
   const factorsLeftOut = flags & LEFT_OUT ? readFactors() : null;
@@ -221,7 +249,8 @@ export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierP
     factors,
     pointsWithoutDerived,
     factorsLeftOut,
-    hubShare: { in: shareIn, out: shareOut },
+    hubShare: { in: unfollowed[0].hub, out: unfollowed[1].hub },
+    cutShare: { in: unfollowed[0].cut, out: unfollowed[1].cut },
     earlier,
     notes,
     flows: { in: (flags & FLOWS_IN) !== 0, out: (flags & FLOWS_OUT) !== 0 },
@@ -236,8 +265,15 @@ function readFactors(): ScoreFactor[] {
     const category = RECORD_CATEGORIES[reader.byte()];
     const points = reader.signed();
     const percentage = reader.varint() / 100;
-    const evidenceClass = EVIDENCE_CLASSES[reader.byte()];
-    if (factor === undefined || category === undefined || evidenceClass === undefined)
+    const kinds = reader.byte();
+    const evidenceClass = EVIDENCE_CLASSES[kinds & CLASS_MASK];
+    const severity = SEVERITIES[kinds >> SEVERITY_SHIFT];
+    if (
+      factor === undefined ||
+      category === undefined ||
+      evidenceClass === undefined ||
+      severity === undefined
+    )
       throw new AssayError('STORE_CORRUPT', 'An exposure index holds a row of no known kind.');
     const evidence: string[] = [];
     for (let names = reader.byte(); names > 0; names--) evidence.push(reader.text(reader.byte()));
@@ -251,6 +287,7 @@ function readFactors(): ScoreFactor[] {
       valueUsd: null,
       hops: head >> HOPS_SHIFT,
       points,
+      severity,
       evidence,
       asset,
       class: evidenceClass,

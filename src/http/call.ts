@@ -42,7 +42,7 @@ export class Call {
   answerSlot: AnswerSlot | null = null;
   /** The ledger entry that this request was charged with. */
   chargedEntry: string | null = null;
-  /** Unknown fields of the body; null for requests without one. */
+  /** Unknown query parameters and fields of the body; null for requests without either. */
   ignored: readonly string[] | null = null;
   /** The client's copy is still good: answer 304. */
   notModified = false;

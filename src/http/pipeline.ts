@@ -17,6 +17,7 @@ import { type BodyOutline, compileBodyCheck, outlineBody, parseJson, unknownFiel
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import type { HttpDeps } from './ports.ts';
 import type { ClientOrigin } from './proxies.ts';
+import { queryNames } from './query.ts';
 import { permissionsOf, type Route } from './routes.ts';
 import type { BodyReceiver, ByteSource, EventStream, Exchange, Handler } from './server.ts';
 import { receiveUpload, type Upload } from './uploads.ts';
@@ -457,12 +458,27 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     };
   }
 
+  /** Returns what lists the query parameters that an operation does not know: a misspelt option must be seen. */
+  function unknownQuery(route: Route): (call: Call) => void {
+    const known = new Set(
+      route.parameters.filter(({ in: place }) => place === 'query').map(({ name }) => name),
+    );
+    return (call) => {
+      const query = call.exchange.query();
+      if (query === '') return;
+      const unknown = unknownFields(queryNames(query), known);
+      if (unknown.length > 0) call.ignored = unknown;
+    };
+  }
+
   function lookupHandler(route: Route, position: number, write: WriteData): Handler {
+    const noteUnknown = unknownQuery(route);
     return (exchange) => {
       const call = begin(exchange);
       try {
         if (redirected(call, position)) return;
         identify(call, route);
+        noteUnknown(call);
         onceIn(call, route, position, ONE_UNIT, () => writeAnswer(call, position, write, null));
       } catch (error) {
         call.accept = exchange.header('accept');
@@ -480,6 +496,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     const fields =
       (route.body as { properties?: Readonly<Record<string, unknown>> } | null)?.properties ?? {};
     const known = new Set(Object.keys(fields));
+    const noteUnknown = unknownQuery(route);
 
     const onBody = (call: Call, body: Uint8Array | null): void => {
       try {
@@ -488,7 +505,8 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
             field: 'body',
           });
         const outline = outlineBody(body);
-        call.ignored = unknownFields(outline.fields, known);
+        const unknown = [...unknownFields(outline.fields, known), ...(call.ignored ?? [])];
+        call.ignored = unknown.slice(0, LIMITS.bodyFieldsMax);
         answer(call, body, outline);
       } catch (error) {
         failCounted(call, position, route, error);
@@ -501,6 +519,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
         call.accept = exchange.header('accept');
         if (redirected(call, position)) return;
         identifySender(call, route);
+        noteUnknown(call);
         if (route.credits > 0) charging.prepare(call);
         exchange.readBody(LIMITS.bodyBytesMax, (body) => onBody(call, body));
       } catch (error) {
@@ -549,12 +568,14 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     position: number,
     answer: (call: Call) => Promise<Uint8Array>,
   ): Handler {
+    const noteUnknown = unknownQuery(route);
     return (exchange) => {
       const call = begin(exchange);
       try {
         call.accept = exchange.header('accept');
         if (redirected(call, position)) return;
         identify(call, route);
+        noteUnknown(call);
         onceIn(call, route, position, ONE_UNIT, () => answerLater(call, route, position, answer(call)));
       } catch (error) {
         fail(call, position, route.path, error);
@@ -597,12 +618,14 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
       letIn(call, route, 0, await admit(call, route, 0));
       return open(call);
     };
+    const noteUnknown = unknownQuery(route);
     return (exchange) => {
       const call = begin(exchange);
       try {
         call.accept = exchange.header('accept');
         if (redirected(call, position)) return;
         identifySender(call, route);
+        noteUnknown(call);
         exchange.keep();
         const receiver = receiveUpload(bytesMax, admitted(call), {
           done: (data) => writeAnswer(call, position, copyData, data),

@@ -24,6 +24,21 @@ export function decodeParameter(text: string, field: string): string {
   return value;
 }
 
+/** Names of the parameters of a query, as far as they can be decoded. */
+export const queryNames = (query: string): string[] =>
+  query
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair) => {
+      const equals = pair.indexOf('=');
+      const name = equals < 0 ? pair : pair.slice(0, equals);
+      try {
+        return decodeURIComponent(name.replaceAll('+', ' '));
+      } catch {
+        return name;
+      }
+    });
+
 /** The value of a query parameter; undefined where it is absent. Throws INVALID_REQUEST where it is given twice. */
 export function queryValue(query: string, name: string): string | undefined {
   if (query === '') return undefined;

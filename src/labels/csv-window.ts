@@ -15,6 +15,8 @@ export interface FastColumns {
   readonly address: number;
   readonly firstSeen: number;
   readonly lastSeen: number;
+  /** Rows with a later day need the slower path. Default: none. */
+  readonly latestDay?: number;
 }
 
 /** A row that needs the slower path. */
@@ -199,6 +201,8 @@ export class WindowReader {
     const first = this.dayOf(window.bytes, columns.firstSeen);
     const last = this.dayOf(window.bytes, columns.lastSeen);
     if (first < 0 || last < 0) return false;
+    const { latestDay = Number.POSITIVE_INFINITY } = columns;
+    if (first > latestDay || last > latestDay) return false;
     const rest = rests.find(window.bytes, view, starts);
     if (rest === NO_REST) return false;
     const template = rests.templateOf(rest);

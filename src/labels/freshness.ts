@@ -198,7 +198,20 @@ export const sourcesOfLists = (stale: readonly StaleList[]): readonly string[] =
 ];
 
 /**
- * States for an operator what is wrong with each list and which commands help. Never part of an answer to a customer.
+ * Returns the commands that bring lists up to date, as one sentence.
+ *
+ * @param stale - Lists that are missing or too old; at least one.
+ */
+export function staleListCommands(stale: readonly StaleList[]): string {
+  const sources = sourcesOfLists(stale).join(' ');
+  return (
+    `Run \`assay sync ${sources}\`; without a network run \`assay import SOURCE FILE --checked DATE\`, or ` +
+    '`assay lists attest LIST --checked DATE` if nothing newer was published.'
+  );
+}
+
+/**
+ * States for an operator what is wrong with each list and which commands help.
  *
  * @param stale - Lists that are missing or too old.
  * @returns One sentence per list.

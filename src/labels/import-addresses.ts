@@ -83,6 +83,7 @@ async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeade
     {
       path,
       ...(mapping ? { mapping } : {}),
+      latestDay: latestDay(reading),
       ...(signal ? { signal } : {}),
       onProgress: (records) => tellProgress({ ...reading, records }),
     },
@@ -100,12 +101,37 @@ async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeade
   return { type: 'header', lists: [], publishedAt: null, layout: 'OWN_CSV' };
 }
 
+const DAY_MS = 86_400_000;
+
+/** The last day that a date of an own label may have: today, in whichever time zone it was written. */
+const latestDay = ({ deps }: Reading): number => Math.floor(deps.clock.now() / DAY_MS) + 1;
+
+/** Why a date of an own label cannot be taken; null if it can. A label of the future would count today and in no answer as of today. */
+function futureDate(reading: Reading, { firstSeen, lastSeen }: AttributedAddress): string | null {
+  if (reading.request.source !== 'own') return null;
+  for (const [field, date] of [
+    ['first_seen', firstSeen],
+    ['last_seen', lastSeen],
+  ] as const)
+    if (dayFromIso(date) > latestDay(reading))
+      return `${field}: ${date} is in the future; it must be today or earlier, or empty.`;
+  return null;
+}
+
 function addLabels(reading: Reading, record: AttributedAddress, { segments, rejects }: Staged): void {
-  const mapped = reading.mapper.map(reading.request.source, record);
-  if (!mapped.ok) {
+  const refuse = (reason: string): void => {
     reading.rejected++;
     const text = `${record.currency ?? ''} ${record.address} ${record.actorName}`;
-    rejects.add(mapped.reason, text, record.provenance);
+    rejects.add(reason, text, record.provenance);
+  };
+  const future = futureDate(reading, record);
+  if (future !== null) {
+    refuse(future);
+    return;
+  }
+  const mapped = reading.mapper.map(reading.request.source, record);
+  if (!mapped.ok) {
+    refuse(mapped.reason);
     return;
   }
   const first = dayFromIso(mapped.firstSeen);

@@ -274,7 +274,10 @@ export function createMapper(rules: Rulebook): Mapper {
     return fresh;
   }
 
-  /** A shipped sanction counts until its list is loaded; from then on the list decides, and what else the fact says remains. */
+  /**
+   * A shipped sanction counts until its list is loaded; from then on the list decides, and what else the fact says remains. One that
+   * ended is history whatever is loaded: the oldest file of an installation may be younger than its end.
+   */
   function conditional(
     template: LabelTemplate,
     record: AttributedAddress,
@@ -284,7 +287,8 @@ export function createMapper(rules: Rulebook): Mapper {
     const stated = record.sanctions ?? null;
     if (stated === null) return [{ when: 'always', template }];
     const sanctioned = { ...template, sanctions: [entryOf(stated, record, template)] };
-    if (stated.list === 'OTHER') return [{ when: 'always', template: sanctioned }];
+    if (stated.list === 'OTHER' || stated.delistedAt !== null)
+      return [{ when: 'always', template: sanctioned }];
     const until = { when: { unless: stated.list }, template: sanctioned } as const;
     if (template.category === 'SANCTIONED_ENTITY') return [until];
     return [until, { when: { once: stated.list }, template }];

@@ -14,6 +14,8 @@ import type { Mapper } from './map.ts';
 export interface OwnCsvOptions {
   readonly path: string;
   readonly mapping?: OwnMapping;
+  /** The last day that a date may have, counted from 1970-01-01. */
+  readonly latestDay: number;
   readonly signal?: AbortSignal;
   readonly onProgress: (rows: number) => void;
 }
@@ -60,7 +62,7 @@ async function headerOf(path: string): Promise<string | null> {
  * address that does not parse as the stated chain, and any row out of the ordinary, is taken the usual way.
  */
 export async function importOwnCsv(options: OwnCsvOptions, deps: OwnCsvDeps): Promise<number> {
-  const { path, mapping, signal, onProgress } = options;
+  const { path, mapping, latestDay, signal, onProgress } = options;
   const { segment, mapper, currencies, take, reject } = deps;
   const file = basename(path);
   const header = (await headerOf(path)) ?? '';
@@ -109,6 +111,7 @@ export async function importOwnCsv(options: OwnCsvOptions, deps: OwnCsvDeps): Pr
         address: columns.index.address,
         firstSeen: columns.index.first_seen,
         lastSeen: columns.index.last_seen,
+        latestDay,
       },
       resolve,
       slowRow,

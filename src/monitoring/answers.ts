@@ -10,6 +10,9 @@ const counterparty = <T extends { readonly address: string | null }>(party: T): 
   address: party.address === null ? null : shown(party.address),
 });
 
+/** USD with two decimals: records of earlier versions have more. */
+const usdShown = (usd: number | null): number | null => (usd === null ? null : Math.round(usd * 100) / 100);
+
 export function walletAnswer(wallet: MonitoredWallet) {
   return {
     id: wallet.id,
@@ -72,7 +75,7 @@ export function alertAnswer(alert: Alert) {
             counterparty: counterparty(transaction.counterparty),
             asset: transaction.asset,
             amount: transaction.amount,
-            amountUsd: transaction.amountUsd,
+            amountUsd: usdShown(transaction.amountUsd),
             timestamp: isoTime(transaction.timestampMs),
           },
     createdAt: isoTime(alert.createdAtMs),
@@ -99,7 +102,7 @@ export function transactionAnswer(transaction: MonitoredTransaction, headHeight:
     },
     asset: transaction.asset,
     amount: transaction.amount,
-    amountUsd: transaction.amountUsd,
+    amountUsd: usdShown(transaction.amountUsd),
     riskScore: transaction.riskScore,
     riskLevel: transaction.riskLevel,
     spoofable: transaction.spoofable ?? false,

@@ -30,7 +30,7 @@ import {
 } from '../screening/poisoning.ts';
 import { isSuspectedOwner, sanctionsEntries } from '../screening/sanctions-detail.ts';
 import { nativeUnits } from '../screening/trace-graph.ts';
-import { weighingOf } from '../screening/weighing.ts';
+import { isDustTransfer, weighingOf } from '../screening/weighing.ts';
 import type { MonitoringPolicy } from './policy.ts';
 import type { CounterpartyEntity, MonitoredTransaction, MonitoringChain, RuleId } from './records.ts';
 import { type Basis, type Behind, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';
@@ -43,7 +43,7 @@ export interface ProcessorDeps {
   readonly policy: MonitoringPolicy;
   readonly riskPolicy: RiskPolicy;
   /** Which assets are evidence. */
-  readonly assets: Pick<AssetFacts, 'isKnown'>;
+  readonly assets: Pick<AssetFacts, 'isKnown' | 'decimalsOf'>;
   /** The newest label snapshot, taken once a block; null before there is one. */
   readonly labels: () => LabelReader | null;
   /** What stands behind a counterparty that nobody knows; null where no transfers are kept. */
@@ -109,6 +109,9 @@ const DAY_MS = 24 * 3_600_000;
 const RECHECK_PAGE = 200;
 /** Pages between two places that are written down: what a stop repeats. */
 const RECHECK_PAGES_A_PLACE = 50;
+
+/** USD as answers write it. */
+const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
 
 const entityOf = ({ entity }: Attribution): CounterpartyEntity | null => entity;
 
@@ -236,6 +239,11 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     if (wallet?.status !== 'ACTIVE') return 0;
     if (wallet.watchFromHeight !== null && block.height <= wallet.watchFromHeight) return 0;
     const { txHash, position, valueUsd, decimals } = transfer;
+    const amountUsd = valueUsd === null ? null : twoDecimals(valueUsd);
+    const isDustReceived =
+      direction === 'in' && isDustTransfer(weighingOf(chain, { assets, policy: riskPolicy }), transfer);
+    // Anybody can send dust, and forge transfers: neither says anything of the wallet.
+    const isUnasked = spoof !== null || isDustReceived;
     // A wallet that sends to itself in one transfer, or that two accounts watch, has one row of it each.
     const known = writer.transaction(wallet.id, txHash, position);
     if (known !== null && !known.reorged) return 0;
@@ -253,9 +261,9 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       counterparty: { address: counterparty, entity },
       asset: transfer.asset,
       amount: nativeUnits(transfer.amount, decimals),
-      amountUsd: valueUsd,
-      riskScore: entity === null ? null : spoof === null ? attribution.points : 0,
-      riskLevel: entity === null ? null : spoof === null ? attribution.riskLevel : ('LOW' as const),
+      amountUsd,
+      riskScore: entity === null ? null : isUnasked ? 0 : attribution.points,
+      riskLevel: entity === null ? null : isUnasked ? ('LOW' as const) : attribution.riskLevel,
       spoofable: spoof !== null,
     };
     const stored: MonitoredTransaction =
@@ -265,7 +273,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     // Counting forgeable transfers would let anybody make a wallet look busy.
     const past =
       spoof === null
-        ? addTransfer(before, { timestampMs: block.timestampMs, usd: valueUsd }, policy.velocity)
+        ? addTransfer(before, { timestampMs: block.timestampMs, usd: amountUsd }, policy.velocity)
         : before;
     writer.setPast(wallet.id, past);
     const evidence: Evidence = {
@@ -276,6 +284,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       clusterSanctioned: party.clusterSanctioned,
       suspectedOwner: party.suspectedOwner,
       velocity: spoof === null ? judgeVelocity(past, block.timestampMs, policy.velocity) : null,
+      isDustReceived,
       spoof,
       imitation,
     };
@@ -283,11 +292,12 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     const alertIds = new Set(stored.alertIds);
     let raised = 0;
     const day = dayOf(block.timestampMs);
-    // Anybody can make as many of the last two kinds as they like: each raises one alert a day.
+    // Anybody can make as many of the last three kinds as they like: each raises one alert a day.
     const causes: Readonly<Record<Basis, string>> = {
       TRANSFER: `${txHash} ${counterparty ?? ''}`,
       BEHAVIOUR: `day ${day}`,
       SPOOFED: `spoofed ${direction} ${counterparty ?? ''} day ${day}`,
+      DUST: `dust ${counterparty ?? ''} day ${day}`,
       POISONING: `poisoning ${imitation?.imitates ?? ''} day ${day}`,
     };
     for (const { ruleId, finding, basis } of evaluate(evidence, wallet.enabledRules, policy)) {
@@ -305,7 +315,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
             counterparty: facts.counterparty,
             asset: facts.asset,
             amount: facts.amount,
-            amountUsd: valueUsd,
+            amountUsd,
             timestampMs: block.timestampMs,
           },
           final: policy.confirmations[chain] <= 1,
@@ -318,8 +328,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       raised++;
     }
     writer.changeTransaction({ ...stored, alertIds: [...alertIds] });
-    // A list that changes later must not turn a forged transfer into dealings.
-    if (counterparty !== null && spoof === null)
+    // A list that changes later must not turn a forged transfer or dust into dealings.
+    if (counterparty !== null && !isUnasked)
       writer.noteCounterparty({
         accountId: wallet.accountId,
         walletId: wallet.id,
@@ -354,6 +364,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       clusterSanctioned: false,
       suspectedOwner: null,
       velocity: null,
+      isDustReceived: false,
       spoof: null,
       imitation: null,
     };

@@ -26,6 +26,8 @@ export interface Evidence {
   /** The designation of a party that an uncertain label attributes the counterparty to; null if there is none. */
   readonly suspectedOwner: SanctionsEntry | null;
   readonly velocity: Unusual | null;
+  /** The transfer brought less than the dust limit, which anybody can send to anybody. Never true for value sent. */
+  readonly isDustReceived: boolean;
   /** Why the transfer proves nothing: anybody can forge it. Null for a transfer that is evidence. */
   readonly spoof: SpoofKind | null;
   /** The real counterparty that the counterparty's address looks like, and the counterparty; null if it looks like none. */
@@ -162,6 +164,14 @@ const asSpoofed = (finding: Finding, kind: SpoofKind): Finding => ({
   message: `${finding.message} ${SPOOF_WORDS[kind]}`,
 });
 
+/** A finding about dust that the wallet received: the sender alone decided on it. */
+const asDust = (finding: Finding): Finding => ({
+  ...finding,
+  severity: 'LOW',
+  title: `Dust: ${finding.title}`,
+  message: `${finding.message} The transfer is dust: anybody can send so little to anybody, so it says nothing of the wallet.`,
+});
+
 /** A look-alike address was planted in the wallet's history. */
 function poisoning({ address, imitates }: NonNullable<Evidence['imitation']>): Finding {
   return {
@@ -186,7 +196,7 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
 };
 
 /** The basis of a finding decides how often its cause alerts: once a transfer, or once a day. */
-export type Basis = 'TRANSFER' | 'SPOOFED' | 'POISONING' | 'BEHAVIOUR';
+export type Basis = 'TRANSFER' | 'SPOOFED' | 'DUST' | 'POISONING' | 'BEHAVIOUR';
 
 export interface RuleFinding {
   readonly ruleId: RuleId;
@@ -202,13 +212,13 @@ export function evaluate(
 ): RuleFinding[] {
   return RULE_IDS.filter((id) => enabled.includes(id)).flatMap((ruleId): RuleFinding[] => {
     const found = RULES[ruleId](evidence, policy);
-    const { spoof, imitation } = evidence;
+    const { spoof, isDustReceived, imitation } = evidence;
     if (found !== null && found.riskType === 'BEHAVIOUR')
       return [{ ruleId, finding: found, basis: 'BEHAVIOUR' }];
-    if (found !== null)
-      return spoof === null
-        ? [{ ruleId, finding: found, basis: 'TRANSFER' }]
-        : [{ ruleId, finding: asSpoofed(found, spoof), basis: 'SPOOFED' }];
+    if (found !== null && spoof !== null)
+      return [{ ruleId, finding: asSpoofed(found, spoof), basis: 'SPOOFED' }];
+    if (found !== null && isDustReceived) return [{ ruleId, finding: asDust(found), basis: 'DUST' }];
+    if (found !== null) return [{ ruleId, finding: found, basis: 'TRANSFER' }];
     if (ruleId !== 'SCAM-001' || imitation === null) return [];
     return [{ ruleId, finding: poisoning(imitation), basis: 'POISONING' }];
   });

@@ -1,10 +1,13 @@
 /** Know your transaction: flags out of evidence, the score of what links two parties, and the decision. All of it pure. */
 import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
-import { labelPoints, type OwnershipEvidence } from './ownership.ts';
-import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
+import { labelPoints, labelSeverities, type OwnershipEvidence } from './ownership.ts';
+import type { RiskLevel, RiskPolicy } from './policy.ts';
 import {
   type ExposureEvidence,
+  exposureSeverities,
+  graverOf,
+  isGrave,
   isRisky,
   type RiskEvidence,
   type RiskScore,
@@ -128,13 +131,16 @@ function listFlags({
 
 /** One flag a category, of its strongest label. A listing in force is told by its own flag. */
 function labelFlags({ party, evidence }: PartyFacts, policy: RiskPolicy): Flag[] {
-  const strongest = new Map<Category, OwnershipEvidence>();
-  for (const label of evidence.labels) {
+  const severities = labelSeverities(evidence.labels, policy);
+  const strongest = new Map<Category, { readonly label: OwnershipEvidence; readonly severity: RiskLevel }>();
+  for (const [at, label] of evidence.labels.entries()) {
+    const severity = severities[at] ?? 'LOW';
     const known = strongest.get(label.category);
-    if (!known || labelPoints(label, policy) > labelPoints(known, policy))
-      strongest.set(label.category, label);
+    if (!known || labelPoints(label, policy) > labelPoints(known.label, policy))
+      strongest.set(label.category, { label, severity: graverOf(severity, known?.severity ?? 'LOW') });
+    else strongest.set(label.category, { ...known, severity: graverOf(severity, known.severity) });
   }
-  return [...strongest.values()].flatMap((label): Flag[] => {
+  return [...strongest.values()].flatMap(({ label, severity }): Flag[] => {
     const { category } = label;
     const stem = FLAG_STEMS[category];
     const isTold = category === 'SANCTIONED_ENTITY' && evidence.sanctions.length > 0;
@@ -142,7 +148,7 @@ function labelFlags({ party, evidence }: PartyFacts, policy: RiskPolicy): Flag[]
     return [
       {
         code: `${stem}_OWNER`,
-        severity: riskLevelOf(labelPoints(label, policy), policy),
+        severity,
         party,
         category,
         entity: { name: label.entity, category, threatLevel: policy.threats[category] },
@@ -151,29 +157,6 @@ function labelFlags({ party, evidence }: PartyFacts, policy: RiskPolicy): Flag[]
       },
     ];
   });
-}
-
-const isDirectSanctioned = (exposure: ExposureEvidence): boolean =>
-  exposure.category === 'SANCTIONED_ENTITY' && exposure.hops === 1 && exposure.unsolicited !== true;
-
-/**
- * The severity of an exposure is the level of the points it would bring beside the neutral volume alone. Direct dealings with
- * the sanctioned are at least HIGH: the duty not to deal with them knows no share.
- */
-function severityOf(
-  exposures: readonly ExposureEvidence[],
-  neutral: readonly ExposureEvidence[],
-  evidence: RiskEvidence,
-  policy: RiskPolicy,
-): RiskLevel | null {
-  const { riskScore } = score(
-    { sanctions: [], labels: [], exposures: [...neutral, ...exposures], isService: evidence.isService },
-    policy,
-  );
-  if (riskScore === 0) return null;
-  const level = riskLevelOf(riskScore, policy);
-  const strict = exposures.some(isDirectSanctioned);
-  return strict && SEVERITIES.indexOf(level) < SEVERITIES.indexOf('HIGH') ? 'HIGH' : level;
 }
 
 const amountIn = ({ asset, valueUsd, share }: ExposureEvidence): number =>
@@ -203,15 +186,13 @@ function exposureFlags(party: FlagParty, evidence: RiskEvidence, policy: RiskPol
     evidence.exposures
       .filter((exposure) => exposure.direction === direction && exposure.asset === asset)
       .reduce((sum, exposure) => sum + amountIn(exposure), 0);
-  const neutral = evidence.exposures.filter(
-    (exposure) => !isRisky(exposure.category, policy) || exposure.isOwn === true,
-  );
+  const severityOf = exposureSeverities(evidence, policy);
   return [...groups.values()].flatMap((exposures): Flag[] => {
     const [first] = exposures;
     if (!first || first.category === 'UNKNOWN') return [];
-    const severity = severityOf(exposures, neutral, evidence, policy);
-    if (severity === null) return [];
     const { category, direction, asset } = first;
+    const severity = severityOf({ direction, asset, category, isDirect: first.hops === 1 });
+    if (severity === null) return [];
     const value = exposures.reduce((sum, exposure) => sum + amountIn(exposure), 0);
     const percentage = twoDecimals(Math.min(100, (100 * value) / wholeOf(direction, asset)));
     const hops = Math.min(...exposures.map((exposure) => exposure.hops));
@@ -312,13 +293,13 @@ export interface DecisionFacts {
   readonly sanctioned: boolean;
   readonly score: number;
   readonly flags: readonly Pick<Flag, 'severity'>[];
-  /** A list is missing or older than its maximum age, or part of the value could not be followed past a hub. */
+  /** A list is missing or older than its maximum age, or a relevant part of the value was not followed. */
   readonly isMissingData: boolean;
 }
 
 /** BLOCK before REVIEW before ALLOW: missing data never reads as clean. */
 export function decide(facts: DecisionFacts, policy: RiskPolicy): Decision {
   if (facts.sanctioned || facts.score >= policy.kytBlockFrom) return 'BLOCK';
-  const isGrave = facts.flags.some(({ severity }) => severity === 'HIGH' || severity === 'CRITICAL');
-  return facts.isMissingData || isGrave || facts.score >= policy.kytReviewFrom ? 'REVIEW' : 'ALLOW';
+  const isFlagged = facts.flags.some(({ severity }) => isGrave(severity));
+  return facts.isMissingData || isFlagged || facts.score >= policy.kytReviewFrom ? 'REVIEW' : 'ALLOW';
 }

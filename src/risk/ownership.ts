@@ -1,7 +1,7 @@
 /** The part of a score that says what the address itself is: the evidence of its labels and lists, as points. */
 import { EVIDENCE_CLASSES, type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
-import type { RiskPolicy } from './policy.ts';
+import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
 
 /** One label of the scored address itself. */
 export interface OwnershipEvidence {
@@ -28,6 +28,8 @@ export interface OwnershipFactor {
   readonly hops: 0;
   readonly class: EvidenceClass;
   readonly points: number;
+  /** The level of the points. */
+  readonly severity: RiskLevel;
   readonly evidence: readonly string[];
 }
 
@@ -117,6 +119,18 @@ function strongestOf(labels: readonly OwnershipEvidence[], policy: RiskPolicy): 
   return strongest;
 }
 
+/**
+ * Returns the severity of each of the labels, in their order: the level of the points that it has alone, or that it has with the
+ * publishers it agrees with. Reasons and flags about a label have the same.
+ */
+export function labelSeverities(labels: readonly OwnershipEvidence[], policy: RiskPolicy): RiskLevel[] {
+  const agreed = agreement(labels, policy);
+  return labels.map((label) => {
+    const shared = agreed !== null && isDecisive(label) ? agreed.points : 0;
+    return riskLevelOf(Math.max(labelPoints(label, policy), shared), policy);
+  });
+}
+
 const named = (labels: readonly OwnershipEvidence[]): readonly string[] =>
   unique(labels.map((label) => `${label.source}: ${label.entity}`)).slice(0, EVIDENCE_LISTED_MAX);
 
@@ -148,6 +162,7 @@ export function ownershipFactor(
       ...own,
       class: 'list',
       points: policy.sanctionedPoints,
+      severity: 'CRITICAL',
       evidence: unique(sanctions).slice(0, EVIDENCE_LISTED_MAX),
     };
   }
@@ -165,6 +180,7 @@ export function ownershipFactor(
     ...own,
     class: first.class,
     points,
+    severity: riskLevelOf(points, policy),
     evidence: named(isAgreed ? agreed.labels : labels.filter(({ category }) => category === first.category)),
   };
 }

@@ -35,8 +35,12 @@ export interface RiskPolicy {
   readonly valueCeiling: number;
   /** The most points that value without a price brings in one direction, whatever its share. */
   readonly unpricedPointsMax: number;
-  /** The same if neutral value with a price moved in the direction too: the unpriced part may then be next to nothing. */
+  /**
+   * The same for unsolicited value if at least `unpricedBesideUsd` of neutral value with a price moved in the direction too: the unpriced
+   * part may then be next to nothing.
+   */
   readonly unpricedPointsMaxBesidePriced: number;
+  readonly unpricedBesideUsd: number;
   /** The most that own labels and exposures are worth together if only derived labels (structural, inferred) say so. */
   readonly derivedScoreMax: number;
   /** Factor on the counterparty points of a service: an exchange trades with everybody. */
@@ -45,10 +49,15 @@ export interface RiskPolicy {
   readonly dustUsd: number;
   /** The same for an asset without a price, by share of its flow (0 to 1). */
   readonly dustShare: number;
+  /** Flows of an asset without a price below so many whole coins or tokens are dust. */
+  readonly dustTokens: number;
+  /** A label that names nothing risky ends a walk from this confidence on (to the nearest tenth). */
+  readonly absorbConfidenceMin: number;
+  /** A part of a direction that was not followed is a reason from this share on (0 to 1), or from so many USD on. */
+  readonly unfollowedShareMin: number;
+  readonly unfollowedUsdMin: number;
   /** Inbound from one party counts as unsolicited up to this much, if nothing was sent back. */
   readonly unsolicitedMaxUsd: number;
-  /** The same for an asset without a price, by share of its flow (0 to 1). */
-  readonly unsolicitedMaxShare: number;
   /** If more than this came directly from risky parties, unsolicited or not, nothing is let off as unsolicited. */
   readonly unsolicitedTotalMaxUsd: number;
   /** The same for an asset without a price, by share of its flow (0 to 1). */
@@ -78,12 +87,16 @@ const BOUNDS: Readonly<Record<NumberField, readonly [number, number]>> = {
   valueCeiling: [0, 1],
   unpricedPointsMax: [0, 100],
   unpricedPointsMaxBesidePriced: [0, 100],
+  unpricedBesideUsd: [0, 1e6],
   derivedScoreMax: [1, 100],
   serviceExposureFactor: [0, 1],
   dustUsd: [0, 1e6],
   dustShare: [0, 1],
+  dustTokens: [0, 1],
+  absorbConfidenceMin: [0, 1],
+  unfollowedShareMin: [0, 1],
+  unfollowedUsdMin: [0, 1e12],
   unsolicitedMaxUsd: [0, 1e6],
-  unsolicitedMaxShare: [0, 1],
   unsolicitedTotalMaxUsd: [0, 1e7],
   unsolicitedTotalMaxShare: [0, 1],
   unsolicitedFactor: [0, 1],

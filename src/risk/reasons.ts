@@ -1,64 +1,100 @@
 /** Exposures in words: made of the breakdown of a score alone, so that every answer about the same evidence reads the same. */
 import type { RiskLevel, RiskPolicy } from './policy.ts';
-import type { ScoreFactor } from './score.ts';
+import { graverOf, isGrave, type ScoreFactor } from './score.ts';
 
 /** Entities named in one reason: a reader follows up the greatest; the breakdown lists more. */
 const ENTITIES_NAMED_MAX = 3;
 
 export interface ExposureReason {
-  readonly severity: Exclude<RiskLevel, 'CRITICAL'>;
+  readonly severity: RiskLevel;
   readonly category: ScoreFactor['category'];
   readonly message: string;
 }
 
+/** Returns true for a row of a breakdown that is worth a reason: it brought points, or it is grave without any. */
+const isWorthReason = ({ riskType, points, severity }: ScoreFactor): boolean =>
+  (riskType === 'COUNTERPARTY' || riskType === 'INDIRECT') && (points > 0 || isGrave(severity));
+
+/** Returns true if another breakdown says the same of the same dealings, at least as gravely. */
+const isTold = (row: ScoreFactor, factors: readonly ScoreFactor[]): boolean =>
+  factors.some(
+    (other) =>
+      other.category === row.category &&
+      other.direction === row.direction &&
+      other.riskType === row.riskType &&
+      graverOf(other.severity, row.severity) === other.severity,
+  );
+
 /**
- * Returns a reason for each exposure that brought points, in the order of the breakdown.
+ * Returns a reason for each exposure that brought points or is grave, in the order of the breakdown.
  *
  * @param factors - the breakdown of a score
+ * @param others - the breakdown of the reading that does not decide: what is grave in it alone is a reason too
  */
-export function exposureReasons(factors: readonly ScoreFactor[], policy: RiskPolicy): ExposureReason[] {
-  return factors
-    .filter(({ riskType, points }) => (riskType === 'COUNTERPARTY' || riskType === 'INDIRECT') && points > 0)
-    .map((factor) => {
-      const { category, direction, hops, percentage, points, asset } = factor;
-      const [verb, preposition] = direction === 'in' ? ['Received', 'from'] : ['Sent', 'to'];
-      const of = asset === null ? 'its value' : `its ${asset} (no price)`;
-      const named = hops === 1 ? factor.evidence.slice(0, ENTITIES_NAMED_MAX) : [];
-      const far = hops > 1 ? ` over ${hops} hops` : '';
-      const who = named.length > 0 ? ` (${named.join(', ')})` : '';
-      const { HIGH, MEDIUM } = policy.levels;
-      return {
-        severity: points >= HIGH ? 'HIGH' : points >= MEDIUM ? 'MEDIUM' : 'LOW',
-        category,
-        message: `${verb} ${percentage} % of ${of} ${preposition} ${category}${far}${who}: ${points} points.`,
-      };
-    });
+export function exposureReasons(
+  factors: readonly ScoreFactor[],
+  others: readonly ScoreFactor[] = [],
+): ExposureReason[] {
+  const ofOthers = others.filter((row) => isGrave(row.severity) && !isTold(row, factors));
+  return [...factors, ...ofOthers].filter(isWorthReason).map((factor) => {
+    const { category, direction, hops, percentage, points, asset, severity } = factor;
+    const [verb, preposition] = direction === 'in' ? ['Received', 'from'] : ['Sent', 'to'];
+    const of = asset === null ? 'its value' : `its ${asset} (no price)`;
+    const named = hops === 1 ? factor.evidence.slice(0, ENTITIES_NAMED_MAX) : [];
+    const far = hops > 1 ? ` over ${hops} hops` : '';
+    const who = named.length > 0 ? ` (${named.join(', ')})` : '';
+    return {
+      severity,
+      category,
+      message: `${verb} ${percentage} % of ${of} ${preposition} ${category}${far}${who}: ${points} points.`,
+    };
+  });
 }
 
-/** A part of the flow that ended at addresses with too many counterparties that no label names. */
-export interface UnfollowedShare {
-  readonly direction: 'in' | 'out';
-  /** 0 to 1. */
-  readonly share: number;
+/** Why part of a direction was not followed: it passed hubs without a label, or the walk reached its greatest size. */
+export type UnfollowedCode = 'HUB_NOT_FOLLOWED' | 'WALK_CUT';
+
+/** The parts of a direction that were not followed to their end, each the sum over all addresses at which that happened. */
+export interface Unfollowed {
+  /** Share that passed hubs without a label, 0 to 1. */
+  readonly hub: number;
+  /** Share that was left when the walk reached its limit, 0 to 1. */
+  readonly cut: number;
+  /** USD that the shares are of; null if the direction is not measured in USD. */
+  readonly valueUsd: number | null;
 }
+
+/** Two ways to add the same shares up differ in the last digits. */
+const SHARE_SLACK = 1e-9;
 
 /**
- * Returns a reason (code HUB_NOT_FOLLOWED) for each direction of which more than dust could not be followed past hubs.
- *
- * @param degreeMax - counterparties above which an address without a label is a hub
+ * Returns a share that was not followed if it is so great that a clean answer would say nothing: by share of the direction, or in USD.
+ * It is the sum for one cause, so splitting value over many addresses changes nothing. Null if it is less.
  */
-export function hubReasons(
-  unfollowed: readonly UnfollowedShare[],
-  degreeMax: number,
-  policy: RiskPolicy,
-): ExposureReason[] {
-  return unfollowed
-    .filter(({ share }) => share >= policy.dustShare && share > 0)
-    .map(({ direction, share }) => ({
-      severity: 'MEDIUM',
-      category: 'UNKNOWN',
-      message:
-        `${Math.round(10_000 * share) / 100} % of the value ${direction === 'in' ? 'received' : 'sent'} could not be followed: ` +
-        `it passed addresses without a label that have more than ${degreeMax} counterparties.`,
-    }));
+export function relevantShare(
+  share: number,
+  valueUsd: number | null,
+  { unfollowedShareMin, unfollowedUsdMin }: RiskPolicy,
+): number | null {
+  if (share <= SHARE_SLACK) return null;
+  const isGreat = share + SHARE_SLACK >= unfollowedShareMin;
+  const isMuch = valueUsd !== null && (share + SHARE_SLACK) * valueUsd >= unfollowedUsdMin;
+  return isGreat || isMuch ? share : null;
+}
+
+/** Returns the reason for a share of a direction that was not followed. */
+export function unfollowedReason(
+  code: UnfollowedCode,
+  { direction, share }: { readonly direction: 'in' | 'out'; readonly share: number },
+  { degreeMax, nodesMax }: { readonly degreeMax: number; readonly nodesMax: number },
+): ExposureReason {
+  const why =
+    code === 'HUB_NOT_FOLLOWED'
+      ? `it passed addresses without a label that have more than ${degreeMax} counterparties.`
+      : `the walk reached its limit of ${nodesMax} addresses. The answer is partial.`;
+  return {
+    severity: 'MEDIUM',
+    category: 'UNKNOWN',
+    message: `${Math.round(10_000 * share) / 100} % of the value ${direction === 'in' ? 'received' : 'sent'} could not be followed: ${why}`,
+  };
 }

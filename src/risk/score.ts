@@ -28,7 +28,10 @@ export interface ExposureEvidence {
   /** How the label of the other side came to be known. */
   readonly class: EvidenceClass;
   readonly entity: string | null;
-  /** Received from a party that the address never dealt with itself (`isUnsolicited`). Counts only for direct inbound. */
+  /**
+   * Received without the address's doing (`isUnsolicited`). Counts for direct inbound, and for all inbound of an asset without a price,
+   * which then has the lower bound.
+   */
   readonly unsolicited?: boolean;
   /** Dealings within the entity that the address itself belongs to: neutral, because its own label says the same. */
   readonly isOwn?: boolean;
@@ -63,8 +66,16 @@ export interface ScoreFactor {
   readonly percentage: number;
   readonly valueUsd: number | null;
   readonly hops: number;
-  /** Whole points, negative for a discount. The points of all factors add up to the score before its cap at 100. */
+  /**
+   * Whole points, negative for a discount. The points of all factors add up to the score before its cap at 100. Zero only if graver
+   * exposures have all the points and the severity is at least HIGH.
+   */
   readonly points: number;
+  /**
+   * Level of the points that the category would bring alone, direct or indirect, beside the neutral value of its direction. Direct dealings
+   * with the sanctioned are at least HIGH. Reasons and flags about the same dealings have this severity too.
+   */
+  readonly severity: RiskLevel;
   /** Of exposures: entities, greatest value first. */
   readonly evidence: readonly string[];
 }
@@ -90,6 +101,12 @@ const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
  */
 export const confidenceClass = (confidence: number): number => Math.round(confidence * 10) / 10;
 
+/** Returns true for a label that is sure enough to end walks: of class list or published, and not weak. */
+export const isFirmLabel = (
+  { class: evidenceClass, confidence }: Pick<ExposureEvidence, 'class' | 'confidence'>,
+  { absorbConfidenceMin }: Pick<RiskPolicy, 'absorbConfidenceMin'>,
+): boolean => !isDerived(evidenceClass) && confidenceClass(confidence) >= absorbConfidenceMin;
+
 /** What is left of a weight `hops` away: `directDecay` at the first, times `hopDecay` at each further one. */
 export const decayAt = (hops: number, policy: RiskPolicy): number =>
   policy.directDecay * policy.hopDecay ** (Math.max(1, hops) - 1);
@@ -101,18 +118,22 @@ export const isRisky = (category: Category | 'UNKNOWN', policy: RiskPolicy): cat
 /**
  * Returns true for money that came without the address's doing: directly, small, from a party to which it never sent anything.
  * Anybody can send to anybody ("dusting"; the US Treasury says so of Tornado Cash in its FAQ 1078 of 2022-09-13). Small is
- * measured in USD, or by share of the asset's greater flow if the asset has no price.
+ * measured in USD. Of an asset without a price no amount is known to be small: it came without the address's doing until some of it
+ * was spent (`isSpent`).
  */
 export function isUnsolicited(
-  dealings: Pick<ExposureEvidence, 'direction' | 'hops' | 'asset' | 'valueUsd' | 'share' | 'flowPart'> & {
-    /** The address has sent value to the same party or entity. */
+  dealings: Pick<ExposureEvidence, 'direction' | 'hops' | 'asset' | 'valueUsd'> & {
+    /** The address has sent more than dust to the same party or entity. */
     readonly sentBack: boolean;
+    /** Of an asset without a price: the address spent more of it than it has from parties without risk. */
+    readonly isSpent: boolean;
   },
   policy: RiskPolicy,
 ): boolean {
-  if (dealings.direction !== 'in' || dealings.hops !== 1 || dealings.sentBack) return false;
-  if (dealings.asset === null) return (dealings.valueUsd ?? 0) <= policy.unsolicitedMaxUsd;
-  return dealings.share * (dealings.flowPart ?? 1) <= policy.unsolicitedMaxShare;
+  const { direction, hops, asset, valueUsd, sentBack, isSpent } = dealings;
+  if (direction !== 'in' || sentBack) return false;
+  if (asset !== null) return !isSpent;
+  return hops === 1 && (valueUsd ?? 0) <= policy.unsolicitedMaxUsd;
 }
 
 /** One risky exposure, weighed. */
@@ -269,12 +290,21 @@ function amountsOf(
   };
 }
 
-/** The factors of a trade that `total` points are handed out to, in proportion to the exact points of its groups. */
-function factorsOf(trade: Trade, exact: ReadonlyMap<string, number>, total: number): ScoreFactor[] {
+/**
+ * The factors of a trade that `total` points are handed out to, in proportion to the exact points of its groups. Groups of severity HIGH
+ * and more are named without points too.
+ */
+function factorsOf(
+  trade: Trade,
+  { exact, total }: { readonly exact: ReadonlyMap<string, number>; readonly total: number },
+  severities: Severities,
+): ScoreFactor[] {
   const { direction } = trade;
-  return [...apportion(exact, total)]
-    .filter(([, points]) => points > 0)
-    .sort(([a], [b]) => byText(a, b))
+  const handedOut = apportion(exact, total);
+  const names = [...new Set(trade.risky.map(({ name }) => name))].sort(byText);
+  return names
+    .map((name) => [name, handedOut.get(name) ?? 0] as const)
+    .filter(([name, points]) => points > 0 || isGrave(severities.ofName(name)))
     .flatMap(([name, points]): ScoreFactor[] => {
       const items = trade.risky.filter((item) => item.name === name);
       const first = items[0];
@@ -288,23 +318,101 @@ function factorsOf(trade: Trade, exact: ReadonlyMap<string, number>, total: numb
           direction,
           hops,
           points,
+          severity: severities.ofName(name),
           ...amountsOf(items, trade),
         },
       ];
     });
 }
 
-function pricedFactors(trade: Trade, policy: RiskPolicy): ScoreFactor[] {
+const LEVELS: readonly RiskLevel[] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
+
+/** Returns true for a severity that lets no verdict be `safe`, and no KYT decision ALLOW. */
+export const isGrave = (severity: RiskLevel): boolean => severity === 'HIGH' || severity === 'CRITICAL';
+
+/** The graver of two severities. */
+export const graverOf = (a: RiskLevel, b: RiskLevel): RiskLevel =>
+  LEVELS.indexOf(b) > LEVELS.indexOf(a) ? b : a;
+
+const isDirectSanctioned = ({ category, evidence }: WeighedExposure): boolean =>
+  category === 'SANCTIONED_ENTITY' && evidence.hops === 1 && !isUnasked(evidence);
+
+/** Severities of the exposures of one trade: of a category, its direct and its indirect dealings. */
+class Severities {
+  readonly #trade: Trade;
+  readonly #pointsOf: (items: readonly WeighedExposure[]) => number;
+  readonly #policy: RiskPolicy;
+  readonly #isService: boolean;
+  readonly #found = new Map<string, RiskLevel | null>();
+
+  /** @param pointsOf - whole points that some of the exposures would bring alone beside the neutral value */
+  constructor(
+    trade: Trade,
+    isService: boolean,
+    policy: RiskPolicy,
+    pointsOf: (items: readonly WeighedExposure[]) => number,
+  ) {
+    this.#trade = trade;
+    this.#isService = isService;
+    this.#policy = policy;
+    this.#pointsOf = pointsOf;
+  }
+
+  /** The severity of the group of hops and category that is called so. */
+  ofName(name: string): RiskLevel {
+    const first = this.#trade.risky.find((item) => item.name === name);
+    return first === undefined ? 'LOW' : (this.of(first.category, first.evidence.hops === 1) ?? 'LOW');
+  }
+
+  /** Null for dust, and for exposures that round to no point. */
+  of(category: Category, isDirect: boolean): RiskLevel | null {
+    const key = `${category} ${isDirect}`;
+    const known = this.#found.get(key);
+    if (known !== undefined) return known;
+    const items = this.#trade.risky.filter(
+      (item) => item.category === category && (item.evidence.hops === 1) === isDirect,
+    );
+    const severity = this.#severityOf(items);
+    this.#found.set(key, severity);
+    return severity;
+  }
+
+  #severityOf(items: readonly WeighedExposure[]): RiskLevel | null {
+    const { derivedScoreMax } = this.#policy;
+    let points = this.#pointsOf(items);
+    if (points === 0) return null;
+    if (points > derivedScoreMax) {
+      const kept = items.filter(({ evidence }) => !isDerived(evidence.class));
+      if (kept.length < items.length) points = Math.max(derivedScoreMax, this.#pointsOf(kept));
+    }
+    const level = riskLevelOf(points, this.#policy);
+    // The duty not to deal with the sanctioned knows no share. A service cannot refuse what is sent to it.
+    const isStrict = !this.#isService && items.some(isDirectSanctioned);
+    return isStrict ? graverOf(level, 'HIGH') : level;
+  }
+}
+
+function pricedSeverities(trade: Trade, isService: boolean, policy: RiskPolicy): Severities {
+  const severityOf = discountedSeverity(trade, policy);
+  return new Severities(trade, isService, policy, (risky) =>
+    wholePoints(pointsByGroup({ ...trade, risky }, severityOf, policy)),
+  );
+}
+
+function pricedFactors(trade: Trade, isService: boolean, policy: RiskPolicy): ScoreFactor[] {
   if (trade.risky.length === 0) return [];
-  const gross = pointsByGroup(trade, (item) => item.severity, policy);
-  const total = wholePoints(gross);
-  const factors = factorsOf(trade, gross, total);
+  const exact = pointsByGroup(trade, (item) => item.severity, policy);
+  const total = wholePoints(exact);
+  const factors = factorsOf(trade, { exact, total }, pricedSeverities(trade, isService, policy));
   const discount = unsolicitedDiscount(trade, total, policy);
   return discount ? [...factors, discount] : factors;
 }
 
-const isDiscounted = ({ evidence }: WeighedExposure): boolean =>
-  evidence.direction === 'in' && evidence.hops === 1 && evidence.unsolicited === true;
+/** Returns true for value that came without the address's doing. */
+const isUnasked = ({ direction, unsolicited }: ExposureEvidence): boolean =>
+  direction === 'in' && unsolicited === true;
+
+const isDiscounted = ({ evidence }: WeighedExposure): boolean => evidence.hops === 1 && isUnasked(evidence);
 
 /**
  * The severity of each item with unsolicited money let off. All that came directly counts towards the limit, solicited or not: if
@@ -331,36 +439,73 @@ function unsolicitedDiscount(trade: Trade, total: number, policy: RiskPolicy): S
     direction: trade.direction,
     hops: 1,
     points,
+    severity: 'LOW',
     ...amountsOf(items, trade),
   };
 }
 
+/** The points of an asset without a price, and the exact points of its groups that they are handed out by. */
+interface UnpricedPoints {
+  readonly points: number;
+  readonly exact: Map<string, number>;
+}
+
 /**
- * Returns the points that assets without a price add to a direction. Each is judged alone, by share, with unsolicited money let off; the
- * worst decides, up to a bound, and only what it has more than the priced points is added. Neither the number of transfers nor the
- * number of assets adds anything. The bound is lower if neutral value with a price moved too.
+ * Judges an asset without a price by share, with unsolicited money let off, up to a bound. The bound is lower if neutral value with a
+ * price moved too, but only for value that came without the address's doing: neutral value does not lower what the address sent,
+ * or received and spent.
+ */
+function unpricedPoints(trade: Trade, isBesidePriced: boolean, policy: RiskPolicy): UnpricedPoints {
+  const { unpricedPointsMax, unpricedPointsMaxBesidePriced } = policy;
+  const exact = pointsByGroup(trade, discountedSeverity(trade, policy), policy);
+  const all = wholePoints(exact);
+  if (!isBesidePriced) return { points: Math.min(unpricedPointsMax, all), exact };
+  const low = Math.min(unpricedPointsMaxBesidePriced, all);
+  const asked = { ...trade, risky: trade.risky.filter(({ evidence }) => !isUnasked(evidence)) };
+  const exactAsked = pointsByGroup(asked, (item) => item.severity, policy);
+  const points = Math.min(unpricedPointsMax, wholePoints(exactAsked));
+  return points > low ? { points, exact: exactAsked } : { points: low, exact };
+}
+
+/** Returns true if a direction has enough neutral value with a price for the lower bound of assets without one. */
+const isBeside = ({ neutral }: Trade, policy: RiskPolicy): boolean =>
+  neutral > 0 && neutral >= policy.unpricedBesideUsd;
+
+const unpricedSeverities = (
+  trade: Trade,
+  { priced, isService }: { readonly priced: Trade; readonly isService: boolean },
+  policy: RiskPolicy,
+): Severities =>
+  new Severities(
+    trade,
+    isService,
+    policy,
+    (risky) => unpricedPoints({ ...trade, risky }, isBeside(priced, policy), policy).points,
+  );
+
+/**
+ * Returns the points that assets without a price add to a direction. Each is judged alone (`unpricedPoints`); the worst decides,
+ * and only what it has more than the priced points is added. Neither the number of transfers nor the number of assets adds anything.
  */
 function unpricedFactors(
-  priced: Trade,
   assets: readonly Trade[],
-  pricedPoints: number,
+  beside: { readonly priced: Trade; readonly pricedPoints: number; readonly isService: boolean },
   policy: RiskPolicy,
 ): ScoreFactor[] {
-  const isBesidePriced = priced.neutral > 0 && priced.neutral >= policy.dustUsd;
-  const most = isBesidePriced ? policy.unpricedPointsMaxBesidePriced : policy.unpricedPointsMax;
-  let worst: { readonly trade: Trade; readonly exact: Map<string, number>; readonly points: number } | null =
-    null;
-  for (const trade of assets) {
-    const exact = pointsByGroup(trade, discountedSeverity(trade, policy), policy);
-    const points = Math.min(most, wholePoints(exact));
-    if (points > (worst?.points ?? pricedPoints)) worst = { trade, exact, points };
-  }
-  if (worst === null) return [];
-  const { trade, exact } = worst;
-  const added = worst.points - pricedPoints;
-  const factor = added / sumOf([...exact.values()]);
-  const scaled = new Map([...exact].map(([name, points]) => [name, points * factor]));
-  return factorsOf(trade, scaled, added);
+  const judged = assets.map((trade) => ({
+    trade,
+    ...unpricedPoints(trade, isBeside(beside.priced, policy), policy),
+  }));
+  let worst: (typeof judged)[number] | null = null;
+  for (const one of judged) if (one.points > (worst?.points ?? beside.pricedPoints)) worst = one;
+  return judged.flatMap((one) => {
+    const severities = unpricedSeverities(one.trade, beside, policy);
+    if (one !== worst) return factorsOf(one.trade, { exact: new Map(), total: 0 }, severities);
+    const total = one.points - beside.pricedPoints;
+    const factor = total / sumOf([...one.exact.values()]);
+    const exact = new Map([...one.exact].map(([name, points]) => [name, points * factor]));
+    return factorsOf(one.trade, { exact, total }, severities);
+  });
 }
 
 const pointsIn = (factors: readonly ScoreFactor[]): number => sumOf(factors.map(({ points }) => points));
@@ -368,9 +513,37 @@ const pointsIn = (factors: readonly ScoreFactor[]): number => sumOf(factors.map(
 function exposureFactors(evidence: RiskEvidence, policy: RiskPolicy): ScoreFactor[] {
   return (['in', 'out'] as const).flatMap((direction) => {
     const [priced, ...assets] = tradesOf(direction, evidence, policy) as [Trade, ...Trade[]];
-    const factors = pricedFactors(priced, policy);
-    return [...factors, ...unpricedFactors(priced, assets, pointsIn(factors), policy)];
+    const { isService } = evidence;
+    const factors = pricedFactors(priced, isService, policy);
+    const pricedPoints = pointsIn(factors);
+    return [...factors, ...unpricedFactors(assets, { priced, pricedPoints, isService }, policy)];
   });
+}
+
+/**
+ * Returns what gives the severity of exposures of one kind, as the factors of the score have it.
+ *
+ * @returns null for dust, and for exposures that round to no point
+ */
+export function exposureSeverities(
+  evidence: RiskEvidence,
+  policy: RiskPolicy,
+): (
+  kind: Pick<ExposureEvidence, 'direction' | 'asset'> & {
+    readonly category: Category;
+    readonly isDirect: boolean;
+  },
+) => RiskLevel | null {
+  const { isService } = evidence;
+  const found = new Map<string, Severities>();
+  for (const direction of ['in', 'out'] as const) {
+    const [priced, ...assets] = tradesOf(direction, evidence, policy) as [Trade, ...Trade[]];
+    found.set(`${direction} `, pricedSeverities(priced, isService, policy));
+    for (const trade of assets)
+      found.set(`${direction} ${trade.asset}`, unpricedSeverities(trade, { priced, isService }, policy));
+  }
+  return ({ direction, asset, category, isDirect }) =>
+    found.get(`${direction} ${asset ?? ''}`)?.of(category, isDirect) ?? null;
 }
 
 /** Points of everything, each factor apart, before the caps. */
@@ -403,6 +576,7 @@ function derivedCap(points: number, evidence: RiskEvidence, policy: RiskPolicy):
     valueUsd: null,
     hops: 0,
     points: policy.derivedScoreMax - points,
+    severity: 'LOW',
     evidence: [],
   };
 }

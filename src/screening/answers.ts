@@ -47,6 +47,8 @@ export const REASON_CODES = [
   'BEFORE_DESIGNATION',
   /** A walk ended at an address with too many counterparties that no label names. */
   'HUB_NOT_FOLLOWED',
+  /** A walk reached its limit of addresses before its end. */
+  'WALK_CUT',
   /** The exposure of the address is not computed, or too old. */
   'GRAPH_NOT_READ',
   /** No label, list entry or transfer of the address is known. */

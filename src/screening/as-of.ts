@@ -81,8 +81,12 @@ function labelAsOf(
   }
   const since = knownSince(label, dates);
   if (since !== null && since <= day) return { ...label, sanctions };
-  // What else names the address may be younger than its listing, which the entry dates itself.
-  if (!sanctions.some(({ matchType, listedAt }) => matchType === 'DIRECT' && listedAt !== null)) return null;
+  // What else names the address may be younger than its listing, which the entry dates itself. Who owns an address does not change
+  // with the day: an attribution without a date holds for all days since the owner's designation.
+  const isUndated = label.firstSeen === null && label.lastSeen === null;
+  const isProven = ({ matchType, listedAt }: SanctionsEntry): boolean =>
+    listedAt !== null && (matchType === 'DIRECT' || (matchType === 'OWNER' && isUndated));
+  if (!sanctions.some(isProven)) return null;
   return {
     ...label,
     sanctions,

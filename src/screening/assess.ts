@@ -12,7 +12,7 @@ import { graphUntil, transfersUntil } from '../graph/until.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { exposureReasons, hubReasons } from '../risk/reasons.ts';
+import { exposureReasons, relevantShare, type Unfollowed, unfollowedReason } from '../risk/reasons.ts';
 import { type RiskEvidence, type RiskScore, score } from '../risk/score.ts';
 import type { Coverage, Reason, SanctionsDetail } from './answers.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from './as-of.ts';
@@ -26,14 +26,22 @@ import {
 } from './attribution.ts';
 import { beforeDesignationReason, earlierDealings } from './before-designation.ts';
 import { createLabelContext, NOT_READ } from './context.ts';
-import { createSideReader, directEvidence, emptySide, flowIn, type Side } from './counterparties.ts';
+import {
+  createSentTo,
+  createSideReader,
+  directEvidence,
+  emptySide,
+  flowIn,
+  type Side,
+  withSpent,
+} from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
-import { type FollowedSide, follow, indirectEvidence, nothingFollowed } from './exposures.ts';
+import { type FollowedSide, follow, indirectEvidence, nothingFollowed, WALK_BOUNDS } from './exposures.ts';
 import { labelEvidence, labelReasons } from './judge.ts';
 import { createRememberedDegrees } from './remembered-degrees.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
 import { type Subject, shownAsset } from './subject.ts';
-import { weighingOf } from './weighing.ts';
+import { NOTHING_MOVED, weighingOf } from './weighing.ts';
 
 export interface AssessOptions {
   readonly subject: Subject;
@@ -82,8 +90,8 @@ export interface Assessment extends Reading, FollowedMoney {
   readonly sides: readonly Side[];
   /** COUNTED first; LEFT_OUT too, if money met a derived label of something risky. */
   readonly readings: readonly FollowedMoney[];
-  /** Share of each direction that passed hubs without a label, 0 to 1: the greater of the readings. */
-  readonly hubShare: Readonly<Record<Direction, number>>;
+  /** The parts of each direction that were not followed: the greater of the readings. */
+  readonly unfollowed: Readonly<Record<Direction, Unfollowed>>;
   /** False where neither a label nor a transfer is known. */
   readonly assessed: boolean;
   readonly reasons: readonly Reason[];
@@ -102,21 +110,32 @@ export interface Assessor {
   assess(options: AssessOptions): Assessment;
 }
 
-/** Exposures that brought points, and hubs that ended walks, as reasons. */
+/** Exposures that brought points or are grave, and parts that were not followed, as reasons. */
 function walkReasons(
-  { judged, followed }: FollowedMoney,
-  hubShare: Assessment['hubShare'],
+  decisive: FollowedMoney,
+  { readings, unfollowed }: Pick<Assessment, 'readings' | 'unfollowed'>,
   policy: RiskPolicy,
 ): Reason[] {
   const own = { source: null, verified: true } as const;
-  const unfollowed = followed.map(({ direction }) => ({ direction, share: hubShare[direction] }));
+  const others = readings.filter((reading) => reading !== decisive);
+  const unread = decisive.followed.flatMap(({ direction }): Reason[] => {
+    const { hub, cut, valueUsd } = unfollowed[direction];
+    const parts = [
+      { code: 'HUB_NOT_FOLLOWED', share: relevantShare(hub, valueUsd, policy) },
+      { code: 'WALK_CUT', share: relevantShare(cut, valueUsd, policy) },
+    ] as const;
+    return parts.flatMap(({ code, share }): Reason[] =>
+      share === null ? [] : [{ code, ...unfollowedReason(code, { direction, share }, WALK_BOUNDS), ...own }],
+    );
+  });
   return [
-    ...exposureReasons(judged.scoreBreakdown, policy)
+    ...exposureReasons(
+      decisive.judged.scoreBreakdown,
+      others.flatMap(({ judged }) => judged.scoreBreakdown),
+    )
       .slice(0, LIMITS.screeningListMax)
       .map((reason) => ({ code: 'EXPOSURE', ...reason, ...own }) as const),
-    ...hubReasons(unfollowed, LIMITS.counterpartiesMax, policy).map(
-      (reason) => ({ code: 'HUB_NOT_FOLLOWED', ...reason, ...own }) as const,
-    ),
+    ...unread,
   ];
 }
 
@@ -135,13 +154,14 @@ const isGraver = (leftOut: FollowedMoney, counted: FollowedMoney): boolean =>
   (leftOut.judged.riskScore === counted.judged.riskScore &&
     leftOut.judged.scoreBreakdown.some(({ factor }) => factor.endsWith('_EXPOSURE')));
 
-const hubShareIn = (readings: readonly FollowedMoney[], direction: Direction): number =>
-  Math.max(
-    0,
-    ...readings.flatMap(({ followed }) =>
-      followed.filter((side) => side.direction === direction).map((side) => side.hubShare),
-    ),
-  );
+function unfollowedIn(readings: readonly FollowedMoney[], direction: Direction): Unfollowed {
+  const sides = readings.flatMap(({ followed }) => followed.filter((side) => side.direction === direction));
+  return {
+    hub: Math.max(0, ...sides.map(({ unfollowed }) => unfollowed.hub)),
+    cut: Math.max(0, ...sides.map(({ unfollowed }) => unfollowed.cut)),
+    valueUsd: sides[0]?.unfollowed.valueUsd ?? null,
+  };
+}
 
 export function createAssessor(deps: ScreeningDeps): Assessor {
   const { policy, transfers } = deps;
@@ -206,11 +226,8 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       const flow = flowIn(totals, direction);
       return place === null ? emptySide(direction, flow) : readSide({ ...place, direction, flow });
     });
-    const sentTo = (other: NodeId): boolean => {
-      if (place === null) return false;
-      const edges = place.graph.edge(place.node, other);
-      return edges.some(({ asset, amount }) => amount > 0n && place.weighing.isEvidence(asset));
-    };
+    const sentTo = place === null ? () => false : createSentTo(place.graph, place.node, place.weighing);
+    const received = sides.find(({ direction }) => direction === 'in')?.basis ?? NOTHING_MOVED;
     const own = place?.attributions.of(place.node) ?? UNATTRIBUTED;
     const evidenceOfLabels = labelEvidence(labels, policy, asOf);
     const readWith = (derived: DerivedReading): FollowedMoney => {
@@ -221,17 +238,21 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       });
       const evidence: RiskEvidence = {
         ...evidenceOfLabels,
-        exposures: [
-          ...directEvidence(sides, { policy, own, sentTo, derived }),
-          ...followed.flatMap((side) => indirectEvidence(side, own)),
-        ],
+        exposures: withSpent(
+          [
+            ...directEvidence(sides, { policy, own, sentTo, derived }),
+            ...followed.flatMap((side) => indirectEvidence(side, own)),
+          ],
+          received,
+          policy,
+        ),
       };
       return { derived, followed, evidence, judged: score(evidence, policy) };
     };
     const counted = readWith('COUNTED');
     const readings = [counted, ...(metDerived(sides, counted.followed) ? [readWith('LEFT_OUT')] : [])];
     const decisive = readings.reduce((a, b) => (isGraver(b, a) ? b : a));
-    const hubShare = { in: hubShareIn(readings, 'in'), out: hubShareIn(readings, 'out') };
+    const unfollowed = { in: unfollowedIn(readings, 'in'), out: unfollowedIn(readings, 'out') };
     const unpricedAssets = new Set(
       unpricedFlows(totals)
         .filter(({ asset }) => place?.weighing.isEvidence(asset))
@@ -247,11 +268,11 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       sides,
       ...decisive,
       readings,
-      hubShare,
+      unfollowed,
       assessed: labels.length > 0 || totals !== null,
       reasons: [
         ...labelReasons(labels, policy, asOf),
-        ...walkReasons(decisive, hubShare, policy),
+        ...walkReasons(decisive, { readings, unfollowed }, policy),
         ...earlierDealings(sides).map(beforeDesignationReason),
         ...(staleReason ? [staleReason] : []),
       ],

@@ -6,12 +6,12 @@ import { LIMITS } from '../base/limits.ts';
 import type { BridgeHit, Bridges } from '../chains/bridges.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
-import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
+import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
 import { combinedConfidence, isDecisive, type OwnershipEvidence } from '../risk/ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
-import { confidenceClass, score } from '../risk/score.ts';
+import { confidenceClass, isFirmLabel, score } from '../risk/score.ts';
 import type { SanctionsList } from '../sources/records.ts';
 import type { EntitySummary, ExposureCategory } from './answers.ts';
 import { labelEvidence, ownershipEvidence } from './judge.ts';
@@ -33,9 +33,11 @@ export interface Attribution {
   readonly confidence: number;
   /** How the label came to be known that names the entity. */
   readonly class: EvidenceClass;
+  /** Neither derived nor weak (`isFirmLabel`): money ends here in every reading. */
+  readonly isFirm: boolean;
   /** A list in force names the address itself, or designates the party that a label attributes it to. */
   readonly sanctioned: boolean;
-  /** Serves the public: money behind it is not the same money any more. Never by a derived label. */
+  /** Serves the public: money behind it is not the same money any more. Never by a derived or weak label. */
   readonly isService: boolean;
   /** Of at least the policy's `riskyFrom`, or sanctioned. */
   readonly isRisky: boolean;
@@ -69,6 +71,7 @@ export const UNATTRIBUTED: Attribution = {
   category: 'UNKNOWN',
   confidence: 1,
   class: 'published',
+  isFirm: true,
   sanctioned: false,
   isService: false,
   isRisky: false,
@@ -134,17 +137,34 @@ export const primaryOf = (labels: readonly Label[], asOf: string | null = null):
   labels.find((label) => !isHistory(label, asOf)) ?? labels[0] ?? null;
 
 /**
- * How a derived label of something risky is read. COUNTED: money ends at its address. LEFT_OUT: money passes the address, as if the
+ * How a derived or weak label of something risky is read. COUNTED: money ends at its address. LEFT_OUT: money passes the address, as if the
  * label were not there. A score is the higher of both, so that such a label adds points and hides nothing.
  */
 export type DerivedReading = 'COUNTED' | 'LEFT_OUT';
 
 /**
- * Returns true if money is followed no further than to an address of this attribution. A derived label of something harmless names
- * the address, but must not hide what lies behind it.
+ * Returns true if money is followed no further than to an address of this attribution. A derived or weak label of something harmless
+ * names the address, but must not hide what lies behind it.
  */
 export const absorbs = (found: Attribution, derived: DerivedReading): boolean =>
-  found !== UNATTRIBUTED && (!isDerived(found.class) || (found.isRisky && derived === 'COUNTED'));
+  found !== UNATTRIBUTED && (found.isFirm || (found.isRisky && derived === 'COUNTED'));
+
+/**
+ * Returns the attribution of an address as a walk of the reading sees it: null if value passes it. What applied before a designation
+ * ends a walk only if it does so itself.
+ */
+export function absorbing(found: Attribution, derived: DerivedReading): Attribution | null {
+  if (!absorbs(found, derived)) return null;
+  const { until } = found;
+  if (until === undefined || until.before === null || absorbs(until.before, derived)) return found;
+  return { ...found, until: { ...until, before: null } };
+}
+
+/** Returns true if value passes an address of this attribution in some reading, at some time. */
+export function mayPass(found: Attribution): boolean {
+  const seen = absorbing(found, 'LEFT_OUT');
+  return seen === null || seen.until?.before === null;
+}
 
 /** How sure the label is that names the entity: independent publishers that agree on a threat of level CRITICAL confirm it. */
 function confidenceIn(label: Label, evidence: readonly OwnershipEvidence[]): number {
@@ -195,6 +215,7 @@ function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string
   const evidence = labelEvidence(labels, policy, asOf);
   const points = score(evidence, policy).riskScore;
   const confidence = listed ? 1 : confidenceIn(label, evidence.labels);
+  const isFirm = isFirmLabel({ class: label.class, confidence }, policy);
   const key = `${category} ${label.entity.id}`;
   return {
     key,
@@ -205,9 +226,10 @@ function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string
     category,
     confidence,
     class: label.class,
+    isFirm,
     sanctioned: listed !== undefined,
-    // A derived label may be wrong about one of many addresses: it never ends a walk as a service does.
-    isService: policy.services.has(label.category) && !isDerived(label.class),
+    // Such a label may be wrong about one of many addresses: it never ends a walk as a service does.
+    isService: policy.services.has(label.category) && isFirm,
     isRisky: listed !== undefined || policy.weights[category] >= policy.riskyFrom,
     points,
     riskLevel: riskLevelOf(points, policy),
@@ -228,6 +250,7 @@ function bridgeAttribution({ id, name }: BridgeHit, policy: RiskPolicy): Attribu
     category,
     confidence: 1,
     class: 'published',
+    isFirm: true,
     sanctioned: false,
     isService: policy.services.has(category),
     isRisky: points >= policy.riskyFrom,

@@ -3,7 +3,7 @@
  * nothing else, made once and used until one of them changes.
  */
 import { isoTime } from '../base/clock.ts';
-import type { ListFreshness } from '../labels/freshness.ts';
+import { type ListFreshness, staleListCommands } from '../labels/freshness.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Coverage, CoverageEntry, Reason } from './answers.ts';
 import type { LabelDeps } from './deps.ts';
@@ -52,7 +52,7 @@ function sanctionsCoverage(freshness: ListFreshness): CoverageEntry {
   return { status: freshness.complete ? 'COMPLETE' : 'PARTIAL', asOf: asTime(freshness.asOf) };
 }
 
-/** Names each list that is old or missing. The commands that help are for operators, and are shown to them only. */
+/** Names each list that is old or missing, and the commands that help. */
 function staleReasonOf(freshness: ListFreshness): Reason | null {
   if (freshness.complete) return null;
   const named = freshness.staleLists.map(({ list, checkedAt }) =>
@@ -62,7 +62,7 @@ function staleReasonOf(freshness: ListFreshness): Reason | null {
     code: 'STALE_OR_MISSING_DATA',
     severity: 'MEDIUM',
     category: 'UNKNOWN',
-    message: `Sanctions lists are missing or older than their maximum age: ${named.join(', ')}. A clean answer needs all of them.`,
+    message: `Sanctions lists are missing or older than their maximum age: ${named.join(', ')}. A clean answer needs all of them. ${staleListCommands(freshness.staleLists)}`,
     source: null,
     verified: true,
   };

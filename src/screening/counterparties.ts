@@ -6,10 +6,9 @@ import { dayOf, type LaterPart, partSince } from '../graph/edge-days.ts';
 import type { EdgeDetail, NodeId, TransferGraph } from '../graph/graph.ts';
 import { type EdgeSince, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
-import type { AddressTotals, Direction, Flow, TransferReader } from '../graph/transfers.ts';
-import { isDerived } from '../labels/evidence-class.ts';
+import type { AddressTotals, Direction, Flow, RecentTransfer, TransferReader } from '../graph/transfers.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { type ExposureEvidence, isUnsolicited } from '../risk/score.ts';
+import { type ExposureEvidence, isRisky, isUnsolicited } from '../risk/score.ts';
 import type { FlaggedTransaction, ScreeningAnswer, TopCounterparty } from './answers.ts';
 import {
   type Attribution,
@@ -24,6 +23,7 @@ import {
   assetsNotFollowed,
   type DirectionBasis,
   directionBasis,
+  isDustTransfer,
   NOTHING_MOVED,
   type UnpricedAsset,
 } from './weighing.ts';
@@ -236,20 +236,20 @@ export function scaleOf(bases: readonly DirectionBasis[]): (basis: DirectionBasi
 }
 
 /**
- * Dealings within the entity that the address belongs to are neutral: its own label says the same. Derived labels do not count as own,
+ * Dealings within the entity that the address belongs to are neutral: its own label says the same. Derived and weak labels do not count as own,
  * and a less certain own label does not hide a more certain one.
  */
 export const isOwnDealing = (attribution: Attribution, own: Attribution): boolean =>
   own !== UNATTRIBUTED &&
   attribution.key === own.key &&
-  !isDerived(own.class) &&
+  own.isFirm &&
   own.confidence >= attribution.confidence;
 
 export interface EvidenceContext {
   readonly policy: RiskPolicy;
   /** Of the address itself. */
   readonly own: Attribution;
-  /** Whether the address has sent value to a node. */
+  /** Whether the address has sent more than dust to a node. */
   readonly sentTo: (node: NodeId) => boolean;
   readonly derived: DerivedReading;
 }
@@ -265,22 +265,92 @@ export function measureOf({ basis, total, unpriced }: DirectionBasis, share: num
   return { asset: null, valueUsd: basis === 'USD' ? total * share : 0, share };
 }
 
+/** The keys of the labelled parties that were sent more than dust. */
+function paidParties(sides: readonly Side[], { dustShare }: RiskPolicy): Set<string> {
+  const paid = new Set<string>();
+  for (const { direction, basis, attributed, unpriced } of sides) {
+    if (direction !== 'out') continue;
+    const sums = new Map<string, number>();
+    for (const { attribution, value } of attributed)
+      sums.set(attribution.key, (sums.get(attribution.key) ?? 0) + value);
+    for (const [key, value] of sums) if (value > 0 && value >= basis.dust) paid.add(key);
+    for (const { party, asset, share } of unpriced)
+      if (share * asset.flowPart >= dustShare) paid.add(party.attribution.key);
+  }
+  return paid;
+}
+
+/** Returns what says whether an address sent more than dust to another. */
+export function createSentTo(
+  graph: TransferGraph,
+  node: NodeId,
+  weighing: Weighing,
+): (other: NodeId) => boolean {
+  let basis: DirectionBasis | null = null;
+  let rates: ReadonlyMap<string, number> = new Map();
+  return (other) => {
+    if (basis === null) {
+      basis = directionBasis(graph, node, 'out', weighing);
+      rates = new Map([...basis.rates].map(([asset, rate]) => [graph.assetName(asset), rate]));
+    }
+    let weight = 0;
+    const apart = new Map(assetsApart(basis).map((asset) => [asset.asset, asset]));
+    for (const { asset, amount } of graph.edge(node, other)) {
+      const moved = Number(amount);
+      weight += (rates.get(asset) ?? 0) * moved;
+      const unpriced = apart.get(asset);
+      if (unpriced !== undefined && (moved / unpriced.amount) * unpriced.flowPart >= weighing.dustShare)
+        return true;
+    }
+    return weight > 0 && weight >= basis.dust;
+  };
+}
+
+/**
+ * Decides of the evidence of an address whether assets without a price that it received came without its doing (`isUnsolicited`): they
+ * did until it spent more of them than it has from parties without risk. That nobody else can do in its name.
+ *
+ * @param exposures - all evidence of the address
+ * @param basis - of what it received
+ */
+export function withSpent(
+  exposures: readonly ExposureEvidence[],
+  { unpriced }: Pick<DirectionBasis, 'unpriced'>,
+  policy: RiskPolicy,
+): ExposureEvidence[] {
+  const isAtRisk = (item: ExposureEvidence): boolean =>
+    item.direction === 'in' && item.asset !== null && item.isOwn !== true && isRisky(item.category, policy);
+  const risks = new Map<string | null, number>();
+  for (const item of exposures)
+    if (isAtRisk(item)) risks.set(item.asset, (risks.get(item.asset) ?? 0) + item.share);
+  if (risks.size === 0) return [...exposures];
+  const spent = new Set<string | null>();
+  for (const { asset, flowPart, spentPart } of unpriced)
+    if (spentPart > 1 - (risks.get(asset) ?? 0) + policy.dustShare / flowPart) spent.add(asset);
+  return exposures.map((item) => {
+    if (!isAtRisk(item)) return item;
+    const sentBack = item.hops === 1 && item.unsolicited !== true;
+    return {
+      ...item,
+      unsolicited: isUnsolicited({ ...item, sentBack, isSpent: spent.has(item.asset) }, policy),
+    };
+  });
+}
+
 /** The labelled counterparties as evidence, those of one attribution together; unsolicited money apart. */
 export function directEvidence(
   sides: readonly Side[],
   { policy, own, sentTo, derived }: EvidenceContext,
 ): ExposureEvidence[] {
-  const paid = new Set(
-    sides.flatMap((side) =>
-      side.direction === 'out' ? side.attributed.map((party) => party.attribution.key) : [],
-    ),
-  );
+  const paid = paidParties(sides, policy);
   const groups = new Map<string, ExposureEvidence>();
   const add = ({ attribution, direction, node }: Party, measure: Measure): void => {
     const { key, category, confidence, entity, isRisky } = attribution;
     const sentBack = paid.has(key) || (isRisky && sentTo(node));
     const isOwn = isOwnDealing(attribution, own);
-    const unsolicited = isRisky && isUnsolicited({ direction, hops: 1, ...measure, sentBack }, policy);
+    // Whether an asset without a price was spent is known of all evidence together (`withSpent`).
+    const dealings = { direction, hops: 1, ...measure, sentBack, isSpent: false };
+    const unsolicited = isRisky && isUnsolicited(dealings, policy);
     const name = `${direction} ${unsolicited} ${confidence} ${attribution.class} ${measure.asset} ${key}`;
     const known = groups.get(name);
     groups.set(name, {
@@ -387,27 +457,31 @@ export function flaggedTransactions(
     const threat = entity?.threatLevel ?? 'LOW';
     const who = entity === null ? '' : ` (${entity.name})`;
     const counterparty = shownNode(graph, node);
-    return transfers
+    const newest = transfers
       .newest(chain, from, to, LIMITS.screeningListMax)
       .filter(
         (transfer) =>
           transfer.amount > 0n &&
           weighing.isEvidence(transfer.asset) &&
           isRiskyAt(attribution, transfer.timestampMs),
-      )
-      .map((transfer) => ({
-        hash: transfer.txHash,
-        timestamp: isoTime(transfer.timestampMs),
-        direction,
-        counterparty,
-        entity,
-        category,
-        severity: sanctioned ? 'CRITICAL' : threat === 'SAFE' ? 'LOW' : threat,
-        asset: shownAsset(chain, transfer.asset),
-        amount: transfer.amount.toString(),
-        valueUsd: transfer.valueUsd,
-        reason: `${direction === 'in' ? 'Received from' : 'Sent to'} ${category}${who}.`,
-      }));
+      );
+    // The sum decides: dust that adds up is none.
+    const received = newest.reduce((sum, { valueUsd }) => sum + (valueUsd ?? 0), 0);
+    const isDust = (transfer: RecentTransfer): boolean =>
+      direction === 'in' && received < weighing.dustUsd && isDustTransfer(weighing, transfer);
+    return newest.map((transfer) => ({
+      hash: transfer.txHash,
+      timestamp: isoTime(transfer.timestampMs),
+      direction,
+      counterparty,
+      entity,
+      category,
+      severity: isDust(transfer) || threat === 'SAFE' ? 'LOW' : sanctioned ? 'CRITICAL' : threat,
+      asset: shownAsset(chain, transfer.asset),
+      amount: transfer.amount.toString(),
+      valueUsd: transfer.valueUsd === null ? null : twoDecimals(transfer.valueUsd),
+      reason: `${direction === 'in' ? 'Received from' : 'Sent to'} ${category}${who}${isDust(transfer) ? ': dust, which anybody can send to anybody' : ''}.`,
+    }));
   });
   return flagged
     .sort((a, b) =>

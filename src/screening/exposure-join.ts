@@ -2,11 +2,17 @@
 import { LIMITS } from '../base/limits.ts';
 import { isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { type ExposureReason, exposureReasons, hubReasons } from '../risk/reasons.ts';
-import { type RiskEvidence, type ScoreFactor, score } from '../risk/score.ts';
+import {
+  type ExposureReason,
+  exposureReasons,
+  type UnfollowedCode,
+  unfollowedReason,
+} from '../risk/reasons.ts';
+import { isGrave, type RiskEvidence, type ScoreFactor, score } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
 import { beforeDesignationReason } from './before-designation.ts';
 import { type ExposureStatus, type ExposureVerdict, HUB_SHARE_UNITS } from './exposure-port.ts';
+import { WALK_BOUNDS } from './exposures.ts';
 
 const CAP = 'DERIVED_LABELS_CAP';
 const DIRECTIONS = ['in', 'out'] as const;
@@ -21,6 +27,8 @@ const ownPoints = (evidence: RiskEvidence, policy: RiskPolicy): number =>
 export interface JoinedScore {
   readonly score: number;
   readonly factors: readonly ScoreFactor[];
+  /** Rows of the reading that does not decide. */
+  readonly others: readonly ScoreFactor[];
 }
 
 /**
@@ -34,9 +42,9 @@ export function joinScore(own: RiskEvidence, entry: ExposureVerdict, policy: Ris
   if (factorsLeftOut !== null) {
     const leftOut = joinReading(own, { factors: factorsLeftOut, pointsWithoutDerived: null }, policy);
     // As in a screening: of equal scores the one that rests on published evidence.
-    if (leftOut >= counted) return { score: leftOut, factors: factorsLeftOut };
+    if (leftOut >= counted) return { score: leftOut, factors: factorsLeftOut, others: factors };
   }
-  return { score: counted, factors };
+  return { score: counted, factors, others: factorsLeftOut ?? [] };
 }
 
 function joinReading(
@@ -55,63 +63,55 @@ function joinReading(
   return Math.min(100, points);
 }
 
-/** Reasons for shares that ended at hubs: entries keep such shares in units, so that a few can be made for each direction. */
-interface HubReasons {
-  readonly policy: RiskPolicy | null;
-  /** By share in units; null if it is dust. */
-  readonly in: (Reason | null | undefined)[];
-  readonly out: (Reason | null | undefined)[];
-}
-const noHubReasons = (policy: RiskPolicy | null): HubReasons => ({
-  policy,
-  in: new Array(HUB_SHARE_UNITS + 1).fill(undefined),
-  out: new Array(HUB_SHARE_UNITS + 1).fill(undefined),
-});
-let hubReasonsMade = noHubReasons(null);
+/** Reasons for shares that were not followed, by code, direction and share in units: a few can be made for each direction. */
+const unfollowedMade = new Map<string, (Reason | undefined)[]>();
 
-/** The reason for a share of an entry that ended at hubs, the same object for the same share; null if it is dust. */
-function hubReason(direction: 'in' | 'out', share: number, policy: RiskPolicy): Reason | null {
-  if (hubReasonsMade.policy !== policy) hubReasonsMade = noHubReasons(policy);
-  const made = hubReasonsMade[direction];
+/** The reason for a share of an entry that was not followed, the same object for the same share. */
+function madeReason(code: UnfollowedCode, direction: 'in' | 'out', share: number): Reason {
+  const name = `${code} ${direction}`;
+  let made = unfollowedMade.get(name);
+  if (made === undefined) {
+    made = new Array<Reason | undefined>(HUB_SHARE_UNITS + 1).fill(undefined);
+    unfollowedMade.set(name, made);
+  }
   const units = Math.round(share * HUB_SHARE_UNITS);
-  const known = made[units];
-  if (known !== undefined) return known;
-  const [found] = hubReasons(
-    [{ direction, share: units / HUB_SHARE_UNITS }],
-    LIMITS.counterpartiesMax,
-    policy,
-  );
-  const reason: Reason | null =
-    found === undefined ? null : { code: 'HUB_NOT_FOLLOWED', ...found, source: null, verified: true };
-  made[units] = reason;
+  let reason = made[units];
+  if (reason === undefined) {
+    const found = unfollowedReason(code, { direction, share: units / HUB_SHARE_UNITS }, WALK_BOUNDS);
+    reason = { code, ...found, source: null, verified: true };
+    made[units] = reason;
+  }
   return reason;
 }
 
-/**
- * Returns the reasons that an entry gives, in the order of a screening's.
- *
- * @param factors - rows of the reading that decides
- */
+/** Returns the reasons that an entry gives, in the order of a screening's. */
 export function entryReasons(
-  factors: readonly ScoreFactor[],
-  { hubShare, earlier }: Pick<ExposureVerdict, 'hubShare' | 'earlier'>,
-  policy: RiskPolicy,
+  { factors, others }: Pick<JoinedScore, 'factors' | 'others'>,
+  { hubShare, cutShare, earlier }: Pick<ExposureVerdict, 'hubShare' | 'cutShare' | 'earlier'>,
 ): Reason[] {
   const reasons: Reason[] = [];
   const add = (code: Reason['code'], { severity, category, message }: ExposureReason): void => {
     reasons.push({ code, severity, category, message, source: null, verified: true });
   };
-  if (factors.length > 0)
-    for (const reason of exposureReasons(factors, policy).slice(0, LIMITS.screeningListMax))
+  if (factors.length > 0 || others.length > 0)
+    for (const reason of exposureReasons(factors, others).slice(0, LIMITS.screeningListMax))
       add('EXPOSURE', reason);
   for (const direction of DIRECTIONS) {
-    const share = hubShare[direction];
-    const reason = share === null ? null : hubReason(direction, share, policy);
-    if (reason !== null) reasons.push(reason);
+    const [hub, cut] = [hubShare[direction], cutShare[direction]];
+    if (hub !== null) reasons.push(madeReason('HUB_NOT_FOLLOWED', direction, hub));
+    if (cut !== null) reasons.push(madeReason('WALK_CUT', direction, cut));
   }
   for (const dealing of earlier) reasons.push(beforeDesignationReason(dealing));
   return reasons;
 }
+
+/** Returns true for the reason that a relevant part of the value was not followed: no answer is clean beside it. */
+export const isUnfollowed = ({ code }: Pick<Reason, 'code'>): boolean =>
+  code === 'HUB_NOT_FOLLOWED' || code === 'WALK_CUT';
+
+/** Returns true if a row of either reading lets no verdict be `safe`. */
+export const hasGraveExposure = ({ factors, others }: Pick<JoinedScore, 'factors' | 'others'>): boolean =>
+  factors.some(({ severity }) => isGrave(severity)) || others.some(({ severity }) => isGrave(severity));
 
 /** The reasons of an entry that come last: they add no points. */
 export const noteReasons = ({ notes }: Pick<ExposureVerdict, 'notes'>): Reason[] =>

@@ -11,7 +11,7 @@ import type { EarlierDealing } from './before-designation.ts';
 export const EXPOSURE = { NO_GRAPH: 0, NOT_READ: 1, UNSEEN: 2, CLEAN: 3, EXPOSED: 4 } as const;
 export type ExposureState = (typeof EXPOSURE)[keyof typeof EXPOSURE];
 
-/** Shares that ended at hubs are kept as reasons write them: in hundredths of a percent. */
+/** Shares that were not followed are kept as reasons write them: in hundredths of a percent. */
 export const HUB_SHARE_UNITS = 1e4;
 
 /** Exposure of an address, as it was computed. */
@@ -25,8 +25,10 @@ export interface ExposureVerdict {
    * is derived.
    */
   readonly factorsLeftOut: readonly ScoreFactor[] | null;
-  /** Share of the value received and sent that could not be followed at a hub without a label, 0 to 1. */
+  /** Share of the value received and sent that could not be followed at a hub without a label, 0 to 1; null if it is too small for a reason. */
   readonly hubShare: { readonly in: number | null; readonly out: number | null };
+  /** The same that was left when a walk reached its limit; null as well of entries that a sweep computed: it has none. */
+  readonly cutShare: { readonly in: number | null; readonly out: number | null };
   /** Dealings that ended before the other party was designated. */
   readonly earlier: readonly EarlierDealing[];
   /** Reasons without points that come from single transfers: forged ones, and look-alike addresses. */
@@ -47,6 +49,7 @@ export const NO_EXPOSURE: ExposureVerdict = {
   pointsWithoutDerived: null,
   factorsLeftOut: null,
   hubShare: { in: null, out: null },
+  cutShare: { in: null, out: null },
   earlier: [],
   notes: [],
 };

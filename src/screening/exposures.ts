@@ -11,9 +11,16 @@ import {
 import type { Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { Direction, Flow } from '../graph/transfers.ts';
+import type { Unfollowed } from '../risk/reasons.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
 import type { Exposure, ExposureCategory, ScreeningAnswer, StoppedFlow } from './answers.ts';
-import { type Attribution, type Attributions, absorbs, type DerivedReading } from './attribution.ts';
+import {
+  type Attribution,
+  type Attributions,
+  absorbing,
+  absorbs,
+  type DerivedReading,
+} from './attribution.ts';
 import {
   isOwnDealing,
   measureOf,
@@ -29,9 +36,16 @@ import {
   basisApart,
   type DirectionBasis,
   directionBasis,
+  isDustAlone,
   NOTHING_MOVED,
   withDust,
 } from './weighing.ts';
+
+/** Bounds of walks, as reasons name them. */
+export const WALK_BOUNDS = {
+  degreeMax: LIMITS.counterpartiesMax,
+  nodesMax: LIMITS.exposureNodesMax,
+} as const;
 
 /** One direction of an address, as far as money was followed. */
 export interface FollowedSide {
@@ -43,8 +57,7 @@ export interface FollowedSide {
   readonly value: number;
   readonly rows: readonly ExposureRow<Attribution>[];
   readonly unknownShare: number;
-  /** Of the direction, 0 to 1: what passed hubs without a label. */
-  readonly hubShare: number;
+  readonly unfollowed: Unfollowed;
   readonly stops: ExposureResult<Attribution>['stops'];
   readonly isComplete: boolean;
   /** Assets without a price that moved beside it, each followed by itself; each has none of its own. */
@@ -61,6 +74,33 @@ export interface FollowOptions {
   readonly weighing: Weighing;
   readonly derived: DerivedReading;
 }
+
+const sharesOf = (stops: readonly { readonly share: number }[]): number =>
+  stops.reduce((sum, { share }) => sum + share, 0);
+
+/**
+ * Returns the parts of a direction that were not followed. Less than dust in all is none: anybody can send it from anywhere.
+ *
+ * @param value - weight of the direction without dust
+ */
+export const unfollowedOf = (
+  basis: DirectionBasis,
+  value: number,
+  { hub, cut }: Omit<Unfollowed, 'valueUsd'>,
+): Unfollowed =>
+  isDustAlone(basis)
+    ? { hub: 0, cut: 0, valueUsd: null }
+    : { hub, cut, valueUsd: basis.basis === 'USD' ? value : null };
+
+/**
+ * Returns what was not followed of a direction in which nothing has a price: the worst of its assets decides. Beside priced value they are no
+ * reason to warn, as nothing says that they are worth anything.
+ */
+export const worstUnfollowed = (assets: readonly Unfollowed[]): Unfollowed => ({
+  hub: Math.max(0, ...assets.map(({ hub }) => hub)),
+  cut: Math.max(0, ...assets.map(({ cut }) => cut)),
+  valueUsd: null,
+});
 
 /**
  * Follows money in one direction through addresses without a label, until one that has one; and each asset without a price by itself, so
@@ -79,47 +119,56 @@ export function follow(
         start: node,
         direction,
         maxHops,
-        degreeMax: LIMITS.counterpartiesMax,
+        ...WALK_BOUNDS,
         weighing: weighingBy,
         ...by,
       },
       {
         graph,
         workspace,
-        attribution: (other) => {
-          const found = attributions.of(other);
-          return absorbs(found, derived) ? found : null;
-        },
+        attribution: (other) => absorbing(attributions.of(other), derived),
       },
     );
   const basis = directionBasis(graph, node, direction, weighing);
   const withoutDust = through(weighing);
   // If dust is all there is, the answer still says whose it was.
   const result = withoutDust.total > 0 || basis.total === 0 ? withoutDust : through(withDust(weighing));
-  const isStartKnown = absorbs(attributions.of(node), derived);
-  const hubShareOf = ({ stops }: ExposureResult<Attribution>): number =>
-    stops
-      .filter((stop) => stop.reason === 'MAX_DEGREE' && !(isStartKnown && stop.node === node))
-      .reduce((sum, { share }) => sum + share, 0);
-  const apart = basis.followedApart.map((asset): FollowedSide => {
+  const own = attributions.of(node);
+  const isStartKnown = absorbs(own, derived);
+  const unfollowedIn = (
+    measured: DirectionBasis,
+    { total, stops }: ExposureResult<Attribution>,
+  ): Unfollowed => {
+    const hubs = stops.filter(
+      (stop) => stop.reason === 'MAX_DEGREE' && !(isStartKnown && stop.node === node),
+    );
+    // A service trades with everybody: no walk from it reaches an end.
+    const cut = own.isService ? 0 : sharesOf(stops.filter(({ reason }) => reason === 'BUDGET'));
+    return unfollowedOf(measured, total, { hub: sharesOf(hubs), cut });
+  };
+  const apart = basis.followedApart.flatMap((asset): FollowedSide[] => {
+    const measured = basisApart(asset, basis);
+    // Dust whatever its price.
+    if (measured.unpriced.length === 0) return [];
     const found = through(weighing, {
       asset: asset.assetId as number,
       nodesMax: LIMITS.exposureAssetNodesMax,
     });
-    const measured = basisApart(asset, basis);
     const transfers = measured.unpriced.reduce((sum, one) => sum + one.transfers, 0);
-    return {
-      direction,
-      flow: { transfers, unpricedTransfers: transfers, valueUsd: null, byAsset: [] },
-      basis: measured,
-      value: found.total,
-      rows: found.rows,
-      unknownShare: found.unknown.share,
-      hubShare: hubShareOf(found),
-      stops: found.stops,
-      isComplete: found.isComplete,
-      apart: [],
-    };
+    return [
+      {
+        direction,
+        flow: { transfers, unpricedTransfers: transfers, valueUsd: null, byAsset: [] },
+        basis: measured,
+        value: found.total,
+        rows: found.rows,
+        unknownShare: found.unknown.share,
+        unfollowed: unfollowedIn(measured, found),
+        stops: found.stops,
+        isComplete: found.isComplete,
+        apart: [],
+      },
+    ];
   });
   return {
     direction,
@@ -128,22 +177,16 @@ export function follow(
     value: result.total,
     rows: result.rows,
     unknownShare: result.unknown.share,
-    hubShare: hubShareOfAll(basis, hubShareOf(result), apart),
+    unfollowed:
+      basis.basis === 'UNKNOWN'
+        ? worstUnfollowed(apart.map((side) => side.unfollowed))
+        : unfollowedIn(basis, result),
     // If nothing but assets apart moved, it is they that are followed.
     stops: apart.length > 0 && basis.basis === 'UNKNOWN' ? [] : result.stops,
     isComplete: result.isComplete,
     apart,
   };
 }
-
-/**
- * The share of a direction that passed hubs. Less than dust in all is no reason to warn: anybody can send it from anywhere. Neither are
- * assets without a price beside priced value, as nothing says that they are worth anything; without such value the worst of them decides.
- */
-const hubShareOfAll = (basis: DirectionBasis, share: number, apart: readonly FollowedSide[]): number => {
-  if (basis.basis === 'UNKNOWN') return Math.max(0, ...apart.map((side) => side.hubShare));
-  return basis.total < basis.dust ? 0 : share;
-};
 
 /** A side of which nothing is known. */
 export const nothingFollowed = (direction: Direction, flow: Flow): FollowedSide => ({
@@ -153,7 +196,7 @@ export const nothingFollowed = (direction: Direction, flow: Flow): FollowedSide 
   value: 0,
   rows: [],
   unknownShare: 0,
-  hubShare: 0,
+  unfollowed: { hub: 0, cut: 0, valueUsd: null },
   stops: [],
   isComplete: true,
   apart: [],

@@ -1,12 +1,11 @@
 /** Judges what the labels of an address say: reasons in words, and the evidence that the score is made of. */
 import { LIMITS } from '../base/limits.ts';
-import { isDerived } from '../labels/evidence-class.ts';
 import type { Label, OwnerAttribution, SanctionsEntry } from '../labels/label.ts';
 import { countsAsSanction, OWNER_CONFIDENCE_MIN } from '../labels/sanction-hit.ts';
 import { shippedSources } from '../labels/source-table.ts';
-import { labelPoints, type OwnershipEvidence } from '../risk/ownership.ts';
-import type { RiskPolicy } from '../risk/policy.ts';
-import type { RiskEvidence } from '../risk/score.ts';
+import { labelPoints, labelSeverities, type OwnershipEvidence } from '../risk/ownership.ts';
+import type { RiskLevel, RiskPolicy } from '../risk/policy.ts';
+import { isFirmLabel, type RiskEvidence } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
 import { unsettledLabels } from './label-conflicts.ts';
 import {
@@ -60,8 +59,8 @@ export function labelEvidence(
     exposures: [],
     isService:
       primary !== undefined &&
-      // A derived label names an address; it never makes it a service, which would lower what its dealings count.
-      !isDerived(primary.class) &&
+      // A derived or weak label names an address; it never makes it a service, which would lower what its dealings count.
+      isFirmLabel(primary, policy) &&
       policy.services.has(primary.category) &&
       policy.weights[primary.category] < policy.riskyFrom,
   };
@@ -143,10 +142,11 @@ export function isWorthReason(label: Label, policy: RiskPolicy): boolean {
   return policy.weights[label.category] * label.confidence >= 1;
 }
 
-export function labelReason(label: Label): Reason {
+/** @param severity - of the label among all labels of the address (`labelSeverities`) */
+export function labelReason(label: Label, severity: RiskLevel): Reason {
   return {
     code: 'LABEL',
-    severity: label.threatLevel === 'SAFE' ? 'LOW' : label.threatLevel,
+    severity,
     category: label.category,
     message: `Labelled ${label.category} (${label.entity.name}) by ${label.source} (${label.class}), confidence ${label.confidence}.`,
     source: label.source,
@@ -171,8 +171,10 @@ export function labelReasons(
   // What a list says is told in the list's own words; its label would only repeat it.
   const isListing = (label: Label): boolean =>
     label.category === 'SANCTIONED_ENTITY' && label.sanctions.length > 0;
-  const labelled = unsettledLabels(labels)
-    .filter((label) => !isListing(label) && isWorthReason(label, policy))
-    .map(labelReason);
+  const current = unsettledLabels(labels.filter((label) => !isHistory(label, asOf)));
+  const severities = labelSeverities(current.map(ownershipEvidence), policy);
+  const labelled = current.flatMap((label, at) =>
+    isListing(label) || !isWorthReason(label, policy) ? [] : [labelReason(label, severities[at] ?? 'LOW')],
+  );
   return [...listed, ...labelled, ...history].slice(0, LIMITS.oracleReasonsMax);
 }

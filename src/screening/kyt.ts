@@ -15,6 +15,7 @@ import type { CoverageEntry, FlowTotal, KytAnswer, KytFlag, KytParty, Reason } f
 import type { Assessment, Assessor } from './assess.ts';
 import { summaryOf, UNATTRIBUTED } from './attribution.ts';
 import type { ScreeningDeps } from './deps.ts';
+import { isUnfollowed } from './exposure-join.ts';
 import { flowTotal } from './flow-totals.ts';
 import { readWord } from './options.ts';
 import { isInForce, isSuspectedOwner } from './sanctions-detail.ts';
@@ -207,8 +208,7 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
     const [first] = assessments;
     const sanctioned = assessments.some((one) => one.sanctionsCheck.isSanctioned);
     const isMissingData =
-      first.staleReason !== null ||
-      assessments.some(({ reasons }) => reasons.some(({ code }) => code === 'HUB_NOT_FOLLOWED'));
+      first.staleReason !== null || assessments.some(({ reasons }) => reasons.some(isUnfollowed));
     return {
       chain: first.subject.chain,
       riskScore: points,

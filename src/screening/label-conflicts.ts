@@ -51,13 +51,20 @@ const threatStep = (label: Label): number => Math.max(1, threatOrder(label.threa
 /** Whether the label names an owner: the entity of a crime is mostly the name of a case. */
 const namesOwner = (label: Label): boolean => label.category !== 'OTHER' && !isHarmful(label);
 
+/** Two names for one crime: of one entity, or a crime beside the sanction of its author. */
+const isOneCrime = (a: Label, b: Label): boolean =>
+  isHarmful(a) &&
+  isHarmful(b) &&
+  (a.entity.id === b.entity.id || [a, b].some(({ category }) => category === 'SANCTIONED_ENTITY'));
+
 /** Returns the fields that two labels disagree about; none if the difference does not matter. */
 function disagreement(a: Label, b: Label): ConflictField[] {
   // A label without a category of its own contradicts nothing but a threat.
   const isThreatOther = threatStep(a) !== threatStep(b);
   const isOwnerOther = namesOwner(a) && namesOwner(b) && a.entity.id !== b.entity.id;
   // The kind of service that one owner runs is no contradiction.
-  const isKindOther = a.category !== b.category && (isHarmful(a) || isHarmful(b) || isOwnerOther);
+  const isKindOther =
+    a.category !== b.category && !isOneCrime(a, b) && (isHarmful(a) || isHarmful(b) || isOwnerOther);
   if (a.category === 'OTHER' && b.category === 'OTHER' && !isThreatOther) return [];
   return [
     ...(isKindOther ? (['category'] as const) : []),

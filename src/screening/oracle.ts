@@ -5,7 +5,7 @@ import type { ChainId } from '../chains/registry.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
 import type { Entity, Label } from '../labels/label.ts';
 import { type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
-import type { RiskEvidence } from '../risk/score.ts';
+import { isGrave, type RiskEvidence } from '../risk/score.ts';
 import {
   copyInto,
   createHeadWriter,
@@ -23,6 +23,8 @@ import {
   type ExposureView,
   entryReasons,
   graphNotRead,
+  hasGraveExposure,
+  isUnfollowed,
   joinScore,
   NOT_ASSESSED,
   noteReasons,
@@ -113,7 +115,10 @@ export function createExposureViews(
   };
 }
 
-/** safe below MEDIUM, danger from CRITICAL or a sanction in force; never safe if data that a clean answer needs is missing or too old. */
+/**
+ * safe below MEDIUM, danger from CRITICAL or a sanction in force; never safe beside a grave reason, or if data that a clean answer needs is
+ * missing or too old (`isUncertain`).
+ */
 function verdictOf(points: number, sanctioned: boolean, isUncertain: boolean, policy: RiskPolicy): Verdict {
   if (sanctioned || points >= policy.levels.CRITICAL) return 'danger';
   return isUncertain || points >= policy.levels.MEDIUM ? 'warning' : 'safe';
@@ -130,13 +135,14 @@ function judge(
   policy: RiskPolicy,
 ): Judgement {
   const evidence = labels.length === 0 ? NO_EVIDENCE : labelEvidence(labels, policy);
-  const { score: points, factors } = joinScore(evidence, entry, policy);
+  const joined = joinScore(evidence, entry, policy);
+  const points = joined.score;
   const sanctioned = evidence.sanctions.length > 0;
-  const exposed = entryReasons(factors, entry, policy);
-  const isHub = exposed.some(({ code }) => code === 'HUB_NOT_FOLLOWED');
-  const isMissing = notRead !== null || staleReason !== null;
-  const verdict = verdictOf(points, sanctioned, isHub || isMissing, policy);
   const reasons = labelReasons(labels, policy);
+  const isGraveHere = hasGraveExposure(joined) || reasons.some(({ severity }) => isGrave(severity));
+  const exposed = entryReasons(joined, entry);
+  const isMissing = notRead !== null || staleReason !== null || exposed.some(isUnfollowed);
+  const verdict = verdictOf(points, sanctioned, isGraveHere || isMissing, policy);
   reasons.push(...exposed);
   if (notRead !== null) reasons.push(notRead);
   if (staleReason !== null) reasons.push(staleReason);
@@ -172,6 +178,7 @@ const restOf = (
 const sharedReasons = new WeakMap<Reason, Buffer>();
 const SHARED: ReadonlySet<Reason['code']> = new Set([
   'HUB_NOT_FOLLOWED',
+  'WALK_CUT',
   'STALE_OR_MISSING_DATA',
   'GRAPH_NOT_READ',
   'NOT_ASSESSED',

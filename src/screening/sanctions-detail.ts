@@ -80,9 +80,24 @@ export function sanctionsEntries(labels: readonly Label[], asOf: string | null =
         other.entityId === entry.entityId &&
         (isInForce(other, asOf) || !isInForce(entry, asOf)),
     );
+  /** A listing that ended is told once: the list's own words come before what ships. */
+  const isRepeated = (entry: SanctionsEntry, at: number): boolean =>
+    entry.matchType === 'DIRECT' &&
+    !isInForce(entry, asOf) &&
+    all
+      .slice(0, at)
+      .some(
+        (other) =>
+          other.matchType === 'DIRECT' &&
+          other.list === entry.list &&
+          other.entityId === entry.entityId &&
+          other.delistedAt?.slice(0, 10) === entry.delistedAt?.slice(0, 10),
+      );
   const rank = (entry: SanctionsEntry): string =>
     `${isSanctionHit(entry, asOf) ? 0 : 1}${entryIdentity(entry)}`;
-  return all.filter((entry) => !isCovered(entry)).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+  return all
+    .filter((entry, at) => !isCovered(entry) && !isRepeated(entry, at))
+    .sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
 /** `dataAsOf`: the oldest check of the lists that are loaded. */

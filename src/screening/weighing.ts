@@ -2,21 +2,32 @@
 import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
+import type { Transfer } from '../chains/transfer.ts';
 import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { isPriced, type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 
 export interface WeighingDeps {
-  readonly assets: Pick<AssetFacts, 'isKnown'>;
-  readonly policy: Pick<RiskPolicy, 'dustUsd' | 'dustShare'>;
+  readonly assets: Pick<AssetFacts, 'isKnown' | 'decimalsOf'>;
+  readonly policy: Pick<RiskPolicy, 'dustUsd' | 'dustShare' | 'dustTokens'>;
 }
 
 export const weighingOf = (chain: ChainId, { assets, policy }: WeighingDeps): Weighing => ({
   isEvidence: (asset) => assets.isKnown(chain, asset),
   dustUsd: policy.dustUsd,
   dustShare: policy.dustShare,
+  dustAmount(asset) {
+    const decimals = assets.decimalsOf(chain, asset);
+    return decimals === null ? 0 : policy.dustTokens * 10 ** decimals;
+  },
 });
+
+/** Returns true if a transfer alone is dust: by its value, or by its amount if it has no price. */
+export const isDustTransfer = (
+  { dustUsd, dustAmount }: Weighing,
+  { asset, amount, valueUsd }: Pick<Transfer, 'asset' | 'amount' | 'valueUsd'>,
+): boolean => (valueUsd === null ? Number(amount) < (dustAmount?.(asset) ?? 0) : valueUsd < dustUsd);
 
 /** The same without a limit of dust. */
 export const withDust = (weighing: Weighing): Weighing => ({ ...weighing, dustUsd: 0, dustShare: 0 });
@@ -29,6 +40,8 @@ export interface UnpricedAsset {
   readonly transfers: number;
   /** The direction's flow of the asset as a part of its greater flow, 0 to 1. */
   readonly flowPart: number;
+  /** Of what came in, the part that the address sent on (more than 1 if it sent more); 0 of what it sent. */
+  readonly spentPart: number;
 }
 
 /** How shares and scores measure one direction of an address. */
@@ -76,9 +89,16 @@ export function directionBasis(
     .map(({ asset, amount, transfers }): UnpricedAsset => {
       const other = others.find((flow) => flow.asset === asset)?.amount ?? 0;
       const flowPart = amount / Math.max(amount, other);
-      return { asset: graph.assetName(asset), amount, transfers, flowPart };
-    });
+      const spentPart = direction === 'in' ? other / amount : 0;
+      return { asset: graph.assetName(asset), amount, transfers, flowPart, spentPart };
+    })
+    // So little is dust whatever the price.
+    .filter(({ asset, amount }) => amount >= (weighing.dustAmount?.(asset) ?? 0));
   const followedApart =
     unpriced.length === 0 ? [] : rows.apartOf(node, direction).slice(0, LIMITS.exposureAssetsMax);
   return { ...rows.basisOf(node, direction), unpriced, followedApart };
 }
+
+/** Returns true if all that moved in the direction is dust. */
+export const isDustAlone = ({ basis, total, dust, unpriced }: DirectionBasis): boolean =>
+  total < dust || (basis === 'ASSET' && unpriced.length === 0);

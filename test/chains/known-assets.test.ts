@@ -31,7 +31,7 @@ describe('the facts about assets', () => {
   it('take the list of tokens and the prices of an installation', () => {
     const facts = loadAssetFacts({
       prices: { book: createPriceBook({ tables: [], pegs: loadPegs() }) },
-      tokens: { isKnown: (_, asset) => asset === WORTHLESS },
+      tokens: { isKnown: (_, asset) => asset === WORTHLESS, decimalsOf: () => null },
     });
     expect(facts.isKnown('ETH', WORTHLESS)).toBe(true);
     expect(facts.isKnown('ETH', USDT)).toBe(false);

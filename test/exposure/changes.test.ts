@@ -18,6 +18,7 @@ const RECORD: ExposureRecord = {
   pointsWithoutDerived: null,
   factorsLeftOut: null,
   hubShare: { in: 0.25, out: null },
+  cutShare: { in: null, out: null },
   earlier: [],
   notes: [],
   flows: { in: true, out: false },

@@ -24,6 +24,7 @@ const recordOf = (earlier: readonly EarlierDealing[]): ExposureRecord => ({
   factorsLeftOut: null,
   notes: [],
   hubShare: { in: null, out: 0.25 },
+  cutShare: { in: 0.5, out: null },
   earlier,
   flows: { in: false, out: true },
 });
@@ -56,6 +57,7 @@ describe('an entry of an exposure index', () => {
     const alone = {
       ...recordOf(earlier),
       hubShare: { in: null, out: null },
+      cutShare: { in: null, out: null },
       flows: { in: false, out: false },
     };
     expect(isEmptyRecord(alone)).toBe(false);

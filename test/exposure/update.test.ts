@@ -8,7 +8,7 @@ import { createUpdater, type ExposureUpdater } from '../../src/exposure/update.t
 import { createNeighbourColumns, type TransferGraph } from '../../src/graph/graph.ts';
 import { RowReader } from '../../src/graph/kernels/rows.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
-import { absorbs } from '../../src/screening/attribution.ts';
+import { mayPass } from '../../src/screening/attribution.ts';
 import { createOracle } from '../../src/screening/oracle.ts';
 import { spoofingOf } from '../../src/screening/spoofable.ts';
 import { parseSubject } from '../../src/screening/subject.ts';
@@ -59,8 +59,7 @@ async function keep(transfers: readonly Transfer[], labels: readonly WorldLabel[
       walked.push(node);
       return walk(graph, node, directions);
     },
-    passes: (graph, node) =>
-      !absorbs(assessor.attributions(graph, deps.labels.current, null).of(node), 'LEFT_OUT'),
+    passes: (graph, node) => mayPass(assessor.attributions(graph, deps.labels.current, null).of(node)),
   });
   return { built, updater, walked };
 }

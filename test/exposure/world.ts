@@ -135,6 +135,7 @@ export async function createExposureWorld(
     assets: {
       isKnown: (_chain: string, asset: string) =>
         asset === 'ETH' || asset === TOKEN || UNPRICED.includes(asset),
+      decimalsOf: () => null,
       priceStatusAt: () => 'EXACT' as const,
     },
     jurisdictions: loadJurisdictions(),

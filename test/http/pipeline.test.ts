@@ -252,6 +252,27 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(((await clean.json()) as { ignored: string[] }).ignored).toEqual([]);
   });
 
+  it.each([
+    `/oracle/address/ETH/${EXCHANGE}`,
+    `/sanctions/check?address=${EXCHANGE}&chain=ETH`,
+    `/entity/${EXCHANGE}?chain=ETH`,
+    '/usage?limit=3',
+    '/exchange-status?name=Binance',
+  ])('lists the query parameters that %s does not know', async (path) => {
+    const ignoredAt = async (extra: string): Promise<unknown> => {
+      const response = await ask(`/api/v1${path}${extra}`);
+      return ((await response.json()) as { ignored?: string[] }).ignored;
+    };
+    expect(await ignoredAt('')).toBeUndefined();
+    const first = path.includes('?') ? '&' : '?';
+    expect(await ignoredAt(`${first}asOf=2018-01-01&q%22=1&asOf=2&%zz`)).toEqual(['asOf', 'q"', '%zz']);
+  });
+
+  it('lists unknown query parameters of an operation with a body beside its fields', async () => {
+    const answer = await post('/api/v1/screen?asOf=2018-01-01', { address: EXCHANGE, chain: 'ETH', x: 1 });
+    expect(((await answer.json()) as { ignored: string[] }).ignored).toEqual(['x', 'asOf']);
+  });
+
   it('404 for an unknown path or method, with or without a key', async () => {
     for (const [method, path] of [
       ['GET', '/api/v1/nope'],

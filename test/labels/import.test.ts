@@ -46,6 +46,29 @@ describe('importing own labels', () => {
     expect(rejects[3]!.reason).toMatch(/EOS/);
   });
 
+  it.each(['csv', 'ndjson'])(
+    'refuses a date of the future in each row of %s, naming the field',
+    async (layout) => {
+      const day = (days: number): string => new Date(NOW + days * 86_400_000).toISOString().slice(0, 10);
+      const rows = [
+        { address: BINANCE, first_seen: day(0), last_seen: '' },
+        { address: BINANCE.replace('21d60', '21d61').toLowerCase(), first_seen: day(2), last_seen: '' },
+        { address: BINANCE.replace('21d60', '21d62').toLowerCase(), first_seen: '', last_seen: day(300) },
+      ].map((row) => ({ ...row, chain: 'ETH', entity: 'Binance', category: 'EXCHANGE' }));
+      const columns = ['address', 'first_seen', 'last_seen', 'chain', 'entity', 'category'] as const;
+      const text =
+        layout === 'csv'
+          ? [columns.join(','), ...rows.map((row) => columns.map((name) => row[name]).join(','))].join('\n')
+          : rows.map((row) => JSON.stringify(row)).join('\n');
+      const file = world.file(`dates.${layout}`, `${text}\n`);
+      const [report] = (await world.import({ source: 'own', files: [file] })).datasets;
+      expect(report).toMatchObject({ labels: 1, rejected: 2 });
+      const reasons = readFileSync(report!.rejectsFile!, 'utf8');
+      expect(reasons).toContain(`first_seen: ${day(2)} is in the future`);
+      expect(reasons).toContain(`last_seen: ${day(300)} is in the future`);
+    },
+  );
+
   it('changes nothing when the same content comes again, whatever its name', async () => {
     const first = await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const revision = world.deps.store.revision();

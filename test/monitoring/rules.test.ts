@@ -66,6 +66,24 @@ describe('the rules', () => {
       ]);
   });
 
+  it('dust that came in is LOW and says so, and dust that was sent keeps its severity', () => {
+    const sanctioned = attributed('SANCTIONED_ENTITY', { sanctioned: true });
+    const dust = { counterparty: sanctioned, amountUsd: 0.01 };
+    expect(found({ ...dust, isDustReceived: true })).toMatchObject([
+      {
+        ruleId: 'SANCTIONS-001',
+        severity: 'LOW',
+        title: 'Dust: Received from The SANCTIONED_ENTITY',
+        message: expect.stringContaining('The transfer is dust'),
+      },
+    ]);
+    expect(found({ ...dust, direction: 'out' })).toMatchObject([{ severity: 'CRITICAL' }]);
+    expect(found({ clusterSanctioned: true, isDustReceived: true })).toMatchObject([{ severity: 'LOW' }]);
+    expect(evaluate(evidence({ ...dust, isDustReceived: true }), RULE_IDS, policy)).toMatchObject([
+      { basis: 'DUST' },
+    ]);
+  });
+
   it('what is known of a cluster is said of the cluster, not of the address', () => {
     const [finding] = found({ clusterSanctioned: true });
     expect(finding).toMatchObject({ ruleId: 'SANCTIONS-001', severity: 'HIGH', riskType: 'INDIRECT' });

@@ -193,6 +193,32 @@ describe('a watched wallet and a transfer of an unknown token', () => {
     expect(stored().map(({ spoofable }) => spoofable)).toEqual([false, false]);
   });
 
+  it('raises LOW for dust that came in, once a day, and does not remember it as dealings', async () => {
+    const dust = (digit: string) =>
+      moved(SANCTIONED, WALLET, {
+        ...{ ...payment, amount: 1n, valueUsd: 2.97e-15 },
+        txHash: `0x${digit.repeat(64)}`,
+      });
+    const alerts = await block(dust('1'), dust('2'));
+    expect(alerts.map(({ ruleId, severity }) => [ruleId, severity])).toEqual([['SANCTIONS-001', 'LOW']]);
+    expect(alerts[0]?.title).toMatch(/^Dust: /);
+    expect(alerts[0]?.transaction?.amountUsd).toBe(0);
+    expect(stored().map(({ riskScore, amountUsd }) => [riskScore, amountUsd])).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
+    expect(store.counterparties({ after: null, limit: 10 }).counterparties).toEqual([]);
+    const sent = await block(
+      moved(WALLET, SANCTIONED, {
+        ...payment,
+        amount: 1n,
+        valueUsd: 2.97e-15,
+        txHash: `0x${'3'.repeat(64)}`,
+      }),
+    );
+    expect(sent.map(({ severity }) => severity).sort()).toEqual(['CRITICAL', 'LOW']);
+  });
+
   it("of a listed token that moved no amount raises LOW: transferFrom with 0 needs nobody's consent", async () => {
     const alerts = await block(moved(WALLET, SANCTIONED, { asset: USDT, amount: 0n, valueUsd: 0 }));
     expect(alerts.map(({ ruleId, severity }) => [ruleId, severity])).toEqual([['SANCTIONS-001', 'LOW']]);

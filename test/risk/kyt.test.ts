@@ -52,14 +52,14 @@ describe('flags', () => {
   it('tell a cluster, a delisting and a label apart, gravest first', () => {
     const flags = flagsOf(
       facts(
-        { labels: [label({ category: 'GAMBLING', entity: 'Dice' }), label({ category: 'SCAM' })] },
+        { labels: [label({ category: 'GAMBLING', entity: 'Dice' }), label({ category: 'MIXER' })] },
         { clusterSanctions: ['OFAC_SDN: B'], delisted: ['UN: C'] },
       ),
       policy,
     );
     expect(flags.map(({ code, severity }) => [code, severity])).toEqual([
+      ['MIXER_OWNER', 'HIGH'],
       ['SANCTIONED_CLUSTER', 'HIGH'],
-      ['SCAM_OWNER', 'HIGH'],
       ['GAMBLING_OWNER', 'MEDIUM'],
       ['FORMERLY_SANCTIONED', 'LOW'],
     ]);

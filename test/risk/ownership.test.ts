@@ -5,6 +5,7 @@ import { CATEGORIES, THREAT_LEVELS } from '../../src/labels/taxonomy.ts';
 import {
   combinedConfidence,
   labelPoints,
+  labelSeverities,
   type OwnershipEvidence,
   ownershipFactor,
 } from '../../src/risk/ownership.ts';
@@ -61,10 +62,24 @@ describe('publishers that agree', () => {
   });
 
   it('do not agree with what is less than CRITICAL', () => {
-    const scam = label({ category: 'SCAM', source: 'b', confidence: 0.9 });
-    expect(points([phishing({ source: 'a', confidence: 0.7 }), scam])).toBe(
-      Math.round(policy.weights.SCAM * 0.9),
+    const mixer = label({ category: 'MIXER', source: 'b', confidence: 0.9 });
+    expect(points([phishing({ source: 'a', confidence: 0.7 }), mixer])).toBe(
+      Math.round(policy.weights.MIXER * 0.9),
     );
+  });
+
+  it('have one severity, that of the points they come to together', () => {
+    const one = phishing({ source: 'a', confidence: 0.6 });
+    const other = label({ category: 'SCAM', source: 'b', confidence: 0.5 });
+    const mixer = label({ category: 'MIXER', source: 'c', confidence: 0.9 });
+    expect(labelSeverities([one, other, mixer], policy)).toEqual(['CRITICAL', 'CRITICAL', 'HIGH']);
+    expect(labelSeverities([other], policy)).toEqual(['MEDIUM']);
+    expect(labelSeverities([{ ...one, class: 'inferred' }], policy)).toEqual(['MEDIUM']);
+  });
+
+  it.each(['SCAM', 'PONZI', 'PHISHING', 'STOLEN_FUNDS'] as const)('decide by %s', (category) => {
+    expect(points([label({ category, confidence: 0.8 })])).toBeGreaterThanOrEqual(80);
+    expect(points([label({ category, confidence: 0.79 })])).toBeLessThan(80);
   });
 
   it('lift a lone label of confidence 0.8 to CRITICAL', () => {

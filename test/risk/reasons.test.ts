@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exposureReasons, hubReasons } from '../../src/risk/reasons.ts';
+import { exposureReasons, relevantShare, unfollowedReason } from '../../src/risk/reasons.ts';
 import type { ScoreFactor } from '../../src/risk/score.ts';
 import { policy } from './evidence.ts';
 
@@ -14,11 +14,12 @@ const factor = (fields: Partial<ScoreFactor>): ScoreFactor => ({
   valueUsd: 100,
   hops: 1,
   points: 20,
+  severity: 'LOW',
   evidence: ['Blender'],
   ...fields,
 });
 const messageOf = (fields: Partial<ScoreFactor>): string | undefined =>
-  exposureReasons([factor(fields)], policy)[0]?.message;
+  exposureReasons([factor(fields)])[0]?.message;
 
 describe('the reason of an exposure', () => {
   it('says what was received from whom, and what was sent to whom', () => {
@@ -42,12 +43,24 @@ describe('the reason of an exposure', () => {
     expect(messageOf({ evidence: [] })).toBe('Received 12.5 % of its value from MIXER: 20 points.');
   });
 
-  it('is as severe as its points, and at most HIGH', () => {
-    const severityAt = (points: number) => exposureReasons([factor({ points })], policy)[0]?.severity;
-    const { MEDIUM, HIGH, CRITICAL } = policy.levels;
-    expect([1, MEDIUM - 1, MEDIUM, HIGH - 1, HIGH, CRITICAL].map(severityAt)).toEqual([
-      ...['LOW', 'LOW', 'MEDIUM', 'MEDIUM', 'HIGH', 'HIGH'],
-    ]);
+  it('has the severity of the row, whatever its points', () => {
+    for (const severity of ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const)
+      expect(exposureReasons([factor({ points: 1, severity })])[0]?.severity).toBe(severity);
+  });
+
+  it('is given for what is grave, also if graver exposures have all the points', () => {
+    const masked = factor({ category: 'SANCTIONED_ENTITY', points: 0, severity: 'HIGH' });
+    expect(exposureReasons([masked])).toMatchObject([{ severity: 'HIGH', category: 'SANCTIONED_ENTITY' }]);
+  });
+
+  it('takes from the other reading only what is grave in it alone', () => {
+    const grave = factor({ category: 'SANCTIONED_ENTITY', severity: 'HIGH' });
+    const of = (...factors: ScoreFactor[]) =>
+      exposureReasons(factors, [grave, factor({ category: 'SCAM' })]).map(({ category }) => category);
+    expect(of(factor({}))).toEqual(['MIXER', 'SANCTIONED_ENTITY']);
+    expect(of(grave)).toEqual(['SANCTIONED_ENTITY']);
+    expect(of({ ...grave, severity: 'CRITICAL' })).toEqual(['SANCTIONED_ENTITY']);
+    expect(of({ ...grave, severity: 'LOW' })).toEqual(['SANCTIONED_ENTITY', 'SANCTIONED_ENTITY']);
   });
 
   it('is given for dealings that brought points, not for labels, discounts and caps', () => {
@@ -58,35 +71,32 @@ describe('the reason of an exposure', () => {
       factor({ factor: 'UNSOLICITED_INBOUND', points: -3 }),
       factor({ points: 0 }),
     ];
-    expect(exposureReasons(factors, policy).map(({ category }) => category)).toEqual(['SCAM', 'ATM']);
+    expect(exposureReasons(factors).map(({ category }) => category)).toEqual(['SCAM', 'ATM']);
   });
 });
 
 describe('the reason of value that could not be followed', () => {
-  it('says how much of which direction ended at addresses of how many counterparties', () => {
-    const reasons = hubReasons(
-      [
-        { direction: 'in', share: 0.12345 },
-        { direction: 'out', share: 1 },
-      ],
-      1000,
-      policy,
+  const bounds = { degreeMax: 10_000, nodesMax: 1_000 };
+
+  it('says how much of which direction ended where', () => {
+    expect(unfollowedReason('HUB_NOT_FOLLOWED', { direction: 'in', share: 0.12345 }, bounds)).toEqual({
+      severity: 'MEDIUM',
+      category: 'UNKNOWN',
+      message:
+        '12.35 % of the value received could not be followed: it passed addresses without a label that have more than 10000 counterparties.',
+    });
+    expect(unfollowedReason('WALK_CUT', { direction: 'out', share: 1 }, bounds).message).toBe(
+      '100 % of the value sent could not be followed: the walk reached its limit of 1000 addresses. The answer is partial.',
     );
-    expect(reasons.map(({ severity, category }) => [severity, category])).toEqual([
-      ['MEDIUM', 'UNKNOWN'],
-      ['MEDIUM', 'UNKNOWN'],
-    ]);
-    expect(reasons.map(({ message }) => message)).toEqual([
-      '12.35 % of the value received could not be followed: it passed addresses without a label that have more than 1000 counterparties.',
-      '100 % of the value sent could not be followed: it passed addresses without a label that have more than 1000 counterparties.',
-    ]);
   });
 
-  it('is given from the share on that counts as dust, and never for nothing', () => {
-    const given = (share: number, dustShare = policy.dustShare): boolean =>
-      hubReasons([{ direction: 'in', share }], 1000, { ...policy, dustShare }).length > 0;
-    expect(given(policy.dustShare)).toBe(true);
-    expect(given(policy.dustShare * 0.999)).toBe(false);
-    expect(given(0, 0)).toBe(false);
+  it('is given from a share of the direction on, or from a sum in USD on', () => {
+    const { unfollowedShareMin, unfollowedUsdMin } = policy;
+    expect(relevantShare(unfollowedShareMin, 1_000, policy)).toBe(unfollowedShareMin);
+    expect(relevantShare(unfollowedShareMin * 0.99, 1_000, policy)).toBeNull();
+    expect(relevantShare(0.01, 100 * unfollowedUsdMin, policy)).toBe(0.01);
+    expect(relevantShare(0.01, 99 * unfollowedUsdMin, policy)).toBeNull();
+    expect(relevantShare(0.01, null, policy)).toBeNull();
+    expect(relevantShare(0, 1e12, { ...policy, unfollowedShareMin: 0 })).toBeNull();
   });
 });

@@ -7,6 +7,7 @@ import { parsePolicy, riskLevelOf } from '../../src/risk/policy.ts';
 import {
   decayAt,
   type ExposureEvidence,
+  isGrave,
   isUnsolicited,
   type RiskEvidence,
   score,
@@ -74,7 +75,7 @@ describe('score', () => {
       { ...nothing, labels: [label({}), label({ source: 'b' }), label({ category: 'EXCHANGE' })] },
       policy,
     );
-    expect(once.riskScore).toBe(policy.weights.SCAM);
+    expect(once.riskScore).toBe(policy.levels.CRITICAL);
     expect(thrice.riskScore).toBe(once.riskScore);
     expect(thrice.scoreBreakdown[0]?.evidence).toEqual(['b: Somebody', 'test: Somebody']);
   });
@@ -90,11 +91,26 @@ describe('score', () => {
   it('bounds what an asset without a price brings, whatever its share', () => {
     const sent = unpriced({ category: 'SANCTIONED_ENTITY' });
     expect(score({ ...nothing, exposures: [sent] }, policy).riskScore).toBe(policy.unpricedPointsMax);
-    const beside = score({ ...nothing, exposures: [sent, exposure({ category: 'EXCHANGE' })] }, policy);
+    const unasked = { ...sent, unsolicited: true };
+    expect(score({ ...nothing, exposures: [unasked] }, policy).riskScore).toBe(policy.unpricedPointsMax);
+    const beside = score({ ...nothing, exposures: [unasked, exposure({ category: 'EXCHANGE' })] }, policy);
     expect(beside.riskScore).toBe(policy.unpricedPointsMaxBesidePriced);
     expect(beside.scoreBreakdown).toMatchObject([
-      { asset: 'ODD', category: 'SANCTIONED_ENTITY', points: 20, percentage: 100, valueUsd: null },
+      {
+        ...{ asset: 'ODD', category: 'SANCTIONED_ENTITY', points: 20, percentage: 100, valueUsd: null },
+        severity: 'LOW',
+      },
     ]);
+  });
+
+  it('does not lower by priced value what was sent of an asset without a price, or received and spent', () => {
+    for (const direction of ['in', 'out'] as const) {
+      const own = unpriced({ category: 'SANCTIONED_ENTITY', direction });
+      const clean = exposure({ direction, valueUsd: 1e9 });
+      const result = score({ ...nothing, exposures: [own, clean] }, policy);
+      expect(result.riskScore).toBe(policy.unpricedPointsMax);
+      expect(result.scoreBreakdown).toMatchObject([{ asset: 'ODD', severity: 'HIGH' }]);
+    }
   });
 
   it('takes the worst of several assets without a price, and adds only what priced value did not bring', () => {
@@ -143,11 +159,11 @@ describe('score', () => {
     const derived = exposure({ category: 'MIXER', class: 'structural', valueUsd: 1e6 });
     const of = (points: number) =>
       score(
-        { ...nothing, labels: [label({})], exposures: [derived] },
+        { ...nothing, labels: [label({ category: 'MIXER' })], exposures: [derived] },
         { ...policy, derivedScoreMax: points },
       );
-    expect(of(policy.weights.SCAM).riskScore).toBe(policy.weights.SCAM);
-    expect(of(policy.weights.SCAM - 1).riskScore).toBeGreaterThan(policy.weights.SCAM);
+    expect(of(policy.weights.MIXER).riskScore).toBe(policy.weights.MIXER);
+    expect(of(policy.weights.MIXER - 1).riskScore).toBeGreaterThan(policy.weights.MIXER);
   });
 
   it('judges confidence to the nearest tenth', () => {
@@ -227,7 +243,7 @@ describe('score', () => {
           expect(factor.points < 0).toBe(
             factor.factor === 'UNSOLICITED_INBOUND' || factor.factor === 'DERIVED_LABELS_CAP',
           );
-          expect(factor.points).not.toBe(0);
+          if (factor.points === 0) expect(isGrave(factor.severity)).toBe(true);
           expect(factor.percentage).toBeGreaterThanOrEqual(0);
           expect(factor.percentage).toBeLessThanOrEqual(100);
         }
@@ -348,14 +364,14 @@ describe('score', () => {
     expect(scoreOf({ ...nothing, exposures: share(policy.dustShare * 0.999) })).toBe(0);
   });
 
-  it('bounds an asset without a price by priced neutral value from the limit of dust on', () => {
+  it('bounds unsolicited value without a price by priced neutral value from a documented sum on', () => {
     const beside = (valueUsd: number): number =>
       scoreOf({
         ...nothing,
-        exposures: [unpriced({ category: 'SANCTIONED_ENTITY' }), exposure({ valueUsd })],
+        exposures: [unpriced({ category: 'SANCTIONED_ENTITY', unsolicited: true }), exposure({ valueUsd })],
       });
-    expect(beside(policy.dustUsd * 0.999)).toBe(policy.unpricedPointsMax);
-    expect(beside(policy.dustUsd)).toBe(policy.unpricedPointsMaxBesidePriced);
+    expect(beside(policy.unpricedBesideUsd * 0.999)).toBe(policy.unpricedPointsMax);
+    expect(beside(policy.unpricedBesideUsd)).toBe(policy.unpricedPointsMaxBesidePriced);
   });
 
   it('names the weakest class of the evidence of an exposure', () => {
@@ -493,6 +509,7 @@ describe('unsolicited money', () => {
     valueUsd: 300,
     share: 0,
     sentBack: false,
+    isSpent: false,
   } as const;
 
   it.each([
@@ -502,9 +519,11 @@ describe('unsolicited money', () => {
     [{ sentBack: true }, false],
     [{ direction: 'out' }, false],
     [{ hops: 2 }, false],
-    [{ asset: 'ODD', valueUsd: null, share: policy.unsolicitedMaxShare }, true],
-    [{ asset: 'ODD', valueUsd: null, share: 0.02 }, false],
-    [{ asset: 'ODD', valueUsd: null, share: 0.02, flowPart: 0.1 }, true],
+    [{ asset: 'ODD', valueUsd: null }, true],
+    [{ asset: 'ODD', valueUsd: null, hops: 2 }, true],
+    [{ asset: 'ODD', valueUsd: null, isSpent: true }, false],
+    [{ asset: 'ODD', valueUsd: null, sentBack: true }, false],
+    [{ asset: 'ODD', valueUsd: null, direction: 'out' }, false],
   ] as const)('%j: %s', (change, expected) => {
     expect(isUnsolicited({ ...dealings, ...change }, policy)).toBe(expected);
   });
@@ -525,12 +544,16 @@ describe('policy', () => {
     valueCeiling: 0.6,
     unpricedPointsMax: 59,
     unpricedPointsMaxBesidePriced: 20,
+    unpricedBesideUsd: 100,
     derivedScoreMax: 79,
     serviceExposureFactor: 0.3,
     dustUsd: 1,
     dustShare: 0.0001,
+    dustTokens: 0.000001,
+    absorbConfidenceMin: 0.5,
+    unfollowedShareMin: 0.1,
+    unfollowedUsdMin: 10_000,
     unsolicitedMaxUsd: 500,
-    unsolicitedMaxShare: 0.01,
     unsolicitedTotalMaxUsd: 5000,
     unsolicitedTotalMaxShare: 0.05,
     unsolicitedFactor: 0.5,

@@ -229,6 +229,10 @@ describe('a label as of a day', () => {
     // The party was listed; that the address is its own was known later.
     const owned = label({ ...named, sanctions: [sanction({ matchType: 'OWNER' })] });
     expect(then(owned, '2024-01-01')).toEqual([]);
+    // An attribution without a date holds for all days since the designation.
+    const owner = label({ ...owned, lastSeen: null });
+    expect(then(owner, '2022-08-07')).toEqual([]);
+    expect(then(owner, '2022-08-08')).toMatchObject([{ sanctions: [{ matchType: 'OWNER' }] }]);
     const undated = label({
       source: 'ofac',
       firstSeen: '2025-03-04',

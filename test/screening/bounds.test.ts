@@ -193,10 +193,10 @@ describe('a label', () => {
       true,
       false,
     ]);
-    expect([
-      labelReason(label({ threatLevel: 'SAFE' })).severity,
-      labelReason(label({ threatLevel: 'HIGH' })).severity,
-    ]).toEqual(['LOW', 'HIGH']);
+    expect([labelReason(label({}), 'LOW').severity, labelReason(label({}), 'HIGH').severity]).toEqual([
+      'LOW',
+      'HIGH',
+    ]);
     expect(labelReasons([listed()], policy).map(({ code }) => code)).toEqual(['SANCTIONED']);
     expect(labelReasons([listed({ sanctions: [] })], policy).map(({ code }) => code)).toEqual(['LABEL']);
   });
@@ -498,10 +498,10 @@ describe('balances and totals', () => {
       { from: 1, to: 3, amount: 0, unpriced: 1, asset: 'C' },
     ]);
     expect(directionBasis(graph, 1, 'out', weighing).unpriced).toEqual([
-      { asset: 'A', amount: 100, transfers: 1, flowPart: 0.25 },
+      { asset: 'A', amount: 100, transfers: 1, flowPart: 0.25, spentPart: 0 },
     ]);
     expect(directionBasis(graph, 1, 'in', weighing).unpriced).toEqual([
-      { asset: 'A', amount: 400, transfers: 1, flowPart: 1 },
+      { asset: 'A', amount: 400, transfers: 1, flowPart: 1, spentPart: 0.25 },
     ]);
     expect(withDust(weighing)).toMatchObject({ dustUsd: 0, dustShare: 0 });
   });

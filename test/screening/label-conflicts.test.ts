@@ -84,6 +84,18 @@ describe('a contradiction', () => {
     expect(labelConflicts(crimes)).toEqual([]);
   });
 
+  it('is none between two names for one crime', () => {
+    const listed = label('Lazarus', 'SANCTIONED_ENTITY', {
+      source: 'ofac',
+      class: 'list',
+      confidence: 1,
+      sanctions: [sanction],
+    });
+    expect(labelConflicts(sorted(listed, label('Ronin thief', 'STOLEN_FUNDS')))).toEqual([]);
+    expect(labelConflicts(sorted(label('Gang', 'RANSOMWARE'), label('Gang', 'MALWARE')))).toEqual([]);
+    expect(labelConflicts(sorted(label('Gang', 'RANSOMWARE'), label('Other', 'MALWARE')))).toHaveLength(1);
+  });
+
   it('leaves out what is mere history', () => {
     const history = label('Former party', 'SANCTIONED_ENTITY', {
       source: 'ofac',

@@ -13,6 +13,8 @@ export interface Weighing {
   readonly dustUsd: number;
   /** The same by share of the asset's greater flow (in or out), if the direction is weighed by the amount of one asset. */
   readonly dustShare: number;
+  /** Flows of an asset without a price below so many smallest units are dust, whatever they are a share of. Default: 0. */
+  readonly dustAmount?: (asset: string) => number;
 }
 
 /**

@@ -251,11 +251,13 @@ export const Problem = Type.Object(
 );
 
 export const Ignored = Type.Array(Type.String(), {
-  description: 'Fields of the body that the operation does not know, so that a misspelt option is seen.',
+  description:
+    'Fields of the body and query parameters that the operation does not know, so that a misspelt option is seen.',
 });
 
 /** The envelope of a success. */
-export const envelope = (data: TSchema): TSchema => Type.Object({ success: Type.Literal(true), data });
+export const envelope = (data: TSchema): TSchema =>
+  Type.Object({ success: Type.Literal(true), data, ignored: Type.Optional(Ignored) });
 
 /** The envelope of an operation with a body. */
 export const bodyEnvelope = (data: TSchema): TSchema =>

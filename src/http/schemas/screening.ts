@@ -118,6 +118,7 @@ export const ScoreFactor = Type.Object(
     valueUsd: money(),
     hops: count(),
     points: Type.Integer(),
+    severity: oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'], 'As of the reason and the flag about the same.'),
     evidence: listOf(Type.String(), 'Of exposures: entities, greatest value first.'),
   },
   { description: 'A part of the score. All points add up to the score before its cap at 100.' },
