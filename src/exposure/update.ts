@@ -157,7 +157,11 @@ export function createUpdater(
     if (direction !== null && !waits && !isNew(node)) {
       // The dust limit of an asset without a price depends on both directions.
       const { basis } = rows.basisOf(node, OTHER[direction]);
-      if (basis === 'USD' || basis === 'NOTHING') {
+      // Whether such an asset was spent decides what was received of it.
+      const hasUnpriced = rows
+        .evidenceSums(node, 'in')
+        .some(({ cents, unpriced }) => cents === 0 && unpriced > 0);
+      if (!hasUnpriced && (basis === 'USD' || basis === 'NOTHING')) {
         const now = deps.evaluate(graph, node, [direction]);
         const joined = joinDirections(before ?? NO_RECORD, now, direction);
         if (joined !== null) {
