@@ -8,7 +8,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
 import { createNeighbourColumns, NOBODY, type NodeId, type TransferGraph } from '../graph/graph.ts';
-import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { isPriced, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { TransferStore } from '../graph/store.ts';
 import { NO_EXPOSURE } from '../screening/exposure-port.ts';
 import type { Changes, ChangesState, NotedBlock } from './changes.ts';
@@ -131,8 +131,10 @@ export function createUpdater(
     const direction = bits === 1 ? 'in' : bits === 2 ? 'out' : null;
     const waits = (changes.entry(node)?.waitsSinceMs ?? 0) > 0;
     if (direction !== null && !waits && !isNew(node) && !dependsOn(rows, node, OTHER[direction])) {
-      const now = deps.evaluate(graph, node, [direction]);
-      const joined = joinDirections(before ?? NO_RECORD, now, direction);
+      // Whether an asset without a price was spent decides what was received of it.
+      const hasUnpriced = rows.evidenceSums(node, 'in').some((flow) => flow.amount > 0 && !isPriced(flow));
+      const now = hasUnpriced ? null : deps.evaluate(graph, node, [direction]);
+      const joined = now === null ? null : joinDirections(before ?? NO_RECORD, now, direction);
       if (joined !== null) {
         partial.add(node);
         return joined;

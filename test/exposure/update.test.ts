@@ -200,6 +200,26 @@ describe('an index that is kept up to date', () => {
   // The mixer pays 2, which pays 3, which pays 4.
   const chain = [pay(1, 1, 2, 10_000), pay(2, 2, 3, 9_000), pay(3, 3, 4, 8_000), pay(4, 5, 6, 100)];
 
+  it('judges what was received of a token without a price again if it is spent', async () => {
+    const scam = { ...risky, node: 8, category: 'SCAM', entity: 'scam' } as const;
+    const token = { asset: TOKEN, amount: 1_000_000_000n, decimals: 6, valueUsd: null };
+    // Points of the mixer behind hide the token until it is spent.
+    const before = [
+      pay(1, 1, 2, 10_000),
+      pay(2, 2, 3, 9_000),
+      pay(3, 5, 3, 200),
+      { ...pay(4, 8, 3, 1), ...token },
+    ];
+    const { built, updater } = await keep(before, [risky, scam]);
+    const scoreNow = (): number =>
+      createOracle({ ...built.deps, exposures: built.exposures })('ETH', addressOf(3), quota).score;
+    const score = scoreNow();
+    await built.deps.transfers.ingest([{ ...pay(10, 3, 9, 1), ...token }]);
+    settle(updater);
+    expectCurrent(built, 10);
+    expect(scoreNow()).toBeGreaterThan(score);
+  });
+
   it('lets others wait for a change, and not for dust', async () => {
     const { built, updater, walked } = await keep(chain, [risky]);
     const { transfers } = built.deps;

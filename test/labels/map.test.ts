@@ -126,3 +126,28 @@ describe('the label of a record', () => {
     expect(mapped('seed', { ...zero, category: 'BURN' }).category).toBe('BURN');
   });
 });
+
+describe('a shipped listing', () => {
+  const whens = (delistedAt: string | null) => {
+    const sanctions = {
+      list: 'OFAC_SDN',
+      entityId: '1',
+      program: null,
+      listedAt: '2022-11-08',
+      delistedAt,
+    } as const;
+    const made = mapper.map('seed', record({ category: 'MIXER', sanctions }));
+    return made.ok ? made.labels.map(({ when, template }) => [when, template.sanctions.length]) : made.reason;
+  };
+
+  it('gives way to its list, and leaves what else it says', () => {
+    expect(whens(null)).toEqual([
+      [{ unless: 'OFAC_SDN' }, 1],
+      [{ once: 'OFAC_SDN' }, 0],
+    ]);
+  });
+
+  it('stays as history if it ended, whatever is loaded', () => {
+    expect(whens('2025-03-21')).toEqual([['always', 1]]);
+  });
+});
