@@ -105,7 +105,7 @@ export class Entries {
     this.#shapeOf = rememberedShapes(graph);
   }
 
-  /** True for addresses of which a walk sees something else: hubs, those with dust alone, and those with a risky label of their own. */
+  /** True for addresses of which a walk sees something else: hubs, those of very many counterparties, and those with a risky label of their own. */
   needsWalk(node: NodeId): boolean {
     if (this.#has(node, ROW.ALONE)) return true;
     const { kinds, columns } = this.#swept.counted.kinds;

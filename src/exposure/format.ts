@@ -13,7 +13,7 @@ import type { ChainId } from '../chains/registry.ts';
 import type { EarlierParty } from '../screening/before-designation.ts';
 
 /** Changes whenever bytes of the index mean something else, or the same evidence gives other rows. Never reused. */
-export const FORMAT_VERSION = 5;
+export const FORMAT_VERSION = 6;
 
 export const INDEX_FILE = 'index.mdb';
 export const SIZE_FILE = 'index.size';

@@ -10,7 +10,7 @@ import {
   type ExposureResult,
   exposureOf,
 } from '../../../src/graph/kernels/exposure.ts';
-import type { Weighing } from '../../../src/graph/kernels/rows.ts';
+import { RowReader, type Weighing } from '../../../src/graph/kernels/rows.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
 import { amountOf, day, type MemoryEdge, memoryGraph, pricedAmountOf } from '../memory-graph.ts';
 import { type RandomGraph, randomGraph } from './random-graphs.ts';
@@ -623,6 +623,31 @@ describe('by example', () => {
     const result = expose(edges, { 3: 'mixer' }, { weighing, asset: 1 });
     expect(result).toMatchObject({ basis: 'ASSET', asset: 'ODD', total: 900, isComplete: true });
     expect(sharesByKey(result)).toEqual(new Map([['mixer', 1]]));
+  });
+
+  it('follows first what an address moved both ways, then what moved often, and no asset that is dust', () => {
+    const weighing = { isEvidence: () => true, dustUsd: 1, dustShare: 1e-4 };
+    const graph = memoryGraph([
+      { from: 2, to: 1, asset: 'OFTEN', amount: 1, unpriced: 50, transfers: 50 },
+      { from: 2, to: 1, asset: 'ONCE', amount: 10 ** 9, unpriced: 1 },
+      { from: 2, to: 1, asset: 'DEALT', amount: 5, unpriced: 2, transfers: 2 },
+      { from: 1, to: 3, asset: 'DEALT', amount: 4, unpriced: 1 },
+      { from: 2, to: 1, asset: 'SWAPPED', amount: 1, unpriced: 1 },
+      { from: 1, to: 3, asset: 'SWAPPED', amount: 10 ** 6, unpriced: 1 },
+      { from: 2, to: 1, asset: 'ETH', amount: 10 ** 6, valueUsd: 5 },
+    ]);
+    const rows = new RowReader(graph, weighing);
+    expect(rows.apartOf(1, 'in').map(({ asset, total, dust }) => [asset, total, dust])).toEqual([
+      ['DEALT', 5, 5e-4],
+      ['OFTEN', 1, 1e-4],
+      ['ONCE', 10 ** 9, 10 ** 5],
+    ]);
+    expect(rows.apartOf(1, 'out').map(({ asset }) => asset)).toEqual(['DEALT', 'SWAPPED']);
+    // What the whole direction is weighed by is not apart from it.
+    expect(rows.basisOf(3, 'in')).toMatchObject({ basis: 'UNKNOWN' });
+    expect(new RowReader(memoryGraph([{ from: 2, to: 1, unpriced: 1 }]), weighing).apartOf(1, 'in')).toEqual(
+      [],
+    );
   });
 
   it('follows an asset that was swapped by what came in for it', () => {
