@@ -132,6 +132,7 @@ export async function createExposureWorld(
     assets: {
       isKnown: (_chain: string, asset: string) => asset === 'ETH' || asset === TOKEN,
       priceStatusAt: () => 'EXACT' as const,
+      lastPriceAt: () => null,
     },
     jurisdictions: loadJurisdictions(),
     countryLists: loadCountryLists(),
