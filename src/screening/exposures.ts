@@ -244,7 +244,7 @@ function weighedExposures(
 ): Exposure[] {
   const rows = mergedRows(parts);
   const { shown, price } = names;
-  // What has a price and is worth no cent in all is weighed by amount, and its value is 0.00.
+  // Priced value that is worth no cent in all is weighed by amount, and shown as 0.00.
   const isWorthless = basis.basis !== 'USD' && basis.unpriced.length === 0 && price.priceStatus !== 'NONE';
   const isInUsd = basis.basis === 'USD' || isWorthless;
   const of: Shown = isInUsd
