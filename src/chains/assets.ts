@@ -25,4 +25,9 @@ export interface AssetFacts {
   decimalsOf(chain: ChainId, asset: string): number | null;
   /** Returns how the price of the asset at a moment is known, from tables in memory. */
   priceStatusAt(chain: ChainId, asset: string, timestampMs: number): PriceStatus;
+  /**
+   * Returns the moment of the price that is known at a moment, if that is an earlier price: LAST_KNOWN, or of a wrapped coin whose coin has
+   * one. Null otherwise. Milliseconds since the epoch.
+   */
+  lastPriceAt(chain: ChainId, asset: string, timestampMs: number): number | null;
 }

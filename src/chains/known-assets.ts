@@ -7,7 +7,7 @@ import { loadTokenList } from './tokens.ts';
 
 export interface AssetFactsOptions {
   /** Prices of the installation (`openInstalledPrices`). Default: closes and pegs that ship. */
-  readonly prices?: { readonly book: Pick<PriceBook, 'priceStatusAt'> };
+  readonly prices?: { readonly book: Pick<PriceBook, 'priceStatusAt' | 'lastPriceAt'> };
   /** The curated list of tokens. Default: the list that ships. */
   readonly tokens?: Pick<AssetFacts, 'isKnown' | 'decimalsOf'>;
 }
@@ -23,5 +23,6 @@ export function loadAssetFacts(options: AssetFactsOptions = {}): AssetFacts {
       return asset === symbol ? decimals : tokens.decimalsOf(chain, asset);
     },
     priceStatusAt: book.priceStatusAt,
+    lastPriceAt: book.lastPriceAt,
   };
 }

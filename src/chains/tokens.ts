@@ -52,7 +52,7 @@ export function canonicalAsset(chain: ChainId, text: string): string {
     : text;
 }
 
-/** Currencies of three characters are written as they are, longer ones as 40 digits of hex: nodes answer so. */
+/** Currencies of three characters are written as they are, longer ones as 40 digits of hex, as nodes answer them. */
 function xrpAsset(text: string): string {
   const at = text.indexOf('.');
   const [currency, issuer] = [text.slice(0, at), text.slice(at + 1)];
@@ -79,7 +79,7 @@ export function assetInFile(chain: ChainId, text: string): string {
   }
 }
 
-/** A symbol of the operator's list has at most so many characters: those of the lists that ship have 40 and fewer. */
+/** A symbol of the operator's list has at most so many characters: the longest of the list that ships has 30. */
 const SYMBOL_CHARS_MAX = 64;
 /** Control and formatting characters (direction marks among them): a symbol is shown in answers, terminals and logs. */
 const UNSHOWABLE = /[\p{C}\p{Zl}\p{Zp}]/u;

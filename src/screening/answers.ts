@@ -195,6 +195,8 @@ export interface Exposure {
   readonly asset: string | null;
   /** How the value is priced: the weakest of the direction's priced assets. */
   readonly priceStatus: PriceStatus;
+  /** Day (YYYY-MM-DD) of the oldest of their prices, if a price is of an earlier day than the transfers. */
+  readonly priceDate: string | null;
   /** How the label of the other side came to be known; null for UNKNOWN. */
   readonly class: EvidenceClass | null;
   /** The part of the direction's USD; null if `asset` has no price. */
@@ -243,6 +245,9 @@ export interface FlaggedTransaction {
   /** Smallest unit, decimal string. */
   readonly amount: string;
   readonly valueUsd: number | null;
+  readonly priceStatus: PriceStatus;
+  /** Day (YYYY-MM-DD) of the price, if that is an earlier one than the day of the transfer. */
+  readonly priceDate: string | null;
   readonly reason: string;
 }
 
@@ -275,6 +280,8 @@ export interface AssetTotal {
   /** False for tokens that no curated list knows: anybody can forge their transfers, and they count nowhere. */
   readonly isEvidence: boolean;
   readonly priceStatus: PriceStatus;
+  /** Day (YYYY-MM-DD) of the price, if that is an earlier one than the day of the last transfer. */
+  readonly priceDate: string | null;
   /** Smallest unit, decimal string. */
   readonly amount: string;
   readonly decimals: number | null;

@@ -1,6 +1,7 @@
 /** Whom an address traded with, and who they are: its direct counterparties, from the graph and the label snapshot. */
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { dayOf, type LaterPart, partSince } from '../graph/edge-days.ts';
 import type { EdgeDetail, NodeId, TransferGraph } from '../graph/graph.ts';
@@ -18,6 +19,7 @@ import {
   type DerivedReading,
   UNATTRIBUTED,
 } from './attribution.ts';
+import { priceOf } from './price-shown.ts';
 import { shownAsset, shownNode } from './subject.ts';
 import {
   assetsNotFollowed,
@@ -431,6 +433,7 @@ export function topCounterparties(sides: readonly Side[], graph: TransferGraph):
 interface FlaggedSubject {
   readonly chain: ChainId;
   readonly key: Uint8Array;
+  readonly assets: AssetFacts;
   readonly graph: TransferGraph;
   readonly weighing: Weighing;
 }
@@ -442,7 +445,7 @@ const isRiskyAt = (attribution: Attribution, timestampMs: number): boolean =>
 /** The newest transfers of value with risky parties, newest first. Those of unknown tokens are no evidence: spoofable.ts. */
 export function flaggedTransactions(
   sides: readonly Side[],
-  { chain, key, graph, weighing }: FlaggedSubject,
+  { chain, key, assets, graph, weighing }: FlaggedSubject,
   transfers: Pick<TransferReader, 'newest'>,
 ): FlaggedTransaction[] {
   const risky = comparable(sides, (side) => side.attributed)
@@ -480,6 +483,10 @@ export function flaggedTransactions(
       asset: shownAsset(chain, transfer.asset),
       amount: transfer.amount.toString(),
       valueUsd: transfer.valueUsd === null ? null : twoDecimals(transfer.valueUsd),
+      ...priceOf(
+        { ...transfer, unpricedTransfers: transfer.valueUsd === null ? 1 : 0 },
+        { chain, assets, atMs: transfer.timestampMs },
+      ),
       reason: `${direction === 'in' ? 'Received from' : 'Sent to'} ${category}${who}${isDust(transfer) ? ': dust, which anybody can send to anybody' : ''}.`,
     }));
   });

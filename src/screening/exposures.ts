@@ -1,6 +1,5 @@
 /** Whose money an address holds and whom it pays: the shares that the exposure kernel finds, as sections of an answer and evidence. */
 import { LIMITS } from '../base/limits.ts';
-import type { PriceStatus } from '../chains/assets.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import {
   type ExposureOptions,
@@ -30,6 +29,7 @@ import {
   scaleOf,
   twoDecimals,
 } from './counterparties.ts';
+import type { PriceShown } from './price-shown.ts';
 import { shownNode } from './subject.ts';
 import {
   assetsNotFollowed,
@@ -290,17 +290,18 @@ export function categoryShares({
 }
 
 /** How rows of answers name what their shares are of. */
-interface Shown {
+interface Shown extends PriceShown {
   readonly asset: string | null;
-  readonly priceStatus: PriceStatus;
 }
+
+const NO_PRICE = { priceStatus: 'NONE', priceDate: null } as const;
 
 /** How the rows of a direction are shown. */
 export interface ExposureNames {
   /** As answers write an asset. */
   readonly shown: (asset: string) => string;
   /** How the priced assets of the direction are priced: the weakest of them. */
-  readonly priceStatus: PriceStatus;
+  readonly price: PriceShown;
 }
 
 /**
@@ -349,11 +350,13 @@ function weighedExposures(
   names: ExposureNames,
 ): Exposure[] {
   const rows = mergedRows(parts);
-  const { shown, priceStatus } = names;
-  const of: Shown =
-    basis.basis === 'USD'
-      ? { asset: null, priceStatus }
-      : { asset: basis.asset === null ? null : shown(basis.asset), priceStatus: 'NONE' };
+  const { shown, price } = names;
+  // Priced value that is worth no cent in all is weighed by amount, and shown as 0.00.
+  const isWorthless = basis.basis !== 'USD' && basis.unpriced.length === 0 && price.priceStatus !== 'NONE';
+  const isInUsd = basis.basis === 'USD' || isWorthless;
+  const of: Shown = isInUsd
+    ? { asset: null, ...price }
+    : { asset: basis.asset === null ? null : shown(basis.asset), ...NO_PRICE };
   const known = rows.map(
     ({ attribution, type, share, valueUsd, hops, transfers, unpricedTransfers }): Exposure => ({
       category: attribution.category,
@@ -363,7 +366,7 @@ function weighedExposures(
       percentage: twoDecimals(100 * share),
       ...of,
       class: attribution.class,
-      valueUsd: valueUsd === null ? null : twoDecimals(valueUsd),
+      valueUsd: isWorthless ? 0 : valueUsd === null ? null : twoDecimals(valueUsd),
       hops,
       txCount: transfers,
       unpricedTxCount: unpricedTransfers,
@@ -382,7 +385,7 @@ function weighedExposures(
     percentage: twoDecimals(100 * unknownShare),
     ...of,
     class: null,
-    valueUsd: basis.basis === 'USD' ? twoDecimals(value * unknownShare) : null,
+    valueUsd: isWorthless ? 0 : isInUsd ? twoDecimals(value * unknownShare) : null,
     hops: 1,
     // Only transfers that the address itself made with parties without a label.
     txCount: rest(flow.transfers, (row) => row.transfers),
@@ -402,7 +405,7 @@ function unpricedExposures(
       direction,
       type: 'DIRECT',
       asset: shown(asset.asset),
-      priceStatus: 'NONE',
+      ...NO_PRICE,
       valueUsd: null,
       hops: 1,
     } as const;

@@ -25,10 +25,11 @@ import {
   stoppedFlows,
   withDustShown,
 } from './exposures.ts';
-import { flowTotal, netTotal, weakestPrice } from './flow-totals.ts';
+import { flowTotal, netTotal } from './flow-totals.ts';
 import { labelConflicts } from './label-conflicts.ts';
 import { interpretLaw } from './legal.ts';
 import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
+import { weakestPrice } from './price-shown.ts';
 import { type Spoofing, spoofingOf } from './spoofable.ts';
 import { hasChecksum, parseSubject, shownAsset } from './subject.ts';
 import { TAINT_CHOICES, taintMethods, taintSection } from './taint.ts';
@@ -110,13 +111,13 @@ function transferSections(
   const exposures = shown.flatMap((side, at) =>
     exposuresOf(side, sides[at]?.unpriced ?? [], {
       shown: (asset) => shownAsset(chain, asset),
-      priceStatus: weakestPrice(side.flow, names),
+      price: weakestPrice(side.flow, names),
     }),
   );
   const daily = transfers.daily(chain, key, LIMITS.dailyFlowsListed);
   return {
     flaggedTransactions:
-      place === null ? [] : flaggedTransactions(sides, { chain, key, ...place }, transfers),
+      place === null ? [] : flaggedTransactions(sides, { chain, key, assets, ...place }, transfers),
     topCounterparties: place === null ? [] : topCounterparties(sides, place.graph),
     exposureSending: sharesOf(shown, 'out'),
     exposureReceiving: sharesOf(shown, 'in'),

@@ -137,6 +137,7 @@ export async function createExposureWorld(
         asset === 'ETH' || asset === TOKEN || UNPRICED.includes(asset),
       decimalsOf: () => null,
       priceStatusAt: () => 'EXACT' as const,
+      lastPriceAt: () => null,
     },
     jurisdictions: loadJurisdictions(),
     countryLists: loadCountryLists(),

@@ -129,14 +129,17 @@ describe('amounts without a price', () => {
 /** Random transfers among few parties, so that flows have transfers with and without a price, and amounts of any size. */
 function mixedTransfers(count: number, seed: number): Transfer[] {
   const next = seededUint32(seed);
-  return Array.from({ length: count }, () =>
-    paid(2 + (next() % 4), {
+  return Array.from({ length: count }, () => {
+    const isToken = next() % 3 === 0;
+    // More than 10^12 USD of ETH is a fault of a file, and so is a value of 0 for an amount.
+    const power = isToken && next() % 10 === 0 ? 6n : 2n;
+    return paid(2 + (next() % 4), {
       to: address(1 + (next() % 5)),
-      asset: next() % 3 === 0 ? TOKEN : 'ETH',
-      amount: next() % 9 === 0 ? 0n : BigInt(next()) ** (next() % 30 === 0 ? 6n : 2n),
-      valueUsd: next() % 2 === 0 ? null : (next() % 100_000) / 100,
-    }),
-  );
+      asset: isToken ? TOKEN : 'ETH',
+      amount: next() % 9 === 0 ? 0n : BigInt(next()) ** power,
+      valueUsd: next() % 2 === 0 ? null : (1 + (next() % 100_000)) / 100,
+    });
+  });
 }
 
 /** The priced amount of each address, asset and direction, added up from the transfers. */
@@ -229,9 +232,9 @@ describe('the amount that has a price', () => {
     expect(storedAmounts(store)).toEqual(amounts);
   });
 
-  it('takes a byte of a flow only if some of its transfers have a price and some do not', () => {
+  it('takes room in a flow only if some of its transfers have a price and some do not', () => {
     const sizeOf = (transfers: number, unpriced: number): number => {
-      const node = createNode();
+      const node = { ...createNode(), firstSeenMs: 1_000, lastSeenMs: 2_000 };
       const amount = 2n ** 70n;
       const pricedAmount = unpriced === 0 ? amount : unpriced === transfers ? 0n : 2n ** 60n;
       Object.assign(flowOf(node, 3, 0), { transfers, unpriced, cents: 9, amount, pricedAmount });
@@ -240,7 +243,7 @@ describe('the amount that has a price', () => {
       expect(flowSums(bytes)[0][0]?.pricedAmount).toBe(Number(pricedAmount));
       return bytes.length;
     };
-    expect([sizeOf(4, 0), sizeOf(4, 4)]).toEqual([sizeOf(4, 0), sizeOf(4, 0)]);
+    expect(sizeOf(4, 4)).toBe(sizeOf(4, 0));
     expect(sizeOf(4, 2) - sizeOf(4, 0)).toBe(9);
   });
 });
@@ -248,7 +251,7 @@ describe('the amount that has a price', () => {
 describe('a store of the former format', () => {
   /** A flow as the former program wrote it: nothing behind the amount. */
   const former = (transfers: number, unpriced: number, amount: bigint): Buffer => {
-    const node = createNode();
+    const node = { ...createNode(), firstSeenMs: 1_000, lastSeenMs: 2_000 };
     Object.assign(flowOf(node, 1, 0), { transfers, unpriced, cents: 500, amount, pricedAmount: null });
     return packNode(node);
   };

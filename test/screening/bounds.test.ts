@@ -7,7 +7,7 @@ import { coverageAsOf, endOfDayMs, labelsAsOf } from '../../src/screening/as-of.
 import { balanceCoverage, balanceSections, withBalances } from '../../src/screening/balances.ts';
 import { beforeDesignationReason, earlierDealings } from '../../src/screening/before-designation.ts';
 import { createLabelContext, NOT_READ } from '../../src/screening/context.ts';
-import { flowTotal, netTotal, priceStatusOf, weakestPrice } from '../../src/screening/flow-totals.ts';
+import { flowTotal, netTotal } from '../../src/screening/flow-totals.ts';
 import {
   isWorthReason,
   labelEvidence,
@@ -17,6 +17,7 @@ import {
 } from '../../src/screening/judge.ts';
 import { interpretLaw } from '../../src/screening/legal.ts';
 import { realCounterparties, spoofKindOf } from '../../src/screening/poisoning.ts';
+import { priceOf, weakestPrice } from '../../src/screening/price-shown.ts';
 import { createRememberedDegrees } from '../../src/screening/remembered-degrees.ts';
 import {
   entryIdentity,
@@ -431,7 +432,12 @@ describe('balances and totals', () => {
     ({
       chain: 'ETH',
       atMs: NOW,
-      assets: { isKnown: (_: string, asset: string) => asset !== 'SPAM', priceStatusAt: () => status },
+      assets: {
+        isKnown: (_: string, asset: string) => asset !== 'SPAM',
+        priceStatusAt: () => status,
+        lastPriceAt: (_: string, asset: string) =>
+          status === 'LAST_KNOWN' ? Date.UTC(2024, 0, asset === 'A' ? 2 : 1) : null,
+      },
     }) as never;
   const flow = (asset: string, valueUsd: number | null, unpricedTransfers = 0, amount = 10n) => ({
     asset,
@@ -450,17 +456,29 @@ describe('balances and totals', () => {
 
   it('have the weakest price of what is evidence', () => {
     expect([
-      priceStatusOf(flow('A', 1), names('PEG')),
-      priceStatusOf(flow('A', 0), names('PEG')),
-      priceStatusOf(flow('A', 0, 1), names('PEG')),
-      priceStatusOf(flow('A', null), names('PEG')),
-      priceStatusOf(flow('A', 1), names('NONE')),
+      priceOf(flow('A', 1), names('PEG')).priceStatus,
+      priceOf(flow('A', 0), names('PEG')).priceStatus,
+      priceOf(flow('A', 0, 1), names('PEG')).priceStatus,
+      priceOf(flow('A', null), names('PEG')).priceStatus,
+      priceOf(flow('A', 1), names('NONE')).priceStatus,
     ]).toEqual(['PEG', 'PEG', 'NONE', 'NONE', 'EXACT']);
+    expect(priceOf(flow('A', 1), names('LAST_KNOWN'))).toEqual({
+      priceStatus: 'LAST_KNOWN',
+      priceDate: '2024-01-02',
+    });
+    expect(weakestPrice(all(flow('A', 1), flow('B', 1)), names('LAST_KNOWN'))).toEqual({
+      priceStatus: 'LAST_KNOWN',
+      priceDate: '2024-01-01',
+    });
     expect([
       weakestPrice(all(flow('A', 1), flow('B', null)), names('LAST_KNOWN')),
       weakestPrice(all(flow('B', null)), names('PEG')),
       weakestPrice(all(flow('SPAM', 1)), names('PEG')),
-    ]).toEqual(['LAST_KNOWN', 'NONE', 'NONE']);
+    ]).toEqual([
+      { priceStatus: 'LAST_KNOWN', priceDate: '2024-01-02' },
+      { priceStatus: 'NONE', priceDate: null },
+      { priceStatus: 'NONE', priceDate: null },
+    ]);
     expect(flowTotal(all(flow('SPAM', 1)), names('PEG'))).toMatchObject({
       txCount: 2,
       valueUsd: 1,

@@ -150,6 +150,7 @@ describe('screening', () => {
       asset: null,
       // The newest close that ships is of the end of 2025.
       priceStatus: 'LAST_KNOWN',
+      priceDate: '2026-01-01',
       class: 'published',
       valueUsd: 2_000,
       hops: 1,

@@ -41,6 +41,9 @@ const DUSTY = account(0xab);
 /** Paid 10 ETH with a price by a sanctioned wallet, and 1,000 ETH by an exchange: with a price, and without. */
 const DILUTED = account(0xac);
 const UNDILUTED = account(0xad);
+/** Has a price, and is worth no cent. */
+const ONE_WEI_PRICED = account(0xae);
+const SEVERAL_DUSTS = account(0xaf);
 
 function transfers(): Transfer[] {
   const made: Transfer[] = [];
@@ -79,11 +82,18 @@ function transfers(): Transfer[] {
   add(DUSTY, WALLETS.exchange, { valueUsd: 10 });
   add(DUSTY, WALLETS.mixer, { valueUsd: 0.45 });
   add(DUSTY, WALLETS.unknown, { valueUsd: 0.44 });
+  // The newest close that ships is of 1 January 2026.
+  const timestampMs = Date.parse('2026-10-01T00:00:00Z');
   for (const wallet of [DILUTED, UNDILUTED]) {
-    add(WALLETS.sanctioned, wallet, { amount: 10n * ETHER, valueUsd: 29_716.4 });
+    add(WALLETS.sanctioned, wallet, { amount: 10n * ETHER, valueUsd: 29_716.4, timestampMs });
     const valueUsd = wallet === DILUTED ? null : 2_971_640;
-    add(WALLETS.exchange, wallet, { amount: 1_000n * ETHER, valueUsd });
+    add(WALLETS.exchange, wallet, { amount: 1_000n * ETHER, valueUsd, timestampMs });
   }
+  const wei = { amount: 1n, valueUsd: 2e-15, timestampMs };
+  const cents = { asset: USDT, amount: 1_000n, decimals: 6, valueUsd: 0.001, timestampMs };
+  add(WALLETS.sanctioned, ONE_WEI_PRICED, wei);
+  add(WALLETS.exchange, SEVERAL_DUSTS, wei);
+  add(WALLETS.sanctioned, SEVERAL_DUSTS, cents);
   add(HUB, BEHIND_HUB, { valueUsd: 5_000 });
   for (let at = 0; at <= LIMITS.counterpartiesMax; at++) add(account(0x300_0000 + at), HUB, { valueUsd: 20 });
   return made;
@@ -130,6 +140,32 @@ describe('value without a price', () => {
       exposureReceiving: priced.exposureReceiving,
     });
     expect([DILUTED, UNDILUTED].map((address) => check(address).decision)).toEqual(['REVIEW', 'REVIEW']);
+  });
+
+  it('says of dust with a price how it is priced, and 0.00', () => {
+    const answer = screen(ONE_WEI_PRICED);
+    expect(answer.exposures).toMatchObject([
+      {
+        category: 'SANCTIONED_ENTITY',
+        asset: null,
+        priceStatus: 'LAST_KNOWN',
+        valueUsd: 0,
+        unpricedTxCount: 0,
+      },
+    ]);
+    expect(answer.riskScore).toBe(0);
+    expect(screen(SEVERAL_DUSTS).exposures).toMatchObject([
+      { category: 'UNKNOWN', asset: null, priceStatus: 'LAST_KNOWN', valueUsd: 0 },
+    ]);
+  });
+
+  it('says of which day an earlier price is', () => {
+    const answer = screen(UNDILUTED);
+    const price = { priceStatus: 'LAST_KNOWN', priceDate: '2026-01-01' };
+    expect(answer.exposures).toMatchObject([price, price]);
+    expect(answer.flaggedTransactions).toMatchObject([price]);
+    expect(answer.transactionFlow.inflow.byAsset).toMatchObject([price]);
+    expect(screen(ONE_WEI_IN).exposures).toMatchObject([{ priceStatus: 'NONE', priceDate: null }]);
   });
 
   it('is not driven by the number of transfers', () => {

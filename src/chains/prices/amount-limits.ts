@@ -35,7 +35,7 @@ export function createAmountLimits(
     let limit = known.get(asset);
     if (limit === undefined) {
       limit = limitOf(asset);
-      // Anybody can make tokens: those that no list knows are not remembered.
+      // Tokens without a list entry are unlimited in number: they are not remembered.
       if (limit !== null) known.set(asset, limit);
     }
     return limit;

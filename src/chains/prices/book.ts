@@ -22,7 +22,7 @@ export interface PriceBookOptions {
   readonly live?: readonly PriceSource[];
 }
 
-export interface PriceBook extends PriceSource, Pick<AssetFacts, 'priceStatusAt'> {
+export interface PriceBook extends PriceSource, Pick<AssetFacts, 'priceStatusAt' | 'lastPriceAt'> {
   /** Returns the price from tables and pegs alone, without asking any other machine. */
   known(asset: PricedAsset, timestampMs: number): UsdPrice | null;
 }
@@ -117,6 +117,11 @@ export function createPriceBook({ tables, pegs, live = [] }: PriceBookOptions): 
     usdAt,
     known,
     priceStatusAt: (chain, asset, timestampMs) => known({ chain, asset }, timestampMs)?.status ?? 'NONE',
+    lastPriceAt(chain, asset, timestampMs) {
+      const price = known({ chain, asset }, timestampMs);
+      const isLast = (price?.coin?.status ?? price?.status) === 'LAST_KNOWN';
+      return price !== null && isLast ? price.atMs : null;
+    },
   };
 }
 

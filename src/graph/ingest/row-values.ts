@@ -1,4 +1,4 @@
-/** What a row of a file may say of an amount: how great it can be, and what it is worth if the row says 0. */
+/** Bounds of the amounts that a row of a file may name, and the worth of an amount that the row values at 0. */
 import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { createAmountLimits } from '../../chains/prices/amount-limits.ts';

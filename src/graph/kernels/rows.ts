@@ -78,7 +78,7 @@ export const isPriced = ({ cents, unpriced, pricedAmount }: AssetSums): boolean 
 const usdRate = (flow: AssetSums): number =>
   isPriced(flow) && flow.cents > 0 ? flow.cents / 100 / flow.pricedAmount : 0;
 
-/** USD of flows, at the rate of each. What has a price counts in cents, so that the sum does not depend on the order of adding. */
+/** USD of flows, at the rate of each. Flows with prices throughout count in cents, so that the sum does not depend on the order of adding. */
 function usdOf(flows: readonly AssetSums[]): number {
   let cents = 0;
   let atRate = 0;

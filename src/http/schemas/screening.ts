@@ -96,6 +96,11 @@ const priceStatus = oneOf(
   'EXACT: a price of that day, or given with the transfer; PEG: by contract; LAST_KNOWN: an earlier price; NONE: no price.',
 );
 
+const priceDate = nullable(
+  Type.String({ format: 'date' }),
+  'Day of the price, if that is an earlier one than the day of the transfer: of LAST_KNOWN, and of a wrapped coin whose coin has such a price.',
+);
+
 export const ScoreFactor = Type.Object(
   {
     factor: oneOf([
@@ -132,6 +137,7 @@ const Exposure = Type.Object({
   percentage: number('Of all priced value of the direction, or of `asset` if that has no price.'),
   asset: nullable(Type.String(), 'The asset without a price that the percentage is of; null for USD.'),
   priceStatus,
+  priceDate,
   class: nullable(EvidenceClassSchema, 'How the label of the other side came to be known; null for UNKNOWN.'),
   valueUsd: money(),
   hops: count(),
@@ -164,6 +170,8 @@ const FlaggedTransaction = Type.Object({
   asset: text(),
   amount: text('Smallest unit, decimal.'),
   valueUsd: money(),
+  priceStatus,
+  priceDate,
   reason: text(),
 });
 
@@ -202,6 +210,7 @@ const AssetTotal = Type.Object({
     'False for tokens that no curated list knows: their transfers can be forged and count nowhere.',
   ),
   priceStatus,
+  priceDate,
   amount: text('Smallest unit, decimal.'),
   decimals: nullable(Type.Integer()),
   valueUsd: money(),
