@@ -19,7 +19,8 @@ const PAGE_BYTES = 4_096;
 const META_PAGES = 2;
 /** Above the highest number that Linux gives a process: locks of an ended life name a process that is gone. */
 const DEAD_PID = 4_194_305;
-const NEVER: Promise<never> = new Promise(() => {});
+/** A new one each time: a promise that all of them shared would keep what waits for it, and with it every life that ended. */
+const never = (): Promise<never> => new Promise(() => {});
 
 /** The process has ended. Thrown through the calls that were running. */
 export class Killed extends Error {}
@@ -54,6 +55,7 @@ export interface Life {
   hadFullDisk: boolean;
   /** Of the next start, once this one is dead. */
   left: string | null;
+  /** Of all stores that it opened: they are closed with it at the latest. */
   readonly roots: Set<Root>;
   /** Bytes of files that are on the disk for good, by path; a file that is not here is flushed. */
   readonly unflushed: Map<string, number>;
@@ -102,12 +104,25 @@ export function beginLife(folder: string, below: (count: number) => number): Lif
 
 export const freshFolder = (): string => join(root, String(folders++));
 
+/**
+ * Lives whose files are still open. A call of a life that ended may close its own by number in a later turn, and must not find another
+ * life's there.
+ */
+const ended: Life[] = [];
+const ENDED_KEPT = 50;
+
+function closeFilesOf(life: Life): void {
+  for (const [file, { life: owner }] of openFiles) if (owner === life) closeSync(file);
+}
+
 /** Closes the stores of a life that has ended, and removes its files. */
 export async function buryLife(life: Life): Promise<void> {
   lives.delete(life.folder);
   life.isDead = true;
   fs.rmSync(life.folder, { recursive: true, force: true });
-  for (const opened of life.roots) await opened.close();
+  for (const opened of [...life.roots]) await opened.close();
+  ended.push(life);
+  if (ended.length > ENDED_KEPT) closeFilesOf(ended.shift() as Life);
 }
 
 function lifeOf(path: unknown): Life | null {
@@ -301,11 +316,11 @@ function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abor
       try {
         commit(() => runAll(batch));
       } catch (error) {
-        if (error instanceof Killed) return NEVER;
+        if (error instanceof Killed) return never();
         failure = refusedCommit(error as Error);
       }
       await held();
-      if (life.isDead) return NEVER;
+      if (life.isDead) return never();
       for (const { outcome, resolve, reject } of batch) {
         if (failure !== null) reject(failure);
         else if (outcome !== null && 'error' in outcome) reject(outcome.error);
@@ -318,7 +333,7 @@ function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abor
   }
 
   methods.transactionAsync = function transactionAsync(work: () => unknown, asChild = false): unknown {
-    if (life.isDead) return NEVER;
+    if (life.isDead) return never();
     return new Promise((resolve, reject) => {
       queue.push({ work, asChild, resolve, reject, outcome: null });
       working ??= drain();
@@ -372,7 +387,11 @@ export function libraryOver<T>(real: T): T {
     open(options: Parameters<Library['open']>[0]): Root {
       const life = lifeOf(options.path);
       if (life === null) return library.open(options);
-      if (options.readOnly) return library.open(options);
+      if (options.readOnly) {
+        const opened = library.open(options);
+        life.roots.add(opened);
+        return opened;
+      }
       const isNew = !fs.existsSync(options.path);
       if (isNew) {
         step(life);
@@ -558,7 +577,7 @@ async function atOnce<T>(work: () => T): Promise<T> {
   try {
     return work();
   } catch (error) {
-    if (error instanceof Killed) return NEVER;
+    if (error instanceof Killed) return never();
     throw error;
   }
 }
