@@ -57,6 +57,9 @@ export interface Life {
   left: string | null;
   /** Of all stores that it opened: they are closed with it at the latest. */
   readonly roots: Set<Root>;
+  readonly closing: Promise<void>[];
+  /** Gives up what this thread holds of its process, once that was killed. */
+  forget: () => void;
   /** Bytes of files that are on the disk for good, by path; a file that is not here is flushed. */
   readonly unflushed: Map<string, number>;
   readonly names: Map<string, NameChange[]>;
@@ -93,6 +96,8 @@ export function beginLife(folder: string, below: (count: number) => number): Lif
     hadFullDisk: false,
     left: null,
     roots: new Set(),
+    closing: [],
+    forget: () => {},
     unflushed: new Map(),
     names: new Map(),
     torn: new Map(),
@@ -104,25 +109,21 @@ export function beginLife(folder: string, below: (count: number) => number): Lif
 
 export const freshFolder = (): string => join(root, String(folders++));
 
-/**
- * Lives whose files are still open. A call of a life that ended may close its own by number in a later turn, and must not find another
- * life's there.
- */
-const ended: Life[] = [];
-const ENDED_KEPT = 50;
-
-function closeFilesOf(life: Life): void {
-  for (const [file, { life: owner }] of openFiles) if (owner === life) closeSync(file);
+/** Resolves when the library has closed what was closed in a life. */
+export async function closed(life: Life): Promise<void> {
+  await Promise.all(life.closing.splice(0));
 }
 
-/** Closes the stores of a life that has ended, and removes its files. */
+/**
+ * Closes the stores of a life that has ended, and removes its files. What it has open stays so until the memory it was kept in is
+ * collected: a call that was cut off closes its file by number, and must not find another life's there.
+ */
 export async function buryLife(life: Life): Promise<void> {
   lives.delete(life.folder);
   life.isDead = true;
   fs.rmSync(life.folder, { recursive: true, force: true });
   for (const opened of [...life.roots]) await opened.close();
-  ended.push(life);
-  if (ended.length > ENDED_KEPT) closeFilesOf(ended.shift() as Life);
+  await closed(life);
 }
 
 function lifeOf(path: unknown): Life | null {
@@ -178,12 +179,17 @@ function cutShort(life: Life, path: string): Buffer {
   return bytes.subarray(0, flushed + life.below(bytes.length - flushed + 1));
 }
 
-/** Takes back some of the newest names of each folder that was not flushed since. */
+/**
+ * Takes back some of the names of each folder that was not flushed since: the newest of them, as file systems with a journal do, or any,
+ * as they may.
+ */
 function undoNames(life: Life, left: string): void {
   const there = (path: string): string => join(left, path.slice(life.folder.length));
   for (const changes of life.names.values()) {
+    const inOrder = life.below(2) === 0;
     for (let count = life.below(changes.length + 1); count > 0; count--) {
       const change = changes.pop() as NameChange;
+      if (!inOrder && life.below(2) === 0) continue;
       if (change.kind === 'created') fs.rmSync(there(change.path), { force: true });
       else if (fs.existsSync(there(change.to)) && fs.existsSync(dirname(there(change.from)))) {
         fs.renameSync(there(change.to), there(change.from));
@@ -370,7 +376,8 @@ function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abor
   opened.close = async () => {
     if (!life.isDead) await working;
     life.roots.delete(opened);
-    await realClose();
+    // It takes real time, which no seed knows: `closed` waits for it while the virtual clock stands still.
+    life.closing.push(realClose());
   };
 }
 
@@ -398,7 +405,10 @@ export function libraryOver<T>(real: T): T {
         if (isDiskFull(life)) throw noSpace();
       } else if (life.isDead) throw new Killed();
       const opened = library.open(options);
-      if (isNew && options.noSync === true) life.unflushed.set(options.path, 0);
+      if (isNew && options.noSync === true) {
+        life.unflushed.set(options.path, 0);
+        noteName(life, options.path, { kind: 'created', path: options.path });
+      }
       attach(opened, options.path, life, options.noSync !== true, library.ABORT);
       return opened;
     },

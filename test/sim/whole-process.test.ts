@@ -28,7 +28,7 @@ import {
   isDiskFault,
   type Schedule,
 } from './schedule.ts';
-import { beginLife, buryLife, freshFolder, kill, type Life, mountDisk } from './virtual-disk.ts';
+import { beginLife, buryLife, closed, freshFolder, kill, type Life, mountDisk } from './virtual-disk.ts';
 import { type SimProcess, startProcess } from './whole-process.ts';
 
 const SCHEDULES = Number(
@@ -49,6 +49,8 @@ const ROOM = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const FAILURES_MAX = 8;
 /** Steps that no schedule takes before something is wrong: a call that neither ends nor fails. */
 const PUMP_MS = 30 * MINUTE_MS;
+/** Within this the process looks at all receivers, and sends what is due. */
+const SENDING_MS = 6_000;
 
 interface Outcome {
   readonly trace: string;
@@ -85,6 +87,13 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     process: null as unknown as SimProcess,
     life: null as unknown as Life,
     note: (line) => void trace.push(line),
+    require(look) {
+      try {
+        look();
+      } catch (error) {
+        failure ??= error;
+      }
+    },
     ask<T>(
       name: string,
       work: () => T | Promise<T>,
@@ -153,12 +162,12 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     if (error !== null) throw error;
   }
 
-  async function bury(life: Life, process: SimProcess | null): Promise<string> {
+  async function bury(life: Life): Promise<string> {
     underway.clear();
     // What was running comes to its next call of the disk, and waits there for ever.
     for (let i = 0; i < 8; i++) await turn();
     vi.clearAllTimers();
-    process?.forget();
+    life.forget();
     await buryLife(life);
     return life.left as string;
   }
@@ -224,15 +233,15 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
       }
       kills++;
       trace.push('  killed');
-      folder = await bury(life, started);
+      folder = await bury(life);
     }
   }
 
   const restart = async (): Promise<void> => {
-    const { life, process } = schedule;
+    const { life } = schedule;
     kills++;
     trace.push('  killed');
-    await start(await bury(life, process));
+    await start(await bury(life));
   };
 
   async function stopAndStart(): Promise<void> {
@@ -241,6 +250,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     // As a server does: it answers what was asked, and takes nothing more.
     await until(() => life.isDead || underway.size === 0, PUMP_MS);
     if (!life.isDead) await awaited(process.close());
+    await closed(life);
     if (life.isDead) return restart();
     vi.clearAllTimers();
     underway.clear();
@@ -284,6 +294,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     changeFaults();
     for (let count = 1 + below(5); count > 0; count--) pick(acts)();
     await until(() => schedule.life.isDead || underway.size === 0, chance(70) ? 20_000 : 250);
+    if (chance(30)) await until(() => schedule.life.isDead, below(SENDING_MS));
     if (schedule.life.isDead) await restart();
     else {
       read();
@@ -298,12 +309,13 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     }
   }
 
-  // Calm: the disk has room and is quick, the clock is right again, and what was begun comes to its end.
+  // Calm: the disk has room and is quick, the clock does not jump any more, and what was begun comes to its end.
   trace.push('calm');
   schedule.life.fuse = null;
   schedule.life.faults.full = 'no';
   schedule.life.faults.heldMs = 0;
-  skewMs = Math.max(skewMs, farthestMs);
+  // A clock that was set back stays there, in half of them: nothing waits for the time of before.
+  if (chance(50)) skewMs = Math.max(skewMs, farthestMs);
   for (const one of areas) one.onClock?.();
   if (!(await until(() => underway.size === 0, PUMP_MS)))
     throw new Broken(`never answered: ${[...underway].map((one) => JSON.stringify(one)).join(', ')}`);
@@ -320,7 +332,8 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
       // Receivers are tried again after hours; uploads that broke off are removed after minutes.
       if (one === area.monitoring) skewMs += 4 * 60 * MINUTE_MS;
       for (const each of areas) each.onClock?.();
-      tick(one === area.monitoring ? TICK_MS : waitMs);
+      if (one === area.monitoring) await until(() => false, SENDING_MS);
+      else tick(waitMs);
     }
   await check();
   const { life, process } = schedule;
@@ -411,6 +424,6 @@ describe('the whole process through kills, torn writes, full and slow disks and 
   });
 
   it('takes the same course for the same seed', async () => {
-    for (const seed of [4_242, 4_243]) expect(await run(seed)).toEqual(await run(seed));
+    for (const seed of [4_242, 4_243, 4_244, 4_245]) expect(await run(seed)).toEqual(await run(seed));
   });
 });
