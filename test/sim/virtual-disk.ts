@@ -48,6 +48,8 @@ export interface Life {
   readonly faults: Faults;
   /** Steps until it is killed; null for one that lives on. */
   fuse: number | null;
+  /** Renames until the one behind which it is killed: what is not flushed by then is at risk in a few steps of hundreds. */
+  renames: number | null;
   /** Steps so far. */
   steps: number;
   isDead: boolean;
@@ -91,6 +93,7 @@ export function beginLife(folder: string, below: (count: number) => number): Lif
     folder,
     faults: { full: 'no', heldMs: 0 },
     fuse: null,
+    renames: null,
     steps: 0,
     isDead: false,
     hadFullDisk: false,
@@ -180,16 +183,18 @@ function cutShort(life: Life, path: string): Buffer {
 }
 
 /**
- * Takes back some of the names of each folder that was not flushed since: the newest of them, as file systems with a journal do, or any,
- * as they may.
+ * Takes back some of the names of each folder that was not flushed since: the newest of them, as file systems with a journal do; or any,
+ * or one alone, as they may.
  */
 function undoNames(life: Life, left: string): void {
   const there = (path: string): string => join(left, path.slice(life.folder.length));
   for (const changes of life.names.values()) {
-    const inOrder = life.below(2) === 0;
-    for (let count = life.below(changes.length + 1); count > 0; count--) {
+    const kind = life.below(3);
+    const one = life.below(changes.length);
+    for (let count = kind === 0 ? life.below(changes.length + 1) : changes.length; count > 0; count--) {
       const change = changes.pop() as NameChange;
-      if (!inOrder && life.below(2) === 0) continue;
+      if (kind === 1 && life.below(2) === 0) continue;
+      if (kind === 2 && changes.length !== one) continue;
       if (change.kind === 'created') fs.rmSync(there(change.path), { force: true });
       else if (fs.existsSync(there(change.to)) && fs.existsSync(dirname(there(change.from)))) {
         fs.renameSync(there(change.to), there(change.from));
@@ -511,6 +516,7 @@ function renameSync(from: string, to: string): void {
   for (const open of openFiles.values())
     if (open.path === from || open.path.startsWith(`${from}/`)) open.path = to + open.path.slice(from.length);
   noteName(life, to, { kind: 'renamed', from, to, replaced });
+  if (life.renames !== null && --life.renames < 0) life.fuse = 0;
 }
 
 function writeFileSync(path: string, data: string | Uint8Array, options?: object): void {
