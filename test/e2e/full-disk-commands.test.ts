@@ -55,7 +55,7 @@ const READS: Readonly<Record<string, readonly string[]>> = {
 /** Commands that are in neither table, with the reason. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   serve: 'full-disk.test.ts',
-  watch: 'prints blocks of a node; with --ingest, commits as `ingest` does',
+  watch: 'full-disk-watch.test.ts',
   'monitor tail': 'follows changes until it is stopped, and writes nothing',
   'accounts notify': 'sends mail, and writes nothing',
   'graph push': 'writes to another server',
