@@ -94,8 +94,8 @@ const terminal: Terminal = {
 };
 
 const installationPlace = (): InstallationPlace => {
-  const { dataDir, redis } = loadConfig();
-  return { dataDir, isShared: redis !== null };
+  const { dataDir, jobsDir, redis } = loadConfig();
+  return { dataDir, jobsDir, isShared: redis !== null };
 };
 
 const code = await runProgram(

@@ -77,7 +77,7 @@ export function openShared(of: SharedRedis | null, deps: NodeDeps): Shared {
   const openStore = openReplicated({ ...deps, ...of });
   const opened: (LiveStore & { readonly name: string })[] = [];
   // In a Redis that was emptied, all leases are free. A node whose store is lost there would do work that it cannot write down, and send the
-  // same alert again and again.
+  // same alert again and again; so would one whose replica is on a full disk.
   const isUsable = (store: string): boolean => {
     const problem = opened.find(({ name }) => name === store)?.problem() ?? null;
     return problem === null || problem.kind === 'away';

@@ -92,12 +92,17 @@ function withStores(readiness: Readiness, { roles, stores }: Telling): Readiness
   for (const { name, problem } of stores()) {
     const found = problem();
     if (found === null) continue;
-    if (found.kind !== 'away') reasons.set(found.kind, reasons.get(found.kind) ?? found.message);
-    else if (name === 'keys' && roles.includes('api'))
-      reasons.set(
-        'away',
-        'This node has not heard from Redis for a second, and refuses every request with a key.',
-      );
+    const isRefusing = name === 'keys' && roles.includes('api');
+    if (found.kind === 'away') {
+      if (isRefusing)
+        reasons.set(
+          'away',
+          'This node has not heard from Redis for a second, and refuses every request with a key.',
+        );
+    } else if (found.kind === 'full') {
+      // All other stores answer reads from what they have.
+      if (isRefusing) reasons.set('full', `${found.message} It refuses every request with a key until then.`);
+    } else reasons.set(found.kind, reasons.get(found.kind) ?? found.message);
   }
   if (reasons.size === 0) return readiness;
   return { ...readiness, ready: false, reasons: [...readiness.reasons, ...reasons.values()] };

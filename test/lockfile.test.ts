@@ -5,16 +5,57 @@ import { projectRoot } from '../src/base/paths.ts';
 
 interface LockRow {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly dev?: boolean;
+  readonly engines?: { readonly node?: string } | readonly string[];
 }
 
+const { packages } = JSON.parse(readFileSync(join(projectRoot, 'package-lock.json'), 'utf8')) as {
+  packages: Readonly<Record<string, LockRow>>;
+};
+
 it('the lockfile has a row for every platform of every binary, or `npm ci` refuses it', () => {
-  const { packages } = JSON.parse(readFileSync(join(projectRoot, 'package-lock.json'), 'utf8')) as {
-    packages: Readonly<Record<string, LockRow>>;
-  };
   const missing = Object.entries(packages).flatMap(([path, row]) =>
     Object.keys(row.optionalDependencies ?? {}).filter(
       (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
     ),
   );
   expect(missing).toEqual([]);
+});
+
+type Version = readonly [major: number, minor: number, patch: number];
+
+/** Of `^20.19.0`, `>= 12.22` or `>=20.x`; what is not there is 0. */
+function versionIn(range: string): Version {
+  const [major = 0, minor = 0, patch = 0] = (/\d[\d.]*/.exec(range)?.[0] ?? '0').split('.').map(Number);
+  return [major, minor, patch];
+}
+
+const isBelow = (a: Version, b: Version): boolean => {
+  const at = a.findIndex((part, place) => part !== b[place]);
+  return at >= 0 && (a[at] as number) < (b[at] as number);
+};
+
+const admits = (ranges: string, version: Version): boolean =>
+  ranges.split('||').some((range) => {
+    const least = versionIn(range);
+    return !isBelow(version, least) && (!range.trim().startsWith('^') || least[0] === version[0]);
+  });
+
+it('the versions of Node that package.json admits have what the program and its packages use', () => {
+  const ranges = (packages['']?.engines as { readonly node: string }).node;
+  expect(ranges).toBe(JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')).engines.node);
+  const oldest = ranges.split('||').map(versionIn);
+  const needs = Object.entries(packages).flatMap(([name, { dev, engines }]) => {
+    const node = engines !== undefined && 'node' in engines ? engines.node : undefined;
+    return dev === true || node === undefined ? [] : [{ name, node }];
+  });
+  // `crc32` of node:zlib, which the checksums of files use.
+  needs.push({ name: 'zlib.crc32', node: '^20.15.0 || >=22.2.0' });
+  for (const version of oldest)
+    expect(
+      needs.filter(({ node }) => !admits(node, version)),
+      version.join('.'),
+    ).toEqual([]);
+  // Between two alternatives: Node 21 has no crc32.
+  expect(admits(ranges, [21, 7, 3])).toBe(false);
 });

@@ -40,6 +40,17 @@ interface TokenRow {
   readonly accountId: string;
   readonly purpose: TokenPurpose;
   readonly endsMs: number;
+  /** Absent in stores of an earlier version. */
+  readonly createdMs?: number;
+}
+
+/**
+ * Whether a session or a token has not ended. One that was made further ahead than it lasts, because the clock was set back since, has:
+ * none lasts longer than twice its time.
+ */
+function isCurrent(of: { readonly createdMs?: number; readonly endsMs: number }, nowMs: number): boolean {
+  const { createdMs = Number.NEGATIVE_INFINITY, endsMs } = of;
+  return nowMs < endsMs && createdMs - nowMs < endsMs - createdMs;
 }
 
 /** Keys of what ends by itself: when, of which kind, and its hash. */
@@ -164,7 +175,7 @@ export function openPeopleStore(
       if (!TOKEN_SHAPE.test(token)) return null;
       look();
       const session = sessions.get(hashOf(token));
-      if (session === undefined || session.endsMs <= clock.now()) return null;
+      if (session === undefined || !isCurrent(session, clock.now())) return null;
       const person = people.get(session.accountId);
       return person?.sessionEpoch === session.epoch ? session : null;
     },
@@ -174,10 +185,11 @@ export function openPeopleStore(
     async issue(accountId, purpose, lifeMs) {
       const token = newSecret();
       const hash = hashOf(token);
-      const endsMs = clock.now() + lifeMs;
+      const createdMs = clock.now();
+      const endsMs = createdMs + lifeMs;
       await root.transaction(() => {
         purge();
-        tokens.putSync(hash, { accountId, purpose, endsMs });
+        tokens.putSync(hash, { accountId, purpose, createdMs, endsMs });
         ends.putSync([endsMs, 'token', hash], true);
       });
       return token;
@@ -187,7 +199,7 @@ export function openPeopleStore(
       const hash = hashOf(token);
       return root.transaction(() => {
         const row = tokens.get(hash);
-        if (row === undefined || row.purpose !== purpose || row.endsMs <= clock.now()) return null;
+        if (row === undefined || row.purpose !== purpose || !isCurrent(row, clock.now())) return null;
         tokens.removeSync(hash);
         return row.accountId;
       });

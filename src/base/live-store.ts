@@ -66,8 +66,11 @@ export interface AppliedWrite {
 
 /** Why a store that nodes share is not current. */
 export interface StoreProblem {
-  /** `away`: nothing was heard for a second. All others last until an operator repairs Redis. */
-  readonly kind: 'away' | 'lost' | 'other' | 'format' | 'filling' | 'upgrade';
+  /**
+   * `away`: nothing was heard for a second; `full`: what was heard cannot be written to the replica, as its disk is full. All others last
+   * until an operator repairs Redis.
+   */
+  readonly kind: 'away' | 'full' | 'lost' | 'other' | 'format' | 'filling' | 'upgrade';
   readonly message: string;
 }
 

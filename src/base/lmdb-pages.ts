@@ -53,7 +53,10 @@ export interface Meta {
   readonly transaction: number;
   readonly free: Tree;
   readonly main: Tree;
-  /** Both meta pages' transactions differ by one at most, as every commit leaves them. */
+  /**
+   * Both meta pages' transactions differ by one at most, as every commit leaves them; or the file is a compacted copy that nothing was
+   * written to yet, whose other meta page is that of a new file.
+   */
   readonly isInStep: boolean;
 }
 
@@ -180,19 +183,32 @@ function readMeta(file: number, bytes: number): Meta {
   }
   const transactions = [first, second].map((page) => Number(page.readBigUInt64LE(TRANSACTION_AT)));
   const [a = 0, b = 0] = transactions;
-  const newest = a >= b ? first : second;
-  return {
+  const [newest, older] = a >= b ? [first, second] : [second, first];
+  const meta = {
     pageBytes,
     lastPage: Number(newest.readBigUInt64LE(LAST_PAGE_AT)),
     transaction: Math.max(a, b),
     free: treeAt(newest, FREE_TREE_AT),
     main: treeAt(newest, MAIN_TREE_AT),
-    isInStep: Math.abs(a - b) <= 1,
   };
+  // Not cut off either: a copy ends with its last page.
+  const isCompacted = isNew(older) && isEmpty(meta.free) && fullBytes(meta) === bytes;
+  return { ...meta, isInStep: Math.abs(a - b) <= 1 || isCompacted };
 }
 
+const isEmpty = ({ root, entries, depth }: Tree): boolean =>
+  root === NO_ROOT && entries === 0n && depth === 0;
+
+/** Whether a meta page is that of a file which nothing was ever written to. */
+const isNew = (page: Buffer): boolean =>
+  page.readBigUInt64LE(TRANSACTION_AT) === 0n &&
+  page.readBigUInt64LE(LAST_PAGE_AT) === 1n &&
+  isEmpty(treeAt(page, FREE_TREE_AT)) &&
+  isEmpty(treeAt(page, MAIN_TREE_AT));
+
 /** The size that a file has if nothing was cut off: LMDB never writes some pages at the end that a transaction took and gave back. */
-export const fullBytes = ({ lastPage, pageBytes }: Meta): number => (lastPage + 1) * pageBytes;
+export const fullBytes = ({ lastPage, pageBytes }: Pick<Meta, 'lastPage' | 'pageBytes'>): number =>
+  (lastPage + 1) * pageBytes;
 
 export const PAGE_CHECKSUM_NONE = 0;
 /** The checksum of a page; never the value that says there is none. */

@@ -37,6 +37,7 @@ import type { RedisStore } from './redis.ts';
 import type { Installation } from './redis-installation.ts';
 import { APPEND, COPY_PAGE, FILLING } from './replica-scripts.ts';
 import { createStateLog, type StateLog } from './state-log.ts';
+import { isStorageFull, STORAGE_RETRY_SECONDS } from './storage.ts';
 import { within } from './within.ts';
 import { decodeWrites, encodeWrites, fieldOf, partsOfField, type Write, type WriteSet } from './write-set.ts';
 
@@ -219,6 +220,8 @@ export function openReplicatedStore(
   let heardMs = Number.NEGATIVE_INFINITY;
   /** Why the store in Redis cannot be used, until it can be used again. */
   let fault: { readonly kind: StoreProblem['kind']; readonly error: AssayError } | null = null;
+  /** Why what others wrote cannot be written to the replica, until it can be: its disk is full. */
+  let full: AssayError | null = null;
   /** What waits is tried once more. */
   let isClosing = false;
   let isClosed = false;
@@ -754,10 +757,12 @@ export function openReplicatedStore(
         if (isAway)
           states.leave('away', name, () => log.info({ store: name }, 'All stores are followed again.'));
         isAway = false;
+        full = null;
         failures = 0;
         failingMs = null;
       } catch (error) {
         if (isClosed) break;
+        full = isStorageFull(error) ? replicaFull(path, error) : null;
         failingMs ??= clock.monotonic();
         // Faults and lost connections were logged when they were found.
         const isLong = clock.monotonic() - failingMs >= AWAY_LOGGED_MS;
@@ -810,10 +815,13 @@ export function openReplicatedStore(
     isCurrent,
     problem() {
       if (isCurrent()) return null;
-      return { kind: fault?.kind ?? 'away', message: (fault?.error ?? notCurrent(name)).message };
+      return {
+        kind: fault?.kind ?? (full === null ? 'away' : 'full'),
+        message: (fault?.error ?? full ?? notCurrent(name)).message,
+      };
     },
     requireCurrent() {
-      if (!isCurrent()) throw fault?.error ?? notCurrent(name);
+      if (!isCurrent()) throw fault?.error ?? full ?? notCurrent(name);
     },
     onApplied(listener) {
       listeners.push(listener);
@@ -865,6 +873,14 @@ const notCurrent = (name: string): AssayError =>
     'NOT_READY',
     `This node has not heard from Redis for a second, and does not know what the others wrote to '${name}'. Try again.`,
     { retryAfterSeconds: 1 },
+  );
+
+/** @param path file of the replica, on the disk that is full. */
+const replicaFull = (path: string, cause: unknown): AssayError =>
+  new AssayError(
+    'NOT_READY',
+    `What other nodes wrote cannot be written to ${path}, and is not known here: its disk is full. Free space on it; this node goes on by itself then.`,
+    { cause, retryAfterSeconds: STORAGE_RETRY_SECONDS },
   );
 
 const undecided = (cause: unknown): AssayError =>

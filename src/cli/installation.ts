@@ -5,14 +5,10 @@ import { acceptLoss, missingStores, readInstallation } from '../base/installatio
 import { verifyFolder } from '../base/verify-folder.ts';
 import { answer, type Terminal } from './context.ts';
 import { createProgress, megabytes } from './progress.ts';
-import { faultsOfFiles } from './verify-files.ts';
+import { type FilePlaces, faultsOfFiles } from './verify-files.ts';
 
 /** Of the settings: what these commands need, which work over a folder that no other command opens. */
-export interface InstallationPlace {
-  readonly dataDir: string;
-  /** Whether a Redis holds what nodes share. */
-  readonly isShared: boolean;
-}
+export type InstallationPlace = FilePlaces;
 
 export function addInstallationCommand(
   program: Command,
@@ -56,14 +52,15 @@ export function addVerifyCommand(program: Command, terminal: Terminal, place: ()
     .description('read every page of every store and every other file, and compare them with their checksums')
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
-      const { dataDir, isShared } = place();
+      const places = place();
+      const { dataDir, isShared } = places;
       const progress = createProgress(terminal);
       const { stores, faults } = verifyFolder(
         dataDir,
         (done, total) => progress.update('verify', done, total, 'stores'),
         terminal.signal,
       );
-      const damagedFiles = await faultsOfFiles(dataDir, terminal.signal);
+      const damagedFiles = await faultsOfFiles(places, terminal.signal);
       progress.end();
       const missing = missingStores(dataDir, isShared).map(
         ({ path, kind }) => `${path} (${kind}) is missing.`,

@@ -6,12 +6,14 @@ import { AssayError, messageOf } from '../base/errors.ts';
 import { dailyFolderOf, pricesFolderOf, readTableLines } from '../chains/prices/table.ts';
 import { CHAINS } from '../chains/registry.ts';
 import { exposureFolderOf } from '../exposure/reader.ts';
+import { faultsOfResults } from '../jobs/bulk/verify-results.ts';
 import { snapshotsFolderOf } from '../labels/build-index.ts';
 import { currentSnapshot } from '../labels/index/folder.ts';
 import { readSegment } from '../labels/index/segment.ts';
 import { openLabelStore } from '../labels/store.ts';
 import { currentNames, nameIndexesOf } from '../names/build-names.ts';
 import { namesFolderOf, openNameStore } from '../names/lists.ts';
+import { openFingerprints } from '../names/lists-fingerprints.ts';
 import { openRegisterStore } from '../registers/store.ts';
 import { sha256OfFile } from '../travel/blobs.ts';
 import { travelFolderOf } from '../travel/publish.ts';
@@ -52,6 +54,8 @@ function* ofNames(dataDir: string): Generator<Check> {
     yield async () => {
       for await (const _ of store.parties(row));
     };
+  const current = currentNames(nameIndexesOf(namesFolderOf(dataDir)));
+  if (current !== null && existsSync(current)) yield () => openFingerprints(current);
 }
 
 function* ofRegisters(dataDir: string): Generator<Check> {
@@ -96,12 +100,24 @@ function* ofReleases(dataDir: string): Generator<Check> {
         };
 }
 
+/** Of the settings: where the files of an installation are. */
+export interface FilePlaces {
+  readonly dataDir: string;
+  /** Null: below the folder of state. */
+  readonly jobsDir: string | null;
+  /** Whether a Redis holds what nodes share. */
+  readonly isShared: boolean;
+}
+
 /**
- * Compares every file below a folder of state that carries a checksum, and is not a store.
+ * Compares every file of an installation that carries a checksum, and is not a store.
  *
  * @returns one sentence for each damaged file.
  */
-export async function faultsOfFiles(dataDir: string, signal: AbortSignal): Promise<readonly string[]> {
+export async function faultsOfFiles(
+  { dataDir, jobsDir, isShared }: FilePlaces,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   const faults = new Set<string>();
   async function look(check: Check): Promise<void> {
     signal.throwIfAborted();
@@ -118,5 +134,9 @@ export async function faultsOfFiles(dataDir: string, signal: AbortSignal): Promi
     await look(async () => {
       for (const check of checks(dataDir)) await look(check);
     });
+  await look(async () => {
+    const jobs = { storePath: join(dataDir, 'jobs.mdb'), folder: jobsDir ?? join(dataDir, 'jobs'), isShared };
+    for (const fault of await faultsOfResults(jobs, signal)) faults.add(fault);
+  });
   return [...faults];
 }

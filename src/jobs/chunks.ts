@@ -37,6 +37,8 @@ export interface ChunkDone {
   readonly failed: number;
   /** Size of the output file. */
   readonly bytes: number;
+  /** CRC-32 of the output file. Absent if a worker of an earlier version answered. */
+  readonly crc32?: number;
 }
 
 export interface ChunkRunner {

@@ -85,6 +85,8 @@ export interface FreshnessReader {
 
 const FORMAT = 1;
 const DAY_MS = 86_400_000;
+/** A publisher dates its file by the day of its own time zone. What lies further ahead was written before the clock was set back. */
+const AHEAD_MAX_MS = DAY_MS;
 /** A reader looks at the file's time at most this often: a refresh shows within a second, a request costs no system call. */
 const LOOK_AGAIN_MS = 1_000;
 
@@ -180,8 +182,12 @@ export function freshnessOf(checks: ListChecks, now: number, maxAgeDays: number)
   return { complete: stale.length === 0, stale, staleLists, groups, lists: checks, asOf: earliest(all) };
 }
 
-const isRecent = (checkedAt: string | null, now: number, maxAgeDays: number): boolean =>
-  checkedAt !== null && now - Date.parse(checkedAt) <= maxAgeDays * DAY_MS;
+/** A check that lies ahead is of unknown age, and not recent: an answer upon it says so until the next check. */
+function isRecent(checkedAt: string | null, now: number, maxAgeDays: number): boolean {
+  if (checkedAt === null) return false;
+  const ageMs = now - Date.parse(checkedAt);
+  return ageMs <= maxAgeDays * DAY_MS && ageMs >= -AHEAD_MAX_MS;
+}
 
 /** The source whose files carry the lists of a group: the argument of `assay sync` and `assay import`. */
 const GROUP_SOURCES = {

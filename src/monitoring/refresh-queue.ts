@@ -74,14 +74,31 @@ export function openRefreshQueue(
     places.putSync([wallet.accountId, wallet.id], to);
   }
 
-  /** A wallet that alerts all the time is screened once a gap. */
-  const soonest = ({ screenedAtMs = 0 }: MonitoredWallet): number =>
-    Math.max(clock.now() + LIMITS.walletRefreshDelayMs, screenedAtMs + LIMITS.walletRefreshGapMs);
+  /** The longest that a place waits. One that lies further ahead was written before the clock was set back, and is due now. */
+  const LONGEST_MS = [
+    Math.max(LIMITS.walletRefreshDelayMs, LIMITS.walletRefreshGapMs, LIMITS.walletRefreshRetryMs),
+    Math.max(intervalMs, LIMITS.walletRefreshRetryMs),
+  ] as const;
 
-  function due(chain: MonitoringChain, lane: number, limit: number): RefreshPlace[] {
-    const start: QueueKey = [chain, lane, 0, '', ''];
-    const end: QueueKey = [chain, lane, clock.now() + 1, '', ''];
-    return [...queue.getKeys({ start, end, limit })].map(([, , , accountId, walletId]) => ({
+  /** When a wallet was screened, not later than now: the clock may have been set back since. */
+  const screenedAt = ({ screenedAtMs = 0 }: MonitoredWallet): number => Math.min(screenedAtMs, clock.now());
+
+  /** A wallet that alerts all the time is screened once a gap. */
+  const soonest = (wallet: MonitoredWallet): number =>
+    Math.max(clock.now() + LIMITS.walletRefreshDelayMs, screenedAt(wallet) + LIMITS.walletRefreshGapMs);
+
+  function due(
+    chain: MonitoringChain,
+    lane: typeof BEHIND_ALERT | typeof SCHEDULED,
+    limit: number,
+  ): RefreshPlace[] {
+    const now = clock.now();
+    const at = (dueAtMs: number): QueueKey => [chain, lane, dueAtMs, '', ''];
+    const found = [...queue.getKeys({ start: at(0), end: at(now + 1), limit })];
+    const left = limit - found.length;
+    const beyond = { start: at(Number.MAX_SAFE_INTEGER), end: at(now + LONGEST_MS[lane] + 1), reverse: true };
+    if (left > 0) found.push(...queue.getKeys({ ...beyond, limit: left }));
+    return found.map(([, , , accountId, walletId]) => ({
       accountId,
       walletId,
       changes: places.get([accountId, walletId])?.changes ?? 0,
@@ -100,7 +117,7 @@ export function openRefreshQueue(
       const isActive = wallet.status === 'ACTIVE';
       if (isActive === (placeOf(wallet) !== undefined)) return;
       // A wallet that an earlier version stored was never screened again.
-      const dueAtMs = wallet.screenedAtMs === undefined ? clock.now() : wallet.screenedAtMs + intervalMs;
+      const dueAtMs = wallet.screenedAtMs === undefined ? clock.now() : screenedAt(wallet) + intervalMs;
       move(wallet, isActive ? { lane: SCHEDULED, dueAtMs, changes: 0 } : null);
     },
     done(wallet, { changes }, nextAtMs) {

@@ -122,6 +122,8 @@ export function putNamesInForce(
   let name = `${PUBLISHED}${stamp}-${mark}`;
   for (let again = 2; existsSync(join(root, name)); again++) name = `${PUBLISHED}${stamp}-${mark}-${again}`;
   renameSync(folder, join(root, name));
+  // Before it is named: a loss of power may keep any of two names that are not on the disk.
+  syncFolder(root);
   const next = join(root, `${CURRENT}.next`);
   writeFileSync(next, `${name}\n`, { flush: true });
   renameSync(next, join(root, CURRENT));

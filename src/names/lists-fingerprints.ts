@@ -3,8 +3,9 @@
  * A cleared match holds as long as its entity has the content that was cleared.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checksumOf, readJson, writeJsonAtomically } from '../base/atomic-file.ts';
 import { AssayError } from '../base/errors.ts';
 import type { NameEntity } from './name.ts';
 
@@ -14,6 +15,8 @@ export interface Fingerprints {
 }
 
 const FILE = 'fingerprints.bin';
+/** Its checksum, in a file beside it, which readers of earlier versions leave alone. Indexes of those versions have none. */
+const SUM_FILE = 'fingerprints.json';
 const KEY_BYTES = 8;
 const PAIR_BYTES = 16;
 
@@ -46,15 +49,30 @@ export class FingerprintWriter {
   }
 
   write(folder: string): void {
-    writeFileSync(join(folder, FILE), Buffer.concat(this.pairs.sort(Buffer.compare)), { flush: true });
+    const bytes = Buffer.concat(this.pairs.sort(Buffer.compare));
+    writeFileSync(join(folder, FILE), bytes, { flush: true });
+    writeJsonAtomically(join(folder, SUM_FILE), { checksum: checksumOf(bytes) } satisfies SumFile);
   }
 }
 
-/** Throws STORE_CORRUPT. */
+function isWritten(folder: string, bytes: Buffer): boolean {
+  const path = join(folder, SUM_FILE);
+  return !existsSync(path) || (readJson(path) as SumFile).checksum === checksumOf(bytes);
+}
+
+interface SumFile {
+  readonly checksum: string;
+}
+
+/** @throws STORE_CORRUPT if the file is not what was written. */
 export function openFingerprints(folder: string): Fingerprints {
   const path = join(folder, FILE);
   const pairs = readFileSync(path);
-  if (pairs.length % PAIR_BYTES !== 0) throw new AssayError('STORE_CORRUPT', `${path} is cut.`);
+  if (pairs.length % PAIR_BYTES !== 0 || !isWritten(folder, pairs))
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `${path} is damaged: it is not what was written. 'assay index build --force' builds it again.`,
+    );
   return {
     of(list, entityId) {
       const key = keyOf(list, entityId);

@@ -90,7 +90,8 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
     const isAll = resumeBelow === null && !lacksKinds && isFresh(record) && fetchedAtMs !== outdatedAtMs;
     return { status: isAll ? 'COMPLETE' : 'PARTIAL', asOf: isoTime(fetchedAtMs) };
   }
-  const isFresh = (record: FetchedRecord): boolean => clock.now() - record.fetchedAtMs < maxAgeMs;
+  /** Either way: a reading that lies ahead was made before the clock was set back, and is of unknown age. */
+  const isFresh = (record: FetchedRecord): boolean => Math.abs(clock.now() - record.fetchedAtMs) < maxAgeMs;
 
   async function historyOf(chain: ChainId, address: string): Promise<CoverageEntry> {
     const record = fetched.get(chain, address);

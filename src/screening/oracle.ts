@@ -100,7 +100,8 @@ export function createExposureViews(
     const { status, views } = sharedOf(chain);
     const waitsSinceMs = exposures.waitsSinceMs();
     if (found !== EXPOSURE.EXPOSED && waitsSinceMs === 0) return views[found] as ExposureView;
-    const isOld = waitsSinceMs > 0 && clock.now() - waitsSinceMs > LIMITS.exposureWaitMsMax;
+    // Either way: what waits since a time that lies ahead, because the clock was set back, waits for an unknown time.
+    const isOld = waitsSinceMs > 0 && Math.abs(clock.now() - waitsSinceMs) > LIMITS.exposureWaitMsMax;
     const waitedFrom = waitsSinceMs > 0 ? isoTime(waitsSinceMs) : null;
     const asOf =
       waitedFrom !== null && (status.asOf === null || waitedFrom < status.asOf) ? waitedFrom : status.asOf;

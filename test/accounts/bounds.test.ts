@@ -534,6 +534,19 @@ describe('the store of people', () => {
     expect(await store.redeem('short', 'verify')).toBeNull();
   });
 
+  it('lets no session and no token last longer than twice its time if the clock is set back', async () => {
+    await store.add(person('a'));
+    const { token } = await store.begin(person('a'), 1_000);
+    const letter = await store.issue('a', 'reset', 1_000);
+    now -= 999;
+    expect(store.session(token)).not.toBeNull();
+    now -= 1;
+    expect(store.session(token)).toBeNull();
+    expect(await store.redeem(letter, 'reset')).toBeNull();
+    now += 1;
+    expect(await store.redeem(letter, 'reset')).toBe('a');
+  });
+
   it('removes ended sessions and tokens, and keeps those that live', async () => {
     await store.add(person('a'));
     const ended = await store.begin(person('a'), 1_000);

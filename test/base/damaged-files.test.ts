@@ -17,6 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { openEnvironment } from '../../src/base/lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { isSealed, readSealed } from '../../src/base/page-sums.ts';
 import { projectRoot } from '../../src/base/paths.ts';
@@ -173,6 +174,37 @@ describe.each(KINDS)('the store of %s', (kind) => {
       expect(code).toBe('STORE_CORRUPT');
       expect(message).toContain(`${file} is damaged: it has ${bytes} bytes, and `);
       if (bytes >= 2 * PAGE) expect(message).toContain(String(size));
+    }
+  });
+
+  it('answers from a compacted copy as before, and refuses one that is cut or changed', async () => {
+    const data = copy();
+    const file = join(data, FILES[kind]);
+    const root = openEnvironment(join(sound, FILES[kind]), { readOnly: true, maxDbs: 32 });
+    rmSync(file);
+    await root.backup(file, true);
+    await root.close();
+    rmSync(file.replace('.mdb', '.size'), { force: true });
+    // Beside the checksums of the file that it replaces, it is refused with the way out.
+    const replaced = probe(kind, data);
+    if (replaced.status !== 0) expect(JSON.parse(replaced.out).message).toContain(`remove ${file}-sums`);
+    rmSync(`${file}-sums`, { force: true });
+    const compacted = readFileSync(file);
+    expect(expectNoOtherAnswer(kind, data)).toBe('as before');
+    for (const bytes of [2 * PAGE, Math.floor(compacted.length / 2), compacted.length - PAGE]) {
+      writeFileSync(file, compacted.subarray(0, bytes));
+      rmSync(`${file}-sums`, { force: true });
+      expect({ bytes, outcome: expectNoOtherAnswer(kind, data) }).toEqual({ bytes, outcome: 'refused' });
+    }
+    // A transaction number in the header that is not its own.
+    for (const page of [0, 1]) {
+      const changed = Buffer.from(compacted);
+      changed.writeBigUInt64LE(changed.readBigUInt64LE(page * PAGE + 152) + 5_000n, page * PAGE + 152);
+      writeFileSync(file, changed);
+      rmSync(`${file}-sums`, { force: true });
+      const outcome = expectNoOtherAnswer(kind, data);
+      // The header that is in force may name a later transaction: all of its pages are there.
+      if (page === 0) expect(outcome).toBe('refused');
     }
   });
 

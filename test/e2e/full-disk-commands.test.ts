@@ -55,13 +55,13 @@ const READS: Readonly<Record<string, readonly string[]>> = {
 /** Commands that are in neither table, with the reason. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   serve: 'full-disk.test.ts',
-  watch: 'prints blocks of a node; with --ingest, commits as `ingest` does',
+  watch: 'full-disk-watch.test.ts',
   'monitor tail': 'follows changes until it is stopped, and writes nothing',
   'accounts notify': 'sends mail, and writes nothing',
   'graph push': 'writes to another server',
-  'redis fill': 'writes to Redis; its replicas are those of full-disk-nodes.test.ts',
-  'redis found': 'writes to Redis; its replicas are those of full-disk-nodes.test.ts',
-  'redis restore': 'writes to Redis; its replicas are those of full-disk-nodes.test.ts',
+  'redis fill': 'full-disk-redis.test.ts',
+  'redis found': 'full-disk-redis.test.ts',
+  'redis restore': 'full-disk-redis.test.ts',
 };
 
 const refusal = smallDiskRefusal('tmpfs');

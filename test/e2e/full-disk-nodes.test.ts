@@ -103,7 +103,15 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     const withGone = async (): Promise<number> => (await askOnce(full, gone.apiKey, '/api/v1/usage')).status;
     await expect.poll(withGone, { interval: 1_000 }).not.toBe(200);
     // It does not know which keys were revoked, so it refuses all of them, and says so.
-    await expect.poll(async () => (await ready()).text).toMatch(/"ready":false.*replicas\/keys/);
+    await expect
+      .poll(async () => (await ready()).text)
+      .toMatch(
+        /"ready":false.*"reasons":\["What other nodes wrote cannot be written to \S*replicas\/keys\S* .*full/,
+      );
+    // Each of them says so as well.
+    const answer = await askOnce(full, key, '/api/v1/usage');
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([500, expect.stringMatching(/^\d+$/)]);
+    expect(String(answer.body.error)).toMatch(/replicas\/keys.*full/);
     await release();
     disk.free();
     await expect.poll(async () => (await askOnce(full, key, '/api/v1/usage')).status).toBe(200);

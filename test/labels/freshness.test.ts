@@ -27,6 +27,16 @@ describe('freshness of the lists', () => {
     ).toBe(true);
   });
 
+  it('takes no check for recent that lies ahead: the clock was set back since, and its age is not known', () => {
+    const hour = 3_600_000;
+    const ahead = (ms: number) =>
+      freshnessOf({ ...ALL, EU: check(new Date(NOW + ms).toISOString()) }, NOW, 7);
+    // A publisher dates its file by the day of its own time zone.
+    expect(ahead(23 * hour).stale).toEqual([]);
+    expect(ahead(25 * hour).stale).toEqual(['EU']);
+    expect(ahead(25 * hour).staleLists).toMatchObject([{ list: 'EU' }]);
+  });
+
   it('needs both lists of the US, and dates the group by the one that lags behind', () => {
     const { OFAC_CONS: _, ...one } = ALL;
     expect(freshnessOf(one, NOW, 7).groups.US).toMatchObject({

@@ -282,6 +282,24 @@ overLiveStates((makeState) => {
       expect(hook.received).toHaveLength(1);
     });
 
+    it('goes out if the clock was set back further than any wait is long', async () => {
+      const world = await openIn();
+      const hook = await listen((_, count) => ({ status: count === 1 ? 500 : 200 }));
+      await world.raise(world.wallet({ customWebhookUrl: hook.url }));
+      await world.courier.runDue();
+      const longest = retryWaitMs(RETRY_WAITS_MS.length, LIMITS.retryAfterMaxMs, 1) as number;
+      // The next attempt lies ahead by the first wait, and by what the clock goes back.
+      const backMs = longest - (RETRY_WAITS_MS[0] as number) - 60_000;
+      world.clock.advance(-backMs);
+      await world.courier.runDue();
+      expect(hook.received).toHaveLength(1);
+      world.clock.advance(-120_000);
+      await world.courier.runDue();
+      expect(hook.received).toHaveLength(2);
+      expect(world.all()).toMatchObject([{ status: 'DELIVERED', nextAttemptAtMs: null }]);
+      expect(world.outbox.lanes()).toEqual([]);
+    });
+
     it('waits as long as the receiver asks', async () => {
       const world = await openIn();
       const hook = await listen((_, count) =>
@@ -478,6 +496,20 @@ overLiveStates((makeState) => {
       expect(told.data.digest.alerts.map(({ id }: { id: string }) => id).sort()).toEqual(
         alerts.map(({ id }) => id).sort(),
       );
+    });
+
+    it('the digest of a day that lies ahead, because the clock was set back, goes out at once', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      await world.raise(world.wallet({ customWebhookUrl: hook.url, alertFrequency: 'daily' }));
+      const { clock, courier } = world;
+      // Nodes whose clocks differ by seconds close no day early.
+      clock.advance(-1_000 - (clock.now() % (24 * 3_600_000)));
+      await courier.runDue();
+      expect(hook.received).toHaveLength(0);
+      clock.advance(-2 * 3_600_000);
+      await courier.runDue();
+      expect(hook.received).toHaveLength(1);
     });
 
     it('a digest names so many alerts and counts the rest, and goes to a URL as long as one may be', async () => {

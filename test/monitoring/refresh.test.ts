@@ -211,6 +211,23 @@ overLiveStates((makeState) => {
     await expect.poll(() => wallets.map((wallet) => current(wallet).riskScore), SOON).toEqual([0, 0, 0]);
   });
 
+  it('screens if the clock was set back, whatever time it waited for', async () => {
+    clock.aheadMs = 40 * DAY_MS;
+    const [scheduled, alerted] = [await register(1), await register(2)] as const;
+    await alert(monitoring, alerted, 1);
+    clock.aheadMs = 0;
+    screenings.score = [54, 'HIGH'];
+    start();
+    const scores = () => [scheduled, alerted].map((wallet) => current(wallet).riskScore);
+    await expect.poll(scores, SOON).toEqual([54, 54]);
+    // From then on by the clock as it is.
+    expect(screenings.asked.length).toBe(4);
+    screenings.score = [80, 'CRITICAL'];
+    clock.aheadMs += LIMITS.walletRefreshGapMs;
+    await alert(monitoring, scheduled, 2);
+    await expect.poll(() => current(scheduled).riskScore, SOON).toBe(80);
+  });
+
   it('tries again after a screening that failed, and does not lose it with a restart', async () => {
     const wallet = await register(1);
     clock.aheadMs += LIMITS.walletRefreshGapMs;

@@ -1,5 +1,5 @@
 /** The bounds of names: at exactly a limit and one beyond it, and each half of a condition. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openClearedStore } from '../../src/names/cleared.ts';
@@ -308,8 +308,16 @@ describe('fingerprints', () => {
     for (const each of entities) expect(of('EU', each.entityId)).toBe(versionOf(each));
     expect([of('UN', 'e0'), of('EU', 'e9')]).toEqual([null, null]);
     const path = join(folder.path, 'f', 'fingerprints.bin');
-    writeFileSync(path, readFileSync(path).subarray(1));
-    expect(() => openFingerprints(join(folder.path, 'f'))).toThrow('is cut');
+    const written = readFileSync(path);
+    const flipped = Buffer.from(written);
+    flipped[0] = (flipped[0] as number) ^ 1;
+    for (const bytes of [written.subarray(1), written.subarray(16), flipped]) {
+      writeFileSync(path, bytes);
+      expect(() => openFingerprints(join(folder.path, 'f'))).toThrow('fingerprints.bin is damaged');
+    }
+    // One of an earlier version has no checksum.
+    rmSync(path.replace('.bin', '.json'));
+    expect(() => openFingerprints(join(folder.path, 'f'))).not.toThrow();
   });
 
   it('change with each part of an entity', () => {

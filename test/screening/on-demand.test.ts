@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isoTime } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Call, ChainAdapter, HistoryPage, HistoryQuery } from '../../src/chains/adapters/port.ts';
@@ -148,6 +149,17 @@ describe('on-demand reading', () => {
     expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'COMPLETE' });
     expect(chain.pages).toBe(1);
     expect(stored()).toBe(37);
+  });
+
+  it('reads again what it remembers from a time that lies ahead: the clock was set back since', async () => {
+    await source.historyOf('ETH', ADDRESS);
+    const { pages } = chain;
+    now -= 599_000;
+    await source.historyOf('ETH', ADDRESS);
+    expect(chain.pages).toBe(pages);
+    now -= 2_000;
+    expect(await source.historyOf('ETH', ADDRESS)).toEqual({ status: 'COMPLETE', asOf: isoTime(now) });
+    expect(chain.pages).toBeGreaterThan(pages);
   });
 
   it('reads a young history again once a node tells of the address, and no other', async () => {

@@ -4,8 +4,10 @@ import { silentLogger } from '../../src/base/log.ts';
 import type { BlockRef, ChainEvent } from '../../src/chains/adapters/port.ts';
 import type { Block } from '../../src/chains/block.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
+import type { AlertAnswer } from '../../src/monitoring/answers.ts';
 import type { Outcome, Send } from '../../src/monitoring/delivery/senders.ts';
 import { takeEvent } from '../../src/monitoring/listener.ts';
+import type { Delivery } from '../../src/monitoring/records.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { ACCOUNTS } from './area-accounts.ts';
 import { type Area, must, type Schedule, type Standing } from './schedule.ts';
@@ -45,7 +47,10 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
   let reorgs = 0;
   let isGood = false;
   let following = false;
-  let sending = false;
+  /** Alerts that receivers were told of, by what caused them: the message that said so. */
+  const firstMessages = new Map<string, string>();
+  /** Messages that receivers were sent, with their accounts and times. */
+  const sent = new Map<string, { readonly accountId: string; readonly createdAtMs: number }>();
 
   const makeTransfer = (height: number, again?: Transfer): Transfer => ({
     chain: 'ETH',
@@ -130,21 +135,22 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
     );
   }
 
-  function runDue(): void {
-    if (sending) return;
-    sending = true;
-    schedule.ask(
-      'send what is due',
-      () => schedule.process.courier.runDue(),
-      () => {
-        sending = false;
-      },
-    );
+  /** Receivers know a message that comes again by its id alone. */
+  function noteSent({ id, accountId, walletId, event, createdAtMs, body }: Delivery): void {
+    sent.set(id, { accountId, createdAtMs });
+    if (event !== 'alert.created') return;
+    const { alert } = (JSON.parse(body) as { data: { alert: AlertAnswer } }).data;
+    const cause = `${walletId} ${alert.ruleId} ${alert.transaction?.hash}`;
+    const first = firstMessages.get(cause) ?? id;
+    firstMessages.set(cause, first);
+    must(first === id, `receivers were told of ${cause} under the ids ${first} and ${id}`);
   }
 
-  const send: Send = async ({ id }): Promise<Outcome> => {
+  const send: Send = async (delivery): Promise<Outcome> => {
     const { life } = schedule;
     if (life.isDead) return new Promise(() => {});
+    const { id } = delivery;
+    schedule.require(() => noteSent(delivery));
     const luck = isGood ? 0 : below(100);
     if (luck < 80) received.set(id, (received.get(id) ?? 0) + 1);
     if (luck < 60) return { kind: 'DELIVERED', responseStatus: 204 };
@@ -262,6 +268,15 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
     }
   }
 
+  /** What was sent was written down before: else a start would send it again under another id. */
+  function checkSent(): void {
+    for (const [id, { accountId, createdAtMs }] of sent) {
+      if (peak - createdAtMs >= LIMITS.deliveriesKeptMs) continue;
+      const delivery = schedule.process.monitoring.outbox.delivery(accountId, id);
+      must(delivery !== null, `the message ${id} was sent, and nothing is known of it`);
+    }
+  }
+
   const alertsOf = (account: string) =>
     schedule.process.monitoring.alerts(account, {}, { limit: 10_000, offset: 0 }).alerts;
 
@@ -330,11 +345,9 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
       [6, () => extend()],
       [2, reorg],
       [7, () => follow(1 + below(4))],
-      [3, runDue],
     ],
     onStart() {
       following = false;
-      sending = false;
       const { life } = schedule;
       schedule.process.monitoring.onChange((change) => {
         if (!life.isDead && change.kind === 'alert.created') told.set(change.alert.id, change.accountId);
@@ -346,6 +359,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
     check() {
       checkWallets();
       checkAlerts();
+      checkSent();
     },
     settle() {
       if (!isGood) {
@@ -362,7 +376,6 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
       }
       must(rounds++ < 40, 'the chain is not read, or messages wait for ever');
       follow(Number.MAX_SAFE_INTEGER);
-      runDue();
       return false;
     },
   };

@@ -23,6 +23,8 @@ export interface Schedule {
   /** The process that serves, and its life. */
   process: SimProcess;
   life: Life;
+  /** Runs a look at what the process does by itself; the schedule is broken if it throws. */
+  require(look: () => void): void;
   /** Adds a line to the trace. */
   note(line: string): void;
   /**

@@ -19,7 +19,8 @@ const PAGE_BYTES = 4_096;
 const META_PAGES = 2;
 /** Above the highest number that Linux gives a process: locks of an ended life name a process that is gone. */
 const DEAD_PID = 4_194_305;
-const NEVER: Promise<never> = new Promise(() => {});
+/** A new one each time: a promise that all of them shared would keep what waits for it, and with it every life that ended. */
+const never = (): Promise<never> => new Promise(() => {});
 
 /** The process has ended. Thrown through the calls that were running. */
 export class Killed extends Error {}
@@ -47,6 +48,8 @@ export interface Life {
   readonly faults: Faults;
   /** Steps until it is killed; null for one that lives on. */
   fuse: number | null;
+  /** Renames until the one behind which it is killed: what is not flushed by then is at risk in a few steps of hundreds. */
+  renames: number | null;
   /** Steps so far. */
   steps: number;
   isDead: boolean;
@@ -54,7 +57,11 @@ export interface Life {
   hadFullDisk: boolean;
   /** Of the next start, once this one is dead. */
   left: string | null;
+  /** Of all stores that it opened: they are closed with it at the latest. */
   readonly roots: Set<Root>;
+  readonly closing: Promise<void>[];
+  /** Gives up what this thread holds of its process, once that was killed. */
+  forget: () => void;
   /** Bytes of files that are on the disk for good, by path; a file that is not here is flushed. */
   readonly unflushed: Map<string, number>;
   readonly names: Map<string, NameChange[]>;
@@ -86,11 +93,14 @@ export function beginLife(folder: string, below: (count: number) => number): Lif
     folder,
     faults: { full: 'no', heldMs: 0 },
     fuse: null,
+    renames: null,
     steps: 0,
     isDead: false,
     hadFullDisk: false,
     left: null,
     roots: new Set(),
+    closing: [],
+    forget: () => {},
     unflushed: new Map(),
     names: new Map(),
     torn: new Map(),
@@ -102,12 +112,21 @@ export function beginLife(folder: string, below: (count: number) => number): Lif
 
 export const freshFolder = (): string => join(root, String(folders++));
 
-/** Closes the stores of a life that has ended, and removes its files. */
+/** Resolves when the library has closed what was closed in a life. */
+export async function closed(life: Life): Promise<void> {
+  await Promise.all(life.closing.splice(0));
+}
+
+/**
+ * Closes the stores of a life that has ended, and removes its files. What it has open stays so until the memory it was kept in is
+ * collected: a call that was cut off closes its file by number, and must not find another life's there.
+ */
 export async function buryLife(life: Life): Promise<void> {
   lives.delete(life.folder);
   life.isDead = true;
   fs.rmSync(life.folder, { recursive: true, force: true });
-  for (const opened of life.roots) await opened.close();
+  for (const opened of [...life.roots]) await opened.close();
+  await closed(life);
 }
 
 function lifeOf(path: unknown): Life | null {
@@ -163,12 +182,19 @@ function cutShort(life: Life, path: string): Buffer {
   return bytes.subarray(0, flushed + life.below(bytes.length - flushed + 1));
 }
 
-/** Takes back some of the newest names of each folder that was not flushed since. */
+/**
+ * Takes back some of the names of each folder that was not flushed since: the newest of them, as file systems with a journal do; or any,
+ * or one alone, as they may.
+ */
 function undoNames(life: Life, left: string): void {
   const there = (path: string): string => join(left, path.slice(life.folder.length));
   for (const changes of life.names.values()) {
-    for (let count = life.below(changes.length + 1); count > 0; count--) {
+    const kind = life.below(3);
+    const one = life.below(changes.length);
+    for (let count = kind === 0 ? life.below(changes.length + 1) : changes.length; count > 0; count--) {
       const change = changes.pop() as NameChange;
+      if (kind === 1 && life.below(2) === 0) continue;
+      if (kind === 2 && changes.length !== one) continue;
       if (change.kind === 'created') fs.rmSync(there(change.path), { force: true });
       else if (fs.existsSync(there(change.to)) && fs.existsSync(dirname(there(change.from)))) {
         fs.renameSync(there(change.to), there(change.from));
@@ -301,11 +327,11 @@ function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abor
       try {
         commit(() => runAll(batch));
       } catch (error) {
-        if (error instanceof Killed) return NEVER;
+        if (error instanceof Killed) return never();
         failure = refusedCommit(error as Error);
       }
       await held();
-      if (life.isDead) return NEVER;
+      if (life.isDead) return never();
       for (const { outcome, resolve, reject } of batch) {
         if (failure !== null) reject(failure);
         else if (outcome !== null && 'error' in outcome) reject(outcome.error);
@@ -318,7 +344,7 @@ function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abor
   }
 
   methods.transactionAsync = function transactionAsync(work: () => unknown, asChild = false): unknown {
-    if (life.isDead) return NEVER;
+    if (life.isDead) return never();
     return new Promise((resolve, reject) => {
       queue.push({ work, asChild, resolve, reject, outcome: null });
       working ??= drain();
@@ -355,7 +381,8 @@ function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abor
   opened.close = async () => {
     if (!life.isDead) await working;
     life.roots.delete(opened);
-    await realClose();
+    // It takes real time, which no seed knows: `closed` waits for it while the virtual clock stands still.
+    life.closing.push(realClose());
   };
 }
 
@@ -372,14 +399,21 @@ export function libraryOver<T>(real: T): T {
     open(options: Parameters<Library['open']>[0]): Root {
       const life = lifeOf(options.path);
       if (life === null) return library.open(options);
-      if (options.readOnly) return library.open(options);
+      if (options.readOnly) {
+        const opened = library.open(options);
+        life.roots.add(opened);
+        return opened;
+      }
       const isNew = !fs.existsSync(options.path);
       if (isNew) {
         step(life);
         if (isDiskFull(life)) throw noSpace();
       } else if (life.isDead) throw new Killed();
       const opened = library.open(options);
-      if (isNew && options.noSync === true) life.unflushed.set(options.path, 0);
+      if (isNew && options.noSync === true) {
+        life.unflushed.set(options.path, 0);
+        noteName(life, options.path, { kind: 'created', path: options.path });
+      }
       attach(opened, options.path, life, options.noSync !== true, library.ABORT);
       return opened;
     },
@@ -482,6 +516,7 @@ function renameSync(from: string, to: string): void {
   for (const open of openFiles.values())
     if (open.path === from || open.path.startsWith(`${from}/`)) open.path = to + open.path.slice(from.length);
   noteName(life, to, { kind: 'renamed', from, to, replaced });
+  if (life.renames !== null && --life.renames < 0) life.fuse = 0;
 }
 
 function writeFileSync(path: string, data: string | Uint8Array, options?: object): void {
@@ -558,7 +593,7 @@ async function atOnce<T>(work: () => T): Promise<T> {
   try {
     return work();
   } catch (error) {
-    if (error instanceof Killed) return NEVER;
+    if (error instanceof Killed) return never();
     throw error;
   }
 }

@@ -2,6 +2,26 @@
  * The whole embedded process in the hands of a seeded fate: real parts on real LMDB files, over a disk that tears, fills up and holds
  * writes, under a clock that jumps, killed at any step. Nothing that was acknowledged is lost, nothing is there twice, and every start
  * serves. A failing schedule prints its seed and its trace; `ASSAY_SIM_SEED=<seed>` runs that one alone, and it takes the same course.
+ *
+ * Faults that were put into the program by hand, and the first of 500 schedules that noticed each:
+ *
+ * | Fault | Schedule | Noticed by |
+ * |---|---|---|
+ * | label snapshot published before it is flushed | 10 | a start: the snapshot is cut short |
+ * | name of `CURRENT` not flushed (folder of snapshots) | 27 | a start: it names a snapshot that is not there |
+ * | names of JSON files not flushed (their folders) | 5 | a start: the catalogue is missing |
+ * | content of `CURRENT` not flushed | 1 | a start: it names no snapshot |
+ * | API key answered before its commit | 110 | the key is lost |
+ * | revocation answered before its commit | 386 | the key answers though it was revoked |
+ * | charge answered before its commit | 1 | balance and entries differ |
+ * | listeners told of an alert before its commit | 33 | the alert is lost |
+ * | alert sent before its commit | 47 | nothing is known of the message |
+ * | message under another id at each attempt | 1 | a delivery says it arrived, and did not |
+ * | files of a job deleted before its record | 3 | a result that is listed cannot be read |
+ * | attempts that wait for a time before the clock was set back | 1056 of 10,000 | messages wait for ever |
+ *
+ * Not noticed, because another flush comes before the publication: the flush of the snapshot's file or folder alone. Not noticed either: the
+ * name of a snapshot that is not flushed before `CURRENT` names it, of which one step in a build and one loss of eighteen tell.
  */
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -28,7 +48,7 @@ import {
   isDiskFault,
   type Schedule,
 } from './schedule.ts';
-import { beginLife, buryLife, freshFolder, kill, type Life, mountDisk } from './virtual-disk.ts';
+import { beginLife, buryLife, closed, freshFolder, kill, type Life, mountDisk } from './virtual-disk.ts';
 import { type SimProcess, startProcess } from './whole-process.ts';
 
 const SCHEDULES = Number(
@@ -49,6 +69,8 @@ const ROOM = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const FAILURES_MAX = 8;
 /** Steps that no schedule takes before something is wrong: a call that neither ends nor fails. */
 const PUMP_MS = 30 * MINUTE_MS;
+/** Within this the process looks at all receivers, and sends what is due. */
+const SENDING_MS = 6_000;
 
 interface Outcome {
   readonly trace: string;
@@ -85,6 +107,13 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     process: null as unknown as SimProcess,
     life: null as unknown as Life,
     note: (line) => void trace.push(line),
+    require(look) {
+      try {
+        look();
+      } catch (error) {
+        failure ??= error;
+      }
+    },
     ask<T>(
       name: string,
       work: () => T | Promise<T>,
@@ -153,12 +182,12 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     if (error !== null) throw error;
   }
 
-  async function bury(life: Life, process: SimProcess | null): Promise<string> {
+  async function bury(life: Life): Promise<string> {
     underway.clear();
     // What was running comes to its next call of the disk, and waits there for ever.
     for (let i = 0; i < 8; i++) await turn();
     vi.clearAllTimers();
-    process?.forget();
+    life.forget();
     await buryLife(life);
     return life.left as string;
   }
@@ -194,6 +223,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
       schedule.life = life;
       schedule.process = null as unknown as SimProcess;
       if (chance(15)) life.fuse = below(160);
+      if (chance(8)) life.renames = below(12);
       if (chance(8)) fillDisk(life);
       if (chance(10)) life.faults.heldMs = 1 + below(3_000);
       trace.push(`start: disk ${life.faults.full}, held ${life.faults.heldMs}, fuse ${life.fuse}`);
@@ -218,21 +248,22 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
         await check();
         if (!life.isDead) {
           life.fuse = null;
+          life.renames = null;
           hasServed = true;
           return;
         }
       }
       kills++;
       trace.push('  killed');
-      folder = await bury(life, started);
+      folder = await bury(life);
     }
   }
 
   const restart = async (): Promise<void> => {
-    const { life, process } = schedule;
+    const { life } = schedule;
     kills++;
     trace.push('  killed');
-    await start(await bury(life, process));
+    await start(await bury(life));
   };
 
   async function stopAndStart(): Promise<void> {
@@ -241,6 +272,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     // As a server does: it answers what was asked, and takes nothing more.
     await until(() => life.isDead || underway.size === 0, PUMP_MS);
     if (!life.isDead) await awaited(process.close());
+    await closed(life);
     if (life.isDead) return restart();
     vi.clearAllTimers();
     underway.clear();
@@ -263,6 +295,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     if (chance(15)) life.faults.heldMs = life.faults.heldMs === 0 ? 1 + below(3_000) : 0;
     // Few steps to a charge, a hundred to a build.
     if (chance(18)) life.fuse = below(pick([10, 50, 150]));
+    if (chance(12)) life.renames = below(12);
     trace.push(`step: disk ${life.faults.full}, held ${life.faults.heldMs}, fuse ${life.fuse}`);
   }
 
@@ -284,6 +317,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     changeFaults();
     for (let count = 1 + below(5); count > 0; count--) pick(acts)();
     await until(() => schedule.life.isDead || underway.size === 0, chance(70) ? 20_000 : 250);
+    if (chance(30)) await until(() => schedule.life.isDead, below(SENDING_MS));
     if (schedule.life.isDead) await restart();
     else {
       read();
@@ -298,12 +332,14 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     }
   }
 
-  // Calm: the disk has room and is quick, the clock is right again, and what was begun comes to its end.
+  // Calm: the disk has room and is quick, the clock does not jump any more, and what was begun comes to its end.
   trace.push('calm');
   schedule.life.fuse = null;
+  schedule.life.renames = null;
   schedule.life.faults.full = 'no';
   schedule.life.faults.heldMs = 0;
-  skewMs = Math.max(skewMs, farthestMs);
+  // A clock that was set back stays there, in half of them: nothing waits for the time of before.
+  if (chance(50)) skewMs = Math.max(skewMs, farthestMs);
   for (const one of areas) one.onClock?.();
   if (!(await until(() => underway.size === 0, PUMP_MS)))
     throw new Broken(`never answered: ${[...underway].map((one) => JSON.stringify(one)).join(', ')}`);
@@ -320,7 +356,8 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
       // Receivers are tried again after hours; uploads that broke off are removed after minutes.
       if (one === area.monitoring) skewMs += 4 * 60 * MINUTE_MS;
       for (const each of areas) each.onClock?.();
-      tick(one === area.monitoring ? TICK_MS : waitMs);
+      if (one === area.monitoring) await until(() => false, SENDING_MS);
+      else tick(waitMs);
     }
   await check();
   const { life, process } = schedule;
@@ -411,6 +448,6 @@ describe('the whole process through kills, torn writes, full and slow disks and 
   });
 
   it('takes the same course for the same seed', async () => {
-    for (const seed of [4_242, 4_243]) expect(await run(seed)).toEqual(await run(seed));
+    for (const seed of [4_242, 4_243, 4_244, 4_245]) expect(await run(seed)).toEqual(await run(seed));
   });
 });

@@ -8,6 +8,7 @@ import type { Ledger } from '../../src/accounts/ledger.ts';
 import { jobPurse } from '../../src/app.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { openInstallation } from '../../src/base/installation-record.ts';
+import { createEmbeddedLeases, type Leases } from '../../src/base/leases.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
 import { createSeal } from '../../src/base/seal.ts';
@@ -71,8 +72,18 @@ export interface SimProcess {
   /** False if its start found a full disk, and serves the labels of before. */
   readonly hasBuilt: boolean;
   close(): Promise<void>;
-  /** Of one that was killed: what this thread still holds of it. */
-  forget(): void;
+}
+
+/** Leases that are lost with the life of their process: what waits for their end would be kept for ever. */
+function leasesUntil(lost: AbortSignal): Leases {
+  const leases = createEmbeddedLeases();
+  return {
+    ...leases,
+    async take(store, name) {
+      const lease = await leases.take(store, name);
+      return lease === null ? null : { ...lease, lost };
+    },
+  };
 }
 
 /** Starts a process in the folder of a life; `found` imports the labels that are not there yet. */
@@ -85,10 +96,14 @@ export async function startProcess(
   const log = silentLogger;
   const installation = openInstallation({ dataDir: folder, isShared: false }, { clock, random });
   const opened: { snapshots?: SnapshotSet } = {};
+  const over = new AbortController();
+  const leases = leasesUntil(over.signal);
   const forget = (): void => {
+    over.abort();
     installation.close();
     opened.snapshots?.close();
   };
+  life.forget = forget;
   try {
     for (const path of installation.stores()) requireSound(join(folder, path));
     const accounts = join(folder, 'accounts');
@@ -127,7 +142,8 @@ export async function startProcess(
       clock,
     });
     const senders = { webhook: send, email: send, slack: send, telegram: send };
-    const courier = createCourier({ outbox: monitoring.outbox, senders, clock, log });
+    const courier = createCourier({ outbox: monitoring.outbox, senders, clock, log, leases });
+    courier.start();
 
     const freshness = openFreshness({ labelsFolder: labelsFolderOf(folder) });
     const work = createChunkWork({
@@ -148,6 +164,7 @@ export async function startProcess(
         clock,
         random,
         log,
+        leases,
         purse: jobPurse(() => access),
         freeBytes: async () => 1e12,
         runner: {
@@ -166,7 +183,6 @@ export async function startProcess(
       ...{ folder, access, keys, ledger, monitoring, processor, courier, jobs, labels, snapshots },
       snapshotsFolder,
       hasBuilt,
-      forget,
       async close() {
         await courier.stop();
         await jobs.close();

@@ -66,7 +66,7 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
   const windows = new Map<string, Window>();
   const asking = new Map<string, Promise<Window>>();
 
-  const nothing = (forMs: number): Window => ({ timesMs: [], usd: [], untilMs: clock.now() + forMs });
+  const nothing = (forMs: number): Window => ({ timesMs: [], usd: [], untilMs: clock.monotonic() + forMs });
 
   /** One window of history, from a path of coins or contracts. */
   async function history(path: string, fromMs: number): Promise<Window> {
@@ -88,7 +88,7 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
     return {
       timesMs: samples.map(({ timeMs }) => timeMs),
       usd: samples.map(({ usd }) => usd),
-      untilMs: isClosed ? Number.POSITIVE_INFINITY : clock.now() + OPEN_WINDOW_MS,
+      untilMs: isClosed ? Number.POSITIVE_INFINITY : clock.monotonic() + OPEN_WINDOW_MS,
     };
   }
 
@@ -101,12 +101,12 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
     if (answer.kind !== 'json') return nothing(answer.kind === 'unknown' ? UNKNOWN_MS : FAILED_MS);
     const found = tokenPriceOf(answer.body, contract);
     if (found === null) return nothing(UNKNOWN_MS);
-    return { timesMs: [found.timeMs], usd: [found.usd], untilMs: clock.now() + NOW_MS };
+    return { timesMs: [found.timeMs], usd: [found.usd], untilMs: clock.monotonic() + NOW_MS };
   }
 
   function windowOf(key: string, fetch: () => Promise<Window>): Window | Promise<Window> {
     const known = windows.get(key);
-    if (known && known.untilMs > clock.now()) {
+    if (known && known.untilMs > clock.monotonic()) {
       windows.delete(key);
       windows.set(key, known);
       return known;

@@ -3,6 +3,7 @@
  * the name that was asked for; before that they stand beside it under another.
  */
 import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { endReading } from '../../base/reading.ts';
@@ -51,6 +52,7 @@ function readAll({ path, start, end }: ChunkTask['input']): Buffer {
 class Output {
   readonly #file: number;
   bytes = 0;
+  crc32 = 0;
 
   constructor(file: number) {
     this.#file = file;
@@ -59,11 +61,12 @@ class Output {
   write(bytes: Buffer, length: number): void {
     for (let at = 0; at < length; ) at += writeSync(this.#file, bytes, at, length - at);
     this.bytes += length;
+    this.crc32 = crc32(bytes.subarray(0, length), this.crc32);
   }
 }
 
 /** Lets `write` fill the file that will stand at `path`. A crash at any point leaves it whole or not there. */
-function writeWhole(path: string, write: (output: Output) => void): number {
+function writeWhole(path: string, write: (output: Output) => void): Pick<ChunkDone, 'bytes' | 'crc32'> {
   const partial = `${path}.tmp`;
   const file = openSync(partial, 'w');
   try {
@@ -71,7 +74,7 @@ function writeWhole(path: string, write: (output: Output) => void): number {
     write(output);
     fsyncSync(file);
     renameSync(partial, path);
-    return output.bytes;
+    return { bytes: output.bytes, crc32: output.crc32 };
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
@@ -225,12 +228,12 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
   return (task) => {
     const bytes = readAll(task.input);
     let counts: Counts = { items: 0, failed: 0 };
-    const size = writeWhole(task.output, (output) => {
+    const written = writeWhole(task.output, (output) => {
       counts =
         task.kind === 'labels'
           ? labels(task, bytes, output)
           : oneByOne(task, bytes, output, writers[task.kind]);
     });
-    return { ...counts, bytes: size };
+    return { ...counts, ...written };
   };
 }

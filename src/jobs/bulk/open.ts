@@ -210,6 +210,8 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   /** Accounts by the ids of their uploads, from before the first byte is taken until nothing is open. */
   const coming = new Map<string, string>();
   const results = new Map<string, ResultIndex>();
+  /** Last signs of life of uploads of other nodes, by id, and when each was seen first, by the monotonic clock. */
+  let signs = new Map<string, { readonly atMs: number; readonly seenMs: number }>();
   const stopping = new AbortController();
   let leading: Promise<void> | null = null;
   const isClosed = (): boolean => stopping.signal.aborted;
@@ -383,7 +385,8 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     /** Writes a sign of life now and then: other nodes take a silent upload for a dead one. */
     async function touch(): Promise<void> {
       const at = clock.now();
-      if (at - touchedAt < MINUTE_MS) return;
+      // Either way: a clock that was set back must not make an upload silent.
+      if (Math.abs(at - touchedAt) < MINUTE_MS) return;
       touchedAt = at;
       await store.transaction((writer) => {
         if (writer.job(id) !== null) writer.put({ ...record, changedAt: at, bytesReceived: input.bytes });
@@ -599,12 +602,21 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
   /** Removes uploads whose process died, and folders that nobody knows. */
   async function sweep(): Promise<void> {
     const now = clock.now();
+    const seenMs = clock.monotonic();
+    const before = signs;
+    signs = new Map();
     // On a machine that is alone, all uploads that come in are known, whatever the clock says: it may have jumped back.
-    const mayComeInElsewhere = (sinceMs: number): boolean =>
-      options.isShared === true && now - sinceMs < SILENT_UPLOAD_MS;
+    const mayComeInElsewhere = (name: string, atMs: number): boolean => {
+      if (options.isShared !== true || now - atMs >= SILENT_UPLOAD_MS) return false;
+      const known = before.get(name);
+      const sign = known?.atMs === atMs ? known : { atMs, seenMs };
+      signs.set(name, sign);
+      // A time that lies ahead, because the clock was set back, says nothing; that it stays the same does.
+      return seenMs - sign.seenMs < SILENT_UPLOAD_MS;
+    };
     for (const id of store.openIds()) {
       const job = store.job(id);
-      if (job?.state !== 'RECEIVING' || coming.has(id) || mayComeInElsewhere(job.changedAt)) continue;
+      if (job?.state !== 'RECEIVING' || coming.has(id) || mayComeInElsewhere(id, job.changedAt)) continue;
       log.info({ job: id }, 'bulk jobs: an interrupted upload is removed');
       await forget(job);
     }
@@ -613,7 +625,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       if (!ID_SHAPE.test(name) || store.job(name) !== null) continue;
       const path = join(options.folder, name);
       const { mtimeMs } = await stat(path);
-      if (!mayComeInElsewhere(mtimeMs)) await rm(path, { recursive: true, force: true });
+      if (!mayComeInElsewhere(name, mtimeMs)) await rm(path, { recursive: true, force: true });
     }
   }
 

@@ -22,10 +22,12 @@ import {
   SEVERITIES,
 } from '../records.ts';
 import { type Message, renderMessage } from './messages.ts';
-import { retryWaitMs } from './schedule.ts';
+import { LONGEST_WAIT_MS, retryWaitMs } from './schedule.ts';
 import type { Outcome } from './senders.ts';
 
 const DAY_MS = 24 * 3_600_000;
+/** A digest of a day that begins later than this was begun before the clock was set back: clocks of two nodes differ by seconds. */
+const CLOCKS_DIFFER_MS = 3_600_000;
 
 /** One receiver of one account. What waits for it waits for nobody else. */
 export type Lane = string;
@@ -84,7 +86,10 @@ export interface LmdbOutbox extends Outbox {
   onWake(listener: (lanes: ReadonlySet<Lane>) => void): void;
   /** Receivers that anything waits for. */
   lanes(): readonly Lane[];
-  /** What is due for a receiver at `nowMs`, first due first, and when the next thing is due that is not yet. */
+  /**
+   * What is due for a receiver at `nowMs`, first due first, and when the next thing is due that is not yet. If the clock was set back,
+   * what lies further ahead than any delivery waits is due as well.
+   */
   due(lane: Lane, nowMs: number): { readonly waiting: readonly Waiting[]; readonly nextDueMs: number | null };
   /** Null where it was cancelled meanwhile. */
   load(waiting: Waiting): Delivery | null;
@@ -107,7 +112,10 @@ export interface LmdbOutbox extends Outbox {
     filter: DeliveryFilter,
     page: { readonly limit: number; readonly cursor?: string },
   ): DeliveryPage;
-  /** Makes the digests of all days that ended before `nowMs`. Returns how many messages were stored. */
+  /**
+   * Makes the digests of all days that ended before `nowMs`, and of days that lie ahead, because the clock was set back. Returns how
+   * many messages were stored.
+   */
   closeDays(nowMs: number, fence?: Fence | null): Promise<number>;
   /** Messages that wait, of all receivers. */
   waitingCount(): number;
@@ -346,12 +354,25 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
         end: [lane, Number.MAX_SAFE_INTEGER, ''] as QueueKey,
         limit: LIMITS.deliveryScanMax,
       };
+      let nextDueMs: number | null = null;
       for (const { key, value } of queue.getRange(range)) {
         const [, dueMs, id] = key;
-        if (dueMs > nowMs) return { waiting, nextDueMs: dueMs };
+        if (dueMs > nowMs) {
+          nextDueMs = dueMs;
+          break;
+        }
         waiting.push({ lane, id, dueMs, ...value });
       }
-      return { waiting, nextDueMs: null };
+      const beyond = {
+        start: [lane, Number.MAX_SAFE_INTEGER, ''] as QueueKey,
+        end: [lane, nowMs + LONGEST_WAIT_MS, PAST_IDS] as QueueKey,
+        reverse: true,
+        limit: LIMITS.deliveryScanMax - waiting.length,
+      };
+      if (nextDueMs !== null)
+        for (const { key, value } of queue.getRange(beyond))
+          waiting.push({ lane, id: key[2], dueMs: key[1], ...value });
+      return { waiting, nextDueMs };
     },
     load({ accountId, id }) {
       const delivery = deliveries.get(keyOf(accountId, id));
@@ -468,12 +489,15 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
       return { deliveries: page, nextCursor: null };
     },
     async closeDays(nowMs, fence = null) {
-      const end: DigestKey = [Math.floor(nowMs / DAY_MS) * DAY_MS, '', 'webhook', '', ''];
+      const startOf = (ms: number): DigestKey => [Math.floor(ms / DAY_MS) * DAY_MS, '', 'webhook', '', ''];
+      const end = startOf(nowMs);
+      const ahead = startOf(nowMs + CLOCKS_DIFFER_MS + DAY_MS);
       let stored = 0;
       // A receiver's day is one transaction: the days of a whole installation would keep the writer for long.
       for (;;) {
         root.resetReadTxn();
-        const first = [...digests.getKeys({ end, limit: 1 })][0];
+        const first =
+          [...digests.getKeys({ end, limit: 1 })][0] ?? [...digests.getKeys({ start: ahead, limit: 1 })][0];
         if (first === undefined) break;
         stored += await writeAs(fence, () => closeDay(first));
       }

@@ -35,6 +35,9 @@ export function retryWaitMs(failed: number, retryAfterMs: number | null, jitter:
   return Math.round(Math.max(wait, asked) * (1 + JITTER * jitter));
 }
 
+/** The longest that a failed delivery waits. One whose next attempt lies further ahead was written before the clock was set back. */
+export const LONGEST_WAIT_MS = Math.round(Math.max(...RETRY_WAITS_MS, LIMITS.retryAfterMaxMs) * (1 + JITTER));
+
 /** `Retry-After` (RFC 9110 § 10.2.3), seconds or a date, as milliseconds from `nowMs`; null where it says nothing usable. */
 export function readRetryAfter(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null;

@@ -26,11 +26,13 @@ describe('prices over HTTP', () => {
   let answer: (query: URLSearchParams, response: ServerResponse) => void;
   let open: HttpPrices[] = [];
   let nowMs = 0;
-  const clock: Clock = { now: () => nowMs, monotonic: () => nowMs };
+  let setBackMs = 0;
+  const clock: Clock = { now: () => nowMs - setBackMs, monotonic: () => nowMs };
 
   beforeEach(async () => {
     asked = [];
     open = [];
+    setBackMs = 0;
     nowMs = at('2024-06-01T12:00:00Z');
     answer = (query, response) => response.end(chart(query));
     server = createServer((request, response) => {
@@ -110,6 +112,16 @@ describe('prices over HTTP', () => {
     await source.usdAt(BTC, nowMs - HOUR);
     await source.usdAt(BTC, at('2023-01-11T00:00:00Z'));
     expect(asked).toHaveLength(3);
+  });
+
+  it('asks again for a window that is not over if the clock was set back', async () => {
+    const source = prices();
+    const atMs = nowMs - 2 * HOUR;
+    await source.usdAt(BTC, atMs);
+    setBackMs = HOUR;
+    nowMs += HOUR;
+    await source.usdAt(BTC, atMs);
+    expect(asked).toHaveLength(2);
   });
 
   it('leaves the server alone after a 429 for as long as it says', async () => {

@@ -1,0 +1,81 @@
+/**
+ * The commands that found, fill and restore a Redis, over a folder of state on a full disk: they do their work, which is in Redis, or are
+ * refused with one sentence and can be run again with room. Neither leaves half of an installation.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
+import { newWorld, type Outcome, type World } from './program.ts';
+
+const refusal = smallDiskRefusal('tmpfs');
+const KEYS = 2;
+
+describe.skipIf(refusal !== null || !hasRedis)('a Redis and a folder of state on a full disk', () => {
+  let redis: RedisServer;
+  let disk: SmallDisk;
+  let world: World;
+  let alone: Record<string, string>;
+  let shared: Record<string, string>;
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    disk = smallDisk('tmpfs', 48);
+    world = newWorld();
+    const store = join(disk.path, 'store');
+    mkdirSync(store);
+    alone = { ASSAY_DATA_DIR: store };
+    shared = { ...alone, ASSAY_REDIS_URL: redis.url };
+  });
+  afterEach(async () => {
+    await world.end();
+    await redis.stop();
+    disk.remove();
+  });
+
+  const run = (args: readonly string[], environment: Record<string, string>): Promise<Outcome> =>
+    world.run(args, { environment });
+  async function done(args: readonly string[], environment: Record<string, string>): Promise<string> {
+    const { code, out, err } = await run(args, environment);
+    expect([code, err], args.join(' ')).toEqual([0, expect.anything()]);
+    return out;
+  }
+  const createKeys = async (environment: Record<string, string>): Promise<void> => {
+    for (let n = 0; n < KEYS; n++) await done(['keys', 'create', '--name', `key ${n}`], environment);
+  };
+  const countKeys = async (): Promise<number> =>
+    (JSON.parse(await done(['keys', 'list', '--json'], shared)) as unknown[]).length;
+
+  /** Runs a command on the full disk, and again with room if it was refused. */
+  async function runFull(args: readonly string[]): Promise<void> {
+    disk.fill();
+    const first = await run(args, shared);
+    disk.free();
+    if (first.code === 0) return;
+    expect(first.code, first.err).toBe(1);
+    const sentences = first.err.split('\n').filter((line) => line.startsWith('assay: '));
+    expect(sentences, first.err).toEqual([expect.stringMatching(/no space left|is full|cannot be written/i)]);
+    await done(args, shared);
+  }
+
+  it('is founded', async () => {
+    await runFull(['redis', 'found']);
+    await createKeys(shared);
+    expect(await countKeys()).toBe(KEYS);
+  });
+
+  it('is filled from the stores of a machine that was alone', async () => {
+    await createKeys(alone);
+    await runFull(['redis', 'fill']);
+    expect(await countKeys()).toBe(KEYS);
+  });
+
+  it('is restored from the replicas of a node', async () => {
+    await done(['redis', 'found'], shared);
+    await createKeys(shared);
+    redis.run('flushall');
+    await runFull(['redis', 'restore', '--from-replica']);
+    expect(await countKeys()).toBe(KEYS);
+  });
+});

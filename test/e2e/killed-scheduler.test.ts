@@ -1,0 +1,122 @@
+/** A bulk job whose scheduler and a worker are killed while it runs: it has the same result, byte for byte, as one that was left alone. */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { newWorld, patiently, type RunningServer, type World } from './program.ts';
+
+const LINES = 400_000;
+const LINES_OF_A_CHUNK = 32_768;
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
+
+interface View {
+  readonly id: string;
+  readonly state: string;
+  readonly answered: number;
+  readonly failed: number;
+  readonly cost: { readonly spent: number };
+}
+
+describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_000 }, () => {
+  const ROLES = ['api,worker', 'api,worker', 'worker'] as const;
+  let redis: RedisServer;
+  let worlds: World[];
+  let servers: RunningServer[];
+  let shared: Record<string, string>;
+  let headers: Record<string, string>;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    worlds = ROLES.map(() => newWorld());
+    const [first] = worlds as [World];
+    const jobs = join(first.folder, 'jobs');
+    mkdirSync(jobs);
+    shared = { ASSAY_REDIS_URL: redis.url, ASSAY_JOBS_DIR: jobs };
+    const done = async (...args: string[]): Promise<string> => {
+      const { code, out, err } = await first.run(args, { environment: shared });
+      expect(code, err).toBe(0);
+      return out;
+    };
+    await done('redis', 'found');
+    const made = await done('keys', 'create', '--name', 'all', '--plan', 'ENTERPRISE', '--json');
+    headers = {
+      authorization: `Bearer ${(JSON.parse(made) as { apiKey: string }).apiKey}`,
+      'content-type': 'text/csv',
+    };
+    servers = await Promise.all(
+      ROLES.map((roles, node) => (worlds[node] as World).serve({ ...shared, ASSAY_ROLES: roles })),
+    );
+  }, 240_000);
+  afterAll(async () => {
+    await Promise.all(worlds.map((world) => world.end()));
+    await redis.stop();
+  });
+
+  const serverOf = (node: number): RunningServer => servers[node] as RunningServer;
+
+  /** The node that holds the lease of the scheduler, as it says itself; -1 while none does. */
+  async function schedulerAmong(nodes: readonly number[]): Promise<number> {
+    for (const node of nodes) {
+      const metrics = await (await fetch(`${serverOf(node).url}/metrics`)).text();
+      if (/^assay_lease_here\{lease="[^"]*scheduler[^"]*"\} 1$/m.test(metrics)) return node;
+    }
+    return -1;
+  }
+
+  async function submit(node: number): Promise<string> {
+    const body = Array.from({ length: LINES }, (_, i) => address(i + 1)).join('\n');
+    const sent = await patiently(() =>
+      fetch(`${serverOf(node).url}/api/v1/jobs?kind=labels&chain=ETH`, { method: 'POST', headers, body }),
+    );
+    const answer = (await sent.json()) as { data: { job: View } };
+    expect(sent.status, JSON.stringify(answer)).toBe(200);
+    return answer.data.job.id;
+  }
+
+  async function ended(node: number, id: string): Promise<View> {
+    for (;;) {
+      const response = await fetch(`${serverOf(node).url}/api/v1/jobs/${id}`, { headers });
+      if (response.status === 200) {
+        const { job } = ((await response.json()) as { data: { job: View } }).data;
+        if (!['QUEUED', 'RUNNING'].includes(job.state)) return job;
+      }
+      await sleep(1_000);
+    }
+  }
+
+  async function hashOfResult(node: number, id: string): Promise<{ sha256: string; lines: number }> {
+    const response = await patiently(() =>
+      fetch(`${serverOf(node).url}/api/v1/jobs/${id}/result`, { headers }),
+    );
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const lines = bytes.toString('latin1').split('\n').length - 1;
+    return { sha256: createHash('sha256').update(bytes).digest('hex'), lines };
+  }
+
+  it('leaves the job to another node, which ends it with the same bytes and the same cost, though a worker dies as well', async () => {
+    const calm = await submit(0);
+    const undisturbed = await ended(0, calm);
+    expect(undisturbed).toMatchObject({ state: 'DONE', answered: LINES, failed: 0 });
+    const wanted = await hashOfResult(0, calm);
+    expect(wanted.lines).toBe(LINES);
+
+    const scheduler = await schedulerAmong([0, 1]);
+    expect(scheduler).toBeGreaterThanOrEqual(0);
+    const other = 1 - scheduler;
+    const id = await submit(other);
+    const answers = join(shared.ASSAY_JOBS_DIR as string, id, 'answers');
+    const chunks = (): number => (existsSync(answers) ? readdirSync(answers).length : 0);
+    while (chunks() < 2) await sleep(20);
+    await Promise.all([serverOf(scheduler).stop('SIGKILL'), serverOf(2).stop('SIGKILL')]);
+    expect(chunks()).toBeLessThan(LINES / LINES_OF_A_CHUNK);
+
+    const view = await ended(other, id);
+    expect(view).toMatchObject({ state: 'DONE', answered: LINES, failed: 0 });
+    expect(view.cost.spent).toBe(undisturbed.cost.spent);
+    expect(await schedulerAmong([other])).toBe(other);
+    expect(await hashOfResult(other, id)).toEqual(wanted);
+  });
+});
