@@ -82,7 +82,9 @@ function importsOf(root: string, file: string, text: string): string[] {
   for (const [, statement, specifier] of text.matchAll(/^(?:import|export)\b([^;']*)'(\.[^']+)'/gm))
     if (!statement?.trimStart().startsWith('type ')) add(specifier);
   for (const [, specifier] of text.matchAll(/\bimport\(\s*'(\.[^']+)'/g)) add(specifier);
-  for (const [, name] of text.matchAll(/workerUrl\(\s*'([^']+)'/g)) found.add(`workers/${name}.ts`);
+  // In a test it is text of a program that the test writes.
+  if (!file.startsWith('test/'))
+    for (const [, name] of text.matchAll(/workerUrl\(\s*'([^']+)'/g)) found.add(`workers/${name}.ts`);
   // A test that starts a process names the file beside it, as TypeScript or as built.
   if (file.startsWith('test/'))
     for (const [, name] of text.matchAll(/'([\w./-]+)\.(?:ts|js)'/g))
