@@ -887,6 +887,8 @@ describe('the operations', () => {
     expect(row('screening', 'Monthly quota')).toBe('none');
     expect([row('screening', 'Credits'), row('entity', 'Credits')]).toEqual(['1', '0']);
     expect([row('health', 'Rate limit'), row('entity', 'Rate limit')]).toEqual(['none', 'entity']);
+    expect(row('entity', 'address \\(path\\)')).toBeDefined();
+    expect(row('entity', 'chain \\(query, optional\\)')).toBeDefined();
     expect(section('entity')).not.toContain('Schema of the body');
     expect(section('screening')).toContain('Schema of the body');
     expect(section('metrics')).not.toContain('Schema of the answer');

@@ -1,6 +1,7 @@
 /** The bounds of monitoring: at exactly a limit and one beyond it, and each half of a condition. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
+import { createEmbeddedLeases, type Leases } from '../../src/base/leases.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type LiveRoot, openLiveStore } from '../../src/base/live-store.ts';
 import type { Logger } from '../../src/base/log.ts';
@@ -860,7 +861,7 @@ describe('the courier', () => {
   });
 
   /** A courier over a queue in memory, whose receivers answer when they are told to. */
-  function world() {
+  function world(leases?: Leases) {
     const queue: Waiting[] = [];
     const under = new Map<string, (outcome: Outcome | Error) => void>();
     const sent: string[] = [];
@@ -919,6 +920,7 @@ describe('the courier', () => {
       clock: { now: () => Date.now(), monotonic: () => performance.now() },
       log: { debug() {}, info: note, warn: note, error: note } as unknown as Logger,
       obstacle: async () => state.obstacle,
+      ...(leases === undefined ? {} : { leases }),
     });
     const put = (lane: string, id: string, change: Partial<Waiting> = {}): void => {
       const known = { accountId: 'a', walletId: null, isFirst: true, dueMs: Date.now() };
@@ -994,7 +996,9 @@ describe('the courier', () => {
     await endAll(RETRY);
     await done;
     for (let at = 0; at < half + 10; at++) put(hook(at), `again${at}`);
-    for (let at = 0; at < half + 10; at++) put(hook(`well${at}`), `well${at}`);
+    // Three of each: the room ends within a receiver.
+    for (let at = 0; at < half; at++)
+      for (const each of ['a', 'b', 'c']) put(hook(`well${at}`), `well${at}${each}`);
     done = courier.runDue();
     await turns();
     const dead = [...under.keys()].filter((id) => id.startsWith('again'));
@@ -1087,6 +1091,30 @@ describe('the courier', () => {
     wake(hook(1));
     await vi.advanceTimersByTimeAsync(6_000);
     expect(sent).toEqual(['d']);
+    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+  });
+
+  it('sends nothing under a lease that has ended by the clock, though nobody has said so yet', async () => {
+    const embedded = createEmbeddedLeases();
+    const lease = { isHeld: true };
+    const { courier, put, sent, wake, endAll } = world({
+      ...embedded,
+      async take(store, name) {
+        const taken = await embedded.take(store, name);
+        return taken && { ...taken, isHeld: () => lease.isHeld };
+      },
+    });
+    courier.start();
+    await vi.advanceTimersByTimeAsync(0);
+    lease.isHeld = false;
+    put(hook(1), 'd');
+    wake(hook(1));
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(sent).toEqual([]);
+    lease.isHeld = true;
+    await vi.advanceTimersByTimeAsync(250);
+    expect(sent).toEqual(['d']);
+    await endAll();
     await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
   });
 
