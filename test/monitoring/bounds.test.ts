@@ -1007,6 +1007,19 @@ describe('the courier', () => {
     await done;
   });
 
+  it('gives room that is free again to the next receiver at the next look', async () => {
+    const { courier, put, sent, end, endAll } = world();
+    for (let at = 0; at <= LIMITS.deliveriesInFlightMax; at++) put(hook(at), `d${at}`);
+    courier.start();
+    await vi.advanceTimersByTimeAsync(250);
+    expect(sent).toHaveLength(LIMITS.deliveriesInFlightMax);
+    await end('d0');
+    await vi.advanceTimersByTimeAsync(250);
+    expect(sent.at(-1)).toBe(`d${LIMITS.deliveriesInFlightMax}`);
+    await endAll();
+    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+  });
+
   it('sends nothing that was cancelled, and tries a secret that does not open here by the schedule', async () => {
     const { courier, put, sent, settled, logged, faults, turns, end } = world();
     put(hook(1), 'gone');
@@ -1020,12 +1033,14 @@ describe('the courier', () => {
   });
 
   it('keeps a delivery whose attempt breaks, and logs that once until one is made', async () => {
-    const { courier, put, settled, logged, turns, end } = world();
+    const { courier, put, settled, logged, under, turns, end } = world();
     put(hook(1), 'd');
     const done = courier.runDue();
     for (const error of [new Error('broken'), new AssayError('INTERNAL', 'broken')]) {
       await turns();
       await end('d', error);
+      // It is not asked again at once.
+      expect(under.size).toBe(0);
       await vi.advanceTimersByTimeAsync(250);
     }
     expect([settled, logged]).toEqual([[], ['A delivery could not be handled.']]);
@@ -1187,13 +1202,17 @@ describe('the listener', () => {
       blocks: [] as { height: number; hash: string }[],
       duties,
       changes: null as null | object[],
+      reads: 0,
     };
     const note = (_fields: object, text: string): void => void said.push(text);
     const deps = {
       store: {
         generation: () => state.generation,
         watchChanges: () => state.changes,
-        watched: () => watched,
+        watched: () => {
+          state.reads++;
+          return watched;
+        },
         blocks: () => state.blocks,
         firstHeight: () => 40,
         forgetBlocks: async (chain: string) => void said.push(`forget ${chain}`),
@@ -1219,7 +1238,12 @@ describe('the listener', () => {
               },
             }
           : null,
-      ingest: { apply: async (_chain: string, event: Event) => void said.push(`ingest ${event.type}`) },
+      ingest: {
+        async apply(_chain: string, event: Event) {
+          await Promise.resolve();
+          said.push(`ingest ${event.type}`);
+        },
+      },
       price: async function* (transfers: Iterable<never>) {
         yield* transfers;
       },
@@ -1310,28 +1334,34 @@ describe('the listener', () => {
       height: null,
       blockTimeMs: null,
     });
-    expect(said.filter((word) => word.startsWith('back'))).toEqual(['back 7', 'back 7']);
+    expect(said.filter((word) => /^(back|ingest)/.test(word))).toEqual([
+      ...['ingest reorg', 'back 7'],
+      ...['ingest reorg', 'back 7'],
+    ]);
     await takeEvent('ETH', reorg(0, 1), table, deps);
     expect(said.at(-2)).toBe('back 0');
   });
 
   it('forgets a chain that nobody watches any more, and not one that another node follows', async () => {
     const { listener, scripts, said, state, watched, turns } = world({ duties: new Map([['ETH', 'MINE']]) });
-    scripts.push([blockOf(40), 'wait'], ['wait']);
+    scripts.push([blockOf(0), 'wait'], ['wait']);
     listener.start();
     await turns();
+    listener.nudge();
+    // Nothing changed: the wallets are not read again.
+    expect(state.reads).toBe(1);
     state.duties = new Map([['ETH', 'OTHERS']]);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(listener.states()).toMatchObject([{ state: 'STANDBY', height: 40, lastError: null }]);
+    expect(listener.states()).toMatchObject([{ state: 'STANDBY', height: 0, lastError: null }]);
     state.duties = new Map();
     await vi.advanceTimersByTimeAsync(1_000);
     expect(listener.states()).toMatchObject([
-      { state: 'UNREACHABLE', height: 40, lastError: 'No node is configured for ETH.' },
+      { state: 'UNREACHABLE', height: 0, lastError: 'No node is configured for ETH.' },
     ]);
     expect(said).not.toContain('forget ETH');
     state.duties = new Map([['ETH', 'MINE']]);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(said.at(-1)).toBe('from 41');
+    expect(said.at(-1)).toBe('from 1');
     // A generation that is not a step behind: all wallets are read.
     watched.length = 0;
     state.generation = 5;

@@ -356,6 +356,28 @@ describe('prices of a block', () => {
     ]);
   });
 
+  it('are not asked for if no transfer is of a watched wallet', async () => {
+    let asked = 0;
+    const price = async function* (transfers: Iterable<Transfer>) {
+      asked++;
+      yield* transfers;
+    };
+    const block = {
+      ...{ chain: 'ETH' as const, height: 1, hash: 'b1', parentHash: null, timestampMs: nowMs },
+      transfers: [transferTo(address(2), 1)],
+    };
+    const said: number[] = [];
+    await takeEvent('ETH', { type: 'block', block, completeness: 'COMPLETE' }, buildWatchTable([]), {
+      processor: {
+        block: async (_chain: string, { height }: { height: number }) => said.push(height),
+      } as never,
+      price,
+      ingest: null,
+      log: silentLogger,
+    });
+    expect([asked, said]).toEqual([0, [1]]);
+  });
+
   it('are not waited for for ever, and a fault of theirs loses no transfer', async () => {
     const seen = await take(async function* (transfers) {
       for (const transfer of transfers) {
