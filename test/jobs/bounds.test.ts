@@ -6,8 +6,15 @@ import { AssayError } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import type { ChunkRecord, JobRecord, JobStore, JobWriter } from '../../src/jobs/bulk/job-store.ts';
+import {
+  type ChunkRecord,
+  type JobRecord,
+  type JobStore,
+  type JobWriter,
+  openJobStore,
+} from '../../src/jobs/bulk/job-store.ts';
 import { columnsOf, fieldsOf, type LineShape, lineReader, sharedChain } from '../../src/jobs/bulk/lines.ts';
+import { openBulkJobs, viewOf } from '../../src/jobs/bulk/open.ts';
 import { jobPlaces } from '../../src/jobs/bulk/places.ts';
 import { Plan, Planner } from '../../src/jobs/bulk/plan.ts';
 import { openInput } from '../../src/jobs/bulk/receiving.ts';
@@ -416,6 +423,171 @@ describe('the lines of a job', () => {
   });
 });
 
+const recordOf = (id: string, lines: number, change: Partial<JobRecord> = {}): JobRecord => ({
+  id,
+  accountId: 'a',
+  kind: 'labels',
+  format: 'ndjson',
+  chain: 'ETH',
+  columns: null,
+  headBytes: 0,
+  state: 'QUEUED',
+  ending: null,
+  error: null,
+  createdAt: 0,
+  startedAt: null,
+  endedAt: null,
+  changedAt: 0,
+  items: lines,
+  bytesReceived: 2 * lines,
+  answered: 0,
+  failed: 0,
+  prefix: { chunks: 0, items: 0, failed: 0, bytes: 0 },
+  rateFrom: null,
+  unit: 'intel',
+  perLine: 2,
+  reserved: 2 * lines,
+  spent: null,
+  filesRemoved: false,
+  ...change,
+});
+
+describe('a job as a client sees it', () => {
+  it('has a rate once lines were answered in some time, and the time that is left by it', () => {
+    const rate = (change: Partial<JobRecord>) => {
+      const { itemsPerSecond, secondsLeft } = viewOf(recordOf('j', 100, change));
+      return [itemsPerSecond, secondsLeft];
+    };
+    const from = { rateFrom: { at: 1_000, answered: 10 } };
+    expect(rate({})).toEqual([null, null]);
+    expect(rate({ ...from, answered: 10, changedAt: 2_000 })).toEqual([null, null]);
+    expect(rate({ ...from, answered: 11, changedAt: 1_000 })).toEqual([null, null]);
+    expect(rate({ ...from, answered: 40, changedAt: 3_000 })).toEqual([15, 4]);
+    expect(rate({ ...from, answered: 40, changedAt: 3_000, endedAt: 3_000 })).toEqual([15, 0]);
+    expect(rate({ endedAt: 1 })).toEqual([null, 0]);
+  });
+
+  it('has a result for as long as its files are kept', () => {
+    const prefix = { chunks: 1, items: 1, failed: 0, bytes: 7 };
+    const open = viewOf(recordOf('j', 1, { prefix }));
+    expect(open).toMatchObject({
+      resultBytes: 7,
+      expiresAt: null,
+      endedAt: null,
+      startedAt: null,
+      verdict: false,
+    });
+    const over = viewOf(
+      recordOf('j', 1, { prefix, endedAt: 0, startedAt: 0, filesRemoved: true, verdict: true }),
+    );
+    const start = '1970-01-01T00:00:00.000Z';
+    expect(over).toMatchObject({ resultBytes: 0, endedAt: start, startedAt: start, verdict: true });
+    expect(over.expiresAt).toBe(new Date(LIMITS.jobFilesKeptMs).toISOString());
+  });
+});
+
+describe('what is left of jobs', () => {
+  const idOf = (number: number): string => String(number).padStart(28, '0');
+  const NOW = Date.UTC(2026, 10, 21);
+
+  /** Opens jobs over these records, waits until they are tidied, and lists what is left. */
+  async function leftOf(
+    records: readonly JobRecord[],
+    { isShared = false, names = [] as readonly string[] } = {},
+  ) {
+    const options = {
+      storePath: join(folder.path, 'jobs.mdb'),
+      folder: join(folder.path, 'files'),
+      isShared,
+    };
+    const store = openJobStore({ path: options.storePath }, {});
+    await store.transaction((writer) => {
+      for (const record of records) writer.add(record);
+      for (const [at, ms] of [LIMITS.idempotencyMs + 1, LIMITS.idempotencyMs].entries())
+        writer.putClaim(`name${at}`, { jobId: idOf(90 + at), bodyHash: '', at: NOW - ms, answer: null });
+    });
+    await store.close();
+    for (const name of [...records.map(({ id }) => id), ...names])
+      mkdirSync(join(options.folder, name), { recursive: true });
+    const given: string[] = [];
+    let isStarted = false;
+    const jobs = openBulkJobs(options, {
+      runner: { slots: 0, run: () => new Promise(() => {}), close: async () => {} },
+      purse: { settle: async ({ id }: { id: string }) => void given.push(id) } as never,
+      clock: { now: () => NOW, monotonic: () => 0 },
+      random: systemRandom,
+      log: silentLogger,
+      leases: {
+        states: () => [],
+        look: async () => {},
+        take: async () => ({
+          ...{ name: 'scheduler', fence: null, previous: null, isHeld: () => true, release: async () => {} },
+          lost: new AbortController().signal,
+        }),
+      },
+    });
+    const { start } = jobs.scheduler;
+    jobs.scheduler.start = (fence) => {
+      isStarted = true;
+      start(fence);
+    };
+    jobs.start();
+    await expect.poll(() => isStarted, { interval: 1 }).toBe(true);
+    const kept = records.flatMap(({ id, accountId }) => {
+      const job = jobs.get(accountId, id);
+      return job === null ? [] : ([[id, job]] as const);
+    });
+    await jobs.close();
+    const after = openJobStore({ path: options.storePath }, {});
+    const claims = await after.transaction((writer) =>
+      [0, 1].map((at) => writer.claim(`name${at}`) !== null),
+    );
+    const removed = records.filter(({ id }) => after.job(id)?.filesRemoved).map(({ id }) => id);
+    await after.close();
+    return {
+      kept: kept.map(([id]) => id),
+      removed,
+      given,
+      claims,
+      folders: readdirSync(options.folder).sort(),
+    };
+  }
+
+  it('are their files until these expire, and their records for longer', async () => {
+    const ended = (number: number, agoMs: number) =>
+      recordOf(idOf(number), 1, { state: 'DONE', endedAt: NOW - agoMs, createdAt: NOW - agoMs });
+    const left = await leftOf([
+      ended(1, LIMITS.jobKeptMs),
+      ended(2, LIMITS.jobKeptMs - 1),
+      ended(3, LIMITS.jobFilesKeptMs),
+      ended(4, LIMITS.jobFilesKeptMs - 1),
+    ]);
+    expect(left).toEqual({
+      kept: [2, 3, 4].map(idOf),
+      removed: [2, 3].map(idOf),
+      given: [],
+      claims: [false, true],
+      folders: [idOf(4)],
+    });
+  });
+
+  it('is nothing of an upload whose process died, and of folders that no job has', async () => {
+    const receiving = (number: number, agoMs: number, reserved: number) =>
+      recordOf(idOf(number), 1, { state: 'RECEIVING', changedAt: NOW - agoMs, reserved });
+    const records = [receiving(1, 0, 2), receiving(2, 0, 0)];
+    const left = await leftOf(records, { names: [idOf(8), 'notes', `${idOf(8)}0`] });
+    expect(left).toMatchObject({ kept: [], given: [idOf(1)], folders: [`${idOf(8)}0`, 'notes'] });
+  });
+
+  it('is an upload that may come in at another node, for a quarter of an hour', async () => {
+    const receiving = (number: number, agoMs: number) =>
+      recordOf(idOf(number), 1, { state: 'RECEIVING', changedAt: NOW - agoMs, reserved: 0 });
+    const minutes = 15 * 60_000;
+    const left = await leftOf([receiving(1, minutes), receiving(2, minutes - 1)], { isShared: true });
+    expect(left).toMatchObject({ kept: [idOf(2)], folders: [idOf(2)] });
+  });
+});
+
 describe('the scheduler', () => {
   const realTimeout = setTimeout;
   beforeEach(() => {
@@ -426,7 +598,7 @@ describe('the scheduler', () => {
   afterEach(() => {
     vi.useRealTimers();
   });
-  const NONE = { chunks: 0, items: 0, failed: 0, bytes: 0 };
+  const NONE = recordOf('none', 0).prefix;
 
   /** A scheduler over records in memory and plans of one line a chunk, whose chunks end when they are told to. */
   function world(slots: number) {
@@ -499,34 +671,7 @@ describe('the scheduler', () => {
       planner.take(Buffer.from('x\n'.repeat(lines)));
       writeFileSync(places.plan(id), planner.finish().fileBytes);
       writeFileSync(places.input(id), 'x');
-      records.set(id, {
-        id,
-        accountId: 'a',
-        kind: 'labels',
-        format: 'ndjson',
-        chain: 'ETH',
-        columns: null,
-        headBytes: 0,
-        state: 'QUEUED',
-        ending: null,
-        error: null,
-        createdAt: 0,
-        startedAt: null,
-        endedAt: null,
-        changedAt: 0,
-        items: lines,
-        bytesReceived: 2 * lines,
-        answered: 0,
-        failed: 0,
-        prefix: NONE,
-        rateFrom: null,
-        unit: 'intel',
-        perLine: 2,
-        reserved: 2 * lines,
-        spent: null,
-        filesRemoved: false,
-        ...change,
-      });
+      records.set(id, recordOf(id, lines, change));
     };
     /** Waits for what the disk does, too. */
     const until = async (isDone: () => boolean): Promise<void> => {

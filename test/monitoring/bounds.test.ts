@@ -1191,7 +1191,11 @@ describe('the listener', () => {
   type Event = Parameters<typeof takeEvent>[1];
 
   /** A listener of ETH over a store in memory; each subscription gives what `scripts` has next, and then an end or a fault. */
-  function world({ hasAdapter = true, duties = null as ReadonlyMap<string, Duty> | null } = {}) {
+  function world({
+    hasAdapter = true,
+    duties = null as ReadonlyMap<string, Duty> | null,
+    leases = createEmbeddedLeases(),
+  } = {}) {
     const watched = [
       { chain: 'ETH' as const, walletAddress: walletOf().walletAddress, accountId: 'a', walletId: idOf(1) },
     ];
@@ -1218,11 +1222,15 @@ describe('the listener', () => {
         forgetBlocks: async (chain: string) => void said.push(`forget ${chain}`),
       },
       processor: {
-        block: async (_chain: string, block: { height: number; hash: string }) => {
+        async block(_chain: string, block: { height: number; hash: string }) {
+          await Promise.resolve();
           said.push(`block ${block.height}`);
           state.blocks = [...state.blocks, block];
         },
-        takeBack: async (_chain: string, height: number) => void said.push(`back ${height}`),
+        async takeBack(_chain: string, height: number) {
+          await Promise.resolve();
+          said.push(`back ${height}`);
+        },
       },
       adapter: async () =>
         hasAdapter
@@ -1234,6 +1242,9 @@ describe('the listener', () => {
                   if (one === 'wait')
                     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
                   else yield one;
+                  if (!signal.aborted) continue;
+                  await Promise.resolve();
+                  said.push('left');
                 }
               },
             }
@@ -1249,6 +1260,7 @@ describe('the listener', () => {
       },
       clock: { now: () => Date.now(), monotonic: () => performance.now() },
       log: { debug() {}, info: note, warn: note, error: note },
+      leases,
       ...(duties === null ? {} : { dutyOf: () => state.duties }),
     } as unknown as ListenerDeps;
     const listener = createListener(deps);
@@ -1278,6 +1290,7 @@ describe('the listener', () => {
     await vi.advanceTimersByTimeAsync(500);
     expect(said.at(-1)).toBe('from 42');
     await listener.stop();
+    expect(said.at(-1)).toBe('left');
     said.length = 0;
     listener.nudge();
     await vi.advanceTimersByTimeAsync(60_000);
@@ -1338,8 +1351,12 @@ describe('the listener', () => {
       ...['ingest reorg', 'back 7'],
       ...['ingest reorg', 'back 7'],
     ]);
-    await takeEvent('ETH', reorg(0, 1), table, deps);
+    expect(await takeEvent('ETH', reorg(0, 5), table, deps)).toEqual({ height: 0, blockTimeMs: null });
     expect(said.at(-2)).toBe('back 0');
+    const wrote = takeEvent('ETH', blockOf(8), table, deps);
+    expect(said).not.toContain('block 8');
+    expect(await wrote).toEqual({ height: 8, blockTimeMs: START + 8 });
+    expect(said.slice(-2)).toEqual(['ingest block', 'block 8']);
   });
 
   it('forgets a chain that nobody watches any more, and not one that another node follows', async () => {
@@ -1374,6 +1391,28 @@ describe('the listener', () => {
     state.changes = [{ ...walletOf(), accountId: 'a', walletId: idOf(2), isActive: true }];
     listener.nudge();
     expect(listener.watched).toBe(1);
+    await listener.stop();
+  });
+
+  it('takes nothing under a lease that has ended by the clock', async () => {
+    const embedded = createEmbeddedLeases();
+    const lease = { isHeld: false };
+    const { listener, scripts, said } = world({
+      leases: {
+        ...embedded,
+        async take(store, name) {
+          const taken = await embedded.take(store, name);
+          return taken && { ...taken, isHeld: () => lease.isHeld };
+        },
+      },
+    });
+    scripts.push([blockOf(40)], [blockOf(40), 'wait']);
+    listener.start();
+    await vi.advanceTimersByTimeAsync(400);
+    expect(said).toEqual(['from 40']);
+    lease.isHeld = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(said).toContain('block 40');
     await listener.stop();
   });
 
