@@ -590,6 +590,11 @@ describe('the way of a request', () => {
     }
     const [refused] = await send(entity, { kind: 'lookup', write: () => -1 });
     expect(refused?.status).toBe(500);
+    // Data that was made elsewhere, to the last byte of the room that is left.
+    for (const length of [300_000, 600_000]) {
+      const late: Work = { kind: 'query', answer: async () => Buffer.from(text(length)) };
+      expect((await send(entity, late))[0]?.body).toBe(`{"success":true,"data":${text(length)}}`);
+    }
   });
 
   it('counts a client that went away as such, and loses no error of an answer', async () => {
