@@ -702,6 +702,41 @@ describe('the way of a request', () => {
     ]).toEqual(['http://api.example/p', 'https://api.example/p?a=1', 200, 200, 200]);
   });
 
+  it('sends a www host away before anything is done, whatever the operation', async () => {
+    const { send, asked, said } = world({ publicHost: 'api.example' });
+    const never = (): never => {
+      throw new Error('It was done.');
+    };
+    const works: readonly (readonly [Route, Work | null])[] = [
+      [route('health'), { kind: 'page', answer: never }],
+      [entity, { kind: 'lookup', write: never }],
+      [route('screen'), { kind: 'body', write: never }],
+      [route('usage'), { kind: 'query', answer: never }],
+      [route('screening'), { kind: 'task', answer: never }],
+      [route('alertStream'), { kind: 'stream', follow: never }],
+      [route('sendJob'), { kind: 'upload', bytesMax: 1, open: never }],
+      [route('jobResult'), { kind: 'file', open: never }],
+      [route('screenBulk'), { kind: 'bytes', units: never, answer: never }],
+      [entity, null],
+    ];
+    for (const [of, work] of works) {
+      const answers = await send(of, work, { headers: { host: 'www.example' } });
+      expect(answers.map(({ status }) => status)).toEqual([301]);
+    }
+    expect([asked, said]).toEqual([[], []]);
+  });
+
+  it('charges nothing for a task without credits, and counts it', async () => {
+    const { send, said, asked } = world();
+    const free = { ...route('screening'), credits: 0 };
+    const [answer] = await send(free, { kind: 'task', answer: async () => Buffer.from('7') }, { body });
+    expect([answer?.body.startsWith('{"success":true,"data":7'), answer?.body.includes('credits')]).toEqual([
+      true,
+      false,
+    ]);
+    expect([said, asked.map(({ credits }) => credits)]).toEqual([[], [null]]);
+  });
+
   it('ends an empty file at once, and says that one broke off', async () => {
     const { send, said, recorded } = world();
     const result = route('jobResult');
