@@ -735,6 +735,20 @@ describe('the way of a request', () => {
       false,
     ]);
     expect([said, asked.map(({ credits }) => credits)]).toEqual([[], [null]]);
+    // It has no use for the name of a request, so that a bad one does no harm.
+    const headers = { 'idempotency-key': 'not printable: é' };
+    const work: Work = { kind: 'task', answer: async () => Buffer.from('7') };
+    expect((await send(free, work, { body, headers }))[0]?.status).toBe(200);
+    expect((await send(route('screening'), work, { body, headers }))[0]?.status).toBe(400);
+  });
+
+  it('lets any key in where none of its permissions is asked for, and one of several is enough', async () => {
+    const { send } = world();
+    const asking = async (permission: Route['permission']): Promise<number | undefined> =>
+      (await send({ ...entity, permission }, writing('1')))[0]?.status;
+    expect(await asking('any')).toBe(200);
+    expect(await asking(['kyt', 'oracle'])).toBe(200);
+    expect([await asking(['kyt', 'intel']), await asking('intel')]).toEqual([403, 403]);
   });
 
   it('ends an empty file at once, and says that one broke off', async () => {
