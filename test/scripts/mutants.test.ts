@@ -104,6 +104,8 @@ describe('tests that cover a file', () => {
     write('test/risk/score.test.ts', "import { score } from '../../src/risk/score.ts';");
     write('test/risk/types.test.ts', "import type { Score } from '../../src/risk/score.ts';");
     write('test/jobs/pool.test.ts', "import { pool } from '../../src/jobs/pool.ts';");
+    // The text of a program that a test writes starts nothing.
+    write('test/scripts/text.test.ts', "write('src/jobs/pool.ts', \"workerUrl('screen');\");");
     write('test/jobs/writer.ts', "await import('../../src/jobs/pool.ts');");
     write('test/jobs/writer.test.ts', "spawn(join(projectRoot, 'dist', 'test', 'jobs', 'writer.js'));");
     const graph = readImportGraph(root);
