@@ -552,6 +552,10 @@ describe('the way of a request', () => {
     await send(entity, throwing(new Error('broken')));
     expect(said).toEqual(['error: a request failed']);
     said.length = 0;
+    // In the first second of the limiter's clock.
+    admission.next = { rate: { ...RATE, countedSecond: 0 } };
+    await send(entity, throwing(notReady));
+    expect(said.splice(0)).toEqual(['uncount key_1 entity 0']);
     // It was refused, so it is not counted.
     admission.next = { rate: { ...RATE, countedSecond: null } };
     await send(entity, throwing(notReady));

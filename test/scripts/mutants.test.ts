@@ -118,6 +118,24 @@ describe('tests that cover a file', () => {
     expect(testsCovering(graph, 'src/risk/score.ts', 'risk', 1)).toEqual(['test/risk/score.test.ts']);
   });
 
+  it('come first from the folder of the file, and then from that of the room, where as many imports are between', () => {
+    write('src/labels/index/segment.ts', 'export const segment = 1;');
+    write(
+      'src/labels/index/build.ts',
+      "import { segment } from './segment.ts';\nexport const build = segment;",
+    );
+    for (const test of ['cli/a', 'labels/b', 'labels/index/c'])
+      write(
+        `test/${test}.test.ts`,
+        `import { build } from '${'../'.repeat(test.split('/').length)}src/labels/index/build.ts';`,
+      );
+    expect(testsCovering(readImportGraph(root), 'src/labels/index/segment.ts', 'labels', 3)).toEqual([
+      'test/labels/index/c.test.ts',
+      'test/labels/b.test.ts',
+      'test/cli/a.test.ts',
+    ]);
+  });
+
   it('exist for every room of this program', () => {
     const graph = readImportGraph(projectRoot);
     for (const [room, folders] of Object.entries(ROOMS)) {
