@@ -3,9 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Type } from 'typebox';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AssayError, ERRORS, type ErrorCode } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
+import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { createBodyIntake } from '../../src/http/body-intake.ts';
 import { Call, callerOf } from '../../src/http/call.ts';
 import { referenceOf } from '../../src/http/charging.ts';
@@ -14,7 +15,12 @@ import { renderError } from '../../src/http/errors.ts';
 import { openFileParts } from '../../src/http/file-parts.ts';
 import { createKeyWork, listKeysWork, revokeKeyWork, toggleKeyWork } from '../../src/http/handlers/keys.ts';
 import { labelsWork, screenBulkWork } from '../../src/http/handlers/labels.ts';
-import { alertStreamWork, listAlertsWork, listWalletsWork } from '../../src/http/handlers/monitoring.ts';
+import {
+  alertStreamWork,
+  listAlertsWork,
+  listWalletsWork,
+  walletTransactionsWork,
+} from '../../src/http/handlers/monitoring.ts';
 import { stripeWork } from '../../src/http/handlers/payments.ts';
 import { exchangeStatusWork } from '../../src/http/handlers/registers.ts';
 import { readyWork } from '../../src/http/handlers/service.ts';
@@ -836,6 +842,35 @@ describe('the operations', () => {
       expect(last()[1]).toEqual({ walletId: 'w' });
     });
 
+    it('count confirmations from the first block of a chain on, and none before a block was read', async () => {
+      const confirmationsAt = async (heights: number[]) => {
+        const monitoring = {
+          wallet: () => ({ id: 'w', accountId: 'acc_1', chain: 'ETH' }),
+          store: {
+            blocks: () => heights.map((height) => ({ height, hash: '' })),
+            transactions: () => ({
+              transactions: [
+                {
+                  blockNumber: 0,
+                  timestampMs: 0,
+                  alertIds: [],
+                  reorged: false,
+                  counterparty: { address: null },
+                },
+              ],
+              total: 1,
+            }),
+          },
+        };
+        const work = walletTransactionsWork({ useCases: { monitoring: () => monitoring } } as never);
+        const { transactions } = await jsonOf(work, callWith({ params: ['w'] }));
+        return (transactions as { confirmations: number | null }[])[0]?.confirmations;
+      };
+      expect([await confirmationsAt([0]), await confirmationsAt([0, 4]), await confirmationsAt([])]).toEqual([
+        ...[1, 5, null],
+      ]);
+    });
+
     it('stream behind an id of 15 digits, for as long as the key may read', () => {
       const key = { status: 'ACTIVE', permissions: ['monitoring'] };
       const state = { key: key as object | null, isDisabled: false };
@@ -892,5 +927,28 @@ describe('the operations', () => {
     expect(section('entity')).not.toContain('Schema of the body');
     expect(section('screening')).toContain('Schema of the body');
     expect(section('metrics')).not.toContain('Schema of the answer');
+  });
+});
+
+describe('the choice of a server', () => {
+  afterEach(() => {
+    vi.doUnmock('../../src/http/uws-server.ts');
+    vi.resetModules();
+  });
+
+  it('says that a binding does not load: a fault where it was named, a warning where any will do', async () => {
+    vi.resetModules();
+    vi.doMock('../../src/http/uws-server.ts', () => {
+      throw new Error('no binding for this machine');
+    });
+    const { chooseServer } = await import('../../src/http/choose-server.ts');
+    const { createNodeServer } = await import('../../src/http/node-server.ts');
+    const said: string[] = [];
+    const log = { ...silentLogger, warn: (_fields: object, text: string) => void said.push(text) } as Logger;
+    await expect(chooseServer('uws', log)).rejects.toMatchObject({ code: 'LISTEN_FAILED' });
+    expect(await chooseServer('node', log)).toBe(createNodeServer);
+    expect(said).toEqual([]);
+    expect(await chooseServer('auto', log)).toBe(createNodeServer);
+    expect(said).toHaveLength(1);
   });
 });
