@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
+import { type Fence, type LiveRoot, openLiveStore } from '../../src/base/live-store.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import {
@@ -588,6 +589,34 @@ describe('what is left of jobs', () => {
   });
 });
 
+it('jobs are not written by a holder of before', async () => {
+  const taken = new AssayError('STORE_BUSY', 'taken');
+  const store = openJobStore(
+    { path: join(folder.path, 'jobs.mdb') },
+    {
+      openStore: (path, version, options) => {
+        const live = openLiveStore(path, version, options);
+        const root = new Proxy<LiveRoot>(live.root, {
+          get(target, name) {
+            const value: unknown = Reflect.get(target, name);
+            if (name !== 'childTransaction') return typeof value === 'function' ? value.bind(target) : value;
+            return (work: () => unknown, fence: Fence | null = null) =>
+              fence?.token === 4 ? Promise.reject(taken) : target.childTransaction(work, fence);
+          },
+        });
+        return { ...live, root };
+      },
+    },
+  );
+  const add = (id: string, fence?: Fence) =>
+    store.transaction((writer) => writer.add(recordOf(id, 1)), fence);
+  await expect(add('a', { name: 'scheduler', token: 4 })).rejects.toBe(taken);
+  await add('b', { name: 'scheduler', token: 5 });
+  await add('c');
+  expect(store.openIds()).toEqual(['b', 'c']);
+  await store.close();
+});
+
 describe('the scheduler', () => {
   const realTimeout = setTimeout;
   beforeEach(() => {
@@ -608,6 +637,7 @@ describe('the scheduler', () => {
     const logged: string[] = [];
     const settled: string[] = [];
     const faults = { write: [] as Error[], settle: [] as Error[] };
+    const fences: (Fence | null)[] = [];
     const state = { hasRoom: true as boolean | Error };
     const under = new Map<string, (done: Partial<ChunkDone> | Error) => void>();
     const tasks: ChunkTask[] = [];
@@ -621,7 +651,8 @@ describe('the scheduler', () => {
       job: writer.job,
       chunk: writer.chunk,
       openIds: () => [...records.values()].filter(({ endedAt }) => endedAt === null).map(({ id }) => id),
-      async transaction<T>(work: (writer: JobWriter) => T): Promise<T> {
+      async transaction<T>(work: (writer: JobWriter) => T, fence: Fence | null = null): Promise<T> {
+        fences.push(fence);
         const fault = faults.write.shift();
         if (fault !== undefined) throw fault;
         return work(writer);
@@ -689,7 +720,7 @@ describe('the scheduler', () => {
     const job = (id: string): JobRecord => records.get(id) as JobRecord;
     const names = () => tasks.map(({ jobId, chunk }) => `${jobId} ${chunk}`);
     const isEnded = (id: string) => () => job(id).endedAt !== null;
-    const over = { scheduler, records, chunks, logged, settled, faults, state, under, tasks, places };
+    const over = { scheduler, records, chunks, fences, logged, settled, faults, state, under, tasks, places };
     return { ...over, add, until, turns, end, job, names, isEnded };
   }
 
@@ -759,10 +790,11 @@ describe('the scheduler', () => {
   });
 
   it('expects no answer of a head line, and fails at once if no attempt can help', async () => {
-    const { scheduler, add, until, end, isEnded, job, tasks } = world(4);
+    const { scheduler, add, until, end, fences, isEnded, job, tasks } = world(4);
+    const fence = { name: 'scheduler', token: 7 };
     add('head', 2, { headBytes: 2, items: 1 });
     add('bad', 2, { accountId: 'b' });
-    scheduler.start(null);
+    scheduler.start(fence);
     await until(() => tasks.length === 4);
     expect(tasks.find(({ jobId }) => jobId === 'head')).toMatchObject({ firstLine: 2, input: { start: 2 } });
     await end('head 0', { items: 0 });
@@ -774,6 +806,8 @@ describe('the scheduler', () => {
     await until(isEnded('bad'));
     expect(job('bad')).toMatchObject({ state: 'FAILED', error: 'Nobody may ask for it.' });
     await scheduler.stop();
+    // Starts, chunks, failures and ends: a scheduler of before writes none of them.
+    expect(new Set(fences)).toEqual(new Set([fence]));
   });
 
   it('tries later what cannot be worked now, after twice as long each time, and counts no attempt', async () => {

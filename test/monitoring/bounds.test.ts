@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { createEmbeddedLeases, type Leases } from '../../src/base/leases.ts';
 import { LIMITS } from '../../src/base/limits.ts';
-import { type LiveRoot, openLiveStore } from '../../src/base/live-store.ts';
+import { type Fence, type LiveRoot, type OpenStore, openLiveStore } from '../../src/base/live-store.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { createSeal } from '../../src/base/seal.ts';
@@ -32,6 +32,7 @@ import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import type { Alert, Delivery, MonitoredTransaction, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { openRefreshQueue, type RefreshQueue } from '../../src/monitoring/refresh-queue.ts';
 import { type Evidence, evaluate, ruleFor } from '../../src/monitoring/rules.ts';
+import { openMonitoringStore } from '../../src/monitoring/store.ts';
 import { createStreamHub, type StreamEvent } from '../../src/monitoring/stream.ts';
 import {
   addTransfer,
@@ -263,6 +264,79 @@ describe('stores of monitoring', () => {
     await expect(
       other.setChannels('a', { email: null, slackWebhookUrl: null, telegram: null }),
     ).rejects.toMatchObject({ code: 'NOT_READY' });
+  });
+});
+
+describe('a write under a lease', () => {
+  it('is refused to a holder of before, whatever it writes, and leaves nothing behind', async () => {
+    const folder = tempFolder();
+    const fences: (Fence | null)[] = [];
+    /** Of the lease, the fifth holder is the newest. */
+    const openStore: OpenStore = (path, version, options) => {
+      const live = openLiveStore(path, version, options);
+      const root = new Proxy<LiveRoot>(live.root, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (name !== 'childTransaction') return typeof value === 'function' ? value.bind(target) : value;
+          return (work: () => unknown, fence: Fence | null = null) => {
+            fences.push(fence);
+            if (fence !== null && fence.token < 5)
+              return Promise.reject(new AssayError('STORE_BUSY', 'taken'));
+            return target.childTransaction(work, fence);
+          };
+        },
+      });
+      return { ...live, root };
+    };
+    const store = openMonitoringStore(
+      { path: `${folder.path}/m.mdb` },
+      {
+        clock: { now: () => START, monotonic: () => 0 },
+        random: systemRandom,
+        seal: createSeal(new Uint8Array(32), systemRandom),
+        openStore,
+      },
+    );
+    const wallet = await store.addWallet(
+      {
+        ...walletOf(),
+        customWebhookUrl: 'https://hooks.example.org/',
+        enabledRules: ['SCAM-001'],
+        alertFrequency: 'daily',
+      },
+      10,
+    );
+    const { ruleId, ruleName, severity, title, message, category, riskType, final, transaction } = alertOf(1);
+    const draft = { ruleId, ruleName, severity, title, message, category, riskType, final, transaction };
+    await store.write((writer) => writer.raise(wallet, draft, 'cause', null));
+    await store.outbox.test(wallet);
+    const waiting = () => store.outbox.lanes().flatMap((lane) => store.outbox.due(lane, START).waiting);
+    const [delivery] = waiting();
+    if (delivery === undefined) throw new Error('Nothing waits.');
+    let written = 0;
+    const write = () => void written++;
+    const place = { accountId: 'a', walletId: wallet.id, changes: 0 };
+    const attempt = { atMs: START, durationMs: 1 };
+    const screening = { riskScore: 1, riskLevel: 'LOW' } as never;
+    const writes: ((fence: Fence) => Promise<unknown>)[] = [
+      (fence) => store.write(write, fence),
+      (fence) => store.applyBlock('ETH', { height: 7, hash: 'b7' }, write, fence),
+      (fence) => store.takeBack('ETH', 1, write, fence),
+      (fence) => store.forgetBlocks('ETH', fence),
+      (fence) => store.refreshed(place, screening, START + 1, fence),
+      (fence) => store.putOffRefresh(place, START + 1, fence),
+      (fence) => store.outbox.settle(delivery, attempt, { kind: 'DELIVERED', responseStatus: 200 }, fence),
+      (fence) => store.outbox.closeDays(START + 86_400_000, fence),
+    ];
+    fences.length = 0;
+    for (const run of writes)
+      await expect(run({ name: 'l', token: 4 })).rejects.toMatchObject({ code: 'STORE_BUSY' });
+    expect([written, store.blocks('ETH'), waiting().length]).toEqual([0, [], 1]);
+    expect(fences).toEqual(writes.map(() => ({ name: 'l', token: 4 })));
+    for (const run of writes) await run({ name: 'l', token: 5 });
+    expect([written > 0, waiting().map(({ id }) => id === delivery.id)]).toEqual([true, [false]]);
+    await store.close();
+    folder.remove();
   });
 });
 
@@ -868,7 +942,7 @@ describe('the courier', () => {
     const settled: string[] = [];
     const logged: string[] = [];
     const faults = { settle: [] as Error[], closeDays: [] as Error[], load: [] as string[] };
-    const state = { obstacle: null as string | null, days: 0, most: 0 };
+    const state = { obstacle: null as string | null, days: 0, most: 0, fences: [] as (Fence | null)[] };
     let woken: (lanes: ReadonlySet<string>) => void = () => {};
     const outbox = {
       lanes: () => new Set(queue.map(({ lane }) => lane)) as never,
@@ -889,13 +963,15 @@ describe('the courier', () => {
         }
         return { id, channel: lane.split('/').at(-2) } as never;
       },
-      async settle(waiting: Waiting, _attempt: unknown, outcome: Outcome) {
+      async settle(waiting: Waiting, _attempt: unknown, outcome: Outcome, fence: Fence | null) {
+        state.fences.push(fence);
         const fault = faults.settle.shift();
         if (fault !== undefined) throw fault;
         settled.push(`${waiting.id} ${outcome.kind}`);
         queue.splice(0, queue.length, ...queue.filter(({ id }) => id !== waiting.id));
       },
-      async closeDays() {
+      async closeDays(_nowMs: number, fence: Fence | null) {
+        state.fences.push(fence);
         state.days++;
         const fault = faults.closeDays.shift();
         if (fault !== undefined) throw fault;
@@ -1112,11 +1188,12 @@ describe('the courier', () => {
   it('sends nothing under a lease that has ended by the clock, though nobody has said so yet', async () => {
     const embedded = createEmbeddedLeases();
     const lease = { isHeld: true };
-    const { courier, put, sent, wake, endAll } = world({
+    const fence = { name: 'delivery', token: 7 };
+    const { courier, put, sent, state, wake, endAll } = world({
       ...embedded,
       async take(store, name) {
         const taken = await embedded.take(store, name);
-        return taken && { ...taken, isHeld: () => lease.isHeld };
+        return taken && { ...taken, fence, isHeld: () => lease.isHeld };
       },
     });
     courier.start();
@@ -1131,6 +1208,9 @@ describe('the courier', () => {
     expect(sent).toEqual(['d']);
     await endAll();
     await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+    // Digests and attempts.
+    expect(new Set(state.fences)).toEqual(new Set([fence]));
+    expect(state.fences.length).toBeGreaterThan(state.days);
   });
 
   it('writes down what was sent when the disk has room again, and does not send it twice', async () => {
@@ -1207,6 +1287,7 @@ describe('the listener', () => {
       duties,
       changes: null as null | object[],
       reads: 0,
+      fences: [] as (Fence | null)[],
     };
     const note = (_fields: object, text: string): void => void said.push(text);
     const deps = {
@@ -1222,12 +1303,19 @@ describe('the listener', () => {
         forgetBlocks: async (chain: string) => void said.push(`forget ${chain}`),
       },
       processor: {
-        async block(_chain: string, block: { height: number; hash: string }) {
+        async block(
+          _chain: string,
+          block: { height: number; hash: string },
+          _table: object,
+          fence: Fence | null,
+        ) {
+          state.fences.push(fence);
           await Promise.resolve();
           said.push(`block ${block.height}`);
           state.blocks = [...state.blocks, block];
         },
-        async takeBack(_chain: string, height: number) {
+        async takeBack(_chain: string, height: number, fence: Fence | null) {
+          state.fences.push(fence);
           await Promise.resolve();
           said.push(`back ${height}`);
         },
@@ -1397,22 +1485,25 @@ describe('the listener', () => {
   it('takes nothing under a lease that has ended by the clock', async () => {
     const embedded = createEmbeddedLeases();
     const lease = { isHeld: false };
-    const { listener, scripts, said } = world({
+    const fence = { name: 'listener:ETH', token: 7 };
+    const { listener, scripts, said, state } = world({
       leases: {
         ...embedded,
         async take(store, name) {
           const taken = await embedded.take(store, name);
-          return taken && { ...taken, isHeld: () => lease.isHeld };
+          return taken && { ...taken, fence, isHeld: () => lease.isHeld };
         },
       },
     });
-    scripts.push([blockOf(40)], [blockOf(40), 'wait']);
+    const reorg: Event = { type: 'reorg', ancestor: null, dropped: [{ height: 40, hash: 'b40' }] };
+    scripts.push([blockOf(40)], [blockOf(40), reorg, new AssayError('CHAIN_REORG_TOO_DEEP', 'x')], ['wait']);
     listener.start();
     await vi.advanceTimersByTimeAsync(400);
     expect(said).toEqual(['from 40']);
     lease.isHeld = true;
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(said).toContain('block 40');
+    expect(said.filter((word) => /^(block|back)/.test(word))).toEqual(['block 40', 'back 39', 'back -1']);
+    expect(state.fences).toEqual([fence, fence, fence]);
     await listener.stop();
   });
 
