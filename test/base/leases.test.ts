@@ -244,7 +244,7 @@ describe('a lease in Redis', () => {
     vi.useRealTimers();
   });
 
-  /** Leases of 6 s over scripts that answer as they are told. */
+  /** Leases of 6 s over scripts whose answers the test sets. */
   function world() {
     const said: string[] = [];
     const state = { isUsable: true };

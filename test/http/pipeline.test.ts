@@ -659,7 +659,7 @@ describe('the way of a request', () => {
       ['work 3', 'commit 2', 'release', 'refund acc_1 e1', 'error: a request failed'],
     ]);
     said.length = 0;
-    // Nobody reads the answer, and nobody can ask for it again.
+    // The answer has no reader, and without a key it cannot be asked for again.
     await send(screen, work, { body, isGone: true });
     expect(said).toEqual(['work 3', 'release', 'error: a request failed']);
     said.length = 0;

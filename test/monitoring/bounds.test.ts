@@ -934,7 +934,7 @@ describe('the courier', () => {
     vi.useRealTimers();
   });
 
-  /** A courier over a queue in memory, whose receivers answer when they are told to. */
+  /** A courier over a queue in memory, whose receivers answer when the test says so. */
   function world(leases?: Leases) {
     const queue: Waiting[] = [];
     const under = new Map<string, (outcome: Outcome | Error) => void>();
