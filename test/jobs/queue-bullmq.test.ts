@@ -289,7 +289,11 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     await expect
       .poll(() => server.run('llen', 'assay:{queue-graph-silent}:bull:graph-silent:wait').trim())
       .toBe(String(LIMITS.graphQuestionsMax));
+    let ended = 0;
+    for (const one of open) void one.then(() => ended++);
     await queues.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ended).toBe(LIMITS.graphQuestionsMax);
     expect(new Set(await Promise.all(open))).toEqual(new Set(['NOT_READY']));
     await redis.close();
   });
