@@ -10,6 +10,7 @@ import { checksumOf } from '../../src/exposure/format.ts';
 import { COLUMNS_MAX, HUB, NEUTRAL, PASSES, readKinds, withoutColumns } from '../../src/exposure/kinds.ts';
 import { markForgeable, mayHaveNotes, rememberedShapes, SeenShapes } from '../../src/exposure/notes.ts';
 import { createExposureReader, isSameInputs, isStoredIn, positionIn } from '../../src/exposure/reader.ts';
+import { chainsWithTransfers, exposureStatus } from '../../src/exposure/status.ts';
 import type { TransferGraph } from '../../src/graph/graph.ts';
 import { EXPOSURE } from '../../src/screening/exposure-port.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
@@ -269,6 +270,37 @@ describe('a reader of indexes', () => {
     state.inputs = built.inputs;
     state.ms += 500;
     expect(status()).toMatchObject({ isOld: false });
+  });
+
+  it('is shown as current, behind, of other inputs, or missing', () => {
+    const position = built.deps.transfers.logPosition('ETH');
+    if (position === null) throw new Error('There are transfers.');
+    const statusAt = (change: Partial<typeof position>, inputs = built.inputs) => {
+      const transfers = {
+        logPosition: (chain: string) => (chain === 'ETH' ? { ...position, ...change } : null),
+      };
+      const [status, ...others] = exposureStatus(built.indexes, {
+        transfers,
+        inputs: () => inputs,
+        log: silentLogger,
+      });
+      expect(others).toEqual([]);
+      return status;
+    };
+    const shown = statusAt({});
+    expect(shown).toMatchObject({ chain: 'ETH', state: 'CURRENT', newTransfers: 0, computed: 0, waiting: 0 });
+    expect(shown?.addresses).toBe(built.deps.transfers.graph('ETH')?.nodeCount);
+    expect(statusAt({ ordinal: position.ordinal + 1 })).toMatchObject({ state: 'BEHIND', newTransfers: 1 });
+    const others = { ...built.inputs, facts: 'x' };
+    expect(statusAt({ ordinal: position.ordinal + 1 }, others)?.state).toBe('OTHER_INPUTS');
+    expect(statusAt({ store: 'another' })).toEqual({
+      ...{ chain: 'ETH', state: 'MISSING', asOf: null, addresses: 0, entries: 0 },
+      ...{ newTransfers: position.ordinal, computed: 0, waiting: 0 },
+    });
+    expect(statusAt({ transfers: 0 })).toBeUndefined();
+    expect(
+      chainsWithTransfers({ logPosition: () => ({ ...position, transfers: 1 }) }).length,
+    ).toBeGreaterThan(30);
   });
 
   it('compares all inputs of an index, and looks for transfers that are read out of a server nowhere', () => {
