@@ -82,7 +82,9 @@ function importsOf(root: string, file: string, text: string): string[] {
   for (const [, statement, specifier] of text.matchAll(/^(?:import|export)\b([^;']*)'(\.[^']+)'/gm))
     if (!statement?.trimStart().startsWith('type ')) add(specifier);
   for (const [, specifier] of text.matchAll(/\bimport\(\s*'(\.[^']+)'/g)) add(specifier);
-  for (const [, name] of text.matchAll(/workerUrl\(\s*'([^']+)'/g)) found.add(`workers/${name}.ts`);
+  // In a test it is text of a program that the test writes.
+  if (!file.startsWith('test/'))
+    for (const [, name] of text.matchAll(/workerUrl\(\s*'([^']+)'/g)) found.add(`workers/${name}.ts`);
   // A test that starts a process names the file beside it, as TypeScript or as built.
   if (file.startsWith('test/'))
     for (const [, name] of text.matchAll(/'([\w./-]+)\.(?:ts|js)'/g))
@@ -91,9 +93,18 @@ function importsOf(root: string, file: string, text: string): string[] {
   return [...found].map((path) => path.replaceAll('\\', '/'));
 }
 
+/** How many folders below `src/` and `test/` two files have in common, from the first on. */
+function sharedFolders(source: string, test: string): number {
+  const folders = dirname(source).split('/').slice(1);
+  const others = dirname(test).split('/').slice(1);
+  const at = folders.findIndex((folder, place) => folder !== others[place]);
+  return at < 0 ? folders.length : at;
+}
+
 /**
  * @param limit most test files found by imports; the whole-program tests of the room come in addition.
- * @returns test files that exercise `source`, nearest first: by the number of imports between, then by how little else they import.
+ * @returns test files that exercise `source`, nearest first: by the number of imports between, then by the folders that they share with it,
+ *   then by how little else they import.
  */
 export function testsCovering(graph: ImportGraph, source: string, room: string, limit: number): string[] {
   const importers = new Map<string, string[]>();
@@ -104,13 +115,12 @@ export function testsCovering(graph: ImportGraph, source: string, room: string, 
     for (const importer of importers.get(file) ?? [])
       if (!distance.has(importer)) distance.set(importer, (distance.get(file) ?? 0) + 1);
   const breadth = new Map<string, number>();
-  const ofRoom = (test: string): number => (test.startsWith(`test/${room}/`) ? 0 : 1);
   const reached = graph.tests.filter((test) => distance.has(test));
   for (const test of reached) breadth.set(test, reachOf(graph, test));
   const nearest = reached.sort(
     (a, b) =>
       (distance.get(a) ?? 0) - (distance.get(b) ?? 0) ||
-      ofRoom(a) - ofRoom(b) ||
+      sharedFolders(source, b) - sharedFolders(source, a) ||
       (breadth.get(a) ?? 0) - (breadth.get(b) ?? 0) ||
       (a < b ? -1 : 1),
   );

@@ -155,7 +155,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
       previous: last === null || last.holder === nodeId ? null : last,
       lost: lost.signal,
       isHeld() {
-        if (!isOver && clock.monotonic() >= untilMs) lose('it could not be renewed in time.');
+        if (clock.monotonic() >= untilMs) lose('it could not be renewed in time.');
         return !isOver;
       },
       async release() {

@@ -40,8 +40,6 @@ export interface ChangedEntry {
 
 const WAITS = 1;
 const COMPUTED = 2;
-/** Of an address that is new since the build and was never computed. */
-const NEVER = 4;
 const RECORD_AT = 9;
 
 /** Bits of the filter: exact for half a million nodes, and of more, 20,000 changed entries send one look-up of 26 to a search in vain. */
@@ -79,7 +77,7 @@ export interface Changes {
   /** Stores an entry that was computed; it no longer waits. */
   put(node: NodeId, record: ExposureRecord): void;
   /** Notes that an entry waits. One that waits already keeps its time. Returns true if it did not wait before. */
-  wait(node: NodeId, sinceMs: number, isNew: boolean): boolean;
+  wait(node: NodeId, sinceMs: number): boolean;
   /** Entries that wait, in the order of ids from `from` on, at most `limit`. */
   waiting(from: NodeId, limit: number): { readonly node: NodeId; readonly sinceMs: number }[];
   blocks(): ReadonlyMap<number, NotedBlock>;
@@ -169,7 +167,7 @@ export function openChanges(folder: string): Changes {
       entries.putSync(node, pack(COMPUTED, 0, record));
       waits.removeSync(node);
     },
-    wait(node, sinceMs, isNew) {
+    wait(node, sinceMs) {
       note(node);
       const known = entries.getBinary(node);
       if (known && (known[0] as number) & WAITS) return false;
@@ -177,7 +175,7 @@ export function openChanges(folder: string): Changes {
         known[0] = (known[0] as number) | WAITS;
         known.writeDoubleLE(sinceMs, 1);
         entries.putSync(node, known);
-      } else entries.putSync(node, pack(WAITS | (isNew ? NEVER : 0), sinceMs, null));
+      } else entries.putSync(node, pack(WAITS, sinceMs, null));
       const since = Buffer.alloc(8);
       since.writeDoubleLE(sinceMs, 0);
       waits.putSync(node, since);

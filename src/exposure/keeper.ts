@@ -151,7 +151,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
 
   function buildIfWanted(of: KeptChain): void {
     const { wanted, chain } = of;
-    if (wanted === null || of.isBuilding || clock.monotonic() < of.notBeforeMs) return;
+    if (wanted === null || clock.monotonic() < of.notBeforeMs) return;
     // One after the other: each takes memory for all addresses and transfers of its chain.
     if ([...chains.values()].some(({ isBuilding }) => isBuilding)) return;
     of.isBuilding = true;

@@ -294,7 +294,7 @@ export function createUpdater(
         }
         // A direction that another change reached waits too, unless the whole address was computed.
         for (const node of isWhole ? found : [])
-          if ((!after.has(node) || partial.has(node)) && changes.wait(node, nowMs, isNew(node))) waiting++;
+          if ((!after.has(node) || partial.has(node)) && changes.wait(node, nowMs)) waiting++;
         const allWaitSinceMs = isWhole ? state.allWaitSinceMs : (state.allWaitSinceMs ?? nowMs);
         changes.setState({
           position: processed,

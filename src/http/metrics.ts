@@ -13,8 +13,8 @@ const BUCKETS_MS = BUCKETS_SECONDS.map((seconds) => seconds * 1000);
 /** Stands for a status where the client went away before its answer. */
 export const CLIENT_GONE = 0;
 
-/** Statuses that are counted apart; anything else is counted as the last. */
-const STATUSES = [CLIENT_GONE, 200, 301, 304, 400, 401, 402, 403, 404, 429, 500, 503] as const;
+/** Statuses that are counted apart: all that this program answers. Anything else is counted as the last. */
+const STATUSES = [CLIENT_GONE, 200, 206, 301, 304, 400, 401, 402, 403, 404, 429, 503, 500] as const;
 const statusSlot = new Map<number, number>(STATUSES.map((status, slot) => [status, slot]));
 
 export interface HttpMetrics {

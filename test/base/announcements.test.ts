@@ -1,4 +1,5 @@
 /** What one node tells all others, on real servers. */
+import { EventEmitter } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAnnouncements } from '../../src/base/announcements.ts';
 import { silentLogger as log } from '../../src/base/log.ts';
@@ -32,5 +33,59 @@ describe.skipIf(!hasRedis).each([
         return [...heard].sort();
       })
       .toEqual(['0 labels', '2 labels']);
+  });
+});
+
+describe('an announcement', () => {
+  const world = () => {
+    const said: string[] = [];
+    const replies = { publish: async () => 1 as unknown, subscribe: async () => 1 as unknown };
+    const hearing = Object.assign(new EventEmitter(), { subscribe: () => replies.subscribe() });
+    const redis = {
+      key: (slot: string, name: string) => `${slot}:${name}`,
+      another: () => hearing,
+      guard: <T>(command: Promise<T>) => command,
+      connection: {
+        publish: (channel: string, text: string) => {
+          said.push(`${channel} ${text}`);
+          return replies.publish();
+        },
+      },
+    } as unknown as RedisStore;
+    const note = (_fields: object, text: string): void => void said.push(text);
+    const open = () =>
+      openAnnouncements({ nodeId: 'me' }, { redis, log: { ...log, debug: note } as typeof log });
+    return { open, said, replies, hearing };
+  };
+
+  it('was sent when it resolves, and never rejects', async () => {
+    const { open, said, replies } = world();
+    const node = open();
+    let arrive = () => {};
+    replies.publish = () => new Promise((resolve) => (arrive = () => resolve(1)));
+    let isTold = false;
+    const telling = node.tell('labels').then(() => (isTold = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([isTold, said]).toEqual([false, ['nodes:announcements me labels']]);
+    arrive();
+    await telling;
+    replies.publish = () => Promise.reject(new Error('away'));
+    await node.tell('labels');
+    expect(said.at(-1)).toContain('find out by themselves');
+  });
+
+  it('is heard from others until its listener leaves, and though nobody is heard at the start', async () => {
+    const { open, said, replies, hearing } = world();
+    replies.subscribe = () => Promise.reject(new Error('away'));
+    const node = open();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(said).toEqual(['The other nodes are not heard yet.']);
+    const heard: string[] = [];
+    const leave = node.hear((word) => heard.push(word));
+    for (const text of ['me labels', 'other labels', 'other']) hearing.emit('message', '', text);
+    expect(heard).toEqual(['labels', '']);
+    leave();
+    hearing.emit('message', '', 'other labels');
+    expect(heard).toHaveLength(2);
   });
 });

@@ -1,5 +1,5 @@
 /** Leases, embedded and in real Redis servers: who holds them, how they are lost, and what a holder of before is told. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createEmbeddedLeases, type Leases, underLease } from '../../src/base/leases.ts';
 import { createRedisLeases } from '../../src/base/leases-redis.ts';
@@ -233,5 +233,136 @@ describe.skipIf(!hasRedis)('leases in a cluster', () => {
       )
       .toBeGreaterThan(held?.fence?.token ?? 0);
     await master.restart();
+  });
+});
+
+describe('a lease in Redis', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Leases of 6 s over scripts whose answers the test sets. */
+  function world() {
+    const said: string[] = [];
+    const state = { isUsable: true };
+    const replies = {
+      lease_take: async (): Promise<unknown> => [7, ''],
+      lease_renew: async (): Promise<unknown> => 1,
+      lease_release: async (): Promise<unknown> => 1,
+      lease_states: async (): Promise<unknown> => [],
+    };
+    const leases = createRedisLeases(
+      { nodeId: 'me', isUsable: () => state.isUsable },
+      {
+        redis: {
+          key: (slot: string, name: string) => `${slot}:${name}`,
+          script: (name: keyof typeof replies) => (keys: readonly string[]) => {
+            said.push(`${name.slice(6)} ${keys[0]}`);
+            return replies[name]();
+          },
+        } as unknown as RedisStore,
+        clock: { now: () => 0, monotonic: () => performance.now() },
+        log: { ...log, warn: (fields: { reason: string }) => void said.push(fields.reason) } as typeof log,
+      },
+    );
+    return { leases, said, state, replies };
+  }
+
+  it('is used for five sixths of its life, counted from before each question', async () => {
+    const { leases, said, replies } = world();
+    const held = await leases.take('s', 'l');
+    expect(held).toMatchObject({ name: 'l', fence: { name: 'l', token: 7 }, previous: null });
+    await vi.advanceTimersByTimeAsync(1_499);
+    expect(said).toEqual(['take s:lease:l']);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(said.slice(1)).toEqual(['renew s:lease:l']);
+    replies.lease_renew = () => new Promise((resolve) => setTimeout(resolve, 400, 1));
+    await vi.advanceTimersByTimeAsync(1_900);
+    // The renewal of 3.0 s came at 3.4 s.
+    replies.lease_renew = () => new Promise(() => {});
+    await vi.advanceTimersByTimeAsync(4_599);
+    expect([held?.isHeld(), held?.lost.aborted]).toEqual([true, false]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([held?.isHeld(), held?.lost.aborted]).toEqual([false, true]);
+    expect(said.filter((word) => word.includes('in time'))).toEqual(['it could not be renewed in time.']);
+    const asked = said.length;
+    await vi.advanceTimersByTimeAsync(60_000);
+    await held?.release();
+    expect(said).toHaveLength(asked);
+    expect(await leases.take('s', 'l')).not.toBeNull();
+  });
+
+  it('is lost if another holds it or its store cannot be used, and not by an answer that fails', async () => {
+    const { leases, said, state, replies } = world();
+    const held = await leases.take('s', 'l');
+    replies.lease_renew = () => Promise.reject(new Error('away'));
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(held?.isHeld()).toBe(true);
+    replies.lease_renew = async () => 0;
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect([held?.isHeld(), said.at(-1)]).toEqual([false, 'another node holds it.']);
+    const next = await leases.take('s', 'l');
+    state.isUsable = false;
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect([next?.isHeld(), next?.lost.aborted]).toEqual([false, true]);
+    expect(said.slice(-2)).toEqual(['its store cannot be used.', 'release s:lease:l']);
+    said.length = 0;
+    expect([await leases.take('s', 'l'), said]).toEqual([null, []]);
+  });
+
+  it('is taken once by a process, and asked for again after a refusal or a fault', async () => {
+    const { leases, said, replies } = world();
+    const [first, second] = await Promise.all([leases.take('s', 'l'), leases.take('s', 'l')]);
+    expect([first === null, second, said]).toEqual([false, null, ['take s:lease:l']]);
+    expect(await leases.take('t', 'l')).not.toBeNull();
+    await first?.release();
+    await first?.release();
+    expect(said.filter((word) => word.startsWith('release'))).toEqual(['release s:lease:l']);
+    replies.lease_take = async () => [0, ''];
+    expect(await leases.take('s', 'l')).toBeNull();
+    replies.lease_take = () => Promise.reject(new Error('away'));
+    await expect(leases.take('s', 'l')).rejects.toThrow('away');
+    replies.lease_take = async () => [8, ''];
+    const again = await leases.take('s', 'l');
+    expect(again?.fence?.token).toBe(8);
+    // What cannot be given up ends by itself, and is not used any more.
+    replies.lease_release = () => Promise.reject(new Error('away'));
+    await again?.release();
+    expect(again?.isHeld()).toBe(false);
+    expect(await leases.take('s', 'l')).not.toBeNull();
+  });
+
+  it('says from whom it was taken, and lists those of all nodes by name', async () => {
+    const { leases, replies } = world();
+    const previousOf = async (name: string, before: string) => {
+      replies.lease_take = async () => [9, before];
+      return (await leases.take('s', name))?.previous;
+    };
+    expect(await previousOf('a', 'other 5 held')).toEqual({
+      holder: 'other',
+      sinceMs: 5,
+      wasReleased: false,
+    });
+    expect(await previousOf('b', 'other 5 released')).toMatchObject({ wasReleased: true });
+    expect([
+      await previousOf('c', 'me 5 held'),
+      await previousOf('d', ''),
+      await previousOf('e', 'x y'),
+    ]).toEqual([...[null, null, null]]);
+    replies.lease_states = async () => [
+      ...['z', 'me 5 held', 'me'],
+      ...['a', 'other 6 released', ''],
+      ...['torn', 'x', 'me'],
+      ...['m', 'other 7 held', 'other'],
+    ];
+    await leases.look(['s']);
+    expect(leases.states()).toEqual([
+      { name: 'a', holder: null, isHere: false, sinceMs: 6 },
+      { name: 'm', holder: 'other', isHere: false, sinceMs: 7 },
+      { name: 'z', holder: 'me', isHere: true, sinceMs: 5 },
+    ]);
   });
 });

@@ -77,6 +77,40 @@ describe('the URL of Redis', () => {
   });
 });
 
+it('takes ports, databases and prefixes up to their bounds', () => {
+  const isTaken = (url: string): boolean => {
+    try {
+      return parseRedisUrl(url).kind !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  const urls = (...list: string[]) => list.map(isTaken);
+  expect(urls('redis://a:1', 'redis://a:65535', 'redis://a/0', 'redis://a/999', 'redis://a/')).toEqual([
+    ...[true, true, true, true, true],
+  ]);
+  expect(urls('redis://a:0', 'redis://a:65536', 'redis://a/1000', 'redis://a b', 'redis+x://a')).toEqual([
+    ...[false, false, false, false, false],
+  ]);
+  expect(urls('redis+cluster://a/0', 'redis+cluster://a/', 'redis+cluster://a/00')).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(urls('redis+sentinel://a/m', 'redis+sentinel://a/', 'redis+sentinel://a/m m')).toEqual([
+    ...[true, false, false],
+  ]);
+  const prefix = (length: number): string => `redis://a?prefix=${'x'.repeat(length)}`;
+  expect(urls(prefix(1), prefix(64), prefix(0), prefix(65))).toEqual([true, true, false, false]);
+  expect(parseRedisUrl('redis://ann@a')).toMatchObject({
+    username: 'ann',
+    password: null,
+    database: 0,
+    tls: false,
+  });
+  expect(parseRedisUrl('rediss+sentinel://a/m')).toMatchObject({ tls: true, database: 0, master: 'm' });
+});
+
 const COUNT = 'return redis.call("INCRBY", KEYS[1], ARGV[1])';
 
 describe.skipIf(!hasRedis)('one server', () => {

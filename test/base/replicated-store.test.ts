@@ -1,5 +1,5 @@
 /** Live state that many nodes share, against real Redis servers. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -11,11 +11,17 @@ import {
   type LiveStore,
   openLiveStore,
 } from '../../src/base/live-store.ts';
-import type { Key } from '../../src/base/lmdb.ts';
-import { silentLogger } from '../../src/base/log.ts';
+import { type Key, keyToBytes } from '../../src/base/lmdb.ts';
+import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
-import { openReplicatedStore } from '../../src/base/replicated-store.ts';
+import type { Installation } from '../../src/base/redis-installation.ts';
+import {
+  isOwnRecord,
+  openReplicatedStore,
+  replicaPath,
+  replicaState,
+} from '../../src/base/replicated-store.ts';
 import { liveStoreConformance } from '../conformance/live-store.ts';
 import {
   hasRedis,
@@ -486,6 +492,164 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await b.store.ready();
     expect([...copied.getKeys()]).toEqual(['4']);
     expect(copied.get('4')?.equals(large)).toBe(true);
+  });
+
+  /** A store whose log is kept, of an installation or of none. */
+  function openWith(
+    folder: string,
+    { installation = null as Installation | null, name = `test${worlds}` } = {},
+  ) {
+    const logged: string[] = [];
+    const note = (_fields: object, text: string): void => void logged.push(text);
+    const log = { debug() {}, info: note, warn: note, error: note } as unknown as Logger;
+    const redis = openRedis(parseRedisUrl(server.url), { log: silentLogger });
+    const open = () =>
+      openReplicatedStore(
+        replicaPath(join(folder, 's.mdb'), 1, name),
+        1,
+        { name },
+        { redis, clock: systemClock, random: systemRandom, log, ...(installation && { installation }) },
+      );
+    return { open, redis, logged };
+  }
+  const installationOf = (id: string): Installation => ({
+    id,
+    foundedAt: '2026-11-21T00:00:00.000Z',
+    scope: id,
+  });
+
+  it('reads nothing before it has heard from Redis, and writes nothing outside of a transaction', async () => {
+    const a = node();
+    expect(() => a.counts.get('n')).toThrow(/has not heard from Redis/);
+    for (const read of ['getRange', 'getKeys', 'getKeysCount', 'getStats'] as const)
+      expect(() => a.counts[read]()).toThrow(/has not heard from Redis/);
+    expect(a.store.problem()).toMatchObject({ kind: 'away' });
+    await a.store.ready();
+    expect(a.counts.get('n')).toBeUndefined();
+    expect([a.store.problem(), a.store.isCurrent()]).toEqual([null, true]);
+    expect(() => a.counts.putSync('n', 1)).toThrow('outside of a transaction');
+    expect(() => a.counts.removeSync('n')).toThrow('outside of a transaction');
+    expect(await a.store.root.transaction(() => a.counts.get('n') ?? 'none')).toBe('none');
+  });
+
+  it('says what is wrong with the store in Redis, until it is right again', async () => {
+    const a = node();
+    await a.add('n');
+    const heads = server.run('hget', keyOf('head'), 'format');
+    for (const [format, kind, text] of [
+      ['7', 'format', /format version 7/],
+      ['filling', 'filling', /is being filled/],
+    ] as const) {
+      server.run('hset', keyOf('head'), 'format', format);
+      await expect(a.add('n')).rejects.toThrow(text);
+      expect(a.store.problem()).toMatchObject({ kind, message: expect.stringMatching(text) });
+      expect(a.store.isCurrent()).toBe(false);
+    }
+    server.run('hset', keyOf('head'), 'format', heads.trim());
+    await expect.poll(() => a.store.isCurrent()).toBe(true);
+    expect(await a.add('n')).toBe(2);
+    server.run('hset', keyOf('head'), 'installation', 'another');
+    await expect.poll(() => a.store.problem()?.kind).toBe('other');
+    await expect(a.add('n')).rejects.toThrow(/holds the installation another, and this node belongs to none/);
+    expect(a.all()).toEqual({ n: 2 });
+  });
+
+  it('removes what is left of the copies of processes that are gone, and no other file', async () => {
+    const folder = newFolder();
+    const files = ['s.mdb.copy-999999999', 's.mdb.copy-1', 's.mdb.copy-x', 't.mdb.copy-999999999', 's.mdb.1'];
+    for (const file of files) writeFileSync(join(folder, file), '');
+    const a = node();
+    await a.add('n');
+    server.run('xtrim', keyOf('stream'), 'maxlen', '0');
+    const b = node(folder);
+    await b.store.ready();
+    expect(b.all()).toEqual({ n: 1 });
+    expect(files.filter((file) => existsSync(join(folder, file)))).toEqual(files.slice(1));
+    expect(existsSync(join(folder, `s.mdb.copy-${process.pid}`))).toBe(false);
+  });
+
+  it('belongs to the installation that it followed first', async () => {
+    const folder = newFolder();
+    // As the command writes it that founds an installation.
+    server.run('hset', keyOf('head'), 'installation', 'one');
+    const one = openWith(folder, { installation: installationOf('one') });
+    const store = one.open();
+    await store.ready();
+    await store.meta.put('n', 1);
+    await store.root.close();
+    const path = join(folder, 's.mdb');
+    expect(await replicaState(path, 1, `test${worlds}`)).toMatchObject({
+      version: 1,
+      installation: { id: 'one' },
+    });
+    expect(await replicaState(path, 2, `test${worlds}`)).toBeNull();
+    const again = one.open();
+    await again.ready();
+    await again.root.close();
+    for (const installation of [installationOf('two'), null]) {
+      const other = openWith(folder, { installation });
+      expect(other.open).toThrow(/is a replica of the installation one/);
+      await other.redis.close();
+    }
+    await one.redis.close();
+  });
+
+  it('has no state before anything was written to it', async () => {
+    const folder = newFolder();
+    const { open, redis } = openWith(folder);
+    const store = open();
+    await store.ready();
+    await store.root.close();
+    await redis.close();
+    expect(await replicaState(join(folder, 's.mdb'), 1, `test${worlds}`)).toBeNull();
+    expect(isOwnRecord('meta', keyToBytes('formatVersion'))).toBe(true);
+    expect(isOwnRecord('meta', keyToBytes('generation'))).toBe(false);
+    expect(isOwnRecord('other', keyToBytes('formatVersion'))).toBe(false);
+    expect(isOwnRecord('~replica', keyToBytes('x'))).toBe(true);
+  });
+
+  it('holds so many transactions that wait, and refuses the next', async () => {
+    const { far, proxy } = await nodeBehindProxy();
+    proxy.mute();
+    const waiting = Array.from({ length: LIMITS.replicaWaitingMax }, () =>
+      far.store.root.transaction(() => 1),
+    );
+    await expect(far.add('n')).rejects.toMatchObject({ code: 'OVERLOADED', retryAfterSeconds: 1 });
+    proxy.heal();
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set([1]));
+    expect(await far.add('n')).toBe(1);
+  });
+
+  it('says once that it is not followed for three seconds, and once that it is again', async () => {
+    const proxy = await startProxy(server.port);
+    proxies.push(proxy);
+    const near = openRedis(parseRedisUrl(server.url), { log: silentLogger });
+    const following = openRedis(parseRedisUrl(`redis://127.0.0.1:${proxy.port}`), { log: silentLogger });
+    const logged: string[] = [];
+    const note = (_fields: object, text: string): void => void logged.push(text);
+    const log = { debug() {}, info: note, warn: note, error: note } as unknown as Logger;
+    let aheadMs = 0;
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs };
+    const store = openReplicatedStore(
+      join(newFolder(), 's.mdb'),
+      1,
+      { name: `test${worlds}` },
+      { redis: { ...near, another: following.another }, clock, random: systemRandom, log },
+    );
+    await store.ready();
+    logged.length = 0;
+    proxy.cut();
+    await expect.poll(() => store.isCurrent()).toBe(false);
+    expect(logged).toEqual([]);
+    aheadMs += 3_000;
+    await expect.poll(() => logged).toEqual(['Stores are not followed at the moment.']);
+    proxy.heal();
+    await expect
+      .poll(() => logged)
+      .toEqual(['Stores are not followed at the moment.', 'All stores are followed again.']);
+    await store.root.close();
+    await following.close();
+    await near.close();
   });
 });
 

@@ -1,5 +1,5 @@
 /** The roster against a real server: who is there, who has left, and who went without a word. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLogger as log } from '../../src/base/log.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
 import { joinRoster } from '../../src/base/roster.ts';
@@ -86,4 +86,44 @@ describe.skipIf(!hasRedis)('the roster', () => {
     expect(one.gone()).toEqual([]);
     await one.leave();
   });
+});
+
+it('counts a node as gone after four beats, goes on when one fails, and says nothing after its end', async () => {
+  vi.useFakeTimers();
+  try {
+    const said: string[] = [];
+    const reply = { now: [] as (string | number)[] | Error };
+    const nodes = (...silent: number[]) => silent.flatMap((ms, at) => [`n${9 - at}`, ms, `{"n":${at}}`]);
+    const redis = {
+      key: (slot: string, name: string) => `${slot}:${name}`,
+      script: (name: string) => async () => {
+        said.push(name);
+        if (reply.now instanceof Error) throw reply.now;
+        return reply.now;
+      },
+    } as unknown as RedisStore;
+    reply.now = nodes(0, 3_999, 4_000, 86_000_000);
+    const roster = await joinRoster({ nodeId: 'n9', facts: { n: 0 } }, { redis, log });
+    expect(roster.live()).toEqual([
+      { id: 'n8', facts: { n: 1 }, silentMs: 3_999 },
+      { id: 'n9', facts: { n: 0 }, silentMs: 0 },
+    ]);
+    expect(roster.gone().map(({ id }) => id)).toEqual(['n6', 'n7']);
+    reply.now = new Error('away');
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([said.length, roster.live().length]).toEqual([3, 2]);
+    await expect(roster.beat()).rejects.toThrow('away');
+    reply.now = nodes(0);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([roster.live().length, roster.gone()]).toEqual([1, []]);
+    reply.now = new Error('away');
+    await roster.leave();
+    await roster.forget();
+    const spoken = said.length;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(said.length).toBe(spoken);
+    expect(said.slice(-2)).toEqual(['roster_leave', 'roster_forget']);
+  } finally {
+    vi.useRealTimers();
+  }
 });

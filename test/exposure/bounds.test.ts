@@ -1,14 +1,27 @@
 /** The bounds of an exposure index: kinds of addresses, those that may need notes, and the files that it rests on. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/base/limits.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { parseAddress } from '../../src/chains/address/parse.ts';
 import { createInputs, factsVersion } from '../../src/exposure/facts.ts';
 import { checksumOf } from '../../src/exposure/format.ts';
 import { COLUMNS_MAX, HUB, NEUTRAL, PASSES, readKinds, withoutColumns } from '../../src/exposure/kinds.ts';
 import { markForgeable, mayHaveNotes, rememberedShapes, SeenShapes } from '../../src/exposure/notes.ts';
+import { createExposureReader, isSameInputs, isStoredIn, positionIn } from '../../src/exposure/reader.ts';
+import { chainsWithTransfers, exposureStatus } from '../../src/exposure/status.ts';
 import type { TransferGraph } from '../../src/graph/graph.ts';
+import { EXPOSURE } from '../../src/screening/exposure-port.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { type MemoryEdge, memoryGraph } from '../graph/memory-graph.ts';
+import {
+  addressOf,
+  createExposureWorld,
+  type ExposureWorld,
+  randomLabels,
+  randomTransfers,
+} from './world.ts';
 
 const weighing = { isEvidence: () => true, dustUsd: 0, dustShare: 0 };
 
@@ -161,5 +174,154 @@ describe('the inputs of an index', () => {
       expect(checksumOf(changed)).not.toBe(sum);
     }
     folder.remove();
+  });
+});
+
+describe('a reader of indexes', () => {
+  let built: ExposureWorld;
+  beforeAll(async () => {
+    built = await createExposureWorld(randomTransfers(3, 10, 20), randomLabels(3, 10, 0.3));
+    await built.build();
+  });
+  afterAll(() => built.close());
+
+  /** A reader of the index, of transfers that may be others, and how often it looked at them. */
+  function readerAt(ms: number) {
+    const state = {
+      ms,
+      looks: 0,
+      position: built.deps.transfers.logPosition('ETH'),
+      inputs: built.inputs,
+      isStored: false,
+    };
+    const reader = createExposureReader(built.indexes, {
+      clock: { now: () => state.ms, monotonic: () => 0 },
+      log: silentLogger,
+      position: () => {
+        state.looks++;
+        return state.position;
+      },
+      coverage: () => ({ asOf: null }) as never,
+      isStored: () => state.isStored,
+      inputs: () => state.inputs,
+    });
+    const { key } = parseAddress('ETH', addressOf(500));
+    const find = () => reader.find('ETH', key, key.length);
+    return { state, reader, find, status: () => reader.status('ETH') };
+  }
+
+  it('looks again after a quarter of a second, and if the clock was put back', () => {
+    const { state, status } = readerAt(10_000_000);
+    const looksAt = (ms: number): number => {
+      state.ms = ms;
+      status();
+      return state.looks;
+    };
+    const times = [10_000_000, 10_000_249, 10_000_250, 10_000_001, 10_000_000].map(looksAt);
+    expect(times).toEqual([1, 1, 2, 2, 3]);
+  });
+
+  it('has no graph without transfers, and has read none of another store', () => {
+    const { state, status, find } = readerAt(10_000_000);
+    const { position } = state;
+    if (position === null) throw new Error('There are transfers.');
+    const at = (now: typeof position | null) => {
+      state.ms += 1_000;
+      state.position = now;
+      return [status().state, find()];
+    };
+    expect(at(null)).toEqual(['NO_GRAPH', EXPOSURE.NO_GRAPH]);
+    expect(at({ ...position, transfers: 0 })).toEqual(['NO_GRAPH', EXPOSURE.NO_GRAPH]);
+    expect(at(position)).toEqual(['READY', EXPOSURE.UNSEEN]);
+    expect(at({ ...position, store: 'another' })).toEqual(['NOT_READ', EXPOSURE.NOT_READ]);
+  });
+
+  it('does not know an address of transfers that are not read yet, and knows that others were never seen', () => {
+    const { state, find } = readerAt(10_000_000);
+    expect(find()).toBe(EXPOSURE.UNSEEN);
+    state.isStored = true;
+    expect(find()).toBe(EXPOSURE.UNSEEN);
+    const { position } = state;
+    if (position === null) throw new Error('There are transfers.');
+    for (const behind of [{ ordinal: position.ordinal + 1 }, { transfers: position.transfers + 1 }]) {
+      state.ms += 1_000;
+      state.position = { ...position, ...behind };
+      expect(find()).toBe(EXPOSURE.NOT_READ);
+    }
+    state.isStored = false;
+    expect(find()).toBe(EXPOSURE.UNSEEN);
+  });
+
+  it('is old ten minutes after it was last up to date with transfers, labels and policy', () => {
+    const start = 1_800_000_000_500;
+    const { state, status } = readerAt(start);
+    const second = 1_800_000_000_000;
+    expect(status()).toMatchObject({ state: 'READY', asOf: new Date(second).toISOString(), isOld: false });
+    state.inputs = { ...state.inputs, policyVersion: 'another' };
+    state.ms = start + LIMITS.exposureWaitMsMax;
+    const known = status();
+    expect(known).toMatchObject({ asOf: new Date(second).toISOString(), isOld: false });
+    state.ms += 500;
+    const old = status();
+    expect(old).toMatchObject({ asOf: new Date(second).toISOString(), isOld: true });
+    state.ms += 500;
+    // Nothing changed: the same object.
+    expect(status()).toBe(old);
+    state.inputs = built.inputs;
+    state.ms += 500;
+    expect(status()).toMatchObject({ isOld: false });
+  });
+
+  it('is shown as current, behind, of other inputs, or missing', () => {
+    const position = built.deps.transfers.logPosition('ETH');
+    if (position === null) throw new Error('There are transfers.');
+    const statusAt = (change: Partial<typeof position>, inputs = built.inputs) => {
+      const transfers = {
+        logPosition: (chain: string) => (chain === 'ETH' ? { ...position, ...change } : null),
+      };
+      const [status, ...others] = exposureStatus(built.indexes, {
+        transfers,
+        inputs: () => inputs,
+        log: silentLogger,
+      });
+      expect(others).toEqual([]);
+      return status;
+    };
+    const shown = statusAt({});
+    expect(shown).toMatchObject({ chain: 'ETH', state: 'CURRENT', newTransfers: 0, computed: 0, waiting: 0 });
+    expect(shown?.addresses).toBe(built.deps.transfers.graph('ETH')?.nodeCount);
+    expect(statusAt({ ordinal: position.ordinal + 1 })).toMatchObject({ state: 'BEHIND', newTransfers: 1 });
+    const others = { ...built.inputs, facts: 'x' };
+    expect(statusAt({ ordinal: position.ordinal + 1 }, others)?.state).toBe('OTHER_INPUTS');
+    expect(statusAt({ store: 'another' })).toEqual({
+      ...{ chain: 'ETH', state: 'MISSING', asOf: null, addresses: 0, entries: 0 },
+      ...{ newTransfers: position.ordinal, computed: 0, waiting: 0 },
+    });
+    expect(statusAt({ transfers: 0 })).toBeUndefined();
+    expect(
+      chainsWithTransfers({ logPosition: () => ({ ...position, transfers: 1 }) }).length,
+    ).toBeGreaterThan(30);
+  });
+
+  it('compares all inputs of an index, and looks for transfers that are read out of a server nowhere', () => {
+    const { inputs } = built;
+    expect(isSameInputs(inputs, { ...inputs })).toBe(true);
+    for (const other of [
+      { chain: 'BSC' as const },
+      { dataVersion: 'x' },
+      { policyVersion: 'x' },
+      { facts: 'x' },
+      { maxHops: inputs.maxHops + 1 },
+    ])
+      expect(isSameInputs(inputs, { ...inputs, ...other })).toBe(false);
+    const position = positionIn({ logPosition: () => null }, { BTC: 'url' });
+    expect([position('ETH'), position('BTC')]).toEqual([null, { store: 'remote', ordinal: 0, transfers: 1 }]);
+    const isStored = isStoredIn(built.deps.transfers);
+    const keyOf = (node: number) => parseAddress('ETH', addressOf(node)).key;
+    expect([isStored('ETH', keyOf(1)), isStored('ETH', keyOf(500)), isStored('BSC', keyOf(1))]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 });

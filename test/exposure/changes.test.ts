@@ -35,7 +35,7 @@ describe('the nodes that changed', () => {
     const first = openChanges(folder);
     first.write(() => {
       first.put(7, RECORD);
-      first.wait(600_000, 5, false);
+      first.wait(600_000, 5);
       first.setState(STATE);
     });
     await first.close();
@@ -73,6 +73,49 @@ describe('the nodes that changed', () => {
     changes.write(store);
     expect(changes.entry(7)?.record).toEqual(RECORD);
     expect(changes.changedNodes().mayHave(7)).toBe(true);
+    await changes.close();
+  });
+});
+
+describe('an entry that waits', () => {
+  it('keeps its verdict and the time since when it waits, until it is computed again', async () => {
+    const changes = openChanges(folder);
+    changes.write(() => {
+      changes.put(7, RECORD);
+      expect([changes.wait(7, 5), changes.wait(7, 6), changes.wait(3, 9), changes.wait(11, 8)]).toEqual([
+        true,
+        false,
+        true,
+        true,
+      ]);
+    });
+    expect(changes.entry(7)).toEqual({ waitsSinceMs: 5, record: RECORD });
+    expect(changes.entry(3)).toEqual({ waitsSinceMs: 9, record: null });
+    expect(changes.entry(8)).toBeNull();
+    expect(changes.waiting(0, 10)).toEqual([
+      { node: 3, sinceMs: 9 },
+      { node: 7, sinceMs: 5 },
+      { node: 11, sinceMs: 8 },
+    ]);
+    expect(changes.waiting(7, 1)).toEqual([{ node: 7, sinceMs: 5 }]);
+    changes.write(() => changes.put(7, RECORD));
+    expect(changes.entry(7)).toEqual({ waitsSinceMs: 0, record: RECORD });
+    expect(changes.waiting(0, 10).map(({ node }) => node)).toEqual([3, 11]);
+    await changes.close();
+  });
+
+  it('is of an address that may be new, and of blocks until these are forgotten', async () => {
+    const changes = openChanges(folder);
+    const [known, unknown] = [Buffer.from([1, 2]), Buffer.from([1, 3])];
+    const block = { hash: 'h', firstOrdinal: 1, count: 2, nodes: [4, 5] };
+    changes.write(() => {
+      changes.add(known, 300);
+      changes.setBlock(9, block);
+      changes.setBlock(10, block);
+      changes.removeBlock(9);
+    });
+    expect([changes.nodeOf(known), changes.nodeOf(unknown)]).toEqual([300, 0]);
+    expect([...changes.blocks()]).toEqual([[10, block]]);
     await changes.close();
   });
 });

@@ -1,6 +1,12 @@
+import { rmSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { silentLogger } from '../../src/base/log.ts';
-import { createExposureKeeper } from '../../src/exposure/keeper.ts';
+import { type Logger, silentLogger } from '../../src/base/log.ts';
+import type { ChainId } from '../../src/chains/registry.ts';
+import type { Transfer } from '../../src/chains/transfer.ts';
+import type { ChangesState } from '../../src/exposure/changes.ts';
+import { createExposureKeeper, type ExposureKeeper, type KeeperDeps } from '../../src/exposure/keeper.ts';
+import { exposureFolderOf, openCurrent } from '../../src/exposure/reader.ts';
+import type { TransferStore } from '../../src/graph/store.ts';
 import { createOracle } from '../../src/screening/oracle.ts';
 import {
   addressOf,
@@ -76,5 +82,226 @@ describe('the keeper of indexes', () => {
     times.at += 60_000;
     await round();
     expect(builds).toBe(2);
+  });
+
+  const DAY_MS = 86_400_000;
+  const pay = (from: number, to: number, chain: ChainId = 'ETH'): Transfer => ({
+    chain,
+    txHash: `0x${(from * 1_000 + to).toString(16).padStart(64, '0')}`,
+    position: 'value',
+    blockNumber: 100 + from,
+    timestampMs: Date.parse('2026-01-01T00:00:00Z'),
+    from: addressOf(from),
+    to: addressOf(to),
+    asset: chain,
+    amount: 10n ** 18n,
+    decimals: 18,
+    valueUsd: 1_000,
+  });
+  /** Four addresses. */
+  const few = [pay(1, 2), pay(3, 4)];
+  const label = {
+    node: 1,
+    category: 'MIXER',
+    confidence: 0.9,
+    source: 'graphsense',
+    entity: 'mixer',
+  } as const;
+
+  /** A keeper whose monotonic clock is at `time.ms` and goes on by `time.step` with each look, and its reasons to build, errors and ends of builds. */
+  async function keepWith(transfers: readonly Transfer[], over: Partial<KeeperDeps> = {}) {
+    const built = await createExposureWorld(transfers, [label]);
+    world = built;
+    const time = { ms: 0, step: 0 };
+    const began: string[] = [];
+    const errors: string[] = [];
+    const ends: { done(): void; fail(error: Error): void }[] = [];
+    const log: Logger = {
+      ...silentLogger,
+      info: ({ chain, reason }: { chain: string; reason: string }) => began.push(`${chain}: ${reason}`),
+      error: ({ chain, reason }: { chain: string; reason: string }, text: string) =>
+        errors.push(`${chain}: ${text}: ${reason}`),
+    } as unknown as Logger;
+    const keeper = createExposureKeeper(
+      { folder: built.indexes, transfersFolder: `${built.folder}/transfers` },
+      {
+        ...built.deps,
+        clock: {
+          now: () => built.clock.at,
+          monotonic: () => {
+            time.ms += time.step;
+            return time.ms;
+          },
+        },
+        log,
+        inputs: () => built.inputs,
+        build: () => new Promise((done, fail) => ends.push({ done, fail })),
+        ...over,
+      },
+    );
+    return { built, time, began, errors, ends, keeper };
+  }
+
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+  /** Another state of the changes over the index in force. It is seen from the next turn on. */
+  async function setState(
+    built: ExposureWorld,
+    state: Partial<ChangesState>,
+    waiting: readonly number[] = [],
+  ): Promise<void> {
+    const opened = openCurrent(exposureFolderOf(built.indexes, 'ETH'), silentLogger, {
+      check: false,
+    })?.opened;
+    if (opened === undefined) throw new Error('There is no index.');
+    const { changes, index } = opened;
+    changes.write(() => {
+      for (const node of waiting) changes.wait(node, 1);
+      changes.setState({
+        position: index.meta.position,
+        processedAtMs: 1,
+        allWaitSinceMs: null,
+        computed: 0,
+        added: 0,
+        waiting: waiting.length,
+        ...state,
+      });
+    });
+    await nextTurn();
+  }
+
+  /** Ticks twice, a day apart, so that no gap between two builds holds a build up. */
+  function tickLater(keeper: ExposureKeeper, time: { ms: number }): void {
+    keeper.tick();
+    time.ms += DAY_MS;
+    keeper.tick();
+  }
+
+  it('begins one build at a time, and the next after 30 s or twice as long as the last one took', async () => {
+    const { time, began, errors, ends, keeper } = await keepWith([...few, pay(1, 2, 'BSC')]);
+    keeper.tick();
+    keeper.tick();
+    expect(began).toEqual(['ETH: there is none']);
+    time.ms = 40_000;
+    ends[0]?.fail(new Error('no room'));
+    await nextTurn();
+    expect(errors).toEqual(['ETH: exposure index build failed: no room']);
+    keeper.tick();
+    // The other chain has no gap to keep.
+    expect(began).toEqual(['ETH: there is none', 'BSC: there is none']);
+    time.ms = 41_000;
+    ends[1]?.done();
+    await nextTurn();
+    time.ms = 70_999;
+    keeper.tick();
+    expect(began).toHaveLength(2);
+    time.ms = 71_000;
+    keeper.tick();
+    expect(began.slice(2)).toEqual(['BSC: there is none']);
+    ends[2]?.done();
+    await nextTurn();
+    // 30 s of the second chain begin again; the first one waits twice its 40 s.
+    time.ms = 100_999;
+    keeper.tick();
+    expect(began).toHaveLength(3);
+    time.ms = 119_999;
+    keeper.tick();
+    ends[3]?.done();
+    await nextTurn();
+    keeper.tick();
+    expect(began.slice(3)).toEqual(['BSC: there is none']);
+    time.ms = 120_000;
+    keeper.tick();
+    expect(began.slice(4)).toEqual(['ETH: there is none']);
+  });
+
+  it('builds an index again that is gone, and of a store that was replaced', async () => {
+    const { built, time, began, ends, keeper } = await keepWith(few);
+    await built.build();
+    const { transfers } = built.deps;
+    const graph = transfers.graph.bind(transfers);
+    let reads = 0;
+    transfers.graph = (chain) => {
+      reads++;
+      return graph(chain);
+    };
+    keeper.tick();
+    const first = reads;
+    tickLater(keeper, time);
+    // It is opened, and its addresses are looked up, once.
+    expect([began, reads < 3 * first]).toEqual([[], true]);
+    rmSync(built.indexes, { recursive: true });
+    tickLater(keeper, time);
+    expect(began).toEqual(['ETH: there is none']);
+    await built.build();
+    ends[0]?.done();
+    await nextTurn();
+    tickLater(keeper, time);
+    expect(began).toHaveLength(1);
+  });
+
+  it('builds an index again if a change reaches all, too much is new, or too much changed since the build', async () => {
+    const replaced = { is: false };
+    const { built, time, began, ends, keeper } = await keepWith(few);
+    const { transfers } = built.deps;
+    const logPosition = transfers.logPosition.bind(transfers);
+    transfers.logPosition = (chain) => {
+      const position = logPosition(chain);
+      return position && replaced.is ? { ...position, store: 'another' } : position;
+    };
+    const round = async (reason: string): Promise<void> => {
+      tickLater(keeper, time);
+      expect(began.splice(0)).toEqual([`ETH: ${reason}`]);
+      await built.build();
+      ends.shift()?.done();
+      await nextTurn();
+      tickLater(keeper, time);
+      expect(began).toEqual([]);
+    };
+    await round('there is none');
+    await setState(built, { allWaitSinceMs: 1 });
+    await round('a change reaches too many addresses');
+    // A quarter of the four addresses, and 10,000.
+    await setState(built, { computed: 10_001 });
+    tickLater(keeper, time);
+    expect(began).toEqual([]);
+    await setState(built, { computed: 10_002 });
+    await round('many entries changed since the build');
+    replaced.is = true;
+    tickLater(keeper, time);
+    expect(began).toEqual(['ETH: too many transfers are new']);
+  });
+
+  it('builds an index again if what waits would take five minutes, once it has measured 50 entries', async () => {
+    const pairs = Array.from({ length: 40 }, (_, at) => pay(2 * at + 1, 2 * at + 2));
+    const { built, time, began, keeper } = await keepWith(pairs);
+    await built.build();
+    keeper.tick();
+    const some = Array.from({ length: 49 }, (_, at) => at + 1);
+    // As many as a fifth of a core computes in half an hour, at a millisecond each.
+    await setState(built, { waiting: 360_000 }, some);
+    time.step = 1;
+    for (let ticks = 0; ticks < 3; ticks++) keeper.tick();
+    expect(began).toEqual([]);
+    await setState(built, { waiting: 360_000 }, [50]);
+    keeper.tick();
+    expect(began).toEqual(['ETH: too many entries wait']);
+  });
+
+  it('leaves out chains without transfers, and says which one cannot be kept', async () => {
+    const asked: ChainId[] = [];
+    const { built, began, errors, keeper } = await keepWith([...few, pay(1, 2, 'BSC'), pay(1, 2, 'POLYGON')]);
+    const { transfers } = built.deps as { transfers: TransferStore };
+    const logPosition = transfers.logPosition.bind(transfers);
+    transfers.logPosition = (chain) => {
+      asked.push(chain);
+      if (chain === 'ETH') throw new Error('torn');
+      const position = logPosition(chain);
+      return position && chain === 'BSC' ? { ...position, transfers: 0 } : position;
+    };
+    keeper.tick();
+    expect(asked.sort()).toEqual(['BSC', 'ETH', 'POLYGON']);
+    expect(errors).toEqual(['ETH: exposure index not updated: torn']);
+    expect(began).toEqual(['POLYGON: there is none']);
   });
 });

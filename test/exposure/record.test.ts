@@ -48,6 +48,31 @@ describe('an entry of an exposure index', () => {
     }
   });
 
+  it('keeps the names and the asset of a row up to 120 bytes, in whole characters', () => {
+    const kept = (text: string) => {
+      const factor = {
+        factor: 'DIRECT_EXPOSURE',
+        category: 'MIXER',
+        riskType: 'COUNTERPARTY',
+        direction: 'out',
+        percentage: 12.34,
+        valueUsd: null,
+        hops: 1,
+        points: 7,
+        class: 'published',
+        evidence: ['first', text],
+        asset: text,
+      } as const;
+      const [row] = readRecord(bytesOf({ ...recordOf([]), factors: [factor] }), 0, []).factors;
+      expect(row).toEqual({ ...factor, evidence: ['first', row?.asset], asset: row?.asset });
+      return row?.asset;
+    };
+    const x = (count: number): string => 'x'.repeat(count);
+    expect([kept(x(120)), kept(x(121)), kept(`${x(118)}é`), kept(`${x(119)}é`), kept(`${x(118)}€`)]).toEqual([
+      ...[x(120), x(120), `${x(118)}é`, x(119), x(118)],
+    ]);
+  });
+
   it('needs four more bytes and a count for a dealing with a listed party', () => {
     const without = bytesOf(recordOf([])).length;
     expect(bytesOf(recordOf(earlier.slice(0, 1)), parties).length).toBe(without + 5);

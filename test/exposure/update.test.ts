@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Block } from '../../src/chains/block.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { createWalk, ENTRY_HOPS } from '../../src/exposure/evaluate.ts';
 import { exposureFolderOf, openCurrent } from '../../src/exposure/reader.ts';
-import { createUpdater, type ExposureUpdater } from '../../src/exposure/update.ts';
+import { createUpdater, type ExposureUpdater, type UpdaterDeps } from '../../src/exposure/update.ts';
 import { createNeighbourColumns, type TransferGraph } from '../../src/graph/graph.ts';
 import { RowReader } from '../../src/graph/kernels/rows.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
@@ -41,7 +42,11 @@ interface Kept {
 }
 
 /** Builds an index of the first transfers, and what keeps it up to date. */
-async function keep(transfers: readonly Transfer[], labels: readonly WorldLabel[]): Promise<Kept> {
+async function keep(
+  transfers: readonly Transfer[],
+  labels: readonly WorldLabel[],
+  over: Partial<Pick<UpdaterDeps, 'clock'>> & { readonly transfers?: Partial<UpdaterDeps['transfers']> } = {},
+): Promise<Kept> {
   const built = await createExposureWorld(transfers, labels);
   world = built;
   await built.build();
@@ -52,8 +57,8 @@ async function keep(transfers: readonly Transfer[], labels: readonly WorldLabel[
   const walk = createWalk('ETH', assessor, deps, ENTRY_HOPS);
   const walked: number[] = [];
   const updater = createUpdater('ETH', opened, {
-    clock: deps.clock,
-    transfers: deps.transfers,
+    clock: over.clock ?? deps.clock,
+    transfers: { ...deps.transfers, ...over.transfers },
     weighing: weighingOf('ETH', deps),
     evaluate(graph, node, directions) {
       walked.push(node);
@@ -351,5 +356,137 @@ describe('an index that is kept up to date', () => {
     updater.follow();
     expect(updater.waiting).toBe(0);
     expectCurrent(built, 8);
+  });
+
+  it('counts what it computed, what is new and what waits, each address once', async () => {
+    const { built, updater } = await keep(chain, [risky]);
+    const { transfers } = built.deps;
+    const counts = () => {
+      const { computed, added, waiting } = updater.state();
+      return { computed, added, waiting };
+    };
+    await transfers.ingest([pay(11, 7, 2, 5_000)]);
+    updater.follow();
+    expect(counts()).toEqual({ computed: 2, added: 1, waiting: 2 });
+    // 3 waited, and is computed at once. 2, behind 7, waits instead.
+    await transfers.ingest([pay(12, 3, 7, 1)]);
+    updater.follow();
+    expect(counts()).toEqual({ computed: 3, added: 1, waiting: 2 });
+    expect(updater.recompute(1_000)).toBe(2);
+    expect(counts()).toEqual({ computed: 4, added: 1, waiting: 0 });
+    expect(updater.recompute(1_000)).toBe(0);
+    await transfers.ingest([pay(13, 7, 2, 6_000)]);
+    updater.follow();
+    updater.recompute(1_000);
+    expect(counts()).toEqual({ computed: 4, added: 1, waiting: 0 });
+    expect(updater.follow()).toBe('CURRENT');
+  });
+
+  it('computes what waits for as long as it may, and begins again behind the last', async () => {
+    const time = { ms: 0 };
+    const clock = { now: () => 1, monotonic: () => time.ms++ };
+    const { built, updater, walked } = await keep(chain, [risky], { clock });
+    const { transfers } = built.deps;
+    const nodes = (count: number): number[] => {
+      walked.length = 0;
+      updater.recompute(count);
+      return [...walked];
+    };
+    await transfers.ingest([pay(11, 7, 2, 5_000)]);
+    updater.follow();
+    expect(nodes(0)).toEqual([]);
+    // A look at the clock before, and one behind each entry.
+    const [first] = nodes(2);
+    expect(updater.waiting).toBe(1);
+    await transfers.ingest([pay(12, 7, 2, 5_000)]);
+    updater.follow();
+    expect(updater.waiting).toBe(2);
+    const [second] = nodes(2);
+    expect(second).toBeGreaterThan(first as number);
+    expect(nodes(2)).toEqual([first]);
+    expect(updater.waiting).toBe(0);
+  });
+
+  it('reads so many new transfers a round, and is behind if more than 20,000 are new', async () => {
+    const isNew = { count: 0, store: '' };
+    const read: [number, number][] = [];
+    const at = { store: '', ordinal: 0, transfers: 0 };
+    const { updater } = await keep(chain, [risky], {
+      transfers: {
+        logPosition: () => ({
+          store: isNew.store || at.store,
+          ordinal: at.ordinal + isNew.count,
+          transfers: at.transfers + isNew.count,
+        }),
+        loggedParties(_chain, first, end) {
+          read.push([first - at.ordinal, end - at.ordinal]);
+          return [];
+        },
+        pendingBlocks: () => [],
+      },
+    });
+    Object.assign(at, updater.state().position);
+    expect(updater.follow()).toBe('CURRENT');
+    isNew.count = LIMITS.exposureLogBehindMax + 1;
+    expect(updater.follow()).toBe('BEHIND');
+    isNew.count--;
+    expect(updater.follow()).toBe('UPDATED');
+    const { exposureLogARound: round } = LIMITS;
+    // Those behind the round are counted when they are read.
+    expect(updater.state().position).toEqual({ ...at, ordinal: at.ordinal + round });
+    isNew.count = round + 1;
+    expect(updater.follow()).toBe('UPDATED');
+    expect(updater.state().position).toEqual({
+      store: at.store,
+      ordinal: at.ordinal + round + 1,
+      transfers: at.transfers + round + 1,
+    });
+    expect(read).toEqual([
+      [0, round],
+      [round, round + 1],
+    ]);
+    isNew.store = 'another';
+    expect(updater.follow()).toBe('BEHIND');
+  });
+
+  it('computes the addresses of a block that was taken back, and not of one that is final', async () => {
+    const block = { height: 5_000, hash: '0xblock', firstOrdinal: 0, count: 1 };
+    const pending = { blocks: [] as (typeof block)[], finalHeight: 4_999 };
+    const { built, updater, walked } = await keep(chain, [risky], {
+      transfers: { pendingBlocks: () => pending.blocks, finalHeight: () => pending.finalHeight },
+    });
+    const { transfers } = built.deps;
+    const graph = transfers.graph('ETH') as TransferGraph;
+    const idOf = (node: number) => graph.idOf(parseSubject('ETH', addressOf(node)).key) as number;
+    let next = 30;
+    const walkedOf = async (): Promise<number[]> => {
+      walked.length = 0;
+      await transfers.ingest([pay(next, 5, 6, 1)]);
+      next++;
+      updater.follow();
+      return [2, 3].filter((node) => walked.includes(idOf(node)));
+    };
+    const note = async (): Promise<void> => {
+      const ordinal = updater.state().position.ordinal;
+      await transfers.ingest([pay(next, 2, 3, 1)]);
+      next++;
+      pending.blocks = [{ ...block, firstOrdinal: ordinal }];
+      updater.follow();
+    };
+    await note();
+    expect(await walkedOf()).toEqual([]);
+    pending.blocks = [];
+    expect(await walkedOf()).toEqual([2, 3]);
+    expect(await walkedOf()).toEqual([]);
+    await note();
+    // Of another hash: another block took its place.
+    pending.blocks = [{ ...block, hash: '0xother' }];
+    expect(await walkedOf()).toEqual([2, 3]);
+    await note();
+    pending.blocks = [];
+    pending.finalHeight = 5_000;
+    expect(await walkedOf()).toEqual([]);
+    pending.finalHeight = 4_999;
+    expect(await walkedOf()).toEqual([]);
   });
 });

@@ -3,15 +3,30 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Type } from 'typebox';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AssayError, ERRORS, type ErrorCode } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
+import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { createBodyIntake } from '../../src/http/body-intake.ts';
 import { Call, callerOf } from '../../src/http/call.ts';
 import { referenceOf } from '../../src/http/charging.ts';
+import { docsPage } from '../../src/http/docs-page.ts';
 import { renderError } from '../../src/http/errors.ts';
 import { openFileParts } from '../../src/http/file-parts.ts';
+import { createKeyWork, listKeysWork, revokeKeyWork, toggleKeyWork } from '../../src/http/handlers/keys.ts';
+import { labelsWork, screenBulkWork } from '../../src/http/handlers/labels.ts';
+import {
+  alertStreamWork,
+  listAlertsWork,
+  listWalletsWork,
+  walletTransactionsWork,
+} from '../../src/http/handlers/monitoring.ts';
+import { stripeWork } from '../../src/http/handlers/payments.ts';
+import { exchangeStatusWork } from '../../src/http/handlers/registers.ts';
+import { readyWork } from '../../src/http/handlers/service.ts';
+import { traceWork } from '../../src/http/handlers/trace.ts';
 import { compileBodyCheck, outlineBody, parseJson, unknownFields } from '../../src/http/json-body.ts';
+import type { Page, Work } from '../../src/http/pipeline.ts';
 import { createClientOrigin } from '../../src/http/proxies.ts';
 import {
   decodeParameter,
@@ -553,5 +568,387 @@ describe('an upload', () => {
     stuck.receiver.end('gone');
     await sleep(5);
     expect(stuck.said).toEqual(['gone', 'notCleared stuck']);
+  });
+});
+
+describe('the operations', () => {
+  const callWith = ({
+    headers = {} as Readonly<Record<string, string>>,
+    query = '',
+    params = [] as readonly string[],
+    visit = {},
+  } = {}): Call => {
+    const exchange = {
+      params,
+      query: () => query,
+      header: (name: string) => headers[name] ?? '',
+      openStream: () => ({ send: () => true, close: () => {}, onEnd: () => {} }),
+    } as unknown as Exchange;
+    const call = new Call(exchange, 'id', 0);
+    call.caller = { id: 'key_1', accountId: 'acc_1' } as never;
+    call.visit = { accountId: 'acc_1', key: null, params, actor: { from: '127.0.0.1' }, ...visit } as never;
+    return call;
+  };
+  const answerOf = (work: Work, call: Call, body: unknown = null): Promise<unknown> => {
+    if (!('answer' in work)) throw new Error('It answers nothing later.');
+    return Promise.resolve((work.answer as (call: Call, body: unknown) => unknown)(call, body));
+  };
+  const jsonOf = async (work: Work, call: Call, body: unknown = null) =>
+    JSON.parse(Buffer.from((await answerOf(work, call, body)) as Uint8Array).toString());
+  const refusedBy = (work: () => unknown): string => {
+    try {
+      work();
+      return 'nothing';
+    } catch (error) {
+      return (error as AssayError).field ?? (error as AssayError).code;
+    }
+  };
+
+  it('take units of a bulk from one address to the most, and give back those that were not answered', async () => {
+    const given: unknown[] = [];
+    const answered = { answered: 2 };
+    const work = screenBulkWork({
+      useCases: { bulk: async () => answered },
+      access: { quota: { give: (...all: unknown[]) => void given.push(all) } },
+    } as never);
+    if (work.kind !== 'bytes') throw new Error('A bulk is a body.');
+    const body = (count: number) =>
+      Buffer.from(JSON.stringify({ chain: 'ETH', addresses: Array.from({ length: count }, () => 'x') }));
+    const units = (count: number) => work.units(outlineBody(body(count)), body(count));
+    expect([units(1), units(LIMITS.bulkAddressesMax)]).toEqual([1, LIMITS.bulkAddressesMax]);
+    for (const count of [0, LIMITS.bulkAddressesMax + 1])
+      expect(refusedBy(() => units(count))).toBe('addresses');
+    const call = callWith();
+    call.quotaTaken = 3;
+    await work.answer(call, body(3));
+    expect([given, call.quotaTaken]).toEqual([[['acc_1', 'intel', 1]], 2]);
+    await work.answer(call, body(2));
+    expect(given).toHaveLength(1);
+  });
+
+  it('compare the tag of a copy weakly, and a list of tags', () => {
+    const work = labelsWork({ useCases: { labelSet: () => 7, labelSetVersion: () => 'v1' } } as never);
+    if (work.kind !== 'lookup') throw new Error('Labels are looked up.');
+    const isSame = (tags: string): boolean => {
+      const call = callWith({ headers: { 'if-none-match': tags }, params: ['ETH', '0x1'] });
+      expect(work.write(call, Buffer.alloc(9), 0, null)).toBe(7);
+      return call.notModified;
+    };
+    expect(['W/"v1"', '"v1"', '"v0", W/"v1"', '*'].map(isSame)).toEqual([true, true, true, true]);
+    expect(['', '"v0"', 'v1', '"v1" x'].map(isSame)).toEqual([false, false, false, false]);
+  });
+
+  it('write an exchange if it fits exactly', () => {
+    const data = bytes('"1234"');
+    const work = exchangeStatusWork({ useCases: { exchangeStatus: () => data } as never });
+    if (work.kind !== 'lookup') throw new Error('An exchange is looked up.');
+    const out = Buffer.alloc(8);
+    const at = (offset: number) => work.write(callWith({ query: 'name=a' }), out, offset, null);
+    expect([at(2), out.toString('utf8', 2), at(3)]).toEqual([8, '"1234"', -1]);
+    expect(refusedBy(() => work.write(callWith(), out, 0, null))).toBe('name');
+  });
+
+  it('are ready for reads while writes are refused, and for neither before the start', async () => {
+    const ready = async (data: object, query: string) => {
+      const work = readyWork({ readiness: () => data as never });
+      const { status, body } = (await answerOf(work, callWith({ query }))) as Page;
+      return [status, (JSON.parse(body as string) as { error?: string }).error];
+    };
+    const degraded = [{ reason: 'The disk is full.' }, { reason: 'So is the other.' }];
+    const open = { ready: true, reasons: [] };
+    expect(await ready({ ...open, degraded }, '')).toEqual([200, undefined]);
+    expect(await ready({ ...open, degraded }, 'for=reads')).toEqual([200, undefined]);
+    expect(await ready({ ...open, degraded }, 'for=writes')).toEqual([
+      503,
+      'Not ready for writes: The disk is full. So is the other.',
+    ]);
+    expect(await ready(open, 'for=writes')).toEqual([200, undefined]);
+    const closed = { ready: false, reasons: ['No labels.', 'EU is stale.'] };
+    for (const query of ['', 'for=writes'])
+      expect(await ready({ ...closed, degraded }, query)).toEqual([
+        503,
+        'Not ready: No labels. EU is stale.',
+      ]);
+    await expect((async () => ready(open, 'for=all'))()).rejects.toMatchObject({ field: 'for' });
+  });
+
+  it('cost a trace by its target, and nothing if nothing was found', async () => {
+    const asked: object[] = [];
+    const found = { data: bytes('{}'), isKnown: true };
+    const work = traceWork({
+      useCases: {
+        trace: async (request: object) => {
+          asked.push(request);
+          return found;
+        },
+      } as never,
+    });
+    if (work.kind !== 'task') throw new Error('A trace is a task.');
+    expect([work.cost?.({}), work.cost?.({ targetAddress: '0x1' })]).toEqual([5, 10]);
+    const call = callWith();
+    call.credits = 5;
+    const request = { chain: 'ETH', address: '0x1' };
+    const all = {
+      ...request,
+      ...{ direction: 'in', hops: 0, targetAddress: '', maxDepth: 0 },
+      ...{ timeRespecting: false, crossChain: false },
+    };
+    await work.answer(call, { ...all, other: 1 });
+    await work.answer(call, request);
+    expect([asked, call.credits]).toEqual([[all, request], 5]);
+    found.isKnown = false;
+    await work.answer(call, request);
+    expect(call.credits).toBe(0);
+  });
+
+  it('pass an event on only if payments are set up', async () => {
+    const work = (payments: unknown) => stripeWork({ access: { payments: () => payments } as never });
+    await expect(answerOf(work(null), callWith(), bytes(''))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const received = { receive: async (_body: unknown, signature: string) => ({ signature }) };
+    const call = callWith({ visit: { signature: 's' } });
+    expect(await jsonOf(work(received), call, bytes(''))).toEqual({ signature: 's' });
+  });
+
+  describe('on keys', () => {
+    const key = (number: number, status = 'ACTIVE', accountId = 'acc_1') => ({
+      id: `key_${number}`,
+      accountId,
+      status,
+      permissions: ['entity', 'oracle'],
+      plan: 'FREE',
+      rateLimits: { entity: 1 },
+    });
+    const world = (keys: ReturnType<typeof key>[]) => {
+      const made: object[] = [];
+      const access = {
+        keys: {
+          get: (id: string) => keys.find((one) => one.id === id) ?? null,
+          list: (accountId: string) => keys.filter((one) => one.accountId === accountId),
+          create: async (draft: object) => {
+            made.push(draft);
+            return { record: key(99), apiKey: 'text' };
+          },
+          setPermission: async (_id: string, permission: string, enabled: boolean) => ({
+            ...key(1),
+            permission,
+            enabled,
+          }),
+          revoke: async () => key(1, 'REVOKED'),
+        },
+        audit: () => ({ write: async () => {} }),
+      };
+      return { deps: { access } as never, made };
+    };
+
+    it('list the active ones, and the last of those that were revoked, without what is the account’s', async () => {
+      const most = LIMITS.keysPerAccountMax;
+      const revoked = Array.from({ length: most + 1 }, (_, at) => key(at, 'REVOKED'));
+      const { deps } = world([...revoked, key(500), key(501, 'ACTIVE', 'acc_2')]);
+      const { keys } = (await jsonOf(listKeysWork(deps), callWith())) as { keys: { id: string }[] };
+      expect(keys.map(({ id }) => id)).toEqual([...revoked.slice(1).map(({ id }) => id), 'key_500']);
+      expect(Object.keys(keys[0] as object).sort()).toEqual(['id', 'permissions', 'status']);
+    });
+
+    it('are as many active ones as an account may have', async () => {
+      const most = LIMITS.keysPerAccountMax;
+      const keys = Array.from({ length: most - 1 }, (_, at) => key(at));
+      const few = world([...keys, key(300, 'REVOKED'), key(301, 'ACTIVE', 'acc_2')]);
+      await answerOf(createKeyWork(few.deps), callWith(), { name: 'n' });
+      expect(few.made).toMatchObject([{ name: 'n', accountId: 'acc_1', rateLimits: {} }]);
+      const many = world([...keys, key(300)]);
+      await expect(answerOf(createKeyWork(many.deps), callWith(), { name: 'n' })).rejects.toMatchObject({
+        field: 'name',
+      });
+      expect(many.made).toEqual([]);
+    });
+
+    it('hand on what the asking key has and no more, with its limits', async () => {
+      const { deps, made } = world([key(1)]);
+      const own = callWith({ visit: { key: key(7) }, params: ['key_1'] });
+      await answerOf(createKeyWork(deps), own, { name: 'n' });
+      expect(made).toMatchObject([{ permissions: ['entity', 'oracle'], rateLimits: { entity: 1 } }]);
+      await answerOf(createKeyWork(deps), own, { name: 'n', permissions: ['oracle'] });
+      await expect(
+        answerOf(createKeyWork(deps), own, { name: 'n', permissions: ['oracle', 'kyt'] }),
+      ).rejects.toMatchObject({ code: 'FORBIDDEN' });
+      const toggle = (enabled: boolean) =>
+        jsonOf(toggleKeyWork(deps), own, { permission: 'kyt', enabled }).then(({ key: one }) => one);
+      await expect(toggle(true)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+      expect(await toggle(false)).toMatchObject({ permission: 'kyt', enabled: false });
+      const session = callWith({ params: ['key_1'] });
+      await answerOf(toggleKeyWork(deps), session, { permission: 'kyt', enabled: true });
+      await answerOf(createKeyWork(deps), session, { name: 'n', permissions: ['kyt'] });
+    });
+
+    it('of another account are no keys', async () => {
+      const { deps } = world([key(1), key(2, 'ACTIVE', 'acc_2')]);
+      const revoke = (id: string) => jsonOf(revokeKeyWork(deps), callWith({ params: [id] }));
+      expect(await revoke('key_1')).toMatchObject({ key: { status: 'REVOKED' } });
+      for (const id of ['key_2', 'key_3', ''])
+        await expect(revoke(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+  });
+
+  describe('on watched wallets', () => {
+    const asked: unknown[] = [];
+    const noting =
+      <Answer>(answer: Answer) =>
+      (...all: unknown[]): Answer => {
+        asked.push(all);
+        return answer;
+      };
+    const deps = (keys: object = {}) =>
+      ({
+        access: { keys },
+        useCases: {
+          monitoring: () => ({
+            store: { wallets: noting({ wallets: [], total: 0 }) },
+            alerts: noting({ alerts: [], total: 0, newest: 0 }),
+            streams: {
+              requireRoom: () => {},
+              subscribe: noting(() => {}),
+            },
+          }),
+        },
+      }) as never;
+    const last = () => asked.at(-1) as unknown[];
+
+    it('show deleted ones to those who ask for them', async () => {
+      const includes = async (query: string) => {
+        await answerOf(listWalletsWork(deps()), callWith({ query }));
+        return (last()[1] as { includeDeleted: boolean }).includeDeleted;
+      };
+      expect(await includes('')).toBe(false);
+      expect(await includes('includeDeleted=false')).toBe(false);
+      expect(await includes('status=ACTIVE')).toBe(false);
+      expect(await includes('includeDeleted=true')).toBe(true);
+      expect(await includes('status=DELETED')).toBe(true);
+      await expect(includes('includeDeleted=1')).rejects.toMatchObject({ field: 'includeDeleted' });
+      await answerOf(listWalletsWork(deps()), callWith({ query: 'chain=eth&status=PAUSED&search=x' }));
+      expect(last()[1]).toEqual({ chain: 'ETH', status: 'PAUSED', search: 'x', includeDeleted: false });
+    });
+
+    it('filter alerts by as many addresses as a list may have', async () => {
+      const list = async (count: number) => {
+        const query = `walletAddress=${Array.from({ length: count }, (_, at) => `0x${at}`).join('%2C')}`;
+        await answerOf(listAlertsWork(deps()), callWith({ query }));
+        return (last()[1] as { walletAddresses: string[] }).walletAddresses.length;
+      };
+      expect(await list(LIMITS.alertAddressesMax)).toBe(LIMITS.alertAddressesMax);
+      await expect(list(LIMITS.alertAddressesMax + 1)).rejects.toMatchObject({ field: 'walletAddress' });
+      await answerOf(listAlertsWork(deps()), callWith({ query: 'upTo=0&status=NEW&severity=HIGH' }));
+      expect(last()[1]).toEqual({ upTo: 0, status: 'NEW', severity: 'HIGH' });
+      await answerOf(listAlertsWork(deps()), callWith({ query: 'walletId=w' }));
+      expect(last()[1]).toEqual({ walletId: 'w' });
+    });
+
+    it('count confirmations from the first block of a chain on, and none before a block was read', async () => {
+      const confirmationsAt = async (heights: number[]) => {
+        const monitoring = {
+          wallet: () => ({ id: 'w', accountId: 'acc_1', chain: 'ETH' }),
+          store: {
+            blocks: () => heights.map((height) => ({ height, hash: '' })),
+            transactions: () => ({
+              transactions: [
+                {
+                  blockNumber: 0,
+                  timestampMs: 0,
+                  alertIds: [],
+                  reorged: false,
+                  counterparty: { address: null },
+                },
+              ],
+              total: 1,
+            }),
+          },
+        };
+        const work = walletTransactionsWork({ useCases: { monitoring: () => monitoring } } as never);
+        const { transactions } = await jsonOf(work, callWith({ params: ['w'] }));
+        return (transactions as { confirmations: number | null }[])[0]?.confirmations;
+      };
+      expect([await confirmationsAt([0]), await confirmationsAt([0, 4]), await confirmationsAt([])]).toEqual([
+        ...[1, 5, null],
+      ]);
+    });
+
+    it('stream behind an id of 15 digits, for as long as the key may read', () => {
+      const key = { status: 'ACTIVE', permissions: ['monitoring'] };
+      const state = { key: key as object | null, isDisabled: false };
+      const work = alertStreamWork(deps({ get: () => state.key, isDisabled: () => state.isDisabled }));
+      if (work.kind !== 'stream') throw new Error('Alerts are streamed.');
+      const sent: string[] = [];
+      const open = () =>
+        ({
+          send: () => sent.push('event') > 0,
+          close: (reason: string) => sent.push(reason),
+          onEnd: () => {},
+        }) as never;
+      const resume = (query: string, header = '') => {
+        work.follow(callWith({ query, headers: { 'last-event-id': header } }), open);
+        return last()[1];
+      };
+      expect([resume(''), resume('', '7'), resume('lastEventId=0', '7')]).toEqual([null, 7, 0]);
+      expect(resume(`lastEventId=${'9'.repeat(15)}`)).toBe(999_999_999_999_999);
+      for (const wrong of ['9'.repeat(16), '-1', '1.5', 'x'])
+        expect(refusedBy(() => resume(`lastEventId=${wrong}`))).toBe('lastEventId');
+      const guarded = last()[2] as { send(event: object): boolean };
+      expect(guarded.send({})).toBe(true);
+      const changes: (() => void)[] = [
+        () => (state.key = { ...key, status: 'REVOKED' }),
+        () => (state.key = { ...key, permissions: ['entity'] }),
+        () => (state.key = null),
+        () => {
+          state.key = key;
+          state.isDisabled = true;
+        },
+      ];
+      for (const change of changes) {
+        change();
+        expect(guarded.send({})).toBe(false);
+      }
+      expect(sent.filter((one) => one === 'event')).toHaveLength(1);
+      expect(sent.at(-1)).toContain('not valid any more');
+    });
+  });
+
+  it('are documented with what they take', () => {
+    const page = docsPage('1.0');
+    const section = (handler: string) =>
+      page.split('<h2 id="').find((part) => part.startsWith(`${handler}"`)) ?? '';
+    const row = (handler: string, name: string) =>
+      new RegExp(`<th>${name}</th><td>([^<]*)</td>`).exec(section(handler))?.[1];
+    expect(row('oracle', 'Monthly quota')).toBe('oracle, one per request');
+    expect(row('screenBulk', 'Monthly quota')).toBe('intel, one per address');
+    expect(row('screening', 'Monthly quota')).toBe('none');
+    expect([row('screening', 'Credits'), row('entity', 'Credits')]).toEqual(['1', '0']);
+    expect([row('health', 'Rate limit'), row('entity', 'Rate limit')]).toEqual(['none', 'entity']);
+    expect(row('entity', 'address \\(path\\)')).toBeDefined();
+    expect(row('entity', 'chain \\(query, optional\\)')).toBeDefined();
+    expect(section('entity')).not.toContain('Schema of the body');
+    expect(section('screening')).toContain('Schema of the body');
+    expect(section('metrics')).not.toContain('Schema of the answer');
+  });
+});
+
+describe('the choice of a server', () => {
+  afterEach(() => {
+    vi.doUnmock('../../src/http/uws-server.ts');
+    vi.resetModules();
+  });
+
+  it('says that a binding does not load: a fault where it was named, a warning where any will do', async () => {
+    vi.resetModules();
+    vi.doMock('../../src/http/uws-server.ts', () => {
+      throw new Error('no binding for this machine');
+    });
+    const { chooseServer } = await import('../../src/http/choose-server.ts');
+    const { createNodeServer } = await import('../../src/http/node-server.ts');
+    const said: string[] = [];
+    const log = { ...silentLogger, warn: (_fields: object, text: string) => void said.push(text) } as Logger;
+    await expect(chooseServer('uws', log)).rejects.toMatchObject({ code: 'LISTEN_FAILED' });
+    expect(await chooseServer('node', log)).toBe(createNodeServer);
+    expect(said).toEqual([]);
+    expect(await chooseServer('auto', log)).toBe(createNodeServer);
+    expect(said).toHaveLength(1);
   });
 });

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AssayError } from '../../src/base/errors.ts';
+import type { Admission, Asked } from '../../src/accounts/gate.ts';
+import { AssayError, ERRORS } from '../../src/base/errors.ts';
+import { LIMITS } from '../../src/base/limits.ts';
+import type { Logger } from '../../src/base/log.ts';
+import { createHttpMetrics } from '../../src/http/metrics.ts';
+import { createPipeline, type Work } from '../../src/http/pipeline.ts';
+import type { CallerAccess } from '../../src/http/ports.ts';
+import { ROUTES, type Route } from '../../src/http/routes.ts';
+import type { ByteSource, Exchange } from '../../src/http/server.ts';
 import { RawClient } from './raw-client.ts';
 import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from './world.ts';
 
@@ -394,5 +402,439 @@ describe('front end that is not ready', () => {
     expect((await client.next())?.status).toBe(404);
     client.destroy();
     await world.close();
+  });
+});
+
+describe('the way of a request', () => {
+  const CALLER = {
+    id: 'key_1',
+    accountId: 'acc_1',
+    permissions: ['entity', 'screening', 'oracle', 'monitoring'],
+  };
+  const RATE = {
+    allowed: true,
+    limit: 10,
+    remaining: 9,
+    resetEpochSeconds: 60,
+    retryAfterSeconds: 0,
+    countedSecond: 7,
+  };
+  const route = (handler: string): Route => {
+    const found = ROUTES.find((one) => one.handler === handler);
+    if (found === undefined) throw new Error(`There is no ${handler}.`);
+    return found;
+  };
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  /** A pipeline whose accounts and server note what is asked of them. */
+  function world({ publicHost = null as string | null, isSecure = false } = {}) {
+    const said: string[] = [];
+    const time = { ms: 0 };
+    const admission: { next: Partial<Admission> | Error } = { next: {} };
+    const asked: Asked[] = [];
+    const note =
+      (level: string) =>
+      (_fields: object, text: string): void =>
+        void said.push(`${level}: ${text}`);
+    const access = {
+      verify: (token: string) => (token === 'good' ? CALLER : null),
+      gate: {
+        refuses: () => null,
+        uncount: (subject: string, rateClass: string, second: number) =>
+          void said.push(`uncount ${subject} ${rateClass} ${second}`),
+        admit(wants: Asked) {
+          asked.push(wants);
+          if (admission.next instanceof Error) throw admission.next;
+          const units = wants.quota?.units ?? 0;
+          const reservation = wants.credits === null ? null : { credits: wants.credits };
+          const quota = units === 0 ? null : { units };
+          return { rate: RATE, kept: null, quota, reservation, refused: null, ...admission.next };
+        },
+      },
+      quota: {
+        give: (account: string, meter: string, units: number) =>
+          void said.push(`give ${account} ${meter} ${units}`),
+      },
+      ledger: () => ({
+        commit: async (_held: unknown, charge: { amount: number; answer: (left: number) => Uint8Array }) => {
+          said.push(`commit ${charge.amount}`);
+          return { entry: { id: 'e1' }, answer: charge.answer(5), replayed: false };
+        },
+        release: () => void said.push('release'),
+        refund: async (account: string, entry: string) => void said.push(`refund ${account} ${entry}`),
+      }),
+    } as unknown as CallerAccess;
+    const recorded: number[] = [];
+    const pipeline = createPipeline(
+      { publicHost },
+      {
+        clock: { now: () => 0, monotonic: () => time.ms },
+        log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') } as Logger,
+        access,
+        metrics: {
+          record: (_row, status) => void recorded.push(status),
+          contentType: '',
+          scrape: async () => '',
+        },
+        requestIdFor: () => 'id',
+        origin: { address: () => '127.0.0.1', isSecure: () => isSecure },
+      },
+    );
+    /** One request; answers are `status header-block body`. */
+    async function send(
+      of: Route,
+      work: Work | null,
+      {
+        headers = {} as Readonly<Record<string, string>>,
+        body = '{}' as string | null,
+        isGone = false,
+        breaks = 0,
+        path = of.path,
+        query = '',
+      } = {},
+    ) {
+      const answers: { status: number; headers: string; body: string }[] = [];
+      let failing = breaks;
+      const exchange = {
+        method: of.method,
+        path,
+        params: [],
+        query: () => query,
+        header: (name: string) => ({ authorization: 'Bearer good', ...headers })[name] ?? '',
+        keep: () => {},
+        remoteAddress: () => '127.0.0.1',
+        readBody: (_max: number, onBody: (bytes: Uint8Array | null) => void) =>
+          onBody(body === null ? null : Buffer.from(body)),
+        receiveBody: () => {},
+        isGone,
+        reply(status: number, lines: string, bytes: string | Uint8Array) {
+          if (failing-- > 0) throw new Error('the socket broke');
+          answers.push({ status, headers: lines, body: Buffer.from(bytes as Uint8Array).toString() });
+        },
+        async replyBytes(status: number, lines: string, source: ByteSource) {
+          answers.push({ status, headers: lines, body: Buffer.from(await source.next()).toString() });
+        },
+        openStream: (lines: string) => {
+          answers.push({ status: 200, headers: lines, body: 'stream' });
+          return {} as never;
+        },
+      } satisfies Exchange;
+      if (work === null) pipeline.fallback(0)(exchange);
+      else pipeline.handlerFor(of, 0, work)(exchange);
+      await turn();
+      await turn();
+      return answers;
+    }
+    return { pipeline, send, said, time, admission, asked, recorded };
+  }
+  const entity = route('entity');
+  const oracle = route('oracle');
+  const throwing = (error: Error): Work => ({
+    kind: 'lookup',
+    write: () => {
+      throw error;
+    },
+  });
+  const writing = (text: string): Work => ({
+    kind: 'lookup',
+    write: (_call, out, offset) =>
+      offset + text.length > out.length ? -1 : offset + out.write(text, offset),
+  });
+  const notReady = new AssayError('NOT_READY', 'Redis is away.');
+
+  it('logs one line when an outage begins, and one five seconds after its last request', async () => {
+    const { send, said, time } = world();
+    for (let at = 0; at < 3; at++) {
+      time.ms = at * 1_000;
+      await send(entity, throwing(notReady));
+    }
+    const lines = () => said.filter((line) => !line.startsWith('uncount'));
+    expect(lines()).toEqual(['error: requests cannot be served']);
+    // Others are served meanwhile.
+    time.ms = 6_999;
+    await send(entity, writing('1'));
+    expect(lines()).toHaveLength(1);
+    time.ms = 7_000;
+    await send(entity, writing('1'));
+    await send(entity, writing('1'));
+    expect(lines().slice(1)).toEqual(['info: requests are served again']);
+    await send(entity, throwing(new AssayError('STORAGE_FULL', 'The disk is full.')));
+    expect(lines().slice(2)).toEqual(['error: requests cannot be served']);
+  });
+
+  it('takes the count of a request back if it could not be served, and for no other error', async () => {
+    const { send, said, admission } = world();
+    const answers = await send(entity, throwing(notReady));
+    expect(answers.map(({ status }) => status)).toEqual([500]);
+    expect(said[0]).toBe('uncount key_1 entity 7');
+    said.length = 0;
+    await send(entity, throwing(new AssayError('NOT_FOUND', 'no')));
+    expect(said).toEqual([]);
+    await send(entity, throwing(new Error('broken')));
+    expect(said).toEqual(['error: a request failed']);
+    said.length = 0;
+    // In the first second of the limiter's clock.
+    admission.next = { rate: { ...RATE, countedSecond: 0 } };
+    await send(entity, throwing(notReady));
+    expect(said.splice(0)).toEqual(['uncount key_1 entity 0']);
+    // It was refused, so it is not counted.
+    admission.next = { rate: { ...RATE, countedSecond: null } };
+    await send(entity, throwing(notReady));
+    expect(said).toEqual([]);
+  });
+
+  it('gives the quota of an error or of a 304 back, and takes no more than was asked for', async () => {
+    const { send, said, asked } = world();
+    await send(oracle, throwing(new AssayError('NOT_FOUND', 'no')));
+    expect(said).toEqual(['give acc_1 oracle 1']);
+    expect(asked[0]?.quota).toEqual({ meter: 'oracle', units: 1 });
+    said.length = 0;
+    const same: Work = {
+      kind: 'lookup',
+      write(call, _out, offset) {
+        call.notModified = true;
+        call.lines = '\r\nETag: x';
+        return offset;
+      },
+    };
+    const [answer] = await send(oracle, same);
+    expect([answer?.status, answer?.body, said]).toEqual([304, '', ['give acc_1 oracle 1']]);
+    expect(answer?.headers).toContain('ETag: x');
+    said.length = 0;
+    await send(entity, throwing(new AssayError('NOT_FOUND', 'no')));
+    await send(oracle, writing('1'));
+    expect(said).toEqual([]);
+  });
+
+  it('grows the room of its answers up to the longest one', async () => {
+    const { send } = world();
+    const text = (length: number): string => `"${'x'.repeat(length)}"`;
+    for (const length of [10, 65_000, 300_000]) {
+      const [answer] = await send(entity, writing(text(length)));
+      expect(answer?.body.length).toBe(length + 2 + '{"success":true,"data":}'.length);
+    }
+    const [refused] = await send(entity, { kind: 'lookup', write: () => -1 });
+    expect(refused?.status).toBe(500);
+    // Data that was made elsewhere, to the last byte of the room that is left.
+    for (const length of [300_000, 600_000]) {
+      const late: Work = { kind: 'query', answer: async () => Buffer.from(text(length)) };
+      expect((await send(entity, late))[0]?.body).toBe(`{"success":true,"data":${text(length)}}`);
+    }
+  });
+
+  it('counts a client that went away as such, and loses no error of an answer', async () => {
+    const { send, said, recorded } = world();
+    await send(entity, writing('1'), { isGone: true });
+    expect(recorded).toEqual([0]);
+    const answers = await send(entity, writing('1'), { breaks: 1 });
+    expect([answers.map(({ status }) => status), said]).toEqual([[500], ['error: a request failed']]);
+    await send(entity, writing('1'), { breaks: 2 });
+    expect(said.slice(1)).toEqual(['error: a request failed', 'error: an answer was lost']);
+  });
+
+  it('counts a bad body once, and answers with what refused it unless the key may not ask at all', async () => {
+    const { send, said, admission, asked } = world();
+    const screen = route('screening');
+    const work: Work = { kind: 'task', answer: async () => Buffer.from('{}') };
+    const [bad] = await send(screen, work, { body: '{' });
+    expect([bad?.status, asked.length]).toEqual([400, 1]);
+    expect(bad?.headers).toContain('X-RateLimit-Remaining: 9');
+    expect(asked[0]).toMatchObject({ quota: null, credits: null });
+    const [large] = await send(screen, work, { body: null });
+    expect(large?.body).toContain(String(LIMITS.bodyBytesMax));
+    admission.next = { refused: new AssayError('RATE_LIMITED', 'wait') };
+    expect((await send(screen, work, { body: '{' }))[0]?.status).toBe(429);
+    const forbidden = { ...screen, permission: 'kyt' as const };
+    expect((await send(forbidden, work, { body: '{' }))[0]?.status).toBe(403);
+    admission.next = notReady;
+    expect((await send(screen, work, { body: '{' }))[0]?.body).toContain('Redis is away');
+    expect(said.filter((line) => line.startsWith('uncount'))).toEqual([]);
+    expect((await send(screen, work, { headers: { authorization: '' } }))[0]?.status).toBe(401);
+  });
+
+  const body = JSON.stringify({ address: '0x1', chain: 'ETH' });
+
+  it('charges before it answers, releases what it held, and refunds an answer that could not be sent', async () => {
+    const { send, said, asked } = world();
+    const screen = { ...route('screening'), credits: 3 };
+    const work: Work = {
+      kind: 'task',
+      async answer(call) {
+        said.push(`work ${call.credits}`);
+        call.credits = 2;
+        return Buffer.from('{}');
+      },
+    };
+    const [paid] = await send(screen, work, { body });
+    expect(JSON.parse(paid?.body ?? '')).toMatchObject({
+      success: true,
+      data: {},
+      credits: { remaining: 5 },
+    });
+    expect(said).toEqual(['work 3', 'commit 2', 'release']);
+    expect(asked.map(({ credits }) => credits)).toEqual([3]);
+    said.length = 0;
+    const [failed] = await send(screen, work, { body, breaks: 1 });
+    expect([failed?.status, said]).toEqual([
+      500,
+      ['work 3', 'commit 2', 'release', 'refund acc_1 e1', 'error: a request failed'],
+    ]);
+    said.length = 0;
+    // The answer has no reader, and without a key it cannot be asked for again.
+    await send(screen, work, { body, isGone: true });
+    expect(said).toEqual(['work 3', 'release', 'error: a request failed']);
+    said.length = 0;
+    await send(screen, work, { body, isGone: true, headers: { 'idempotency-key': 'k' } });
+    expect(said).toEqual(['work 3', 'commit 2', 'release']);
+    expect(() => world().pipeline.handlerFor(screen, 0, writing('1'))).toThrow('cannot be charged for');
+  });
+
+  it('answers a kept answer as replayed, without work, and refuses it to another body', async () => {
+    const { send, said, admission } = world();
+    const screen = route('screening');
+    const work: Work = { kind: 'task', answer: async () => Buffer.from('{}') };
+    const { hashBody } = await import('../../src/accounts/idempotency.ts');
+    admission.next = {
+      kept: { body: Buffer.from('"kept"'), bodyHash: hashBody(Buffer.from(body)) } as never,
+    };
+    const headers = { 'idempotency-key': 'k' };
+    const [kept] = await send(screen, work, { body, headers });
+    expect([kept?.body, kept?.headers.includes('Idempotency-Replayed: true'), said]).toEqual([
+      '"kept"',
+      true,
+      [],
+    ]);
+    const [other] = await send(screen, work, { body: `${body} `, headers });
+    expect([other?.status, other?.body.includes('another body')]).toEqual([400, true]);
+    // An answer that nothing pays for is no answer.
+    admission.next = { reservation: null };
+    const [unpaid] = await send(screen, work, { body });
+    expect([unpaid?.status, said.at(-1)]).toEqual([500, 'error: a request failed']);
+  });
+
+  it('sends a www host to the public one by its scheme, with its query', async () => {
+    const location = async (isSecure: boolean, host: string, query = '') => {
+      const { send } = world({ publicHost: 'api.example', isSecure });
+      const [answer] = await send(entity, writing('1'), { headers: { host }, path: '/p', query });
+      return answer?.status === 301 ? answer.headers.replace(/^.*Location: /s, '') : answer?.status;
+    };
+    expect([
+      await location(false, 'www.example'),
+      await location(true, 'WWW.example', 'a=1'),
+      await location(true, 'www.'),
+      await location(true, 'wwx.example'),
+      await location(true, 'api.www.example'),
+    ]).toEqual(['http://api.example/p', 'https://api.example/p?a=1', 200, 200, 200]);
+  });
+
+  it('sends a www host away before anything is done, whatever the operation', async () => {
+    const { send, asked, said } = world({ publicHost: 'api.example' });
+    const never = (): never => {
+      throw new Error('It was done.');
+    };
+    const works: readonly (readonly [Route, Work | null])[] = [
+      [route('health'), { kind: 'page', answer: never }],
+      [entity, { kind: 'lookup', write: never }],
+      [route('screen'), { kind: 'body', write: never }],
+      [route('usage'), { kind: 'query', answer: never }],
+      [route('screening'), { kind: 'task', answer: never }],
+      [route('alertStream'), { kind: 'stream', follow: never }],
+      [route('sendJob'), { kind: 'upload', bytesMax: 1, open: never }],
+      [route('jobResult'), { kind: 'file', open: never }],
+      [route('screenBulk'), { kind: 'bytes', units: never, answer: never }],
+      [entity, null],
+    ];
+    for (const [of, work] of works) {
+      const answers = await send(of, work, { headers: { host: 'www.example' } });
+      expect(answers.map(({ status }) => status)).toEqual([301]);
+    }
+    expect([asked, said]).toEqual([[], []]);
+  });
+
+  it('charges nothing for a task without credits, and counts it', async () => {
+    const { send, said, asked } = world();
+    const free = { ...route('screening'), credits: 0 };
+    const [answer] = await send(free, { kind: 'task', answer: async () => Buffer.from('7') }, { body });
+    expect([answer?.body.startsWith('{"success":true,"data":7'), answer?.body.includes('credits')]).toEqual([
+      true,
+      false,
+    ]);
+    expect([said, asked.map(({ credits }) => credits)]).toEqual([[], [null]]);
+    // It has no use for the name of a request, so that a bad one does no harm.
+    const headers = { 'idempotency-key': 'not printable: é' };
+    const work: Work = { kind: 'task', answer: async () => Buffer.from('7') };
+    expect((await send(free, work, { body, headers }))[0]?.status).toBe(200);
+    expect((await send(route('screening'), work, { body, headers }))[0]?.status).toBe(400);
+  });
+
+  it('lets any key in where none of its permissions is asked for, and one of several is enough', async () => {
+    const { send } = world();
+    const asking = async (permission: Route['permission']): Promise<number | undefined> =>
+      (await send({ ...entity, permission }, writing('1')))[0]?.status;
+    expect(await asking('any')).toBe(200);
+    expect(await asking(['kyt', 'oracle'])).toBe(200);
+    expect([await asking(['kyt', 'intel']), await asking('intel')]).toEqual([403, 403]);
+  });
+
+  it('ends an empty file at once, and says that one broke off', async () => {
+    const { send, said, recorded } = world();
+    const result = route('jobResult');
+    const file = (length: number, next: () => Promise<Uint8Array>): Work => ({
+      kind: 'file',
+      open: async () => ({
+        status: 206,
+        contentType: 'text/plain',
+        source: { length, next, close: async () => {} },
+      }),
+    });
+    const never = () => Promise.reject(new Error('gone from the disk'));
+    const [empty] = await send(result, file(0, never));
+    expect([empty?.status, empty?.body, said]).toEqual([206, '', []]);
+    const [full] = await send(
+      result,
+      file(1, async () => Buffer.from('x')),
+    );
+    expect([full?.body, recorded]).toEqual(['x', [206, 206]]);
+    await send(result, file(1, never));
+    expect(said).toEqual(['error: an answer broke off: gone from the disk']);
+    await send(
+      result,
+      file(1, async () => Buffer.from('x')),
+      { isGone: true },
+    );
+    expect(recorded.at(-1)).toBe(0);
+  });
+
+  it('opens no stream for a client that is gone, and names an unknown path up to 128 characters', async () => {
+    const { send } = world();
+    let followed = 0;
+    const follow: Work = {
+      kind: 'stream',
+      follow(_call, open) {
+        followed++;
+        open();
+      },
+    };
+    const stream = route('alertStream');
+    expect((await send(stream, follow))[0]?.body).toBe('stream');
+    expect([(await send(stream, follow, { isGone: true }))[0]?.body, followed]).toEqual(['', 1]);
+    const unknown = async (length: number) => {
+      const path = `/${'x'.repeat(length - 'GET /'.length)}`;
+      return (await send(entity, null, { path }))[0]?.body ?? '';
+    };
+    expect((await unknown(128)).includes('…')).toBe(false);
+    expect((await unknown(129)).includes('x…; /docs')).toBe(true);
+  });
+
+  it('is counted by its status, each that this program answers', async () => {
+    const statuses = [...new Set([0, 200, 206, 301, 304, ...Object.values(ERRORS)])];
+    const metrics = createHttpMetrics({ routes: ['one'], gauges: [] });
+    for (const status of statuses) metrics.record(0, status, 250);
+    metrics.record(0, 599, 250.1);
+    const text = await metrics.scrape();
+    for (const status of statuses)
+      expect(text).toContain(`{route="one",status="${status}"} ${status === 500 ? 2 : 1}`);
+    expect(text).toContain(`le="0.25"} ${statuses.length}`);
+    expect(text).toContain(`le="1"} ${statuses.length + 1}`);
   });
 });

@@ -1,15 +1,26 @@
 /** The bounds of jobs: at exactly a limit and one beyond it, and each half of a condition. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AssayError } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
-import { silentLogger } from '../../src/base/log.ts';
+import { type Fence, type LiveRoot, openLiveStore } from '../../src/base/live-store.ts';
+import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import {
+  type ChunkRecord,
+  type JobRecord,
+  type JobStore,
+  type JobWriter,
+  openJobStore,
+} from '../../src/jobs/bulk/job-store.ts';
 import { columnsOf, fieldsOf, type LineShape, lineReader, sharedChain } from '../../src/jobs/bulk/lines.ts';
+import { openBulkJobs, viewOf } from '../../src/jobs/bulk/open.ts';
 import { jobPlaces } from '../../src/jobs/bulk/places.ts';
 import { Plan, Planner } from '../../src/jobs/bulk/plan.ts';
 import { openInput } from '../../src/jobs/bulk/receiving.ts';
-import type { ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
+import { createScheduler } from '../../src/jobs/bulk/scheduler.ts';
+import type { ChunkDone, ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
 import { fromOthers, nameOfFolder, requireJobsFolder, towardsOthers } from '../../src/jobs/jobs-folder.ts';
 import { createBorrower, createLender, createLendingMemory, lendJson } from '../../src/jobs/lending.ts';
 import {
@@ -410,5 +421,516 @@ describe('the lines of a job', () => {
       'BTC',
       expect.stringContaining('missing'),
     ]);
+  });
+});
+
+const recordOf = (id: string, lines: number, change: Partial<JobRecord> = {}): JobRecord => ({
+  id,
+  accountId: 'a',
+  kind: 'labels',
+  format: 'ndjson',
+  chain: 'ETH',
+  columns: null,
+  headBytes: 0,
+  state: 'QUEUED',
+  ending: null,
+  error: null,
+  createdAt: 0,
+  startedAt: null,
+  endedAt: null,
+  changedAt: 0,
+  items: lines,
+  bytesReceived: 2 * lines,
+  answered: 0,
+  failed: 0,
+  prefix: { chunks: 0, items: 0, failed: 0, bytes: 0 },
+  rateFrom: null,
+  unit: 'intel',
+  perLine: 2,
+  reserved: 2 * lines,
+  spent: null,
+  filesRemoved: false,
+  ...change,
+});
+
+describe('a job as a client sees it', () => {
+  it('has a rate once lines were answered in some time, and the time that is left by it', () => {
+    const rate = (change: Partial<JobRecord>) => {
+      const { itemsPerSecond, secondsLeft } = viewOf(recordOf('j', 100, change));
+      return [itemsPerSecond, secondsLeft];
+    };
+    const from = { rateFrom: { at: 1_000, answered: 10 } };
+    expect(rate({})).toEqual([null, null]);
+    expect(rate({ ...from, answered: 10, changedAt: 2_000 })).toEqual([null, null]);
+    expect(rate({ ...from, answered: 11, changedAt: 1_000 })).toEqual([null, null]);
+    expect(rate({ ...from, answered: 40, changedAt: 3_000 })).toEqual([15, 4]);
+    expect(rate({ ...from, answered: 40, changedAt: 3_000, endedAt: 3_000 })).toEqual([15, 0]);
+    expect(rate({ endedAt: 1 })).toEqual([null, 0]);
+  });
+
+  it('has a result for as long as its files are kept', () => {
+    const prefix = { chunks: 1, items: 1, failed: 0, bytes: 7 };
+    const open = viewOf(recordOf('j', 1, { prefix }));
+    expect(open).toMatchObject({
+      resultBytes: 7,
+      expiresAt: null,
+      endedAt: null,
+      startedAt: null,
+      verdict: false,
+    });
+    const over = viewOf(
+      recordOf('j', 1, { prefix, endedAt: 0, startedAt: 0, filesRemoved: true, verdict: true }),
+    );
+    const start = '1970-01-01T00:00:00.000Z';
+    expect(over).toMatchObject({ resultBytes: 0, endedAt: start, startedAt: start, verdict: true });
+    expect(over.expiresAt).toBe(new Date(LIMITS.jobFilesKeptMs).toISOString());
+  });
+});
+
+describe('what is left of jobs', () => {
+  const idOf = (number: number): string => String(number).padStart(28, '0');
+  const NOW = Date.UTC(2026, 10, 21);
+
+  /** Opens jobs over these records, waits until they are tidied, and lists what is left. */
+  async function leftOf(
+    records: readonly JobRecord[],
+    { isShared = false, names = [] as readonly string[] } = {},
+  ) {
+    const options = {
+      storePath: join(folder.path, 'jobs.mdb'),
+      folder: join(folder.path, 'files'),
+      isShared,
+    };
+    const store = openJobStore({ path: options.storePath }, {});
+    await store.transaction((writer) => {
+      for (const record of records) writer.add(record);
+      for (const [at, ms] of [LIMITS.idempotencyMs + 1, LIMITS.idempotencyMs].entries())
+        writer.putClaim(`name${at}`, { jobId: idOf(90 + at), bodyHash: '', at: NOW - ms, answer: null });
+    });
+    await store.close();
+    for (const name of [...records.map(({ id }) => id), ...names])
+      mkdirSync(join(options.folder, name), { recursive: true });
+    const given: string[] = [];
+    let isStarted = false;
+    const jobs = openBulkJobs(options, {
+      runner: { slots: 0, run: () => new Promise(() => {}), close: async () => {} },
+      purse: { settle: async ({ id }: { id: string }) => void given.push(id) } as never,
+      clock: { now: () => NOW, monotonic: () => 0 },
+      random: systemRandom,
+      log: silentLogger,
+      leases: {
+        states: () => [],
+        look: async () => {},
+        take: async () => ({
+          ...{ name: 'scheduler', fence: null, previous: null, isHeld: () => true, release: async () => {} },
+          lost: new AbortController().signal,
+        }),
+      },
+    });
+    const { start } = jobs.scheduler;
+    jobs.scheduler.start = (fence) => {
+      isStarted = true;
+      start(fence);
+    };
+    jobs.start();
+    await expect.poll(() => isStarted, { interval: 1 }).toBe(true);
+    const kept = records.flatMap(({ id, accountId }) => {
+      const job = jobs.get(accountId, id);
+      return job === null ? [] : ([[id, job]] as const);
+    });
+    await jobs.close();
+    const after = openJobStore({ path: options.storePath }, {});
+    const claims = await after.transaction((writer) =>
+      [0, 1].map((at) => writer.claim(`name${at}`) !== null),
+    );
+    const removed = records.filter(({ id }) => after.job(id)?.filesRemoved).map(({ id }) => id);
+    await after.close();
+    return {
+      kept: kept.map(([id]) => id),
+      removed,
+      given,
+      claims,
+      folders: readdirSync(options.folder).sort(),
+    };
+  }
+
+  it('are their files until these expire, and their records for longer', async () => {
+    const ended = (number: number, agoMs: number) =>
+      recordOf(idOf(number), 1, { state: 'DONE', endedAt: NOW - agoMs, createdAt: NOW - agoMs });
+    const left = await leftOf([
+      ended(1, LIMITS.jobKeptMs),
+      ended(2, LIMITS.jobKeptMs - 1),
+      ended(3, LIMITS.jobFilesKeptMs),
+      ended(4, LIMITS.jobFilesKeptMs - 1),
+    ]);
+    expect(left).toEqual({
+      kept: [2, 3, 4].map(idOf),
+      removed: [2, 3].map(idOf),
+      given: [],
+      claims: [false, true],
+      folders: [idOf(4)],
+    });
+  });
+
+  it('is nothing of an upload whose process died, and of folders that no job has', async () => {
+    const receiving = (number: number, agoMs: number, reserved: number) =>
+      recordOf(idOf(number), 1, { state: 'RECEIVING', changedAt: NOW - agoMs, reserved });
+    const records = [receiving(1, 0, 2), receiving(2, 0, 0)];
+    const left = await leftOf(records, { names: [idOf(8), 'notes', `${idOf(8)}0`] });
+    expect(left).toMatchObject({ kept: [], given: [idOf(1)], folders: [`${idOf(8)}0`, 'notes'] });
+  });
+
+  it('is an upload that may come in at another node, for a quarter of an hour', async () => {
+    const receiving = (number: number, agoMs: number) =>
+      recordOf(idOf(number), 1, { state: 'RECEIVING', changedAt: NOW - agoMs, reserved: 0 });
+    const minutes = 15 * 60_000;
+    const left = await leftOf([receiving(1, minutes), receiving(2, minutes - 1)], { isShared: true });
+    expect(left).toMatchObject({ kept: [idOf(2)], folders: [idOf(2)] });
+  });
+});
+
+it('jobs are not written by a holder of before', async () => {
+  const taken = new AssayError('STORE_BUSY', 'taken');
+  const store = openJobStore(
+    { path: join(folder.path, 'jobs.mdb') },
+    {
+      openStore: (path, version, options) => {
+        const live = openLiveStore(path, version, options);
+        const root = new Proxy<LiveRoot>(live.root, {
+          get(target, name) {
+            const value: unknown = Reflect.get(target, name);
+            if (name !== 'childTransaction') return typeof value === 'function' ? value.bind(target) : value;
+            return (work: () => unknown, fence: Fence | null = null) =>
+              fence?.token === 4 ? Promise.reject(taken) : target.childTransaction(work, fence);
+          },
+        });
+        return { ...live, root };
+      },
+    },
+  );
+  const add = (id: string, fence?: Fence) =>
+    store.transaction((writer) => writer.add(recordOf(id, 1)), fence);
+  await expect(add('a', { name: 'scheduler', token: 4 })).rejects.toBe(taken);
+  await add('b', { name: 'scheduler', token: 5 });
+  await add('c');
+  expect(store.openIds()).toEqual(['b', 'c']);
+  await store.close();
+});
+
+describe('the scheduler', () => {
+  const realTimeout = setTimeout;
+  beforeEach(() => {
+    vi.useFakeTimers({
+      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
+    });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  const NONE = recordOf('none', 0).prefix;
+
+  /** A scheduler over records in memory and plans of one line a chunk, whose chunks end when the test says so. */
+  function world(slots: number) {
+    const places = jobPlaces(folder.path);
+    const records = new Map<string, JobRecord>();
+    const chunks = new Map<string, ChunkRecord>();
+    const logged: string[] = [];
+    const settled: string[] = [];
+    const faults = { write: [] as Error[], settle: [] as Error[] };
+    const fences: (Fence | null)[] = [];
+    const state = { hasRoom: true as boolean | Error };
+    const under = new Map<string, (done: Partial<ChunkDone> | Error) => void>();
+    const tasks: ChunkTask[] = [];
+    const writer = {
+      job: (id: string) => records.get(id) ?? null,
+      chunk: (id: string, chunk: number) => chunks.get(`${id} ${chunk}`) ?? null,
+      put: (job: JobRecord) => void records.set(job.id, job),
+      putChunk: (id: string, chunk: number, record: ChunkRecord) => void chunks.set(`${id} ${chunk}`, record),
+    } as unknown as JobWriter;
+    const store = {
+      job: writer.job,
+      chunk: writer.chunk,
+      openIds: () => [...records.values()].filter(({ endedAt }) => endedAt === null).map(({ id }) => id),
+      async transaction<T>(work: (writer: JobWriter) => T, fence: Fence | null = null): Promise<T> {
+        fences.push(fence);
+        const fault = faults.write.shift();
+        if (fault !== undefined) throw fault;
+        return work(writer);
+      },
+    } as unknown as JobStore;
+    const runner: ChunkRunner = {
+      slots,
+      close: async () => {},
+      run(task) {
+        tasks.push(task);
+        return new Promise((resolve, reject) => {
+          under.set(`${task.jobId} ${task.chunk}`, (done) => {
+            under.delete(`${task.jobId} ${task.chunk}`);
+            if (done instanceof Error) reject(done);
+            else resolve({ items: 1, failed: 0, bytes: 10, ...done });
+          });
+        });
+      },
+    };
+    const scheduler = createScheduler({
+      store,
+      places,
+      runner,
+      purse: {
+        priceOf: () => ({ unit: 'intel', perLine: 2 }),
+        async settle({ id }: { id: string }, units: number) {
+          const fault = faults.settle.shift();
+          if (fault !== undefined) throw fault;
+          settled.push(`${id} ${units}`);
+        },
+      } as never,
+      clock: { now: () => Date.now(), monotonic: () => performance.now() },
+      random: systemRandom,
+      log: {
+        ...silentLogger,
+        warn: (...line: unknown[]) => void logged.push(String(line.at(-1))),
+        error: (...line: unknown[]) => void logged.push(String(line.at(-1))),
+      } as Logger,
+      hasRoom: async () => {
+        if (state.hasRoom instanceof Error) throw state.hasRoom;
+        return state.hasRoom;
+      },
+    });
+    const add = (id: string, lines: number, change: Partial<JobRecord> = {}): void => {
+      mkdirSync(places.answers(id), { recursive: true });
+      const planner = new Planner('labels', { lines: 1, bytes: 1_000 });
+      planner.take(Buffer.from('x\n'.repeat(lines)));
+      writeFileSync(places.plan(id), planner.finish().fileBytes);
+      writeFileSync(places.input(id), 'x');
+      records.set(id, recordOf(id, lines, change));
+    };
+    /** Waits for what the disk does, too. */
+    const until = async (isDone: () => boolean): Promise<void> => {
+      for (let look = 0; look < 10_000 && !isDone(); look++)
+        await new Promise((resolve) => realTimeout(resolve, 1));
+      expect(isDone()).toBe(true);
+    };
+    const turns = async (): Promise<void> => {
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const end = async (name: string, done: Partial<ChunkDone> | Error = {}): Promise<void> => {
+      under.get(name)?.(done);
+      await turns();
+    };
+    const job = (id: string): JobRecord => records.get(id) as JobRecord;
+    const names = () => tasks.map(({ jobId, chunk }) => `${jobId} ${chunk}`);
+    const isEnded = (id: string) => () => job(id).endedAt !== null;
+    const over = { scheduler, records, chunks, fences, logged, settled, faults, state, under, tasks, places };
+    return { ...over, add, until, turns, end, job, names, isEnded };
+  }
+
+  it('gives accounts turns, and the jobs of an account among themselves, as many chunks at once as there are slots', async () => {
+    const { scheduler, add, until, names, under, end, isEnded, settled } = world(2);
+    add('j1', 2);
+    add('j2', 2);
+    add('k1', 3, { accountId: 'b' });
+    scheduler.start(null);
+    expect([scheduler.jobs, scheduler.chunks]).toEqual([3, 2]);
+    while (names().length < 7) {
+      const before = names().length;
+      const [first] = under.keys();
+      await end(first as string);
+      await until(() => names().length > before);
+      expect(under.size).toBe(2);
+    }
+    expect(names()).toEqual(['j1 0', 'k1 0', 'j2 0', 'k1 1', 'j1 1', 'k1 2', 'j2 1']);
+    const ended = scheduler.whenEnded('j2');
+    for (const name of [...under.keys()]) await end(name);
+    await until(() => ['j1', 'j2', 'k1'].every((id) => isEnded(id)()));
+    await ended;
+    expect([settled.sort(), scheduler.jobs]).toEqual([['j1 4', 'j2 4', 'k1 6'], 0]);
+    await scheduler.stop();
+  });
+
+  it('holds back while twice as many chunks as slots wait for the store', async () => {
+    const { scheduler, add, faults, names, end, until, isEnded, logged } = world(1);
+    add('j', 5);
+    scheduler.start(null);
+    await until(() => names().length === 1);
+    // The start is written; then the disk refuses for a second.
+    const fault = new Error('no');
+    faults.write.push(...Array.from({ length: 100 }, () => fault));
+    await end('j 0');
+    await until(() => logged.length > 0);
+    expect(logged[0]).toBe('bulk jobs: 1 chunks were not written down: no');
+    await end('j 1');
+    await end('j 2');
+    expect(names()).toEqual(['j 0', 'j 1', 'j 2']);
+    faults.write.length = 0;
+    await vi.advanceTimersByTimeAsync(15_000);
+    for (const chunk of [3, 4]) {
+      await until(() => names().length === chunk + 1);
+      await end(`j ${chunk}`);
+    }
+    await until(isEnded('j'));
+    await scheduler.stop();
+  });
+
+  it('fails a job whose chunk has too few answers three times, and says why in the log', async () => {
+    const { scheduler, add, until, names, end, isEnded, job, settled, logged } = world(1);
+    add('j', 2);
+    scheduler.start(null);
+    await end('j 0', { failed: 1 });
+    await until(() => job('j').answered === 1);
+    for (let attempt = 1; attempt <= LIMITS.jobChunkAttempts; attempt++) {
+      await until(() => names().filter((name) => name === 'j 1').length === attempt);
+      await end('j 1', { items: 2 });
+    }
+    await until(isEnded('j'));
+    expect(job('j')).toMatchObject({ state: 'FAILED', answered: 1, failed: 1, spent: 0 });
+    expect(job('j').error).toContain('could not be answered');
+    expect([settled, logged.length]).toEqual([['j 0'], LIMITS.jobChunkAttempts]);
+    expect(logged[0]).toContain('chunk 1 has 2 answers for 1 lines');
+    await scheduler.stop();
+  });
+
+  it('expects no answer of a head line, and fails at once if no attempt can help', async () => {
+    const { scheduler, add, until, end, fences, isEnded, job, tasks } = world(4);
+    const fence = { name: 'scheduler', token: 7 };
+    add('head', 2, { headBytes: 2, items: 1 });
+    add('bad', 2, { accountId: 'b' });
+    scheduler.start(fence);
+    await until(() => tasks.length === 4);
+    expect(tasks.find(({ jobId }) => jobId === 'head')).toMatchObject({ firstLine: 2, input: { start: 2 } });
+    await end('head 0', { items: 0 });
+    await until(() => job('head').prefix.chunks === 1);
+    await end('head 1');
+    await until(isEnded('head'));
+    expect(job('head')).toMatchObject({ state: 'DONE', answered: 1, spent: 2 });
+    await end('bad 1', new AssayError('INVALID_REQUEST', 'Nobody may ask for it.'));
+    await until(isEnded('bad'));
+    expect(job('bad')).toMatchObject({ state: 'FAILED', error: 'Nobody may ask for it.' });
+    await scheduler.stop();
+    // Starts, chunks, failures and ends: a scheduler of before writes none of them.
+    expect(new Set(fences)).toEqual(new Set([fence]));
+  });
+
+  it('tries later what cannot be worked now, after twice as long each time, and counts no attempt', async () => {
+    const { scheduler, add, until, end, isEnded, names, logged } = world(1);
+    add('j', 1);
+    scheduler.start(null);
+    for (const [at, code] of (['NOT_READY', 'OVERLOADED', 'STORAGE_FULL', 'NOT_READY'] as const).entries()) {
+      await until(() => names().length === at + 1);
+      await end('j 0', new AssayError(code, 'later'));
+      await vi.advanceTimersByTimeAsync(250 * 2 ** at - 1);
+      expect(names()).toHaveLength(at + 1);
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    await until(() => names().length === 5);
+    await end('j 0');
+    await until(isEnded('j'));
+    expect(logged).toEqual([]);
+    await scheduler.stop();
+  });
+
+  it('takes up jobs that go on, ends those that were ending, and fails those without a plan', async () => {
+    const { scheduler, add, chunks, until, names, end, isEnded, job, settled, places } = world(4);
+    const answered = { file: 'f', items: 1, failed: 0, bytes: 10 };
+    add('receiving', 1, { state: 'RECEIVING' });
+    add('ended', 1, { endedAt: 5 });
+    add('ending', 3, { ending: 'CANCELLED', answered: 2, prefix: { ...NONE, chunks: 1, items: 1 } });
+    add('unplanned', 1);
+    writeFileSync(places.plan('unplanned'), 'torn');
+    // Chunks 0 and 2 are answered: 1 is the gap.
+    add('half', 4, { answered: 2, prefix: { ...NONE, chunks: 1, items: 1, bytes: 10 } });
+    for (const chunk of [0, 2]) chunks.set(`half ${chunk}`, answered);
+    scheduler.start(null);
+    await until(() => isEnded('ending')() && isEnded('unplanned')());
+    expect(job('ending')).toMatchObject({ state: 'CANCELLED', answered: 1, spent: 2 });
+    expect(job('unplanned')).toMatchObject({ state: 'FAILED', error: 'The input of the job is gone.' });
+    expect(existsSync(places.input('ending'))).toBe(false);
+    expect(names()).toEqual(['half 1', 'half 3']);
+    await end('half 3', { bytes: 5 });
+    await until(() => job('half').answered === 3);
+    expect(job('half').prefix).toMatchObject({ chunks: 1 });
+    await end('half 1');
+    await until(isEnded('half'));
+    expect(job('half')).toMatchObject({
+      state: 'DONE',
+      answered: 4,
+      prefix: { chunks: 4, items: 4, bytes: 35 },
+    });
+    expect(settled.sort()).toEqual(['ending 2', 'half 8', 'unplanned 0']);
+    await scheduler.stop();
+  });
+
+  it('counts a chunk once that another answered meanwhile, and nothing of a job that has ended', async () => {
+    const { scheduler, add, chunks, records, until, end, isEnded, job, turns } = world(2);
+    const other = { file: 'of another', items: 1, failed: 0, bytes: 7 };
+    add('j', 2);
+    scheduler.start(null);
+    await turns();
+    chunks.set('j 0', other);
+    records.set('j', { ...job('j'), answered: 1 });
+    await end('j 0');
+    expect([job('j').answered, chunks.get('j 0')]).toEqual([1, other]);
+    await end('j 1');
+    await until(isEnded('j'));
+    expect(job('j')).toMatchObject({ answered: 2, prefix: { chunks: 2, bytes: 17 } });
+    add('stopped', 1);
+    scheduler.wake();
+    await turns();
+    records.set('stopped', { ...job('stopped'), ending: 'CANCELLED' });
+    await end('stopped 0');
+    scheduler.wake();
+    await until(isEnded('stopped'));
+    expect(job('stopped')).toMatchObject({ answered: 0, state: 'CANCELLED' });
+    expect(chunks.has('stopped 0')).toBe(false);
+    await scheduler.stop();
+  });
+
+  it('gives nothing out while the disk has no room, says so once, and lets go what was removed', async () => {
+    const { scheduler, add, state, names, end, logged, records, turns } = world(1);
+    add('j', 3);
+    scheduler.start(null);
+    await turns();
+    state.hasRoom = false;
+    await vi.advanceTimersByTimeAsync(2_000);
+    await end('j 0');
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([names(), logged]).toEqual([['j 0'], ['bulk jobs: they wait for room on the disk']]);
+    state.hasRoom = new Error('no device');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(logged.at(-1)).toContain('unknown: no device');
+    state.hasRoom = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(names()).toEqual(['j 0', 'j 1']);
+    const gone = scheduler.whenEnded('j');
+    records.delete('j');
+    scheduler.wake();
+    await gone;
+    expect(scheduler.jobs).toBe(0);
+    await scheduler.stop();
+  });
+
+  it('settles again what could not be settled, and stops five seconds after it was asked to', async () => {
+    const { scheduler, add, faults, until, end, isEnded, logged, names, under, turns } = world(1);
+    add('j', 1);
+    faults.settle.push(new Error('away'), new Error('away'));
+    scheduler.start(null);
+    await until(() => names().length === 1);
+    await end('j 0');
+    await until(() => logged.length === 1);
+    expect(logged[0]).toBe('bulk job: it was not settled: away');
+    await vi.advanceTimersByTimeAsync(250);
+    await until(() => logged.length === 2);
+    await vi.advanceTimersByTimeAsync(500);
+    await until(isEnded('j'));
+    add('slow', 2);
+    scheduler.wake();
+    await until(() => under.size === 1);
+    let isStopped = false;
+    void scheduler.stop().then(() => (isStopped = true));
+    await vi.advanceTimersByTimeAsync(4_999);
+    await turns();
+    expect(isStopped).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    await until(() => isStopped);
+    expect([scheduler.jobs, names()]).toEqual([0, ['j 0', 'slow 0']]);
   });
 });

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
+import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger as log } from '../../src/base/log.ts';
 import { systemRandom as random } from '../../src/base/random.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
@@ -267,6 +268,49 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     await expect(asked).rejects.toMatchObject({ code: 'NOT_READY' });
     server.thaw();
     expect(String((await queues.ask(['all'], trace('x'))).data)).toBe('here');
+    await queues.close();
+    await redis.close();
+  });
+  it('questions are so many at once and no more, and none without a placement; those that are open end with the node', async () => {
+    const redis = openRedis(parseRedisUrl(server.url), { log });
+    const queues = openQueues({ redis, clock, random, log });
+    await expect(queues.ask([], trace('x'))).rejects.toMatchObject({ code: 'OVERLOADED' });
+    // No node of the placement answers.
+    const open = Array.from({ length: LIMITS.graphQuestionsMax }, () =>
+      queues.ask(['silent'], trace('x')).then(
+        () => 'answered',
+        (error: AssayError) => error.code,
+      ),
+    );
+    await expect(queues.ask(['silent'], trace('x'))).rejects.toMatchObject({
+      code: 'OVERLOADED',
+      retryAfterSeconds: 1,
+    });
+    await expect
+      .poll(() => server.run('llen', 'assay:{queue-graph-silent}:bull:graph-silent:wait').trim())
+      .toBe(String(LIMITS.graphQuestionsMax));
+    let ended = 0;
+    for (const one of open) void one.then(() => ended++);
+    await queues.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ended).toBe(LIMITS.graphQuestionsMax);
+    expect(new Set(await Promise.all(open))).toEqual(new Set(['NOT_READY']));
+    await redis.close();
+  });
+  it('a job that is given to a placement stays for it, and what is thrown there keeps its text to itself', async () => {
+    const redis = openRedis(parseRedisUrl(server.url), { log });
+    const queues = openQueues({ redis, clock, random, log });
+    const chunks = queues.chunkRunner({ slots: () => 1, placementOf: () => 'there' });
+    queues.workChunks(
+      runnerOf(0, async () => {
+        throw new Error('/secret/path');
+      }),
+      'there',
+    );
+    const thrown = await chunks.run(task(0), never).catch((error: unknown) => error);
+    expect(thrown).toMatchObject({ code: 'INTERNAL' });
+    expect(String(thrown)).not.toContain('secret');
+    await expect(chunks.run(task(1), AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
     await queues.close();
     await redis.close();
   });

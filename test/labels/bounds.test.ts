@@ -30,13 +30,16 @@ import {
   removeUnheld,
 } from '../../src/labels/index/folder.ts';
 import { snapshotChecksum } from '../../src/labels/index/format.ts';
+import { createSegmentWriter, readSegment } from '../../src/labels/index/segment.ts';
 import { SLOT_WORDS, writeSlot } from '../../src/labels/index/slot.ts';
 import type { Label } from '../../src/labels/label.ts';
+import { labelToJson } from '../../src/labels/label-json.ts';
 import { decisionOf, primaryOrder } from '../../src/labels/primary.ts';
 import { createRejectsWriter } from '../../src/labels/rejects.ts';
 import { countsAsSanction, OWNER_CONFIDENCE_MIN } from '../../src/labels/sanction-hit.ts';
 import { shippedSources } from '../../src/labels/source-table.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { key, template } from './index/world.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
 
@@ -504,5 +507,60 @@ describe('the folder of snapshots', () => {
     const plain = snapshotChecksum(sha256, []);
     expect(snapshotChecksum({ ...sha256, texts: 'd' }, [])).not.toBe(plain);
     expect(snapshotChecksum(sha256, [{ entity: 'e' } as never])).not.toBe(plain);
+  });
+});
+
+describe('a segment', () => {
+  const path = () => join(folder.path, 'segment');
+  beforeEach(async () => {
+    const writer = createSegmentWriter(path());
+    for (const name of ['A', 'B']) writer.add(key(1), 0, 22, writer.template(template(name)), NO_DAY, NO_DAY);
+    await writer.close();
+  });
+  const records = (check: boolean): number => {
+    let all = 0;
+    for (const [, count] of readSegment(path()).chunks(check)) all += count;
+    return all;
+  };
+  const change = (suffix: string, edit: (bytes: Buffer) => Uint8Array): void =>
+    writeFileSync(`${path()}.${suffix}`, edit(readFileSync(`${path()}.${suffix}`)));
+  const flipped = (bytes: Buffer): Buffer => {
+    bytes[5] = (bytes[5] as number) ^ 1;
+    return bytes;
+  };
+
+  it('is checked if that is asked for, and refused if it is cut short in any case', () => {
+    expect([records(true), records(false)]).toEqual([2, 2]);
+    change('records', flipped);
+    expect(records(false)).toBe(2);
+    expect(() => records(true)).toThrow('does not have the checksum that was written with it');
+    change('records', (bytes) => bytes.subarray(0, -1));
+    expect(() => records(false)).toThrow('ends before its 2 records do');
+  });
+
+  it('is refused with another number of templates, other ones, another format or no header', () => {
+    const texts = () => readSegment(path()).templateTexts;
+    expect(texts()).toHaveLength(2);
+    const edit = (from: string, to: string): void =>
+      change('templates', (bytes) => Buffer.from(bytes.toString().replace(from, to)));
+    edit('hot wallet', 'cold wallet');
+    expect(texts).toThrow('does not have the checksum that was written with it');
+    change('templates', (bytes) => Buffer.concat([bytes, Buffer.from('{}\n')]));
+    expect(texts).toThrow('holds 3 templates where its header says 2');
+    edit('"format":1', '"format":2');
+    expect(() => readSegment(path())).toThrow('is of format 2; this version reads 1');
+    change('templates', () => Buffer.from('x\n'));
+    expect(() => readSegment(path())).toThrow('has no readable header');
+    expect(() => readSegment(join(folder.path, 'none'))).toThrow('No label segment at');
+  });
+});
+
+it('a label says that it is synthetic only if it is', () => {
+  const label: Label = { ...template('A'), class: 'published', firstSeen: null, lastSeen: null };
+  expect(labelToJson(label)).not.toHaveProperty('synthetic');
+  expect(labelToJson({ ...label, synthetic: true })).toMatchObject({
+    name: 'A',
+    chain: 'EVM',
+    synthetic: true,
   });
 });

@@ -1,7 +1,10 @@
 /** The bounds of monitoring: at exactly a limit and one beyond it, and each half of a condition. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AssayError } from '../../src/base/errors.ts';
+import { createEmbeddedLeases, type Leases } from '../../src/base/leases.ts';
 import { LIMITS } from '../../src/base/limits.ts';
-import { type LiveRoot, openLiveStore } from '../../src/base/live-store.ts';
+import { type Fence, type LiveRoot, type OpenStore, openLiveStore } from '../../src/base/live-store.ts';
+import type { Logger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { createSeal } from '../../src/base/seal.ts';
 import { type AlertIndex, openAlertIndex } from '../../src/monitoring/alert-index.ts';
@@ -13,18 +16,23 @@ import {
   walletText,
 } from '../../src/monitoring/answers.ts';
 import { channelsAnswer, openChannels } from '../../src/monitoring/channels.ts';
+import { createCourier } from '../../src/monitoring/delivery/courier.ts';
 import { type Message, renderMessage } from '../../src/monitoring/delivery/messages.ts';
+import type { LmdbOutbox, Waiting } from '../../src/monitoring/delivery/outbox-lmdb.ts';
 import {
   ATTEMPTS_MAX,
   RETRY_WAITS_MS,
   readRetryAfter,
   retryWaitMs,
 } from '../../src/monitoring/delivery/schedule.ts';
+import type { Outcome } from '../../src/monitoring/delivery/senders.ts';
 import { createIds, ID_SHAPE } from '../../src/monitoring/ids.ts';
+import { createListener, type Duty, type ListenerDeps, takeEvent } from '../../src/monitoring/listener.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import type { Alert, Delivery, MonitoredTransaction, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { openRefreshQueue, type RefreshQueue } from '../../src/monitoring/refresh-queue.ts';
 import { type Evidence, evaluate, ruleFor } from '../../src/monitoring/rules.ts';
+import { openMonitoringStore } from '../../src/monitoring/store.ts';
 import { createStreamHub, type StreamEvent } from '../../src/monitoring/stream.ts';
 import {
   addTransfer,
@@ -256,6 +264,79 @@ describe('stores of monitoring', () => {
     await expect(
       other.setChannels('a', { email: null, slackWebhookUrl: null, telegram: null }),
     ).rejects.toMatchObject({ code: 'NOT_READY' });
+  });
+});
+
+describe('a write under a lease', () => {
+  it('is refused to a holder of before, whatever it writes, and leaves nothing behind', async () => {
+    const folder = tempFolder();
+    const fences: (Fence | null)[] = [];
+    /** Of the lease, the fifth holder is the newest. */
+    const openStore: OpenStore = (path, version, options) => {
+      const live = openLiveStore(path, version, options);
+      const root = new Proxy<LiveRoot>(live.root, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (name !== 'childTransaction') return typeof value === 'function' ? value.bind(target) : value;
+          return (work: () => unknown, fence: Fence | null = null) => {
+            fences.push(fence);
+            if (fence !== null && fence.token < 5)
+              return Promise.reject(new AssayError('STORE_BUSY', 'taken'));
+            return target.childTransaction(work, fence);
+          };
+        },
+      });
+      return { ...live, root };
+    };
+    const store = openMonitoringStore(
+      { path: `${folder.path}/m.mdb` },
+      {
+        clock: { now: () => START, monotonic: () => 0 },
+        random: systemRandom,
+        seal: createSeal(new Uint8Array(32), systemRandom),
+        openStore,
+      },
+    );
+    const wallet = await store.addWallet(
+      {
+        ...walletOf(),
+        customWebhookUrl: 'https://hooks.example.org/',
+        enabledRules: ['SCAM-001'],
+        alertFrequency: 'daily',
+      },
+      10,
+    );
+    const { ruleId, ruleName, severity, title, message, category, riskType, final, transaction } = alertOf(1);
+    const draft = { ruleId, ruleName, severity, title, message, category, riskType, final, transaction };
+    await store.write((writer) => writer.raise(wallet, draft, 'cause', null));
+    await store.outbox.test(wallet);
+    const waiting = () => store.outbox.lanes().flatMap((lane) => store.outbox.due(lane, START).waiting);
+    const [delivery] = waiting();
+    if (delivery === undefined) throw new Error('Nothing waits.');
+    let written = 0;
+    const write = () => void written++;
+    const place = { accountId: 'a', walletId: wallet.id, changes: 0 };
+    const attempt = { atMs: START, durationMs: 1 };
+    const screening = { riskScore: 1, riskLevel: 'LOW' } as never;
+    const writes: ((fence: Fence) => Promise<unknown>)[] = [
+      (fence) => store.write(write, fence),
+      (fence) => store.applyBlock('ETH', { height: 7, hash: 'b7' }, write, fence),
+      (fence) => store.takeBack('ETH', 1, write, fence),
+      (fence) => store.forgetBlocks('ETH', fence),
+      (fence) => store.refreshed(place, screening, START + 1, fence),
+      (fence) => store.putOffRefresh(place, START + 1, fence),
+      (fence) => store.outbox.settle(delivery, attempt, { kind: 'DELIVERED', responseStatus: 200 }, fence),
+      (fence) => store.outbox.closeDays(START + 86_400_000, fence),
+    ];
+    fences.length = 0;
+    for (const run of writes)
+      await expect(run({ name: 'l', token: 4 })).rejects.toMatchObject({ code: 'STORE_BUSY' });
+    expect([written, store.blocks('ETH'), waiting().length]).toEqual([0, [], 1]);
+    expect(fences).toEqual(writes.map(() => ({ name: 'l', token: 4 })));
+    for (const run of writes) await run({ name: 'l', token: 5 });
+    expect([written > 0, waiting().map(({ id }) => id === delivery.id)]).toEqual([true, [false]]);
+    await store.close();
+    folder.remove();
   });
 });
 
@@ -839,5 +920,601 @@ describe('streams', () => {
     const second = more.sink();
     more.hub.subscribe('a', 0, second);
     expect(second.sent).toHaveLength(2 * LIMITS.streamBacklogPage + 1);
+  });
+});
+
+describe('the courier', () => {
+  const DELIVERED: Outcome = { kind: 'DELIVERED', responseStatus: 200 };
+  const RETRY: Outcome = { kind: 'RETRY', responseStatus: 500, error: 'no', retryAfterMs: null };
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A courier over a queue in memory, whose receivers answer when the test says so. */
+  function world(leases?: Leases) {
+    const queue: Waiting[] = [];
+    const under = new Map<string, (outcome: Outcome | Error) => void>();
+    const sent: string[] = [];
+    const settled: string[] = [];
+    const logged: string[] = [];
+    const faults = { settle: [] as Error[], closeDays: [] as Error[], load: [] as string[] };
+    const state = { obstacle: null as string | null, days: 0, most: 0, fences: [] as (Fence | null)[] };
+    let woken: (lanes: ReadonlySet<string>) => void = () => {};
+    const outbox = {
+      lanes: () => new Set(queue.map(({ lane }) => lane)) as never,
+      onWake: (listener: typeof woken) => {
+        woken = listener;
+      },
+      due: (lane: string, nowMs: number) => {
+        const own = queue.filter((one) => one.lane === lane);
+        return {
+          waiting: own.filter(({ dueMs }) => dueMs <= nowMs),
+          nextDueMs: own.find(({ dueMs }) => dueMs > nowMs)?.dueMs ?? null,
+        };
+      },
+      load: ({ id, lane }: Waiting) => {
+        if (faults.load.includes(id)) {
+          queue.splice(0, queue.length, ...queue.filter((one) => one.id !== id));
+          return null;
+        }
+        return { id, channel: lane.split('/').at(-2) } as never;
+      },
+      async settle(waiting: Waiting, _attempt: unknown, outcome: Outcome, fence: Fence | null) {
+        state.fences.push(fence);
+        const fault = faults.settle.shift();
+        if (fault !== undefined) throw fault;
+        settled.push(`${waiting.id} ${outcome.kind}`);
+        queue.splice(0, queue.length, ...queue.filter(({ id }) => id !== waiting.id));
+      },
+      async closeDays(_nowMs: number, fence: Fence | null) {
+        state.fences.push(fence);
+        state.days++;
+        const fault = faults.closeDays.shift();
+        if (fault !== undefined) throw fault;
+        return 0;
+      },
+    } as unknown as LmdbOutbox;
+    const send = (delivery: Delivery): Promise<Outcome> => {
+      sent.push(delivery.id);
+      state.most = Math.max(state.most, under.size + 1);
+      return new Promise((resolve, reject) => {
+        under.set(delivery.id, (outcome) => {
+          under.delete(delivery.id);
+          if (outcome instanceof Error) reject(outcome);
+          else resolve(outcome);
+        });
+      });
+    };
+    const note = (_fields: object, text: string): void => void logged.push(text);
+    const courier = createCourier({
+      outbox,
+      senders: { webhook: send, email: send, slack: send, telegram: send },
+      clock: { now: () => Date.now(), monotonic: () => performance.now() },
+      log: { debug() {}, info: note, warn: note, error: note } as unknown as Logger,
+      obstacle: async () => state.obstacle,
+      ...(leases === undefined ? {} : { leases }),
+    });
+    const put = (lane: string, id: string, change: Partial<Waiting> = {}): void => {
+      const known = { accountId: 'a', walletId: null, isFirst: true, dueMs: Date.now() };
+      queue.push({ lane, id, ...known, ...change });
+    };
+    const turns = () => vi.advanceTimersByTimeAsync(0);
+    const end = async (id: string, outcome: Outcome | Error = DELIVERED): Promise<void> => {
+      under.get(id)?.(outcome);
+      await turns();
+    };
+    const endAll = async (outcome: Outcome = DELIVERED): Promise<void> => {
+      while (under.size > 0) {
+        for (const finish of [...under.values()]) finish(outcome);
+        await turns();
+      }
+    };
+    const wake = (...lanes: string[]) => woken(new Set(lanes));
+    return { courier, put, sent, settled, logged, faults, state, under, turns, end, endAll, wake };
+  }
+  const hook = (of: number | string) => `a/webhook/${of}`;
+
+  it('asks a receiver four things at once, and one at a time while it fails', async () => {
+    const { courier, put, under, turns, end, endAll } = world();
+    for (let at = 0; at < 9; at++) put(hook(1), `d${at}`);
+    const done = courier.runDue();
+    await turns();
+    expect([...under.keys()]).toEqual(['d0', 'd1', 'd2', 'd3']);
+    await end('d1');
+    expect([...under.keys()]).toEqual(['d0', 'd2', 'd3', 'd4']);
+    for (const id of ['d0', 'd2', 'd3']) await end(id, RETRY);
+    expect([...under.keys()]).toEqual(['d4']);
+    await end('d4', RETRY);
+    expect([...under.keys()]).toEqual(['d5']);
+    await end('d5');
+    expect([...under.keys()]).toEqual(['d6', 'd7', 'd8']);
+    await endAll();
+    await done;
+  });
+
+  it('sends first attempts of a wallet one after the other, and holds up nothing else for them', async () => {
+    const { courier, put, under, turns, end, endAll } = world();
+    put(hook(1), 'first', { walletId: 'w1' });
+    put(hook(1), 'second', { walletId: 'w1' });
+    put(hook(1), 'again', { walletId: 'w1', isFirst: false });
+    put(hook(1), 'other', { walletId: 'w2' });
+    put(hook(2), 'elsewhere', { walletId: 'w1' });
+    const done = courier.runDue();
+    await turns();
+    expect([...under.keys()]).toEqual(['first', 'again', 'other', 'elsewhere']);
+    await end('again');
+    expect([...under.keys()]).not.toContain('second');
+    await end('first');
+    expect([...under.keys()]).toContain('second');
+    await endAll();
+    await done;
+  });
+
+  it('bounds what is on its way, letters apart, and leaves half of it to receivers that answer', async () => {
+    const { courier, put, under, turns, endAll, state } = world();
+    for (let at = 0; at < 20; at++) put(`a/email/${at}`, `letter${at}`);
+    put(hook(0), 'hook');
+    let done = courier.runDue();
+    await turns();
+    expect(under.size).toBe(LIMITS.alertLettersInFlightMax + 1);
+    await endAll();
+    await done;
+    expect(state.most).toBe(LIMITS.alertLettersInFlightMax + 1);
+    const half = LIMITS.deliveriesInFlightMax / 2;
+    for (let at = 0; at < half + 10; at++) put(hook(at), `dead${at}`);
+    done = courier.runDue();
+    await turns();
+    expect(under.size).toBe(half + 10);
+    await endAll(RETRY);
+    await done;
+    for (let at = 0; at < half + 10; at++) put(hook(at), `again${at}`);
+    // Three of each: the room ends within a receiver.
+    for (let at = 0; at < half; at++)
+      for (const each of ['a', 'b', 'c']) put(hook(`well${at}`), `well${at}${each}`);
+    done = courier.runDue();
+    await turns();
+    const dead = [...under.keys()].filter((id) => id.startsWith('again'));
+    expect([dead.length, under.size]).toEqual([half, LIMITS.deliveriesInFlightMax]);
+    await endAll();
+    await done;
+  });
+
+  it('gives room that is free again to the next receiver at the next look', async () => {
+    const { courier, put, sent, end, endAll } = world();
+    for (let at = 0; at <= LIMITS.deliveriesInFlightMax; at++) put(hook(at), `d${at}`);
+    courier.start();
+    await vi.advanceTimersByTimeAsync(250);
+    expect(sent).toHaveLength(LIMITS.deliveriesInFlightMax);
+    await end('d0');
+    await vi.advanceTimersByTimeAsync(250);
+    expect(sent.at(-1)).toBe(`d${LIMITS.deliveriesInFlightMax}`);
+    await endAll();
+    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+  });
+
+  it('sends nothing that was cancelled, and tries a secret that does not open here by the schedule', async () => {
+    const { courier, put, sent, settled, logged, faults, turns, end } = world();
+    put(hook(1), 'gone');
+    put(hook(2), 'sealed');
+    faults.load.push('gone');
+    const done = courier.runDue();
+    await turns();
+    await end('sealed', new AssayError('STORE_CORRUPT', 'does not open'));
+    await done;
+    expect([sent, settled, logged]).toEqual([['sealed'], ['sealed RETRY'], []]);
+  });
+
+  it('keeps a delivery whose attempt breaks, and logs that once until one is made', async () => {
+    const { courier, put, settled, logged, under, turns, end } = world();
+    put(hook(1), 'd');
+    const done = courier.runDue();
+    for (const error of [new Error('broken'), new AssayError('INTERNAL', 'broken')]) {
+      await turns();
+      await end('d', error);
+      // It is not asked again at once.
+      expect(under.size).toBe(0);
+      await vi.advanceTimersByTimeAsync(250);
+    }
+    expect([settled, logged]).toEqual([[], ['A delivery could not be handled.']]);
+    await turns();
+    put(hook(1), 'e');
+    await end('d');
+    await turns();
+    expect(settled).toEqual(['d DELIVERED']);
+    await end('e', new Error('broken'));
+    expect(logged).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(250);
+    await end('e');
+    await done;
+  });
+
+  it('sends what it is woken for at once, what becomes due then, and what others stored within five seconds', async () => {
+    const { courier, put, sent, wake, end } = world();
+    courier.start();
+    await vi.advanceTimersByTimeAsync(0);
+    put(hook(1), 'woken');
+    put(hook(1), 'later', { dueMs: Date.now() + 1_000 });
+    wake(hook(1));
+    expect(sent).toEqual(['woken']);
+    await end('woken');
+    await vi.advanceTimersByTimeAsync(999);
+    expect(sent).toEqual(['woken']);
+    await vi.advanceTimersByTimeAsync(251);
+    expect(sent).toEqual(['woken', 'later']);
+    await end('later');
+    put(hook(2), 'silent');
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(sent).not.toContain('silent');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(sent).toContain('silent');
+    const stopping = courier.stop();
+    let isStopped = false;
+    void stopping.then(() => (isStopped = true));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(isStopped).toBe(false);
+    put(hook(3), 'too late');
+    wake(hook(3));
+    await end('silent');
+    await stopping;
+    expect(sent).not.toContain('too late');
+  });
+
+  it('sends nothing while something is in its way', async () => {
+    const { courier, put, sent, state, wake, endAll } = world();
+    state.obstacle = 'The secrets do not open here.';
+    courier.start();
+    put(hook(1), 'd');
+    await vi.advanceTimersByTimeAsync(2_000);
+    wake(hook(1));
+    expect([sent, state.days]).toEqual([[], 0]);
+    state.obstacle = null;
+    await vi.advanceTimersByTimeAsync(500);
+    expect(sent).toEqual(['d']);
+    state.obstacle = 'The secrets do not open here.';
+    await vi.advanceTimersByTimeAsync(250);
+    await endAll();
+    await vi.advanceTimersByTimeAsync(250);
+    put(hook(1), 'e');
+    wake(hook(1));
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(sent).toEqual(['d']);
+    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+  });
+
+  it('sends nothing under a lease that has ended by the clock, though nobody has said so yet', async () => {
+    const embedded = createEmbeddedLeases();
+    const lease = { isHeld: true };
+    const fence = { name: 'delivery', token: 7 };
+    const { courier, put, sent, state, wake, endAll } = world({
+      ...embedded,
+      async take(store, name) {
+        const taken = await embedded.take(store, name);
+        return taken && { ...taken, fence, isHeld: () => lease.isHeld };
+      },
+    });
+    courier.start();
+    await vi.advanceTimersByTimeAsync(0);
+    lease.isHeld = false;
+    put(hook(1), 'd');
+    wake(hook(1));
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(sent).toEqual([]);
+    lease.isHeld = true;
+    await vi.advanceTimersByTimeAsync(250);
+    expect(sent).toEqual(['d']);
+    await endAll();
+    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+    // Digests and attempts.
+    expect(new Set(state.fences)).toEqual(new Set([fence]));
+    expect(state.fences.length).toBeGreaterThan(state.days);
+  });
+
+  it('writes down what was sent when the disk has room again, and does not send it twice', async () => {
+    const { courier, put, sent, settled, faults, logged, wake, end } = world();
+    courier.start();
+    await vi.advanceTimersByTimeAsync(0);
+    const full = new AssayError('STORAGE_FULL', 'The disk is full.');
+    faults.settle.push(full, full);
+    put(hook(1), 'd');
+    wake(hook(1));
+    await end('d');
+    await vi.advanceTimersByTimeAsync(1_999);
+    expect(settled).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([sent, settled, logged]).toEqual([['d'], ['d DELIVERED'], []]);
+    faults.settle.push(full, full, full);
+    put(hook(1), 'e');
+    wake(hook(1));
+    await end('e');
+    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(5_000)]);
+    expect(logged).toEqual(['A delivery could not be handled.']);
+  });
+
+  it('says once that the digests of a day could not be made, until they could', async () => {
+    const { courier, logged, faults, state } = world();
+    const fault = new Error('torn');
+    faults.closeDays.push(fault, fault, fault);
+    courier.start();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(logged).toEqual(['The digests of a day could not be made.']);
+    expect(state.days).toBe(5);
+    faults.closeDays.push(fault);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(logged).toHaveLength(2);
+    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+  });
+});
+
+describe('the listener', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  const blockOf = (height: number) => ({
+    type: 'block' as const,
+    completeness: 'COMPLETE' as const,
+    block: {
+      chain: 'ETH' as const,
+      height,
+      hash: `b${height}`,
+      parentHash: null,
+      timestampMs: START + height,
+      transfers: [],
+    },
+  });
+  type Event = Parameters<typeof takeEvent>[1];
+
+  /** A listener of ETH over a store in memory; each subscription gives what `scripts` has next, and then an end or a fault. */
+  function world({
+    hasAdapter = true,
+    duties = null as ReadonlyMap<string, Duty> | null,
+    leases = createEmbeddedLeases(),
+  } = {}) {
+    const watched = [
+      { chain: 'ETH' as const, walletAddress: walletOf().walletAddress, accountId: 'a', walletId: idOf(1) },
+    ];
+    const scripts: (Event | Error | 'wait')[][] = [];
+    const said: string[] = [];
+    const state = {
+      generation: 1,
+      blocks: [] as { height: number; hash: string }[],
+      duties,
+      changes: null as null | object[],
+      reads: 0,
+      fences: [] as (Fence | null)[],
+    };
+    const note = (_fields: object, text: string): void => void said.push(text);
+    const deps = {
+      store: {
+        generation: () => state.generation,
+        watchChanges: () => state.changes,
+        watched: () => {
+          state.reads++;
+          return watched;
+        },
+        blocks: () => state.blocks,
+        firstHeight: () => 40,
+        forgetBlocks: async (chain: string) => void said.push(`forget ${chain}`),
+      },
+      processor: {
+        async block(
+          _chain: string,
+          block: { height: number; hash: string },
+          _table: object,
+          fence: Fence | null,
+        ) {
+          state.fences.push(fence);
+          await Promise.resolve();
+          said.push(`block ${block.height}`);
+          state.blocks = [...state.blocks, block];
+        },
+        async takeBack(_chain: string, height: number, fence: Fence | null) {
+          state.fences.push(fence);
+          await Promise.resolve();
+          said.push(`back ${height}`);
+        },
+      },
+      adapter: async () =>
+        hasAdapter
+          ? {
+              async *subscribe(from: { fromHeight: number | null }, { signal }: { signal: AbortSignal }) {
+                said.push(`from ${from.fromHeight}`);
+                for (const one of scripts.shift() ?? []) {
+                  if (one instanceof Error) throw one;
+                  if (one === 'wait')
+                    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+                  else yield one;
+                  if (!signal.aborted) continue;
+                  await Promise.resolve();
+                  said.push('left');
+                }
+              },
+            }
+          : null,
+      ingest: {
+        async apply(_chain: string, event: Event) {
+          await Promise.resolve();
+          said.push(`ingest ${event.type}`);
+        },
+      },
+      price: async function* (transfers: Iterable<never>) {
+        yield* transfers;
+      },
+      clock: { now: () => Date.now(), monotonic: () => performance.now() },
+      log: { debug() {}, info: note, warn: note, error: note },
+      leases,
+      ...(duties === null ? {} : { dutyOf: () => state.duties }),
+    } as unknown as ListenerDeps;
+    const listener = createListener(deps);
+    const turns = () => vi.advanceTimersByTimeAsync(0);
+    return { listener, deps, scripts, said, state, watched, turns };
+  }
+
+  it('follows behind its last block, and from the first height before there is one', async () => {
+    const { listener, scripts, said, turns } = world();
+    scripts.push([blockOf(40), blockOf(41)], ['wait']);
+    listener.nudge();
+    expect(listener.states()).toEqual([]);
+    listener.start();
+    await turns();
+    expect(said).toEqual(['from 40', 'ingest block', 'block 40', 'ingest block', 'block 41']);
+    expect(listener.states()).toEqual([
+      {
+        chain: 'ETH',
+        state: 'FOLLOWING',
+        height: 41,
+        blockTimeMs: START + 41,
+        processedAtMs: Date.now(),
+        lastError: null,
+      },
+    ]);
+    expect(listener.watched).toBe(1);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(said.at(-1)).toBe('from 42');
+    await listener.stop();
+    expect(said.at(-1)).toBe('left');
+    said.length = 0;
+    listener.nudge();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(said).toEqual([]);
+  });
+
+  it('waits twice as long after each fault, up to 30 s, and from the start after a block', async () => {
+    const { listener, scripts, said, turns } = world();
+    const fault = new Error('no route');
+    for (let at = 0; at < 8; at++) scripts.push([fault]);
+    scripts.push([blockOf(40), fault], [fault], ['wait']);
+    const waits: number[] = [];
+    let last = Date.now();
+    listener.start();
+    await turns();
+    expect(listener.states()[0]).toMatchObject({ state: 'WAITING', lastError: 'no route', height: null });
+    for (let at = 0; at < 10; at++) {
+      const before = said.filter((word) => word.startsWith('from')).length;
+      while (said.filter((word) => word.startsWith('from')).length === before)
+        await vi.advanceTimersByTimeAsync(250);
+      waits.push(Date.now() - last);
+      last = Date.now();
+    }
+    expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 500, 1_000]);
+    await listener.stop();
+  });
+
+  it('marks all that it took if the chain went back too far', async () => {
+    const { listener, scripts, said, turns } = world();
+    scripts.push(
+      [new AssayError('CHAIN_REORG_TOO_DEEP', 'too deep')],
+      [new AssayError('CHAIN_TIMEOUT', 'late')],
+      ['wait'],
+    );
+    listener.start();
+    await turns();
+    expect(said).toContain('back -1');
+    said.length = 0;
+    await vi.advanceTimersByTimeAsync(500);
+    expect(said).toEqual(['from 40', 'Following a chain was interrupted.']);
+    await listener.stop();
+  });
+
+  it('takes blocks back to the ancestor, or below the lowest that was dropped', async () => {
+    const { deps, said } = world();
+    const table = buildWatchTable([]);
+    const reorg = (ancestor: number | null, ...dropped: number[]): Event => ({
+      type: 'reorg',
+      ancestor: ancestor === null ? null : { height: ancestor, hash: 'a' },
+      dropped: dropped.map((height) => ({ height, hash: `b${height}` })),
+    });
+    expect(await takeEvent('ETH', reorg(7, 9, 8), table, deps)).toEqual({ height: 7, blockTimeMs: null });
+    expect(await takeEvent('ETH', reorg(null, 9, 8), table, deps)).toEqual({
+      height: null,
+      blockTimeMs: null,
+    });
+    expect(said.filter((word) => /^(back|ingest)/.test(word))).toEqual([
+      ...['ingest reorg', 'back 7'],
+      ...['ingest reorg', 'back 7'],
+    ]);
+    expect(await takeEvent('ETH', reorg(0, 5), table, deps)).toEqual({ height: 0, blockTimeMs: null });
+    expect(said.at(-2)).toBe('back 0');
+    const wrote = takeEvent('ETH', blockOf(8), table, deps);
+    expect(said).not.toContain('block 8');
+    expect(await wrote).toEqual({ height: 8, blockTimeMs: START + 8 });
+    expect(said.slice(-2)).toEqual(['ingest block', 'block 8']);
+  });
+
+  it('forgets a chain that nobody watches any more, and not one that another node follows', async () => {
+    const { listener, scripts, said, state, watched, turns } = world({ duties: new Map([['ETH', 'MINE']]) });
+    scripts.push([blockOf(0), 'wait'], ['wait']);
+    listener.start();
+    await turns();
+    listener.nudge();
+    // Nothing changed: the wallets are not read again.
+    expect(state.reads).toBe(1);
+    state.duties = new Map([['ETH', 'OTHERS']]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(listener.states()).toMatchObject([{ state: 'STANDBY', height: 0, lastError: null }]);
+    state.duties = new Map();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(listener.states()).toMatchObject([
+      { state: 'UNREACHABLE', height: 0, lastError: 'No node is configured for ETH.' },
+    ]);
+    expect(said).not.toContain('forget ETH');
+    state.duties = new Map([['ETH', 'MINE']]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(said.at(-1)).toBe('from 1');
+    // A generation that is not a step behind: all wallets are read.
+    watched.length = 0;
+    state.generation = 5;
+    state.duties = new Map();
+    listener.nudge();
+    await turns();
+    expect([said.at(-1), listener.states(), listener.watched]).toEqual(['forget ETH', [], 0]);
+    // One step: the change alone.
+    state.generation = 6;
+    state.changes = [{ ...walletOf(), accountId: 'a', walletId: idOf(2), isActive: true }];
+    listener.nudge();
+    expect(listener.watched).toBe(1);
+    await listener.stop();
+  });
+
+  it('takes nothing under a lease that has ended by the clock', async () => {
+    const embedded = createEmbeddedLeases();
+    const lease = { isHeld: false };
+    const fence = { name: 'listener:ETH', token: 7 };
+    const { listener, scripts, said, state } = world({
+      leases: {
+        ...embedded,
+        async take(store, name) {
+          const taken = await embedded.take(store, name);
+          return taken && { ...taken, fence, isHeld: () => lease.isHeld };
+        },
+      },
+    });
+    const reorg: Event = { type: 'reorg', ancestor: null, dropped: [{ height: 40, hash: 'b40' }] };
+    scripts.push([blockOf(40)], [blockOf(40), reorg, new AssayError('CHAIN_REORG_TOO_DEEP', 'x')], ['wait']);
+    listener.start();
+    await vi.advanceTimersByTimeAsync(400);
+    expect(said).toEqual(['from 40']);
+    lease.isHeld = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(said.filter((word) => /^(block|back)/.test(word))).toEqual(['block 40', 'back 39', 'back -1']);
+    expect(state.fences).toEqual([fence, fence, fence]);
+    await listener.stop();
+  });
+
+  it('cannot reach a chain without a node', async () => {
+    const { listener, said, turns } = world({ hasAdapter: false });
+    listener.start();
+    await turns();
+    expect(listener.states()).toMatchObject([
+      { state: 'UNREACHABLE', height: null, lastError: 'No node is configured for ETH.' },
+    ]);
+    expect(said).toEqual([]);
+    await listener.stop();
   });
 });

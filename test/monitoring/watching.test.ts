@@ -236,6 +236,45 @@ describe('counterparties', () => {
     expect(store.counterparties({ after: null, limit: 10 }).counterparties).toEqual([]);
   });
 
+  it('are looked at again on the last of their days, and no later', async () => {
+    await dealt(1, policy.recheckDays);
+    listed.add(address(1_000));
+    nowMs += 1;
+    expect(await recheck()).toEqual({ counterparties: 0, alerts: 0 });
+    const [wallet] = store.wallets('a', {} as WalletFilter, { limit: 1, offset: 0 }).wallets;
+    await store.write((writer) =>
+      writer.noteCounterparty({
+        accountId: 'a',
+        walletId: wallet?.id as string,
+        address: address(1_000),
+        direction: 'in',
+        lastSeenMs: nowMs - policy.recheckDays * DAY_MS,
+        ruleId: null,
+      }),
+    );
+    dataVersion = 'v2';
+    expect(await recheck()).toEqual({ counterparties: 1, alerts: 1 });
+  });
+
+  it('raise nothing for a wallet that is paused, or whose rule is off, and are noted all the same', async () => {
+    const wallet = await dealt(1);
+    listed.add(address(1_000));
+    await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
+    expect(await recheck()).toEqual({ counterparties: 1, alerts: 0 });
+    await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'ACTIVE' }));
+    // It was on the list already when it was looked at last.
+    dataVersion = 'v2';
+    expect(await recheck()).toEqual({ counterparties: 1, alerts: 0 });
+    listed.clear();
+    dataVersion = 'v3';
+    await recheck();
+    listed.add(address(1_000));
+    await store.changeWallet('a', wallet.id, (one) => ({ ...one, enabledRules: ['MIXING-001'] }));
+    dataVersion = 'v4';
+    expect(await recheck()).toEqual({ counterparties: 1, alerts: 0 });
+    expect(titles()).toEqual([]);
+  });
+
   it('are gone through to the end though it is interrupted, and nobody is told of twice', async () => {
     await dealt(1_000);
     for (const n of [0, 250, 500, 999]) listed.add(address(1_000 + n));
@@ -356,6 +395,28 @@ describe('prices of a block', () => {
     ]);
   });
 
+  it('are not asked for if no transfer is of a watched wallet', async () => {
+    let asked = 0;
+    const price = async function* (transfers: Iterable<Transfer>) {
+      asked++;
+      yield* transfers;
+    };
+    const block = {
+      ...{ chain: 'ETH' as const, height: 1, hash: 'b1', parentHash: null, timestampMs: nowMs },
+      transfers: [transferTo(address(2), 1)],
+    };
+    const said: number[] = [];
+    await takeEvent('ETH', { type: 'block', block, completeness: 'COMPLETE' }, buildWatchTable([]), {
+      processor: {
+        block: async (_chain: string, { height }: { height: number }) => said.push(height),
+      } as never,
+      price,
+      ingest: null,
+      log: silentLogger,
+    });
+    expect([asked, said]).toEqual([0, [1]]);
+  });
+
   it('are not waited for for ever, and a fault of theirs loses no transfer', async () => {
     const seen = await take(async function* (transfers) {
       for (const transfer of transfers) {
@@ -378,5 +439,88 @@ describe('prices of a block', () => {
       ['0x3', null],
       ['0x1', null],
     ]);
+  });
+});
+
+describe('a block', () => {
+  const policy = loadMonitoringPolicy();
+  const riskPolicy = loadPolicy(loadTaxonomy().rows);
+  const processor = () =>
+    createProcessor({
+      store,
+      policy,
+      riskPolicy,
+      assets: loadAssetFacts(),
+      transfers: null,
+      clock,
+      labels: () => null,
+    });
+  const transfer = (from: string | null, to: string | null, n = 1): Transfer => ({
+    chain: 'ETH',
+    txHash: `0x${n}`,
+    position: 'value',
+    blockNumber: 1,
+    timestampMs: 0,
+    from,
+    to,
+    asset: 'ETH',
+    amount: 1n,
+    decimals: 18,
+    valueUsd: 5,
+  });
+  const take = (height: number, ...transfers: Transfer[]) =>
+    processor().block(
+      'ETH',
+      { chain: 'ETH', height, hash: `b${height}`, parentHash: null, timestampMs: nowMs, transfers },
+      buildWatchTable(store.watched()),
+    );
+  const transactions = (walletId: string) =>
+    store
+      .transactions('a', walletId, { limit: 10, offset: 0 })
+      .transactions.map(({ hash, direction, blockNumber }) => [hash, direction, blockNumber]);
+
+  it('counts for a wallet behind the height from which it is watched, and while it is active', async () => {
+    const wallet = await store.addWallet(draft(1, { watchFromHeight: 10 }), 10, 9);
+    expect(await take(10, transfer(address(9), address(1)))).toEqual({ matched: 1, alerts: 0 });
+    expect(transactions(wallet.id)).toEqual([]);
+    await take(11, transfer(address(9), address(1), 2));
+    expect(transactions(wallet.id)).toEqual([['0x2', 'in', 11]]);
+    const table = buildWatchTable(store.watched());
+    await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
+    // The table is of the moment before.
+    await processor().block(
+      'ETH',
+      {
+        ...{ chain: 'ETH' as const, height: 12, hash: 'b12', parentHash: null, timestampMs: nowMs },
+        transfers: [transfer(address(9), address(1), 3)],
+      },
+      table,
+    );
+    expect(transactions(wallet.id)).toHaveLength(1);
+  });
+
+  it('shows a transfer to both of its sides, once to an address that pays itself, and again once it was taken back', async () => {
+    const one = await store.addWallet(draft(1), 10);
+    const two = await store.addWallet(draft(2), 10);
+    const transfers = [
+      transfer(address(1), address(2), 1),
+      transfer(address(1), address(1), 2),
+      transfer(null, address(2), 3),
+      transfer(address(2), null, 4),
+    ];
+    expect(await take(20, ...transfers)).toEqual({ matched: 5, alerts: 0 });
+    expect(transactions(one.id).sort()).toEqual([
+      ['0x1', 'out', 20],
+      ['0x2', 'out', 20],
+    ]);
+    expect(transactions(two.id).sort()).toEqual([
+      ['0x1', 'in', 20],
+      ['0x3', 'in', 20],
+      ['0x4', 'out', 20],
+    ]);
+    await processor().takeBack('ETH', 19);
+    await take(20, transfer(address(1), address(2), 1));
+    const shown = store.transactions('a', one.id, { limit: 10, offset: 0 }).transactions;
+    expect(shown.filter(({ reorged }) => !reorged).map(({ hash }) => hash)).toEqual(['0x1']);
   });
 });

@@ -104,6 +104,8 @@ describe('tests that cover a file', () => {
     write('test/risk/score.test.ts', "import { score } from '../../src/risk/score.ts';");
     write('test/risk/types.test.ts', "import type { Score } from '../../src/risk/score.ts';");
     write('test/jobs/pool.test.ts', "import { pool } from '../../src/jobs/pool.ts';");
+    // The text of a program that a test writes starts nothing.
+    write('test/scripts/text.test.ts', "write('src/jobs/pool.ts', \"workerUrl('screen');\");");
     write('test/jobs/writer.ts', "await import('../../src/jobs/pool.ts');");
     write('test/jobs/writer.test.ts', "spawn(join(projectRoot, 'dist', 'test', 'jobs', 'writer.js'));");
     const graph = readImportGraph(root);
@@ -114,6 +116,24 @@ describe('tests that cover a file', () => {
       'test/jobs/writer.test.ts',
     ]);
     expect(testsCovering(graph, 'src/risk/score.ts', 'risk', 1)).toEqual(['test/risk/score.test.ts']);
+  });
+
+  it('come first from the folder of the file, and then from that of the room, where as many imports are between', () => {
+    write('src/labels/index/segment.ts', 'export const segment = 1;');
+    write(
+      'src/labels/index/build.ts',
+      "import { segment } from './segment.ts';\nexport const build = segment;",
+    );
+    for (const test of ['cli/a', 'labels/b', 'labels/index/c'])
+      write(
+        `test/${test}.test.ts`,
+        `import { build } from '${'../'.repeat(test.split('/').length)}src/labels/index/build.ts';`,
+      );
+    expect(testsCovering(readImportGraph(root), 'src/labels/index/segment.ts', 'labels', 3)).toEqual([
+      'test/labels/index/c.test.ts',
+      'test/labels/b.test.ts',
+      'test/cli/a.test.ts',
+    ]);
   });
 
   it('exist for every room of this program', () => {

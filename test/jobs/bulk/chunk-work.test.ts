@@ -111,6 +111,11 @@ describe('the lines of a job', () => {
     }
   });
 
+  it('that are wrong are repeated up to 512 characters', () => {
+    const answers = lines(['x'.repeat(512), 'x'.repeat(513)].join('\n'));
+    expect(answers.map(({ address }) => address)).toEqual(['x'.repeat(512), `${'x'.repeat(512)}…`]);
+  });
+
   it('need a chain where the job names none', () => {
     for (const kind of ['labels', 'sanctions'] as const) {
       const [bare, own] = lines(`${WALLETS.unknown}\n{"address":"${WALLETS.unknown}","chain":"ETH"}\n`, {
