@@ -42,8 +42,8 @@ const admits = (ranges: string, version: Version): boolean =>
   });
 
 it('the versions of Node that package.json admits have what the program and its packages use', () => {
-  const ranges = (packages['']?.engines as { readonly node: string }).node;
-  expect(ranges).toBe(JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')).engines.node);
+  const ranges: string = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')).engines.node;
+  expect(packages['']?.engines).toEqual({ node: ranges });
   const oldest = ranges.split('||').map(versionIn);
   const needs = Object.entries(packages).flatMap(([name, { dev, engines }]) => {
     const node = engines !== undefined && 'node' in engines ? engines.node : undefined;

@@ -59,6 +59,7 @@ describe('an entry of an exposure index', () => {
         valueUsd: null,
         hops: 1,
         points: 7,
+        severity: 'LOW',
         class: 'published',
         evidence: ['first', text],
         asset: text,
