@@ -93,7 +93,7 @@ const unitsOf = (share: number | null): number =>
   share === null ? 0 : 1 + Math.round(share * HUB_SHARE_UNITS);
 const shareOf = (units: number): number | null => (units === 0 ? null : (units - 1) / HUB_SHARE_UNITS);
 
-/** What was not followed of a direction; null if nothing. */
+/** The part of a direction that was not followed; null if none. */
 function unfollowedUnits(
   { hubShare, cutShare }: ExposureRecord,
   direction: 'in' | 'out',

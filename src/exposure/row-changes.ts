@@ -1,6 +1,6 @@
 /**
  * Whether new transfers change the row of an address: the shares by which it passes value on. Dust does not, unless dust is followed there;
- * so nobody can keep entries waiting for nothing.
+ * so that entries cannot be kept waiting for nothing.
  */
 import type { Direction } from '../graph/flow.ts';
 import {
@@ -19,7 +19,7 @@ export interface Moved {
   readonly amounts: Map<number, number>;
 }
 
-/** What moved at one address in one round. */
+/** Amounts that moved at one address in one round. */
 export interface MovedAt {
   readonly edges: Readonly<Record<Direction, Moved[]>>;
   readonly amounts: Readonly<Record<Direction, Map<number, number>>>;
@@ -34,7 +34,7 @@ const NO_COLUMNS = createNeighbourColumns(0);
 const RATE_DUSTS = 100;
 export const OTHER: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
 
-/** What moved in a round, by address. */
+/** Amounts that moved in a round, by address. */
 export function byAddress(edges: Iterable<Moved>): Map<NodeId, MovedAt> {
   const found = new Map<NodeId, MovedAt>();
   const note = (node: NodeId, direction: Direction, moved: Moved): void => {

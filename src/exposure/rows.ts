@@ -308,7 +308,7 @@ function apartRowOf({ start, asset }: ApartRows, node: NodeId, wanted: number): 
   return -1;
 }
 
-/** What is known of each row: that of a node, then those of assets apart. */
+/** Figures of each row: that of a node, then those of assets apart. */
 type PerRow = Pick<DirectionRows, 'start' | 'total' | 'neutralDust' | 'attributed'>;
 
 const perRow = (rows: number): PerRow => ({

@@ -133,7 +133,7 @@ class SeenRows {
     return seen.length;
   }
 
-  /** As `TransferGraph.row`. What moved later is weight that is hidden. */
+  /** As `TransferGraph.row`. Weight that moved later is hidden. */
   row(node: NodeId, direction: Direction, query: RowQuery, into: NeighbourColumns): RowScan {
     const untilMs = Math.min(query.seenUntilMs, this.#untilMs);
     const degree = this.#graph.degree(node, direction);

@@ -102,7 +102,7 @@ const SCRATCH_BYTES = 64 * 1024;
 /** A list of unknown fields at its longest, every character escaped. */
 const ENVELOPE_END_BYTES_MAX = LIMITS.bodyFieldsMax * (64 * 6 + 3) + 32;
 
-/** What closes the envelope behind the data of a body with fields. */
+/** The end of the envelope behind the data of a body with fields. */
 const closingOf = (ignored: readonly string[]): string => `,"ignored":${JSON.stringify(ignored)}}`;
 
 /** A buffer that begins with the opening of the envelope. */

@@ -81,7 +81,7 @@ function labelAsOf(
   }
   const since = knownSince(label, dates);
   if (since !== null && since <= day) return { ...label, sanctions };
-  // What else names the address may be younger than its listing, which the entry dates itself. Who owns an address does not change
+  // Other labels of the address may be younger than its listing, which the entry dates itself. Who owns an address does not change
   // with the day: an attribution without a date holds for all days since the owner's designation.
   const isUndated = label.firstSeen === null && label.lastSeen === null;
   const isProven = ({ matchType, listedAt }: SanctionsEntry): boolean =>

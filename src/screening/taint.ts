@@ -63,7 +63,7 @@ const accountHaircut = (received: FollowedSide): TaintShares => ({
   isTruncated: !received.isComplete,
 });
 
-/** What a node received from another, before or since a designation of that one. */
+/** Value that a node received from another, before or since a designation of that one. */
 interface Received extends DatedValue {
   readonly from: NodeId;
 }

@@ -196,7 +196,7 @@ export class RowReader {
   #byAmount(flow: AssetSums, other: number, rates: RowBasis['rates']): RowBasis {
     const { asset, amount } = flow;
     const { dustUsd, dustShare } = this.#weighing;
-    // What has a price that rounds to no cent is dust as a whole: else 1 wei would explain whatever the address paid.
+    // A flow with a price that rounds to no cent is dust as a whole: else 1 wei would explain everything the address paid.
     const isWorthless = isPriced(flow) && dustUsd > 0;
     const dust = isWorthless ? Number.POSITIVE_INFINITY : dustShare * Math.max(amount, other);
     return {
