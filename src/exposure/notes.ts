@@ -7,7 +7,13 @@ import { LIMITS } from '../base/limits.ts';
 import { lookAlikeKey } from '../chains/look-alike.ts';
 import { chainOf, isEvm } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
-import { createNeighbourColumns, type EdgeDetail, type NodeId, type TransferGraph } from '../graph/graph.ts';
+import {
+  createNeighbourColumns,
+  type EdgeDetail,
+  edgeBetween,
+  type NodeId,
+  type TransferGraph,
+} from '../graph/graph.ts';
 import { type SpoofingDeps, type SpoofingOptions, spoofingOf } from '../screening/spoofable.ts';
 import type { ExposureRecord } from './record.ts';
 
@@ -135,7 +141,7 @@ export function markForgeable(
       const count = graph.neighbours(node, direction, LIMITS.rowScanMax, all);
       for (const other of all.ids.slice(0, count)) {
         if (marks[other] === 1) continue;
-        const edges = direction === 'in' ? graph.edge(other, node) : graph.edge(node, other);
+        const edges = edgeBetween(graph, node, direction, other);
         if (edges.some(isForgeable)) marks[other] = 1;
       }
     }

@@ -2,7 +2,7 @@
  * Whether new transfers change the row of an address: the shares by which it passes value on. Dust does not, unless dust is followed there;
  * so that entries cannot be kept waiting for nothing.
  */
-import type { Direction } from '../graph/flow.ts';
+import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import {
   createNeighbourColumns,
   NOBODY,
@@ -32,7 +32,6 @@ const NO_COLUMNS = createNeighbourColumns(0);
  * the rate by a hundredth at most.
  */
 const RATE_DUSTS = 100;
-export const OTHER: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
 
 /** Amounts that moved in a round, by address. */
 export function byAddress(edges: Iterable<Moved>): Map<NodeId, MovedAt> {
@@ -72,10 +71,7 @@ export class RowChanges {
     return (['in', 'out'] as const).some((direction) =>
       this.#rows
         .evidenceSums(node, direction)
-        .some(
-          ({ asset, cents, unpriced }) =>
-            cents === 0 && unpriced > 0 && (amounts.in.has(asset) || amounts.out.has(asset)),
-        ),
+        .some((flow) => !isPriced(flow) && (amounts.in.has(flow.asset) || amounts.out.has(flow.asset))),
     );
   }
 
@@ -109,10 +105,10 @@ export class RowChanges {
     const weigh = (amounts: ReadonlyMap<number, number>): number =>
       [...amounts].reduce((sum, [asset, amount]) => sum + (rates.get(asset) ?? 0) * amount, 0);
     const weighed = weigh(at.amounts[direction]);
-    const back = assetId === null ? 0 : (at.amounts[OTHER[direction]].get(assetId) ?? 0);
+    const back = assetId === null ? 0 : (at.amounts[OPPOSITE[direction]].get(assetId) ?? 0);
     if (weighed === 0 && back === 0) {
       // A sum below the limit is followed by what moved the other way.
-      return basis.basis === 'USD' && total < basis.dust && at.edges[OTHER[direction]].length > 0;
+      return basis.basis === 'USD' && total < basis.dust && at.edges[OPPOSITE[direction]].length > 0;
     }
     const before = { ...basis, total: total - weighed, dust: this.#dustBefore(node, direction, basis, at) };
     if (before.total < before.dust || before.total <= 0) return true;
@@ -134,20 +130,17 @@ export class RowChanges {
   #wasWeighed(node: NodeId, direction: Direction, { amounts }: MovedAt): boolean {
     const unpricedBefore = this.#rows
       .evidenceSums(node, direction)
-      .filter(
-        ({ asset, cents, unpriced, amount }) =>
-          cents === 0 && unpriced > 0 && amount > (amounts[direction].get(asset) ?? 0),
-      );
+      .filter((flow) => !isPriced(flow) && flow.amount > (amounts[direction].get(flow.asset) ?? 0));
     return unpricedBefore.length < 2;
   }
 
   /** True if an asset is dust as a whole now, beside what moved the other way, and was not before. */
   #losesAsset(node: NodeId, direction: Direction, { amounts }: MovedAt): boolean {
-    const back = this.#rows.evidenceSums(node, OTHER[direction]);
+    const back = this.#rows.evidenceSums(node, OPPOSITE[direction]);
     return this.#rows.evidenceSums(node, direction).some(({ asset, cents, amount }) => {
       if (cents > 0 || amount === 0) return false;
       const other = back.find((flow) => flow.asset === asset)?.amount ?? 0;
-      const otherBefore = other - (amounts[OTHER[direction]].get(asset) ?? 0);
+      const otherBefore = other - (amounts[OPPOSITE[direction]].get(asset) ?? 0);
       if (otherBefore === other) return false;
       const before = amount - (amounts[direction].get(asset) ?? 0);
       return amount < this.#weighing.dustShare * other && before >= this.#weighing.dustShare * otherBefore;
@@ -157,9 +150,9 @@ export class RowChanges {
   /** The limit of dust before the round: that of an asset follows its greater flow. */
   #dustBefore(node: NodeId, direction: Direction, { assetId, total, dust }: RowBasis, at: MovedAt): number {
     if (assetId === null) return dust;
-    const back = this.#rows.evidenceSums(node, OTHER[direction]).find(({ asset }) => asset === assetId);
+    const back = this.#rows.evidenceSums(node, OPPOSITE[direction]).find(({ asset }) => asset === assetId);
     const here = total - (at.amounts[direction].get(assetId) ?? 0);
-    const there = (back?.amount ?? 0) - (at.amounts[OTHER[direction]].get(assetId) ?? 0);
+    const there = (back?.amount ?? 0) - (at.amounts[OPPOSITE[direction]].get(assetId) ?? 0);
     return this.#weighing.dustShare * Math.max(here, there);
   }
 

@@ -6,7 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
-import type { Direction } from '../graph/flow.ts';
+import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import { createNeighbourColumns, NOBODY, type NodeId, type TransferGraph } from '../graph/graph.ts';
 import { isPriced, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { TransferStore } from '../graph/store.ts';
@@ -16,7 +16,7 @@ import { joinDirections } from './evaluate.ts';
 import type { GraphPosition } from './format.ts';
 import type { MappedIndex } from './mapped-index.ts';
 import type { ExposureRecord } from './record.ts';
-import { byAddress, type Moved, OTHER, RowChanges } from './row-changes.ts';
+import { byAddress, type Moved, RowChanges } from './row-changes.ts';
 
 export interface UpdaterDeps {
   readonly clock: Clock;
@@ -130,7 +130,7 @@ export function createUpdater(
   ): ExposureRecord {
     const direction = bits === 1 ? 'in' : bits === 2 ? 'out' : null;
     const waits = (changes.entry(node)?.waitsSinceMs ?? 0) > 0;
-    if (direction !== null && !waits && !isNew(node) && !dependsOn(rows, node, OTHER[direction])) {
+    if (direction !== null && !waits && !isNew(node) && !dependsOn(rows, node, OPPOSITE[direction])) {
       // Whether an asset without a price was spent decides what was received of it.
       const hasUnpriced = rows.evidenceSums(node, 'in').some((flow) => flow.amount > 0 && !isPriced(flow));
       const now = hasUnpriced ? null : deps.evaluate(graph, node, [direction]);
@@ -161,7 +161,7 @@ export function createUpdater(
     direction: Direction,
     into: Set<NodeId>,
   ): boolean {
-    const back = OTHER[direction];
+    const back = OPPOSITE[direction];
     // Of this address alone: another one may have been found from further away, and then what lies behind it was not.
     const seen = new Set<NodeId>();
     let level = [node];

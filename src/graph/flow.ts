@@ -3,6 +3,9 @@
 /** `in`: value came to the address asked about; `out`: it left. */
 export type Direction = 'in' | 'out';
 
+/** The opposite of each direction. */
+export const OPPOSITE: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
+
 /** How much of one asset moved. Amounts are in the asset's smallest unit. */
 export interface AssetFlow {
   /** The chain's native symbol, or the canonical address of a token contract. */

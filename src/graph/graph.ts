@@ -101,6 +101,18 @@ export interface EdgeDetail extends AssetFlow {
   readonly days: readonly EdgeDay[];
 }
 
+/**
+ * Returns what moved between a node and a counterparty, by asset.
+ *
+ * @param direction of the node: `in` for what it received from the other
+ */
+export const edgeBetween = (
+  graph: Pick<TransferGraph, 'edge'>,
+  node: NodeId,
+  direction: Direction,
+  other: NodeId,
+): readonly EdgeDetail[] => (direction === 'in' ? graph.edge(other, node) : graph.edge(node, other));
+
 /** What a kernel is about to ask of many addresses, in the order in which it will. */
 export interface Upcoming {
   readonly nodes: ArrayLike<NodeId>;

@@ -11,6 +11,7 @@ import {
   type AssetSums,
   createNeighbourColumns,
   type EdgeDetail,
+  edgeBetween,
   type NeighbourColumns,
   type NodeId,
   type RowQuery,
@@ -112,10 +113,6 @@ class SeenRows {
     return seen.sort((a, b) => b.transfers - a.transfers);
   }
 
-  #between(node: NodeId, direction: Direction, other: NodeId): EdgeDetail[] {
-    return direction === 'in' ? this.edge(other, node) : this.edge(node, other);
-  }
-
   neighbours(node: NodeId, direction: Direction, limit: number, into: NeighbourColumns): number {
     const count = this.#graph.neighbours(node, direction, limit, into);
     const seen: SeenEdge[] = [];
@@ -125,7 +122,7 @@ class SeenRows {
       const cut =
         edge.lastSeenMs <= this.#untilMs
           ? edge
-          : sumSeen(edge.id, this.#between(node, direction, edge.id), () => edge.weight);
+          : sumSeen(edge.id, edgeBetween(this, node, direction, edge.id), () => edge.weight);
       if (cut !== null) seen.push(cut);
     }
     seen.sort((a, b) => b.valueUsd - a.valueUsd || b.unpriced - a.unpriced || a.id - b.id);
@@ -150,7 +147,7 @@ class SeenRows {
     for (let at = 0; at < scan.count; at++) {
       const edge = edgeAt(columns, at);
       const cut =
-        edge.lastSeenMs > untilMs ? weightOf(edge.id, this.#between(node, direction, edge.id)) : edge;
+        edge.lastSeenMs > untilMs ? weightOf(edge.id, edgeBetween(this, node, direction, edge.id)) : edge;
       if (cut !== null && query.rates !== null) hiddenWeight += edge.weight - cut.weight;
       if (cut === null) continue;
       if (cut.weight >= query.least) {
@@ -221,8 +218,7 @@ function visibleSums(graph: TransferGraph, node: NodeId, direction: Direction): 
   const sum = new FlowSum();
   for (let at = 0; at < count; at++) {
     const other = columns.ids[at] as NodeId;
-    for (const asset of direction === 'in' ? graph.edge(other, node) : graph.edge(node, other))
-      sum.add(asset);
+    for (const asset of edgeBetween(graph, node, direction, other)) sum.add(asset);
   }
   return sum.flow().byAsset;
 }
@@ -321,8 +317,7 @@ export function transfersUntil(transfers: TransferReader, untilMs: number): Tran
     const sum = new FlowSum();
     for (let at = 0; at < count; at++) {
       const other = columns.ids[at] as NodeId;
-      const edge = direction === 'in' ? graph.edge(other, node) : graph.edge(node, other);
-      for (const asset of edge) {
+      for (const asset of edgeBetween(graph, node, direction, other)) {
         sum.add(asset);
         seen.firstSeenMs = Math.min(seen.firstSeenMs, asset.firstSeenMs);
         seen.lastSeenMs = Math.max(seen.lastSeenMs, Math.min(asset.lastSeenMs, untilMs));

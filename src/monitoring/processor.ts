@@ -159,13 +159,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     for (let i = 0; i < count; i++) {
       const other = columns.ids[i] as number;
       const now = attribute(reader.lookup(graph.keyOf(other), chain), riskPolicy, null);
-      const edge = {
-        value: columns.weight[i] as number,
-        firstSeenMs: columns.firstSeenMs[i] as number,
-        lastSeenMs: columns.lastSeenMs[i] as number,
-      };
       const since = (fromMs: number): number => rows.since(node, other, direction, basis, fromMs).weight;
-      for (const { value, atMs } of datedValues(now, edge, since)) {
+      for (const { value, atMs } of datedValues(now, columns, i, since)) {
         const attribution = attributionAt(now, atMs);
         if (ruleFor(attribution, policy) === null) continue;
         const share = (shares.get(attribution.key)?.share ?? 0) + value / basis.total;

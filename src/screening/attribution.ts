@@ -5,7 +5,7 @@
 import { LIMITS } from '../base/limits.ts';
 import type { BridgeHit, Bridges } from '../chains/bridges.ts';
 import type { ChainId } from '../chains/registry.ts';
-import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import type { NeighbourColumns, NodeId, TransferGraph } from '../graph/graph.ts';
 import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
@@ -115,14 +115,18 @@ export interface DatedValue {
  * Returns what an edge moved, in two parts if its counterparty was designated between the first and the last transfer.
  *
  * @param attribution of the counterparty, as it is now
+ * @param at place of the edge in the columns
  * @param since what of the value moved from a time on
  */
 export function datedValues(
   { until }: Attribution,
-  edge: { readonly value: number; readonly firstSeenMs: number; readonly lastSeenMs: number },
+  columns: NeighbourColumns,
+  at: number,
   since: (fromMs: number) => number,
 ): readonly DatedValue[] {
-  const { value, firstSeenMs, lastSeenMs } = edge;
+  const value = columns.weight[at] as number;
+  const firstSeenMs = columns.firstSeenMs[at] as number;
+  const lastSeenMs = columns.lastSeenMs[at] as number;
   if (until === undefined || firstSeenMs >= until.fromMs || lastSeenMs < until.fromMs)
     return [{ value, atMs: lastSeenMs }];
   const after = Math.min(value, since(until.fromMs));

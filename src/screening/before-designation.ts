@@ -1,6 +1,7 @@
 /** Dealings with a party that ended before it was designated: they do not count as dealings with a sanctioned party, and answers say so. */
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
+import { dayOf, startOfDay } from '../graph/edge-days.ts';
 import type { Reason } from './answers.ts';
 import type { DesignatedLater } from './attribution.ts';
 import type { Side } from './counterparties.ts';
@@ -20,8 +21,6 @@ export interface EarlierDealing {
   readonly lastDay: number;
 }
 
-const DAY_MS = 86_400_000;
-
 /**
  * Returns the parties with which an address dealt before their designation, by id, at most `screeningListMax`. Sides have
  * evidence alone: transfers of unknown tokens and of no amount are no dealings.
@@ -32,7 +31,7 @@ export function earlierDealings(sides: readonly Side[]): EarlierDealing[] {
     for (const party of attributed) {
       const { designatedLater, entityId, entity, category } = party.attribution;
       if (designatedLater === undefined) continue;
-      const lastDay = Math.floor(party.lastSeenMs / DAY_MS);
+      const lastDay = dayOf(party.lastSeenMs);
       const known = found.get(entityId);
       if (known !== undefined && lastDay <= known.lastDay) continue;
       const name = entity?.name ?? designatedLater.entityName;
@@ -52,7 +51,7 @@ export function beforeDesignationReason({ party, lastDay }: EarlierDealing): Rea
     severity: 'LOW',
     category,
     message:
-      `Last dealt with ${entity} on ${isoTime(lastDay * DAY_MS).slice(0, 10)}, before ${list} designated it ` +
+      `Last dealt with ${entity} on ${isoTime(startOfDay(lastDay)).slice(0, 10)}, before ${list} designated it ` +
       `as ${entityName} on ${listedAt}: these dealings count as ${category}.`,
     source,
     verified: true,

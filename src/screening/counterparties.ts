@@ -4,7 +4,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { dayOf, type LaterPart, partSince } from '../graph/edge-days.ts';
-import type { EdgeDetail, NodeId, TransferGraph } from '../graph/graph.ts';
+import { type EdgeDetail, edgeBetween, type NodeId, type TransferGraph } from '../graph/graph.ts';
 import { type EdgeSince, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { AddressTotals, Direction, Flow, RecentTransfer, TransferReader } from '../graph/transfers.ts';
@@ -123,8 +123,7 @@ function unpricedDealings(
   if (assets.length === 0) return [];
   const byName = new Map(assets.map((asset) => [asset.asset, asset]));
   return parties.flatMap((party) => {
-    const edges = direction === 'in' ? graph.edge(party.node, node) : graph.edge(node, party.node);
-    return edges.flatMap((edge): UnpricedDealing[] => {
+    return edgeBetween(graph, node, direction, party.node).flatMap((edge): UnpricedDealing[] => {
       const asset = byName.get(edge.asset);
       if (asset === undefined) return [];
       const { amount, transfers } = partOf(edge, party);

@@ -89,13 +89,8 @@ function accountPoison(
     const { count } = rows.readFollowed(node, 'in', basis, LIMITS.counterpartiesMax, columns);
     return Array.from({ length: count }, (_, at) => at).flatMap((at) => {
       const from = columns.ids[at] as NodeId;
-      const edge = {
-        value: columns.weight[at] as number,
-        firstSeenMs: columns.firstSeenMs[at] as number,
-        lastSeenMs: columns.lastSeenMs[at] as number,
-      };
       const since = (fromMs: number): number => rows.since(node, from, 'in', basis, fromMs).weight;
-      return datedValues(attributions.of(from), edge, since).map((part) => ({ ...part, from }));
+      return datedValues(attributions.of(from), columns, at, since).map((part) => ({ ...part, from }));
     });
   };
 

@@ -3,7 +3,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
-import type { Direction } from '../graph/flow.ts';
+import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { isPriced, type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
@@ -82,7 +82,7 @@ export function directionBasis(
   weighing: Weighing,
 ): DirectionBasis {
   const rows = new RowReader(graph, weighing);
-  const others = rows.evidenceSums(node, direction === 'in' ? 'out' : 'in');
+  const others = rows.evidenceSums(node, OPPOSITE[direction]);
   const unpriced = rows
     .evidenceSums(node, direction)
     .filter((flow) => !isPriced(flow) && flow.amount > 0)

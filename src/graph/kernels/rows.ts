@@ -1,9 +1,15 @@
 /** How the edges of an address are weighed: which assets are evidence, what a share is a share of, and which edges are dust. */
 import { LIMITS } from '../../base/limits.ts';
 import { dayOf, type EdgeDay, partSince, startOfDay } from '../edge-days.ts';
-import type { Direction } from '../flow.ts';
+import { type Direction, OPPOSITE } from '../flow.ts';
 import type { RowQuery, RowScan, TransferGraph } from '../graph.ts';
-import { type AssetSums, createNeighbourColumns, type NeighbourColumns, type NodeId } from '../graph.ts';
+import {
+  type AssetSums,
+  createNeighbourColumns,
+  edgeBetween,
+  type NeighbourColumns,
+  type NodeId,
+} from '../graph.ts';
 
 /** Which transfers have weight, and which are dust. */
 export interface Weighing {
@@ -68,7 +74,6 @@ export const flowOf = (whole: number, part: number): number =>
   whole - part > whole * REST_MIN ? whole - part : 0;
 
 const NO_COLUMNS = createNeighbourColumns(0);
-const OTHER: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
 
 /** Returns true if the flow has a rate: USD of its priced amount. Amounts without a price then count at the same rate. */
 export const isPriced = ({ cents, unpriced, pricedAmount }: AssetSums): boolean =>
@@ -143,7 +148,7 @@ export class RowReader {
     const rates = new Map(moved.map((flow) => [flow.asset, 0]));
     if (weighed.length > 1) return { basis: 'UNKNOWN', asset: null, assetId: null, rates, total: 0, dust: 0 };
     rates.set(only.asset, 1);
-    return this.#byAmount(only, this.#amountOf(node, OTHER[direction], only.asset), rates);
+    return this.#byAmount(only, this.#amountOf(node, OPPOSITE[direction], only.asset), rates);
   }
 
   /**
@@ -156,7 +161,7 @@ export class RowReader {
     if (unpriced.length === 0) return [];
     const { assetId } = this.basisOf(node, direction);
     return unpriced
-      .map((flow) => ({ flow, other: this.#amountOf(node, OTHER[direction], flow.asset) }))
+      .map((flow) => ({ flow, other: this.#amountOf(node, OPPOSITE[direction], flow.asset) }))
       .filter(({ flow, other }) => flow.asset !== assetId && this.#isHeld(flow, other))
       .sort(
         (a, b) =>
@@ -179,7 +184,7 @@ export class RowReader {
         ? undefined
         : this.evidenceSums(node, direction).find((one) => one.asset === asset && !isPriced(one));
     if (flow === undefined || flow.amount === 0) return this.basisOf(node, direction);
-    const other = this.#amountOf(node, OTHER[direction], flow.asset);
+    const other = this.#amountOf(node, OPPOSITE[direction], flow.asset);
     if (!this.#isHeld(flow, other)) return this.basisOf(node, direction);
     return this.#byAmount(flow, other, new Map([[flow.asset, 1]]));
   }
@@ -249,7 +254,7 @@ export class RowReader {
     if (!(light > DUST_FOLLOWED_SHARE * total * (1 + REST_MIN))) return false;
     if (light >= dust * (1 - REST_MIN)) return true;
     if (basis !== 'USD' || total >= dust) return false;
-    const other = this.basisOf(node, OTHER[direction]);
+    const other = this.basisOf(node, OPPOSITE[direction]);
     if (other.basis !== 'USD' && other.basis !== 'NOTHING') return false;
     return total >= DUST_FOLLOWED_SHARE * other.total;
   }
@@ -279,8 +284,7 @@ export class RowReader {
     let transfers = 0;
     let lastBeforeMs: number | null = null;
     let firstSinceMs = Number.POSITIVE_INFINITY;
-    const sums = direction === 'in' ? this.#graph.edge(other, node) : this.#graph.edge(node, other);
-    for (const sum of sums) {
+    for (const sum of edgeBetween(this.#graph, node, direction, other)) {
       const rate = rateOf.get(sum.asset);
       if (rate === undefined || sum.amount === 0n || sum.firstSeenMs > this.#seenUntilMs) continue;
       const since = partSince(sum, day);
