@@ -150,6 +150,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
   let verdict: ExposureVerdict = NO_EXPOSURE;
   let place: { readonly index: MappedIndex; readonly entry: number } | null = null;
   let waitsSinceMs = 0;
+  let statusFound = NO_GRAPH;
 
   function look(chain: ChainId, held: Held, nowMs: number): void {
     held.lookedAtMs = nowMs;
@@ -232,10 +233,9 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
   }
 
   return {
-    status: (chain) => heldOf(chain).status,
-
     find(chain, key, length) {
       const { opened, state, changed, isBehind, status } = heldOf(chain);
+      statusFound = status;
       verdict = NO_EXPOSURE;
       place = null;
       waitsSinceMs = 0;
@@ -266,6 +266,8 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
       }
       return verdict;
     },
+
+    status: () => statusFound,
 
     waitsSinceMs: () => waitsSinceMs,
   };

@@ -257,41 +257,72 @@ export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierP
   };
 }
 
+/** Rows that many entries share, by their number; bounded, and begun again when full: 65,536 rows are about 10 MB. */
+const SHARED_ROWS_MAX = 65_536;
+let sharedRows = new Map<number, ScoreFactor>();
+
+/**
+ * Reads the rows of a breakdown. A row without names and without an asset is the same object for the same bytes: most rows are of
+ * entities some hops away, and what is made of such a row once need not be made again.
+ */
 function readFactors(): ScoreFactor[] {
   const factors: ScoreFactor[] = [];
   for (let left = reader.varint(); left > 0; left--) {
     const head = reader.byte();
-    const factor = KINDS[head & 3];
-    const category = RECORD_CATEGORIES[reader.byte()];
+    const category = reader.byte();
     const points = reader.signed();
-    const percentage = reader.varint() / 100;
+    const hundredths = reader.varint();
     const kinds = reader.byte();
-    const evidenceClass = EVIDENCE_CLASSES[kinds & CLASS_MASK];
-    const severity = SEVERITIES[kinds >> SEVERITY_SHIFT];
-    if (
-      factor === undefined ||
-      category === undefined ||
-      evidenceClass === undefined ||
-      severity === undefined
-    )
-      throw new AssayError('STORE_CORRUPT', 'An exposure index holds a row of no known kind.');
+    const names = reader.byte();
+    const isShared =
+      names === 0 && (head & HAS_ASSET) === 0 && Math.abs(points) <= 100 && hundredths <= 10_000;
+    // Below 2^46, so that the number is exact.
+    const name =
+      (((points + 128) * 2 ** 14 + hundredths) * 2 ** 8 + kinds) * 2 ** 16 + head * 2 ** 8 + category;
+    const known = isShared ? sharedRows.get(name) : undefined;
+    if (known !== undefined) {
+      factors.push(known);
+      continue;
+    }
     const evidence: string[] = [];
-    for (let names = reader.byte(); names > 0; names--) evidence.push(reader.text(reader.byte()));
+    for (let text = 0; text < names; text++) evidence.push(reader.text(reader.byte()));
     const asset = head & HAS_ASSET ? reader.text(reader.byte()) : null;
-    factors.push({
-      factor,
-      category,
-      riskType: factor === 'INDIRECT_EXPOSURE' ? 'INDIRECT' : 'COUNTERPARTY',
-      direction: head & SENT ? 'out' : 'in',
-      percentage,
-      valueUsd: null,
-      hops: head >> HOPS_SHIFT,
-      points,
-      severity,
-      evidence,
-      asset,
-      class: evidenceClass,
-    });
+    const row = rowOf({ head, category, points, hundredths, kinds, evidence, asset });
+    factors.push(row);
+    if (!isShared) continue;
+    if (sharedRows.size >= SHARED_ROWS_MAX) sharedRows = new Map();
+    sharedRows.set(name, row);
   }
   return factors;
+}
+
+/** A row as it stands in the bytes. */
+interface StoredRow extends Pick<ScoreFactor, 'points' | 'evidence' | 'asset'> {
+  readonly head: number;
+  readonly category: number;
+  readonly hundredths: number;
+  readonly kinds: number;
+}
+
+function rowOf({ head, category, points, hundredths, kinds, evidence, asset }: StoredRow): ScoreFactor {
+  const factor = KINDS[head & 3];
+  const evidenceClass = EVIDENCE_CLASSES[kinds & CLASS_MASK];
+  const severity = SEVERITIES[kinds >> SEVERITY_SHIFT];
+  const named = RECORD_CATEGORIES[category];
+  if (factor === undefined || named === undefined || evidenceClass === undefined || severity === undefined)
+    throw new AssayError('STORE_CORRUPT', 'An exposure index holds a row of no known kind.');
+  return {
+    factor,
+    category: named,
+    riskType: factor === 'INDIRECT_EXPOSURE' ? 'INDIRECT' : 'COUNTERPARTY',
+    direction: head & SENT ? 'out' : 'in',
+    percentage: hundredths / 100,
+    valueUsd: null,
+    hops: head >> HOPS_SHIFT,
+    points,
+    severity,
+    evidence,
+    asset,
+    class: evidenceClass,
+  };
 }

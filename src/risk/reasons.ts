@@ -26,30 +26,45 @@ const isTold = (row: ScoreFactor, factors: readonly ScoreFactor[]): boolean =>
   );
 
 /**
- * Returns a reason for each exposure that brought points or is grave, in the order of the breakdown.
+ * Returns the rows that are worth a reason, in the order of the breakdown: those that brought points or are grave.
  *
  * @param factors - the breakdown of a score
  * @param others - the breakdown of the reading that does not decide: what is grave in it alone is a reason too
  */
-export function exposureReasons(
+export function reasonRows(
   factors: readonly ScoreFactor[],
   others: readonly ScoreFactor[] = [],
-): ExposureReason[] {
-  const ofOthers = others.filter((row) => isGrave(row.severity) && !isTold(row, factors));
-  return [...factors, ...ofOthers].filter(isWorthReason).map((factor) => {
-    const { category, direction, hops, percentage, points, asset, severity } = factor;
-    const [verb, preposition] = direction === 'in' ? ['Received', 'from'] : ['Sent', 'to'];
-    const of = asset === null ? 'its value' : `its ${asset} (no price)`;
-    const named = hops === 1 ? factor.evidence.slice(0, ENTITIES_NAMED_MAX) : [];
-    const far = hops > 1 ? ` over ${hops} hops` : '';
-    const who = named.length > 0 ? ` (${named.join(', ')})` : '';
-    return {
-      severity,
-      category,
-      message: `${verb} ${percentage} % of ${of} ${preposition} ${category}${far}${who}: ${points} points.`,
-    };
-  });
+): ScoreFactor[] {
+  const rows: ScoreFactor[] = [];
+  for (const row of factors) if (isWorthReason(row)) rows.push(row);
+  for (const row of others)
+    if (isWorthReason(row) && isGrave(row.severity) && !isTold(row, factors)) rows.push(row);
+  return rows;
 }
+
+/** Returns the reason for a row of a breakdown. */
+export function exposureReason(row: ScoreFactor): ExposureReason {
+  const { category, direction, hops, percentage, points, asset, severity } = row;
+  const [verb, preposition] = direction === 'in' ? ['Received', 'from'] : ['Sent', 'to'];
+  const of = asset === null ? 'its value' : `its ${asset} (no price)`;
+  const named = hops === 1 ? row.evidence.slice(0, ENTITIES_NAMED_MAX) : [];
+  const far = hops > 1 ? ` over ${hops} hops` : '';
+  const who = named.length > 0 ? ` (${named.join(', ')})` : '';
+  // Percentages are rounded to hundredths.
+  const share = percentage === 0 ? 'less than 0.01' : percentage;
+  const brought = points === 1 ? '1 point' : `${points} points`;
+  return {
+    severity,
+    category,
+    message: `${verb} ${share} % of ${of} ${preposition} ${category}${far}${who}: ${brought}.`,
+  };
+}
+
+/** Returns a reason for each row that is worth one: see `reasonRows`. */
+export const exposureReasons = (
+  factors: readonly ScoreFactor[],
+  others: readonly ScoreFactor[] = [],
+): ExposureReason[] => reasonRows(factors, others).map(exposureReason);
 
 /** Why part of a direction was not followed: it passed hubs without a label, or the walk reached its greatest size. */
 export type UnfollowedCode = 'HUB_NOT_FOLLOWED' | 'WALK_CUT';

@@ -2,12 +2,7 @@
 import { LIMITS } from '../base/limits.ts';
 import { isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import {
-  type ExposureReason,
-  exposureReasons,
-  type UnfollowedCode,
-  unfollowedReason,
-} from '../risk/reasons.ts';
+import { exposureReason, reasonRows, type UnfollowedCode, unfollowedReason } from '../risk/reasons.ts';
 import { isGrave, type RiskEvidence, type ScoreFactor, score } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
 import { beforeDesignationReason } from './before-designation.ts';
@@ -17,11 +12,14 @@ import { WALK_BOUNDS } from './exposures.ts';
 const CAP = 'DERIVED_LABELS_CAP';
 const DIRECTIONS = ['in', 'out'] as const;
 
-const ownPoints = (evidence: RiskEvidence, policy: RiskPolicy): number =>
-  score(evidence, policy).scoreBreakdown.reduce(
+function ownPoints(evidence: RiskEvidence, policy: RiskPolicy): number {
+  // As most addresses are.
+  if (evidence.labels.length === 0 && evidence.sanctions.length === 0) return 0;
+  return score(evidence, policy).scoreBreakdown.reduce(
     (sum, { factor, points }) => (factor === CAP ? sum : sum + points),
     0,
   );
+}
 
 /** The score of an address and the rows of its exposure that it comes from. */
 export interface JoinedScore {
@@ -80,6 +78,31 @@ function madeReason(code: UnfollowedCode, direction: 'in' | 'out', share: number
     const found = unfollowedReason(code, { direction, share: units / HUB_SHARE_UNITS }, WALK_BOUNDS);
     reason = { code, ...found, source: null, verified: true };
     made[units] = reason;
+    shared.add(reason);
+  }
+  return reason;
+}
+
+/** Reasons for rows without names: many entries share such a row (src/exposure/record.ts). */
+const rowReasons = new WeakMap<ScoreFactor, Reason>();
+const shared = new WeakSet<Reason>();
+
+/** Returns true for a reason that many entries give with the same object, so that it is worth keeping what is made of it. */
+export const isSharedReason = (reason: Reason): boolean => shared.has(reason);
+
+const newRowReason = (row: ScoreFactor): Reason => {
+  const { severity, category, message } = exposureReason(row);
+  return { code: 'EXPOSURE', severity, category, message, source: null, verified: true };
+};
+
+/** Returns the reason for a row; for one without names the same object each time. */
+function rowReason(row: ScoreFactor): Reason {
+  if (row.evidence.length > 0) return newRowReason(row);
+  let reason = rowReasons.get(row);
+  if (reason === undefined) {
+    reason = newRowReason(row);
+    rowReasons.set(row, reason);
+    shared.add(reason);
   }
   return reason;
 }
@@ -90,12 +113,10 @@ export function entryReasons(
   { hubShare, cutShare, earlier }: Pick<ExposureVerdict, 'hubShare' | 'cutShare' | 'earlier'>,
 ): Reason[] {
   const reasons: Reason[] = [];
-  const add = (code: Reason['code'], { severity, category, message }: ExposureReason): void => {
-    reasons.push({ code, severity, category, message, source: null, verified: true });
-  };
-  if (factors.length > 0 || others.length > 0)
-    for (const reason of exposureReasons(factors, others).slice(0, LIMITS.screeningListMax))
-      add('EXPOSURE', reason);
+  for (const row of reasonRows(factors, others)) {
+    if (reasons.length === LIMITS.screeningListMax) break;
+    reasons.push(rowReason(row));
+  }
   for (const direction of DIRECTIONS) {
     const [hub, cut] = [hubShare[direction], cutShare[direction]];
     if (hub !== null) reasons.push(madeReason('HUB_NOT_FOLLOWED', direction, hub));

@@ -73,9 +73,13 @@ export interface ExposureStatus {
 export function unreadExposures(stored: (chain: ChainId) => number): ExposureReader {
   const notRead: ExposureStatus = { state: 'NOT_READ', asOf: null, graphAsOf: null, isOld: false };
   const noGraph: ExposureStatus = { ...notRead, state: 'NO_GRAPH' };
+  let status = noGraph;
   return {
-    status: (chain) => (stored(chain) > 0 ? notRead : noGraph),
-    find: (chain) => (stored(chain) > 0 ? EXPOSURE.NOT_READ : EXPOSURE.NO_GRAPH),
+    find(chain) {
+      status = stored(chain) > 0 ? notRead : noGraph;
+      return status === notRead ? EXPOSURE.NOT_READ : EXPOSURE.NO_GRAPH;
+    },
+    status: () => status,
     verdict: () => NO_EXPOSURE,
     waitsSinceMs: () => 0,
   };
@@ -83,14 +87,14 @@ export function unreadExposures(stored: (chain: ChainId) => number): ExposureRea
 
 /** One thread's view of the exposure indexes. Not reentrant: details are of the last address that was found. */
 export interface ExposureReader {
-  /** The state of a chain's index. */
-  status(chain: ChainId): ExposureStatus;
   /**
    * Looks up the address whose key is `key[0, length)`.
    *
    * @returns its state; CLEAN and UNSEEN without any allocation
    */
   find(chain: ChainId, key: Uint8Array, length: number): ExposureState;
+  /** The state of the index of its chain. */
+  status(): ExposureStatus;
   /** The entry of the address that was found last, if its state is EXPOSED. */
   verdict(): ExposureVerdict;
   /** Since when the address that was found last waits to be computed again, in milliseconds since the epoch; 0 if it does not wait. */

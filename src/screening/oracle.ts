@@ -24,6 +24,7 @@ import {
   entryReasons,
   graphNotRead,
   hasGraveExposure,
+  isSharedReason,
   isUnfollowed,
   joinScore,
   NOT_ASSESSED,
@@ -75,9 +76,8 @@ export function createExposureViews(
   }
   const shared = new Map<ChainId, Shared>();
 
-  /** The views of a state of an index that no entry is part of, by number of the state. */
-  function sharedOf(chain: ChainId): Shared {
-    const status = exposures?.status(chain) ?? NO_GRAPH.status;
+  /** The views of the state of a chain's index that no entry is part of, by number of the state. */
+  function sharedOf(chain: ChainId, status: ExposureStatus): Shared {
     const known = shared.get(chain);
     if (known?.status === status) return known;
     const old = status.isOld ? graphNotRead(status.asOf) : null;
@@ -97,7 +97,7 @@ export function createExposureViews(
 
   return (chain, key, length) => {
     const found = exposures.find(chain, key, length);
-    const { status, views } = sharedOf(chain);
+    const { status, views } = sharedOf(chain, exposures.status());
     const waitsSinceMs = exposures.waitsSinceMs();
     if (found !== EXPOSURE.EXPOSED && waitsSinceMs === 0) return views[found] as ExposureView;
     // Either way: what waits since a time that lies ahead, because the clock was set back, waits for an unknown time.
@@ -175,11 +175,10 @@ const restOf = (
   policyVersion: policy.version,
 });
 
-/** Reasons whose objects many answers share, rendered: that data is missing or old, and shares that ended at hubs. */
+/** Reasons whose objects many answers share, rendered. */
 const sharedReasons = new WeakMap<Reason, Buffer>();
-const SHARED: ReadonlySet<Reason['code']> = new Set([
-  'HUB_NOT_FOLLOWED',
-  'WALK_CUT',
+/** Reasons without the address in them, made once while nothing changes. */
+const OF_ALL: ReadonlySet<Reason['code']> = new Set([
   'STALE_OR_MISSING_DATA',
   'GRAPH_NOT_READ',
   'NOT_ASSESSED',
@@ -191,12 +190,12 @@ const reasonText = ({ code, severity, category, message, source, verified }: Rea
   `"source":${source === null ? 'null' : JSON.stringify(source)},"verified":${verified}}`;
 
 function reasonInto(reason: Reason, out: Buffer, offset: number): number {
-  if (!SHARED.has(reason.code)) return textInto(reasonText(reason), out, offset);
-  let bytes = sharedReasons.get(reason);
-  if (bytes === undefined) {
-    bytes = fragment(reasonText(reason));
-    sharedReasons.set(reason, bytes);
-  }
+  const known = sharedReasons.get(reason);
+  if (known !== undefined) return copyInto(known, out, offset);
+  const text = reasonText(reason);
+  if (!OF_ALL.has(reason.code) && !isSharedReason(reason)) return textInto(text, out, offset);
+  const bytes = fragment(text);
+  sharedReasons.set(reason, bytes);
   return copyInto(bytes, out, offset);
 }
 
@@ -204,18 +203,38 @@ const NO_ENTITY = fragment(',"entity":null');
 const COMMA = fragment(',');
 const REASONS_END = fragment(']');
 
-/** Writes the fields of a judgement as `fieldsJson` does. */
-function judgementInto(judgement: Judgement, out: Buffer, offset: number): number {
-  const { verdict, score, riskLevel, sanctioned, reasons } = judgement;
-  const head = `"verdict":"${verdict}","score":${score},"riskLevel":"${riskLevel}","sanctioned":${sanctioned},"reasons":[`;
-  let at = textInto(head, out, offset);
-  let isFirst = true;
-  for (const reason of reasons) {
-    if (!isFirst) at = copyInto(COMMA, out, at);
-    at = reasonInto(reason, out, at);
-    isFirst = false;
+/** Returns what writes the fields of a judgement as `fieldsJson` does. */
+function createJudgementWriter(): (judgement: Judgement, out: Buffer, offset: number) => number {
+  /** All fields before the reasons, by verdict (which is `danger` beside sanctions) and score, from which the level follows. */
+  const heads = new Map<string, Buffer[]>();
+
+  function headOf({ verdict, score, riskLevel, sanctioned }: Judgement): Buffer {
+    const name = sanctioned ? 'sanctioned' : verdict;
+    let ofScore = heads.get(name);
+    if (ofScore === undefined) {
+      ofScore = [];
+      heads.set(name, ofScore);
+    }
+    let head = ofScore[score];
+    if (head === undefined) {
+      head = fragment(
+        `"verdict":"${verdict}","score":${score},"riskLevel":"${riskLevel}","sanctioned":${sanctioned},"reasons":[`,
+      );
+      ofScore[score] = head;
+    }
+    return head;
   }
-  return copyInto(REASONS_END, out, at);
+
+  return (judgement, out, offset) => {
+    let at = copyInto(headOf(judgement), out, offset);
+    let isFirst = true;
+    for (const reason of judgement.reasons) {
+      if (!isFirst) at = copyInto(COMMA, out, at);
+      at = reasonInto(reason, out, at);
+      isFirst = false;
+    }
+    return copyInto(REASONS_END, out, at);
+  };
 }
 
 /** Answers with objects. Throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
@@ -317,6 +336,7 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
   const found = newFound();
   const writeHead = createHeadWriter(found);
   const writeEnd = createEndWriter(policy.oracleTtlSeconds);
+  const writeExposed = createJudgementWriter();
   let context: LabelContext | null = null;
   /** By view: a few for each chain, replaced when the state of its index changes. */
   let rendered = new WeakMap<ExposureView, Rendered>();
@@ -445,7 +465,7 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     const labels = found.handle === NOT_LABELLED ? UNLABELLED : reader.labels(found.handle, found.chain);
     const view = viewOf(found.chain, found.key, found.keyLength);
     if (view.verdict !== NO_EXPOSURE) {
-      at = judgementInto(judge(labels, now, view, policy), out, at);
+      at = writeExposed(judge(labels, now, view, policy), out, at);
       at =
         labels.length === 0
           ? copyInto(NO_ENTITY, out, at)

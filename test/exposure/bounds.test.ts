@@ -207,7 +207,11 @@ describe('a reader of indexes', () => {
     });
     const { key } = parseAddress('ETH', addressOf(500));
     const find = () => reader.find('ETH', key, key.length);
-    return { state, reader, find, status: () => reader.status('ETH') };
+    const status = () => {
+      find();
+      return reader.status();
+    };
+    return { state, reader, find, status };
   }
 
   it('looks again after a quarter of a second, and if the clock was put back', () => {

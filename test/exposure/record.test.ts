@@ -74,6 +74,46 @@ describe('an entry of an exposure index', () => {
     ]);
   });
 
+  it('reads a row without names as one object wherever it is, and every field of it', () => {
+    const base = {
+      factor: 'INDIRECT_EXPOSURE',
+      category: 'MIXER',
+      riskType: 'INDIRECT',
+      direction: 'in',
+      percentage: 12.34,
+      valueUsd: null,
+      hops: 2,
+      points: 7,
+      severity: 'MEDIUM',
+      class: 'published',
+      evidence: [],
+      asset: null,
+    } as const;
+    const rows = [
+      base,
+      { ...base, factor: 'UNSOLICITED_INBOUND', riskType: 'COUNTERPARTY' },
+      { ...base, category: 'GAMBLING' },
+      { ...base, direction: 'out' },
+      { ...base, percentage: 12.35 },
+      { ...base, percentage: 100 },
+      { ...base, percentage: 0 },
+      { ...base, hops: 3 },
+      { ...base, points: 8 },
+      { ...base, points: -100 },
+      { ...base, points: 100 },
+      { ...base, severity: 'LOW' },
+      { ...base, class: 'inferred' },
+      { ...base, asset: 'TOKEN' },
+      { ...base, evidence: ['name'] },
+    ] as const;
+    const read = () => readRecord(bytesOf({ ...recordOf([]), factors: rows }), 0, []).factors;
+    const [first, second] = [read(), read()];
+    expect(first).toEqual(rows);
+    expect(second).toEqual(rows);
+    const shared = first.map((row, at) => row === second[at]);
+    expect(shared).toEqual(rows.map(({ asset, evidence }) => asset === null && evidence.length === 0));
+  });
+
   it('needs four more bytes and a count for a dealing with a listed party', () => {
     const without = bytesOf(recordOf([])).length;
     expect(bytesOf(recordOf(earlier.slice(0, 1)), parties).length).toBe(without + 5);

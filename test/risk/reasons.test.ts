@@ -27,6 +27,12 @@ describe('the reason of an exposure', () => {
     expect(messageOf({ direction: 'out' })).toBe('Sent 12.5 % of its value to MIXER (Blender): 20 points.');
   });
 
+  it('says that a share is small rather than none, and counts one point', () => {
+    expect(messageOf({ percentage: 0, points: 1 })).toBe(
+      'Received less than 0.01 % of its value from MIXER (Blender): 1 point.',
+    );
+  });
+
   it('names the asset if it has no price', () => {
     expect(messageOf({ asset: 'ODD', valueUsd: null })).toBe(
       'Received 12.5 % of its ODD (no price) from MIXER (Blender): 20 points.',
