@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { newWorld, patiently, type RunningServer, type World } from './program.ts';
 
@@ -10,8 +10,26 @@ import { newWorld, patiently, type RunningServer, type World } from './program.t
 const LINES = 2_000_000;
 const LINES_OF_A_CHUNK = 32_768;
 
+/** One step of the test takes seconds: what takes this long has failed, and is told by its name. */
+const STEP_MS_MAX = 150_000;
+
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
+
+/** Asks again and again until there is an answer. @throws with the last `seen` if there is none in time */
+async function eventually<T>(
+  what: string,
+  everyMs: number,
+  ask: () => Promise<{ readonly answer?: T; readonly seen: unknown }>,
+): Promise<T> {
+  for (const startedMs = performance.now(); ; ) {
+    const { answer, seen } = await ask();
+    if (answer !== undefined) return answer;
+    if (performance.now() - startedMs > STEP_MS_MAX)
+      throw new Error(`${what}: not within ${STEP_MS_MAX} ms; seen last: ${JSON.stringify(seen)}`);
+    await sleep(everyMs);
+  }
+}
 
 interface View {
   readonly id: string;
@@ -29,7 +47,8 @@ describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_00
   let shared: Record<string, string>;
   let headers: Record<string, string>;
 
-  beforeAll(async () => {
+  // Anew for each try: a server that was killed answers nothing at the next.
+  beforeEach(async () => {
     redis = await startRedis();
     worlds = ROLES.map(() => newWorld());
     const [first] = worlds as [World];
@@ -51,7 +70,7 @@ describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_00
       ROLES.map((roles, node) => (worlds[node] as World).serve({ ...shared, ASSAY_ROLES: roles })),
     );
   }, 240_000);
-  afterAll(async () => {
+  afterEach(async () => {
     await Promise.all(worlds.map((world) => world.end()));
     await redis.stop();
   });
@@ -59,15 +78,17 @@ describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_00
   const serverOf = (node: number): RunningServer => servers[node] as RunningServer;
 
   /** The node that holds the lease of the scheduler, as it says itself, once one does. */
-  async function schedulerAmong(nodes: readonly number[]): Promise<number> {
-    for (;;) {
+  const schedulerAmong = (nodes: readonly number[]): Promise<number> =>
+    eventually('a scheduler', 50, async () => {
+      const seen: string[] = [];
       for (const node of nodes) {
         const metrics = await (await fetch(`${serverOf(node).url}/metrics`)).text();
-        if (/^assay_lease_here\{lease="[^"]*scheduler[^"]*"\} 1$/m.test(metrics)) return node;
+        if (/^assay_lease_here\{lease="[^"]*scheduler[^"]*"\} 1$/m.test(metrics))
+          return { answer: node, seen };
+        seen.push(metrics.match(/^assay_lease_here.*$/gm)?.join(' ') ?? 'no lease');
       }
-      await sleep(50);
-    }
-  }
+      return { seen };
+    });
 
   async function submit(node: number): Promise<string> {
     const body = Array.from({ length: LINES }, (_, i) => address(i + 1)).join('\n');
@@ -79,16 +100,14 @@ describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_00
     return answer.data.job.id;
   }
 
-  async function ended(node: number, id: string): Promise<View> {
-    for (;;) {
+  const ended = (node: number, id: string): Promise<View> =>
+    eventually(`the end of job ${id}`, 1_000, async () => {
       const response = await fetch(`${serverOf(node).url}/api/v1/jobs/${id}`, { headers });
-      if (response.status === 200) {
-        const { job } = ((await response.json()) as { data: { job: View } }).data;
-        if (!['QUEUED', 'RUNNING'].includes(job.state)) return job;
-      }
-      await sleep(1_000);
-    }
-  }
+      const text = await response.text();
+      if (response.status !== 200) return { seen: [response.status, text] };
+      const { job } = (JSON.parse(text) as { data: { job: View } }).data;
+      return ['QUEUED', 'RUNNING'].includes(job.state) ? { seen: job } : { answer: job, seen: job };
+    });
 
   async function hashOfResult(node: number, id: string): Promise<{ sha256: string; lines: number }> {
     const response = await patiently(() =>
@@ -111,7 +130,10 @@ describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_00
     const id = await submit(other);
     const answers = join(shared.ASSAY_JOBS_DIR as string, id, 'answers');
     const chunks = (): number => (existsSync(answers) ? readdirSync(answers).length : 0);
-    while (chunks() < 2) await sleep(5);
+    await eventually('two chunks of answers', 5, async () => ({
+      seen: [chunks(), existsSync(answers)],
+      ...(chunks() < 2 ? {} : { answer: true }),
+    }));
     await Promise.all([serverOf(scheduler).stop('SIGKILL'), serverOf(2).stop('SIGKILL')]);
     expect(chunks()).toBeLessThan(LINES / LINES_OF_A_CHUNK);
 
