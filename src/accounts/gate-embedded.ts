@@ -1,4 +1,8 @@
-/** The gate over the accounts of this machine: every step is answered at once, in memory or by LMDB. */
+/**
+ * The gate over the accounts of this machine: every step is answered at once, in memory or by LMDB, but the first request of an
+ * account for units of its quota, which waits for a commit while others are answered.
+ */
+import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Admission, Asked, Gate } from './gate.ts';
 import type { AnswerSlot, Reservation, StoredAnswer } from './ledger.ts';
@@ -13,7 +17,10 @@ export interface EmbeddedGateDeps {
     check(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision;
     uncount(subject: string, rateClass: RateClass, countedSecond: number): void;
   };
-  readonly quota: { take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision };
+  readonly quota: {
+    leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null;
+    take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
+  };
   /** Opened when first asked for. */
   readonly ledger: () => {
     storedAnswer(accountId: string, slot: AnswerSlot): StoredAnswer | null;
@@ -46,6 +53,22 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
     }
   }
 
+  /** Takes what the account gives once that needs no commit, or none can be had. */
+  function takeOnceLeased(asked: Asked, steps: Steps): Awaitable<Admission> {
+    const { accountId, quota: wanted } = asked;
+    const lease =
+      accountId === null || wanted === null ? null : quota.leased(accountId, wanted.meter, wanted.units);
+    if (lease !== null)
+      return lease.then((isWritten) => {
+        // Others may have taken it meanwhile.
+        if (isWritten) return takeOnceLeased(asked, steps);
+        take(asked, steps);
+        return steps;
+      });
+    take(asked, steps);
+    return steps;
+  }
+
   return {
     refuses: (subject, rateClass, monotonicMs) => limiter.refuses(subject, rateClass, monotonicMs),
     uncount: (subject, rateClass, second) => limiter.uncount(subject, rateClass, second),
@@ -55,8 +78,7 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
         steps.rate = limiter.check(asked.rate.subject, asked.rate.rateClass, monotonicMs);
         if (!steps.rate.allowed) steps.refused = rateLimited(steps.rate);
       }
-      if (steps.refused === null) take(asked, steps);
-      return steps;
+      return steps.refused === null ? takeOnceLeased(asked, steps) : steps;
     },
   };
 }

@@ -45,8 +45,8 @@ interface Counter {
   owed: number;
   /** Of them, those that a lease is writing. */
   settling: number;
-  /** Whether a lease is on its way to the disk. */
-  leasing: boolean;
+  /** A lease on its way to the disk: resolves with whether it was written; null if there is none. Never rejects. */
+  leasing: Promise<boolean> | null;
   limit: number | null;
   generation: number;
 }
@@ -100,6 +100,12 @@ const leaseOf = (limit: number | null): number =>
 
 /** A meter that answers from its own memory and file, at once. */
 export interface EmbeddedQuotaMeter extends QuotaMeter {
+  /**
+   * Begins to lease what `take` would have to lease at once, with a commit that holds the thread up: of many accounts in one commit.
+   *
+   * @returns null if `take` needs no commit; otherwise whether the lease was written, after which it is to be asked again. Never rejects
+   */
+  leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null;
   take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
   used(accountId: string, meter: QuotaMeterName): number;
 }
@@ -110,7 +116,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
   const taken: Database<number, Counter['key']> = root.openDB({ name: 'taken', encoding: 'json' });
   /** Name of an event → what it took. */
   const events: Database<Taken, string> = root.openDB({ name: 'events', encoding: 'json' });
-  const pending = new Set<Promise<void>>();
+  const pending = new Set<Promise<unknown>>();
   let month = monthOf(deps.clock.now());
 
   /** The month of now. A clock that jumps back over the turn of a month does not bring the old one back. */
@@ -135,7 +141,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
         coming: 0,
         owed: 0,
         settling: 0,
-        leasing: false,
+        leasing: null,
         limit: 0,
         generation: -1,
       };
@@ -191,11 +197,10 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
    * of which is not known whether the store has it.
    */
   const mayWrite = (counter: Counter): boolean =>
-    !isFull || (!counter.leasing && deps.clock.monotonic() - triedMs >= RETRY_MS);
+    !isFull || (counter.leasing === null && deps.clock.monotonic() - triedMs >= RETRY_MS);
 
-  /** Leases ahead, so that the next requests find units in memory. */
-  function leaseAhead(counter: Counter, units = leaseOf(counter.limit)): void {
-    counter.leasing = true;
+  /** Leases ahead, so that the next requests find units in memory. Resolves with whether it was written, and never rejects. */
+  function leaseAhead(counter: Counter, units = leaseOf(counter.limit)): Promise<boolean> {
     /** What the transaction moved in memory, to be moved back if it is not written. */
     let moved = 0;
     const done = root
@@ -207,6 +212,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
       .then(() => {
         received(counter);
         if (counter.key[0] !== month.name) settle([counter]);
+        return true;
       })
       .catch((error: unknown) => {
         counter.stored -= moved;
@@ -215,12 +221,15 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
         counter.coming = 0;
         notLeased(error);
         if (counter.owed > 0) owe(counter);
+        return false;
       })
       .finally(() => {
-        counter.leasing = false;
+        counter.leasing = null;
         pending.delete(done);
       });
+    counter.leasing = done;
     pending.add(done);
+    return done;
   }
 
   /**
@@ -258,8 +267,8 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
       owing.clear();
       for (const late of counters) {
         if (late.owed === 0) continue;
-        if (late.leasing) owe(late);
-        else leaseAhead(late, 0);
+        if (late.leasing !== null) owe(late);
+        else void leaseAhead(late, 0);
       }
     }, RETRY_MS);
     retry.unref();
@@ -320,6 +329,13 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
   }
 
   return {
+    leased(accountId, meter, units) {
+      const counter = counterOf(accountId, meter);
+      const { spare, stored, limit } = counter;
+      const isRefused = limit !== null && stored - spare + units > limit;
+      if (spare >= units || isRefused || !mayWrite(counter)) return null;
+      return counter.leasing ?? leaseAhead(counter, units - spare + leaseOf(limit));
+    },
     take(accountId, meter, units) {
       const counter = counterOf(accountId, meter);
       const used = counter.stored - counter.spare;
@@ -329,7 +345,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
       counter.spare -= units;
       const exhausted = counter.limit !== null && counter.stored >= counter.limit;
       const isLow = counter.spare < leaseOf(counter.limit) / 2;
-      if (!counter.leasing && !exhausted && isLow && mayWrite(counter)) leaseAhead(counter);
+      if (counter.leasing === null && !exhausted && isLow && mayWrite(counter)) void leaseAhead(counter);
       return decision(counter, true);
     },
     give(accountId, meter, units) {

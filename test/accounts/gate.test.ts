@@ -1,5 +1,6 @@
 /** The gate over accounts of this machine. */
 import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { createEmbeddedGate } from '../../src/accounts/gate-embedded.ts';
 import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { openQuotaMeter } from '../../src/accounts/quota-lmdb.ts';
@@ -28,5 +29,80 @@ gateConformance('LMDB', async () => {
       await quota.close();
       folder.remove();
     },
+  });
+});
+
+describe('the gate over LMDB', () => {
+  const asked = (account: number, units: number) => ({
+    rate: null,
+    accountId: `account-${account}`,
+    slot: null,
+    quota: { meter: 'oracle', units } as const,
+    credits: null,
+  });
+
+  function gateOver(limit: number | null, path: string) {
+    const quota = openQuotaMeter(
+      { path },
+      {
+        clock: { now: () => Date.UTC(2026, 10, 22), monotonic: () => 0 },
+        log: silentLogger,
+        generation: () => 0,
+        limitOf: () => limit,
+      },
+    );
+    const limiter = createRateLimiter(
+      {},
+      {
+        clock: { now: () => 0, monotonic: () => 0 },
+        generation: () => 0,
+        limitOf: () => 1,
+      },
+    );
+    const ledger = () => {
+      throw new Error('Nobody asked for credits.');
+    };
+    return { quota, gate: createEmbeddedGate({ limiter, quota, ledger }) };
+  }
+
+  it('lets the first request of an account wait for a lease, and answers those behind it at once', async () => {
+    const folder = tempFolder();
+    const { gate, quota } = gateOver(10_000, join(folder.path, 'a.mdb'));
+    const accounts = Array.from({ length: 100 }, (_, account) => account);
+    const first = accounts.map((account) => gate.admit(asked(account, 1), 0));
+    expect(first.every((admission) => admission instanceof Promise)).toBe(true);
+    for (const admission of first)
+      expect(await admission).toMatchObject({ refused: null, quota: { ok: true, remaining: 9_999 } });
+    for (const account of accounts) {
+      const second = gate.admit(asked(account, 1), 0);
+      expect(second).toMatchObject({ refused: null, quota: { ok: true, remaining: 9_998 } });
+      expect(quota.used(`account-${account}`, 'oracle')).toBe(2);
+    }
+    await quota.close();
+    folder.remove();
+  });
+
+  it('lets in as many as the quota has units, however many wait for one lease', async () => {
+    const folder = tempFolder();
+    const { gate, quota } = gateOver(50, join(folder.path, 'a.mdb'));
+    const admissions = await Promise.all(Array.from({ length: 80 }, () => gate.admit(asked(1, 1), 0)));
+    expect(admissions.filter(({ refused }) => refused === null)).toHaveLength(50);
+    const refused = admissions.find((admission) => admission.refused !== null);
+    expect(refused?.refused).toMatchObject({ code: 'QUOTA_EXHAUSTED' });
+    expect(quota.used('account-1', 'oracle')).toBe(50);
+    // Nothing is left to wait for.
+    expect(gate.admit(asked(1, 1), 0)).toMatchObject({ refused: { code: 'QUOTA_EXHAUSTED' } });
+    expect(gate.admit(asked(2, 51), 0)).toMatchObject({ refused: { code: 'QUOTA_EXHAUSTED' } });
+    await quota.close();
+    folder.remove();
+  });
+
+  it('takes nothing for a request that needs no units', async () => {
+    const folder = tempFolder();
+    const { gate, quota } = gateOver(50, join(folder.path, 'a.mdb'));
+    expect(gate.admit({ ...asked(1, 1), quota: null }, 0)).toMatchObject({ quota: null, refused: null });
+    expect(quota.used('account-1', 'oracle')).toBe(0);
+    await quota.close();
+    folder.remove();
   });
 });
