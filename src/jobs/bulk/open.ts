@@ -381,6 +381,12 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
 
     const gone = (): AssayError =>
       new AssayError('INVALID_REQUEST', 'The job was cancelled while it was received.');
+    const notAnswered = (): AssayError =>
+      new AssayError(
+        'NOT_READY',
+        'Another request with this Idempotency-Key is still being taken on. Try again.',
+        { retryAfterSeconds: 1 },
+      );
 
     /** Writes a sign of life now and then: other nodes take a silent upload for a dead one. */
     async function touch(): Promise<void> {
@@ -394,15 +400,18 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     }
 
     /**
-     * Writes the job down, and with one that is taken on what its request is answered; unless somebody removed it meanwhile, or has the
-     * name of its request, or its account keeps too much.
+     * Writes the job down, and with one that is taken on what its request is answered.
+     *
+     * @throws INVALID_REQUEST if the job was removed meanwhile, NOT_READY if a later request took over the name of its request because this
+     *   one was not answered in time, OVERLOADED if its account keeps too much
      */
     async function keep(job: JobRecord): Promise<void> {
       const before = written;
       written = job;
       const room = await store.transaction((writer) => {
+        if (writer.job(id) === null) return 'removed';
         const claim = once === undefined ? null : writer.claim(once);
-        if (writer.job(id) === null || (claim !== null && claim.jobId !== id)) return null;
+        if (claim !== null && claim.jobId !== id) return 'taken over';
         const found = roomFor(job, writer);
         if (!found.isThere) return found;
         writer.put(job);
@@ -410,7 +419,8 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
           writer.putClaim(once, { ...claim, answer: viewOf(job) });
         return found;
       });
-      if (room === null) throw gone();
+      if (room === 'removed') throw gone();
+      if (room === 'taken over') throw notAnswered();
       if (room.isThere) return;
       written = before;
       throw noRoom(room);
@@ -438,12 +448,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
           'Idempotency-Key: was used with another body, kind, format or chain within the last 24 hours.',
           { field: 'Idempotency-Key' },
         );
-      if (first.answer === null)
-        throw new AssayError(
-          'NOT_READY',
-          'The first request with this Idempotency-Key is still being taken on. Try again.',
-          { retryAfterSeconds: 1 },
-        );
+      if (first.answer === null) throw notAnswered();
       // An earlier version kept answers without it.
       return { ...first.answer, verdict: first.answer.verdict ?? false };
     }

@@ -306,7 +306,7 @@ overLiveStates((makeState) => {
       expect([...purse.taken].filter(([, units]) => units > 0)).toEqual([[queued.id, 41]]);
     });
 
-    it('that another took over takes nothing on', async () => {
+    it('that another took over takes nothing on, and is to be sent again', async () => {
       let pay = (): void => {};
       const slow = await jobs.receive({
         accountId: 'a',
@@ -338,7 +338,7 @@ overLiveStates((makeState) => {
       world.clock.at += 30_000;
       const second = await send(jobs, body, { once });
       pay();
-      expect(await late).toMatch(/while it was received/);
+      expect(await late).toMatch(/still being taken on/);
       await ended(jobs, second.id);
       expect([...purse.taken].filter(([, units]) => units > 0)).toEqual([[second.id, 40]]);
       expect((await send(jobs, body, { once })).id).toBe(second.id);
