@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorToData } from '../src/base/errors.ts';
 import { asStorageFull } from '../src/base/storage.ts';
+import { idleBeforeEnd } from '../src/base/threads.ts';
 import { type BulkFileJob, runBulkFileThread, Turns } from '../src/screening/bulk-file-thread.ts';
 
 const job = workerData as BulkFileJob;
@@ -11,3 +12,4 @@ try {
   new Turns(job.turns).stop();
   parentPort?.postMessage(errorToData(asStorageFull(error, 'The disk')));
 }
+idleBeforeEnd();

@@ -1,5 +1,7 @@
 /** Entry of the thread that reads a large file of transfers while the runs before are written. */
 import { workerData } from 'node:worker_threads';
+import { idleBeforeEnd } from '../src/base/threads.ts';
 import { type BulkRowsJob, runBulkRows } from '../src/graph/ingest/bulk-rows.ts';
 
 runBulkRows(workerData as BulkRowsJob);
+idleBeforeEnd();

@@ -4,6 +4,7 @@ import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { createLogger, type LogLevel } from '../base/log.ts';
+import { idleBeforeEnd } from '../base/threads.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
 import type { ChainId } from '../chains/registry.ts';
@@ -89,5 +90,6 @@ export function runExposureThread(job: ExposureThreadJob): void {
     // It is too busy to hear anything else, and what it wrote is no index before its last step.
     child?.kill('SIGKILL');
     parentPort?.close();
+    idleBeforeEnd();
   });
 }

@@ -5,6 +5,7 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { messageOf } from '../base/errors.ts';
 import { workerUrl } from '../base/paths.ts';
+import { idleBeforeEnd, whenEnded } from '../base/threads.ts';
 import { type FastColumns, WINDOW_SLACK_BYTES, WindowReader, type WindowResult } from './csv-window.ts';
 
 /** Room for one window, and the work on what stands in it. */
@@ -92,7 +93,7 @@ export function createThreadReader(columns: FastColumns, windowBytes: number, th
     begin: (slot, length, header) => ask(slot, { type: 'begin', slot: slot.number, length, header }),
     finish: (slot, answers) => ask(slot, { type: 'finish', answers }),
     async close() {
-      await Promise.all(members.map(({ worker }) => worker.terminate()));
+      await Promise.all(members.map(({ end }) => end()));
     },
   };
 }
@@ -125,7 +126,11 @@ function startThread(columns: FastColumns, slots: readonly SharedArrayBuffer[]) 
       waiting.push({ resolve, reject });
       port1.postMessage(request);
     });
-  return { worker, ask };
+  const end = (): Promise<void> => {
+    port1.postMessage(null);
+    return whenEnded(worker);
+  };
+  return { ask, end };
 }
 
 /** The thread's side: answers requests until it is ended. */
@@ -134,7 +139,12 @@ export function runWindowThread({ columns, slots, port }: WindowThreadJob): void
   const windows = slots.map((slot) => Buffer.from(slot));
   const reply = (value: unknown, transfer: readonly ArrayBuffer[]): void =>
     port.postMessage({ ok: true, value } satisfies Reply, transfer);
-  port.on('message', (request: Request) => {
+  port.on('message', (request: Request | null) => {
+    if (request === null) {
+      port.close();
+      idleBeforeEnd();
+      return;
+    }
     try {
       if (request.type === 'begin') {
         reader.begin(windows[request.slot] as Buffer, request.length, request.header);

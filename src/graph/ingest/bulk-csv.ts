@@ -7,6 +7,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { AssayError, errorFromData } from '../../base/errors.ts';
 import { workerUrl } from '../../base/paths.ts';
+import { Slots, whenEnded } from '../../base/threads.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { BulkLoad, LoadPlace, LoadProgress, LoadSource } from '../store/bulk-load.ts';
 import { columnMemory, RunColumns } from '../store/run-columns.ts';
@@ -92,7 +93,7 @@ async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace
   const { runTransfers } = load;
   const memories = Array.from({ length: SLOTS }, () => columnMemory(runTransfers));
   const slots = memories.map((memory) => new RunColumns(memory, runTransfers));
-  const free = new Int32Array(new SharedArrayBuffer(4)).fill(SLOTS);
+  const free = Slots.of(SLOTS);
   const job: BulkRowsJob = {
     path,
     chain,
@@ -101,7 +102,7 @@ async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace
     place: from.offset === 0 ? { ...from, offset: header.bytes, line: 2 } : from,
     runTransfers,
     memories,
-    free: free.buffer as SharedArrayBuffer,
+    free: free.memory,
   };
   signal?.throwIfAborted();
   // Without the flags of the process, which may be those of a script on its command line.
@@ -118,11 +119,11 @@ async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace
       const { place, filled, isLast } = news;
       load.checkpoint(place, filled, slots[filled.slot] as RunColumns);
       if (isLast) return;
-      Atomics.add(free, 0, 1);
-      Atomics.notify(free, 0);
+      free.give(1);
     }
     throw new AssayError('INTERNAL', `${path}: the thread that reads the file ended before the file did.`);
   } finally {
-    await worker.terminate();
+    free.stop();
+    await whenEnded(worker);
   }
 }

@@ -8,6 +8,7 @@ import { parse as parseCsv } from 'csv-parse/sync';
 import { AssayError, type ErrorData, errorToData, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { asStorageFull } from '../../base/storage.ts';
+import { Slots } from '../../base/threads.ts';
 import { maxKeyBytes, writeAddressKey, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
 import { assetInFile } from '../../chains/tokens.ts';
@@ -72,7 +73,7 @@ export interface BulkRowsJob {
   readonly runTransfers: number;
   /** Columns to be filled in turn. */
   readonly memories: readonly SharedArrayBuffer[];
-  /** An Int32: how many of the columns may be filled. */
+  /** Memory of `Slots`: the columns that may be filled. */
   readonly free: SharedArrayBuffer;
 }
 
@@ -88,6 +89,9 @@ export type BulkRowsNews =
   | { readonly type: 'run'; readonly place: LoadPlace; readonly filled: FilledRun; readonly isLast: boolean }
   | { readonly type: 'failure'; readonly error: ErrorData };
 
+/** The other thread wants no more rows. */
+class Stopped extends Error {}
+
 /** Runs in a thread of its own, until the file is read. */
 export function runBulkRows(job: BulkRowsJob): void {
   const port = parentPort as MessagePort;
@@ -95,6 +99,7 @@ export function runBulkRows(job: BulkRowsJob): void {
   try {
     readFile(job, tell);
   } catch (error) {
+    if (error instanceof Stopped) return;
     if (!(error instanceof AssayError)) throw error;
     tell({ type: 'failure', error: errorToData(asStorageFull(error, 'The disk')) });
   }
@@ -102,14 +107,11 @@ export function runBulkRows(job: BulkRowsJob): void {
 
 function readFile(job: BulkRowsJob, tell: (news: BulkRowsNews) => void): void {
   const { path } = job;
-  const free = new Int32Array(job.free);
+  const free = new Slots(job.free);
   const run = new RunFiller(job.memories, job.runTransfers);
   let rejects: RejectedRow[] = [];
-  const awaitColumns = (): void => {
-    while (Atomics.load(free, 0) === 0) Atomics.wait(free, 0, 0);
-  };
   const hand = (place: LoadPlace, isLast: boolean): void => {
-    Atomics.sub(free, 0, 1);
+    free.take();
     tell({ type: 'run', place, filled: run.take(), isLast });
   };
   const rows = new BulkRows(
@@ -120,7 +122,7 @@ function readFile(job: BulkRowsJob, tell: (news: BulkRowsNews) => void): void {
       reject: (line, reason, text) => rejects.push({ line, reason, text }),
       onFull: (place) => {
         hand(place, false);
-        awaitColumns();
+        if (!free.wait()) throw new Stopped();
       },
     },
     job.names,
@@ -129,14 +131,16 @@ function readFile(job: BulkRowsJob, tell: (news: BulkRowsNews) => void): void {
   const file = openSync(path, 'r');
   try {
     const window = Buffer.allocUnsafe(WINDOW_BYTES);
-    for (;;) {
+    while (!free.isStopped) {
       tell({ type: 'rows', place, rejects });
       rejects = [];
       const filled = fill(file, window, place.offset);
-      if (filled === 0) break;
+      if (filled === 0) {
+        hand(place, true);
+        return;
+      }
       place = rows.take(window, endOfRows(window, filled, path, place), place);
     }
-    hand(place, true);
   } finally {
     closeSync(file);
   }

@@ -4,6 +4,7 @@
  */
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { LIMITS } from '../../base/limits.ts';
+import { Slots } from '../../base/threads.ts';
 import { DUPLICATE, NodeGroup, type PackContext, type PackedSink, packGroup } from './bulk-pack.ts';
 import { HALF_INDEX, HALF_NODE, HALF_WORDS, openRuns, type RunReader } from './runs.ts';
 
@@ -18,7 +19,7 @@ export interface BulkAddressesJob {
   readonly from: number;
   /** The greatest address that the store may know. */
   readonly lastKnown: number;
-  /** An Int32: how many batches may be on their way. */
+  /** Memory of `Slots`: the batches that may be on their way. */
   readonly free: SharedArrayBuffer;
 }
 
@@ -39,7 +40,7 @@ const RAW = 1;
 /** Runs in a thread of its own, until all addresses are handed over. */
 export function runBulkAddresses(job: BulkAddressesJob): void {
   const port = parentPort as MessagePort;
-  const free = new Int32Array(job.free);
+  const free = new Slots(job.free);
   const marks = new Uint8Array(job.marks);
   const context: PackContext = {
     firstOrdinal: job.firstOrdinal,
@@ -60,8 +61,8 @@ export function runBulkAddresses(job: BulkAddressesJob): void {
       else out.packed(node, () => packGroup(context, node, group, out));
     }
     if (out.length < BATCH_BYTES && groups.following !== null) continue;
-    while (Atomics.load(free, 0) === 0) Atomics.wait(free, 0, 0);
-    Atomics.sub(free, 0, 1);
+    if (!free.wait()) return;
+    free.take();
     const batch: AddressBatch = {
       bytes: out.bytes,
       length: out.length,

@@ -22,6 +22,7 @@ import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Database } from '../../base/lmdb.ts';
 import { workerUrl } from '../../base/paths.ts';
+import { Slots, whenEnded } from '../../base/threads.ts';
 import { type AddressBatch, type BulkAddressesJob, takeBatch } from './bulk-addresses.ts';
 import { storeSink, writeGroup } from './bulk-node.ts';
 import { DUPLICATE, NEW_FOR_RECEIVER, NEW_FOR_SENDER, type PackContext } from './bulk-pack.ts';
@@ -350,14 +351,14 @@ export class BulkLoad {
   ): Promise<void> {
     const store = this.#store;
     const { firstOrdinal, transfers, next } = this.#state;
-    const free = new Int32Array(new SharedArrayBuffer(4)).fill(BATCHES_AHEAD);
+    const free = Slots.of(BATCHES_AHEAD);
     const job: BulkAddressesJob = {
       paths: this.#paths('halves'),
       marks: shared,
       firstOrdinal,
       from: Number(next),
       lastKnown: [...store.nodes.getKeys({ reverse: true, limit: 1 })][0] ?? 0,
-      free: free.buffer as SharedArrayBuffer,
+      free: free.memory,
     };
     const records = recordsOf(store);
     const context: PackContext = {
@@ -377,8 +378,7 @@ export class BulkLoad {
         const isWhole = store.root.transactionSync(() => this.#putBatches(context, batches));
         if (!isWhole) return;
         for (const { halves } of batches) read += halves;
-        Atomics.add(free, 0, batches.length);
-        Atomics.notify(free, 0);
+        free.give(batches.length);
         batches = [];
         await step('addresses', Math.min(1, read / Math.max(1, transfers * 2)));
         if (batch.next === null) return;
@@ -387,7 +387,8 @@ export class BulkLoad {
       if (read === 0) this.#begin('addresses', Number.MAX_SAFE_INTEGER);
       else throw new AssayError('INTERNAL', 'The thread that packs addresses ended before they did.');
     } finally {
-      await worker.terminate();
+      free.stop();
+      await whenEnded(worker);
     }
   }
 

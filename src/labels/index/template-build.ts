@@ -7,6 +7,7 @@ import { AssayError, type ErrorData, errorFromData, errorToData } from '../../ba
 import { LIMITS } from '../../base/limits.ts';
 import { workerUrl } from '../../base/paths.ts';
 import { asStorageFull } from '../../base/storage.ts';
+import { idleBeforeEnd, whenEnded } from '../../base/threads.ts';
 import { type Designations, ownerEntriesAdder } from '../designations.ts';
 import { readSegment } from './segment.ts';
 import { type EncodedTemplates, encodeTemplates } from './template-table.ts';
@@ -60,8 +61,9 @@ function onThread(sources: TemplateSources): TemplateBuild {
       worker.postMessage(used);
       return reply;
     },
-    async close() {
-      await worker.terminate();
+    close() {
+      worker.postMessage(null);
+      return whenEnded(worker);
     },
   };
 }
@@ -75,7 +77,12 @@ export function runTemplateThread(sources: TemplateSources, port: MessagePort | 
   } catch (error) {
     failure = errorToData(asStorageFull(error, 'The disk'));
   }
-  port?.on('message', (used: readonly Uint8Array[]) => {
+  port?.on('message', (used: readonly Uint8Array[] | null) => {
+    if (used === null) {
+      port.close();
+      idleBeforeEnd();
+      return;
+    }
     try {
       if (texts === null) return port.postMessage(failure);
       const built = buildTemplates(texts, used);
