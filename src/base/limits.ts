@@ -685,7 +685,10 @@ export const LIMITS = {
   releaseFilesMax: 10_000,
   /** The largest snapshot (3.75 GB), the largest name index (the same), and the files beside them. */
   releaseTotalBytesMax: 8 * 1024 ** 3,
-  /** Releases for which a publisher keeps the files: a node that is still pulling the previous one can finish it. Each costs at most a snapshot. */
+  /**
+   * Releases for which a publisher keeps the files: a node that is still pulling the previous one can finish it. Each costs at most a
+   * snapshot.
+   */
   releasesKept: 2,
   /** The same limit in an object store, which has more space and slower readers. */
   releasesKeptInStore: 5,
