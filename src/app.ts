@@ -132,7 +132,11 @@ const FIRST_PULL_MS = 2 * MINUTE_MS;
 const exposureFolderIn = (dataDir: string): string => join(dataDir, 'exposure');
 const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
 
-/** Creates the services of all commands; each is opened at its first use. Throws INVALID_CONFIG and the errors of the stores. */
+/**
+ * Creates the services of all commands; each is opened at its first use.
+ *
+ * @throws INVALID_CONFIG and the errors of the stores
+ */
 export function openParts(config: Config, version: string): Parts {
   const log = createLogger({ level: config.logLevel });
   const clock = systemClock;

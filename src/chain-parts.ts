@@ -50,7 +50,11 @@ export interface ChainPartsDeps extends Pick<OpenedOnce, 'once'> {
   readonly log: Logger;
 }
 
-/** Creates the chain services. Throws UNKNOWN_CHAIN, INVALID_CONFIG if a setting names an unknown chain or an invalid server. */
+/**
+ * Creates the chain services.
+ *
+ * @throws UNKNOWN_CHAIN, INVALID_CONFIG if a setting names an unknown chain or an invalid server
+ */
 export function openChainParts(config: Config, { once, clock, log }: ChainPartsDeps) {
   const { dataDir } = config;
   // Validated at startup, so that a misspelt chain is reported; opens no connection.

@@ -592,7 +592,11 @@ function readGraphStores(
   return stores;
 }
 
-/** Reads and validates every setting. Throws INVALID_CONFIG naming the variable. */
+/**
+ * Reads and validates every setting.
+ *
+ * @throws INVALID_CONFIG naming the variable
+ */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const known = new Set<string>(Object.values(SETTINGS).map((row) => row.variable));
   for (const variable of Object.keys(environment)) {

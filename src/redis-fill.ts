@@ -109,8 +109,10 @@ const wasOfNode = async (dataDir: string): Promise<boolean> =>
   (await replicaState(join(dataDir, 'accounts', 'keys.mdb'), KEYS_FORMAT, 'keys')) !== null;
 
 /**
- * Checks that a node with a shared Redis may start. Rejects with NOT_READY while Redis is being filled, and with INVALID_CONFIG if Redis is
- * empty and the folder has accounts of a standalone machine: with a new first key they would seem to be lost.
+ * Checks that a node with a shared Redis may start.
+ *
+ * @throws NOT_READY while Redis is being filled, INVALID_CONFIG if Redis is empty and the folder has accounts of a standalone
+ * machine: with a new first key they would seem to be lost
  */
 export async function requireFilled(
   { dataDir }: { readonly dataDir: string },
@@ -235,8 +237,9 @@ export async function fillRedis(
 }
 
 /**
- * Runs `work` as the only process that fills this Redis, with the mark for a new filling. Rejects with STORE_BUSY if another process does,
- * NOT_READY if Redis rejects writes, and with the error of `work`.
+ * Runs `work` as the only process that fills this Redis, with the mark for a new filling.
+ *
+ * @throws STORE_BUSY if another process does, NOT_READY if Redis rejects writes, the error of `work`
  */
 export async function asOnlyWriter<T>(
   { source, signal }: { readonly source: string; readonly signal: AbortSignal },
@@ -277,8 +280,9 @@ export function requireUnchanged(files: readonly LiveFile[], asOf: readonly numb
 }
 
 /**
- * Returns the unfinished filling from this source; null if Redis is empty. Rejects with INVALID_REQUEST if Redis holds an installation, or
- * an unfinished filling from another source.
+ * Returns the unfinished filling from this source; null if Redis is empty.
+ *
+ * @throws INVALID_REQUEST if Redis holds an installation, or an unfinished filling from another source
  */
 export async function begunBefore(redis: RedisStore, source: string): Promise<FillMark | null> {
   const found = await readMark(redis);

@@ -162,7 +162,11 @@ function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
   if (graphChains !== 'all') throw refuse('ASSAY_GRAPH_CHAINS', 'leaves chains to others');
 }
 
-/** Joins the cluster, if there is one. Rejects with INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY. */
+/**
+ * Joins the cluster, if there is one.
+ *
+ * @throws INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY
+ */
 export async function joinNodes(
   config: Config,
   { nodeId, scope, leases }: Shared,

@@ -66,7 +66,11 @@ export interface AccessOptions extends Partial<PeopleOptions> {
   readonly stripeSecret?: string | null;
 }
 
-/** Opens keys and quotas in `folder`. Throws STORE_VERSION, STORE_CORRUPT, INVALID_CONFIG. */
+/**
+ * Opens keys and quotas in `folder`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT, INVALID_CONFIG
+ */
 export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
   const plans = deps.plans ?? readPlans();
   const keys = openKeyStore({ path: join(options.folder, 'keys.mdb') }, deps);

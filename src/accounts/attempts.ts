@@ -28,6 +28,11 @@ export function clientUnit(address: string): string {
   return address.split('::')[0]?.split(':').slice(0, 4).join(':') ?? address;
 }
 
+/**
+ * Returns the 429 error for too many attempts.
+ *
+ * @param leftMs - milliseconds until the next attempt is allowed
+ */
 export function tooMany(leftMs: number): AssayError {
   const seconds = Math.max(1, Math.ceil(leftMs / 1000));
   return new AssayError(

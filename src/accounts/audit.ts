@@ -95,7 +95,11 @@ function hashOf(entry: Omit<AuditEntry, 'hash'>): string {
 
 const cut = (text: string): string => text.slice(0, LIMITS.auditTextMax);
 
-/** Opens (or creates) the log file at `path`. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens (or creates) the log file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openAuditLog(
   options: { path: string },
   deps: {

@@ -141,7 +141,11 @@ function wholeNumber(value: unknown, field: string): number {
   });
 }
 
-/** Reads the free tier and the packages. Throws INVALID_CONFIG naming the field. */
+/**
+ * Reads the free tier and the packages.
+ *
+ * @throws INVALID_CONFIG naming the field
+ */
 export function readCreditTerms(path: string = shippedData('plans.json')): CreditTerms {
   const file = JSON.parse(readFileSync(path, 'utf8')) as Row;
   const freeTier = (file.freeTier ?? {}) as Row;

@@ -10,7 +10,11 @@ import type { AnswerSlot, StoredAnswer } from './ledger.ts';
 const FIELD = 'Idempotency-Key';
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
-/** Returns the slot of a key, for one account, method and path. Throws INVALID_REQUEST if the key is invalid. */
+/**
+ * Returns the slot of a key, for one account, method and path.
+ *
+ * @throws INVALID_REQUEST if the key is invalid
+ */
 export function answerSlot(accountId: string, method: string, path: string, key: string): AnswerSlot {
   if (key.length > LIMITS.idempotencyKeyTextMax || !PRINTABLE.test(key)) {
     throw new AssayError(
@@ -23,6 +27,7 @@ export function answerSlot(accountId: string, method: string, path: string, key:
   return createHash('sha256').update(`${accountId}\n${method}\n${path}\n${key}`).digest();
 }
 
+/** Returns the SHA-256 of a request body. */
 export const hashBody = (body: Uint8Array): Uint8Array => createHash('sha256').update(body).digest();
 
 /** Returns the 400 error for a key that was used with another body. */
@@ -58,7 +63,11 @@ interface Running {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** Returns a stored response as the response of this request. Throws INVALID_REQUEST if the body differs. */
+/**
+ * Returns a stored response as the response of this request.
+ *
+ * @throws INVALID_REQUEST if the body differs
+ */
 export function replayed(kept: StoredAnswer, bodyHash: Uint8Array): IdempotentAnswer {
   if (hex(kept.bodyHash) !== hex(bodyHash)) throw otherBody();
   return { body: kept.body, replayed: true };

@@ -91,7 +91,11 @@ function checkPlan(plan: PlanName): PlanName {
   throw invalid('plan', `one of ${PLAN_NAMES.join(', ')}`);
 }
 
-/** Opens (or creates) the store file at `path`. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens (or creates) the store file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openKeyStore(
   options: { path: string; lastUsedFlushMs?: number },
   deps: KeyStoreDeps,

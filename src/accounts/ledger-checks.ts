@@ -5,10 +5,15 @@ import type { Booking, Settlement } from './ledger.ts';
 
 const ACCOUNT_ID = /^[0-9A-Za-z_-]{1,64}$/;
 
+/** Returns the validation error of a field. */
 export const invalid = (field: string, expected: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field} must be ${expected}.`, { field });
 
-/** Validates a booking. Throws INVALID_REQUEST naming the field. */
+/**
+ * Validates a booking.
+ *
+ * @throws INVALID_REQUEST naming the field
+ */
 export function checkBooking({ accountId, type, amount }: Booking): void {
   if (!ACCOUNT_ID.test(accountId))
     throw invalid('accountId', '1 to 64 letters, digits, hyphens or underscores');
@@ -24,7 +29,11 @@ export function checkBooking({ accountId, type, amount }: Booking): void {
     );
 }
 
-/** Validates a settlement. Throws INVALID_REQUEST naming the field. */
+/**
+ * Validates a settlement.
+ *
+ * @throws INVALID_REQUEST naming the field
+ */
 export function checkSettlement({ total }: Settlement): void {
   if (!Number.isInteger(total) || total < 0 || total > LIMITS.ledgerAmountMax)
     throw invalid('total', `a whole number from 0 to ${LIMITS.ledgerAmountMax}`);

@@ -118,7 +118,11 @@ export function encodeEntry(entry: StoredEntry): Buffer {
 const broken = (sequence: number): AssayError =>
   new AssayError('STORE_CORRUPT', `Entry ${sequence} of the ledger is damaged.`);
 
-/** Decodes an entry. `bytes` may be reused afterwards. Throws STORE_CORRUPT. */
+/**
+ * Decodes an entry. `bytes` may be reused afterwards.
+ *
+ * @throws STORE_CORRUPT
+ */
 export function decodeEntry(sequence: number, bytes: Buffer | undefined): StoredEntry {
   if (bytes === undefined || bytes.length < TEXTS) throw broken(sequence);
   const accountLength = bytes[ACCOUNT_LENGTH] ?? 0;

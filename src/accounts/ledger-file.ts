@@ -66,7 +66,11 @@ const STRIDE = 5_000;
 /** Converts `2026-11` to a month counted from year 0. */
 const monthNumber = (name: string): number => Number(name.slice(0, 4)) * 12 + Number(name.slice(5)) - 1;
 
-/** Opens the ledger and the quotas in the folder of accounts; a missing file counts as empty. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens the ledger and the quotas in the folder of accounts; a missing file counts as empty.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openAccountsFile({ folder }: { readonly folder: string }): AccountsFile {
   const ledger = openLiveFile({ path: join(folder, 'ledger.mdb'), formatVersion: LEDGER_FORMAT });
   const quota = openLiveFile({ path: join(folder, 'quotas.mdb'), formatVersion: QUOTA_FORMAT });

@@ -125,7 +125,11 @@ export interface EmbeddedLedger extends Ledger {
   storedAnswer(accountId: string, slot: AnswerSlot): StoredAnswer | null;
 }
 
-/** Opens (or creates) the ledger file at `path`. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens (or creates) the ledger file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openLedger(options: { path: string }, deps: LedgerDeps): EmbeddedLedger {
   const { clock, log } = deps;
   const { root, meta } = openLiveStore(options.path, FORMAT_VERSION);

@@ -23,7 +23,11 @@ export interface Passwords {
   matches(password: string, stored: string | null): Promise<boolean>;
 }
 
-/** Checks the length of a password. Throws INVALID_REQUEST naming `field`. */
+/**
+ * Checks the length of a password.
+ *
+ * @throws INVALID_REQUEST naming `field`
+ */
 export function checkPassword(password: string, field: string): void {
   const { passwordCharsMin, passwordCharsMax } = LIMITS;
   if (password.length >= passwordCharsMin && password.length <= passwordCharsMax) return;

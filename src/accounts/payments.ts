@@ -76,7 +76,9 @@ const badSignature = (): AssayError =>
 
 /**
  * Checks `t=<seconds>,v1=<hex>[,v1=…]`: HMAC-SHA256 of `<t>.<body>`. Every candidate is compared in constant time, and all of them are
- * compared. Throws UNAUTHENTICATED.
+ * compared.
+ *
+ * @throws UNAUTHENTICATED
  */
 export function checkSignature(body: Uint8Array, header: string, secret: string, nowMs: number): void {
   const pairs = header.split(',').map((part) => part.trim().split('=', 2));
@@ -124,7 +126,11 @@ function creditsOf({ effect }: Reversal, { credits, takenBack }: Purchase): numb
   return Math.max(0, Math.ceil(credits * effect.share) - taken);
 }
 
-/** Opens (or creates) the store file at `path`. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens (or creates) the store file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openPayments(
   options: { readonly path: string; readonly secret: string },
   deps: PaymentsDeps,

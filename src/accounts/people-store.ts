@@ -86,7 +86,11 @@ const TOKEN_SHAPE = /^[0-9A-Za-z_-]{43}$/;
 /** Secrets are looked up by their hash, so the time of a lookup does not reveal how much of a guess is right. */
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-/** Opens (or creates) the store file at `path`. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens (or creates) the store file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openPeopleStore(
   options: { path: string },
   deps: {

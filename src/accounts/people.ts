@@ -18,6 +18,7 @@ import type { PlanName } from './plans.ts';
 /** Prefix of the accounts of users; other accounts belong to the operator. */
 const ACCOUNT_PREFIX = 'acc_';
 
+/** Returns true if an account belongs to a user and not to the operator. */
 export const isPersonal = (accountId: string): boolean => accountId.startsWith(ACCOUNT_PREFIX);
 
 /** The data of an account that its owner may see. */
@@ -123,6 +124,7 @@ function checkEmail(text: string): string {
 
 const badToken = (): AssayError => invalid('token', 'is not valid any more; ask for a new letter');
 
+/** Creates the service of user accounts over their store. */
 export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
   const { clock, random, log, store, keys, mailer } = deps;
   const passwords = createPasswords(deps);

@@ -61,7 +61,9 @@ function wholeNumber(value: unknown, max: number, field: string, wrong: Complain
 }
 
 /**
- * Validates limits per minute: known classes, whole numbers. Throws the error that `wrong` returns for the field and the allowed values.
+ * Validates limits per minute: known classes, whole numbers.
+ *
+ * @throws the error that `wrong` returns for the field and the allowed values
  */
 export function readRateOverrides(row: Row, field: string, wrong: Complaint): RateOverrides {
   const limits: Partial<Record<RateClass, number>> = {};
@@ -87,7 +89,11 @@ function readPlan(name: PlanName, row: Row, base: Record<RateClass, number>): Pl
   };
 }
 
-/** Reads all plans. Throws INVALID_CONFIG naming the field. */
+/**
+ * Reads all plans.
+ *
+ * @throws INVALID_CONFIG naming the field
+ */
 export function readPlans(path: string = shippedData('plans.json')): Plans {
   const file = JSON.parse(readFileSync(path, 'utf8')) as Row;
   const shared = readRateOverrides(rowAt(file, 'rateLimits', 'rateLimits'), 'rateLimits', wrongPlan);

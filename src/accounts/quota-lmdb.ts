@@ -111,7 +111,11 @@ export interface EmbeddedQuotaMeter extends QuotaMeter {
   used(accountId: string, meter: QuotaMeterName): number;
 }
 
-/** Opens the meter file at `path`. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens the meter file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps): EmbeddedQuotaMeter {
   const { root } = openLiveStore(options.path, FORMAT_VERSION);
   const taken: Database<number, Counter['key']> = root.openDB({ name: 'taken', encoding: 'json' });

@@ -120,7 +120,11 @@ export function isLeaseLive(path: string): boolean {
   return holdsOpen(pid, basename(path));
 }
 
-/** Removes the leases of dead holders in a folder. Returns true if a live one remains; false if the folder does not exist. */
+/**
+ * Removes the leases of dead holders in a folder.
+ *
+ * @returns true if a live one remains; false if the folder does not exist
+ */
 export function sweepLeases(folder: string): boolean {
   let names: string[];
   try {

@@ -234,7 +234,7 @@ export const LIMITS = {
   poolTasksMax: 256,
   /** Bytes of one block of a bulk file: 3,000 addresses; their results (1 MB) stay in the CPU cache until they are written. */
   bulkBlockBytes: 128 * 1024,
-  /** Threads of one bulk run: each maps the index, and all share one file; more threads wait for each other. */
+  /** Threads of one bulk run: each maps the index, and they take turns to read one file; more would wait for each other. */
   bulkThreadsMax: 64,
   /** Ten times the size for which the index is designed; above it a typing error would fill the disk. */
   synthLabelsMax: 100_000_000,
@@ -304,7 +304,7 @@ export const LIMITS = {
   jobUploadsPerAccount: 8,
   /** Free space that uploads and results leave for the stores on the same disk: their writes must never fail. */
   jobDiskFreeMin: 1024 ** 3,
-  /** Attempts at one chunk: a thread may die once by accident, and once more because of another chunk. */
+  /** Attempts at one chunk: a thread may die once by accident, and a second time by another one. */
   jobChunkAttempts: 3,
   /** How long the files of an ended job are kept: a weekend and the days around it. */
   jobFilesKeptMs: 7 * 24 * 3_600_000,

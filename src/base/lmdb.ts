@@ -19,7 +19,11 @@ const hasBytes = (path: string): boolean => (statSync(path, { throwIfNoEntry: fa
 
 const made = new Set<(path: string) => void>();
 
-/** Calls `listener` with the path of each file that this thread creates from now on. Returns the function that unsubscribes. */
+/**
+ * Calls `listener` with the path of each file that this thread creates from now on.
+ *
+ * @returns the function that unsubscribes
+ */
 export function onEnvironmentMade(listener: (path: string) => void): () => void {
   made.add(listener);
   return () => made.delete(listener);

@@ -16,6 +16,7 @@ const SECRET_SHAPES: readonly (readonly [RegExp, string])[] = [
 export const redactKeys = (text: string): string =>
   SECRET_SHAPES.reduce((left, [shape, shown]) => left.replace(shape, shown), text);
 
+/** Creates a logger that writes JSON lines to stderr. */
 export function createLogger(options: { level: LogLevel }): Logger {
   const stderr = pino.destination({ dest: 2, sync: true });
   const redacting = { write: (line: string): void => void stderr.write(redactKeys(line)) };

@@ -20,6 +20,7 @@ export interface MailOptions {
   readonly from: string;
 }
 
+/** Creates a mailer; it connects for each email. */
 export function createMailer(options: MailOptions): Mailer {
   const { smtpStepMs } = LIMITS;
   return {

@@ -20,6 +20,7 @@ export async function endEach(steps: readonly (() => unknown)[]): Promise<void> 
   if (failures.length > 0) throw failures[0];
 }
 
+/** Creates an empty set of services. */
 export function createOpenedOnce(): OpenedOnce {
   const closers: (() => Promise<void> | void)[] = [];
   return {

@@ -57,9 +57,10 @@ export function newInstallation(
 export const scoped = (scope: string, name: string): string => (scope === '' ? name : `${scope}:${name}`);
 
 /**
- * Reads the identity of the installation from Redis. Rejects with NOT_READY.
+ * Reads the identity of the installation from Redis.
  *
  * @returns null if Redis has none
+ * @throws NOT_READY
  */
 export async function readInstallation(redis: RedisStore): Promise<Installation | null> {
   const text = await redis.guard(redis.connection.hget(identityKey(redis), 'record'));
@@ -67,9 +68,10 @@ export async function readInstallation(redis: RedisStore): Promise<Installation 
 }
 
 /**
- * Stores the identity of the installation in Redis. Rejects with NOT_READY.
+ * Stores the identity of the installation in Redis.
  *
  * @returns the stored identity, which is that of another installation if one was stored first
+ * @throws NOT_READY
  */
 export async function nameInstallation(redis: RedisStore, installation: Installation): Promise<Installation> {
   const name = redis.script('installation_name', NAME, { safe: true });
@@ -77,9 +79,10 @@ export async function nameInstallation(redis: RedisStore, installation: Installa
 }
 
 /**
- * Reads the installation id of a store. Rejects with NOT_READY.
+ * Reads the installation id of a store.
  *
  * @returns null if the store has none
+ * @throws NOT_READY
  */
 export const installationOf = (redis: RedisStore, store: string): Promise<string | null> =>
   redis.guard(redis.connection.hget(redis.key(store, 'head'), 'installation'));

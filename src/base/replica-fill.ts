@@ -76,6 +76,7 @@ export interface StoreFillingOptions {
   readonly signal: AbortSignal;
 }
 
+/** Prepares the filling of one store; Redis is not changed before `claim`. */
 export function createStoreFilling(
   { name, formatVersion, file, id, installation, at, signal }: StoreFillingOptions,
   { redis }: { readonly redis: RedisStore },

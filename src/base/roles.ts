@@ -8,7 +8,11 @@ import { AssayError } from './errors.ts';
 export const ROLES = ['api', 'worker', 'listener', 'delivery'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Parses a comma-separated list of roles; returns each once, in the order of ROLES. Throws INVALID_CONFIG naming `field`. */
+/**
+ * Parses a comma-separated list of roles; returns each once, in the order of ROLES.
+ *
+ * @throws INVALID_CONFIG naming `field`
+ */
 export function readRoles(text: string, field: string): readonly Role[] {
   const words = text.split(',').map((word) => word.trim());
   if (!words.every((word) => ROLES.some((role) => role === word)))

@@ -90,8 +90,9 @@ redis.call('ZREM', KEYS[1], ARGV[1])
 return redis.call('HDEL', KEYS[2], ARGV[1])`;
 
 /**
- * Joins the cluster: announces this node, and sends heartbeats until it leaves. Facts are stored as JSON. Rejects with NOT_READY if Redis
- * is unavailable.
+ * Joins the cluster: announces this node, and sends heartbeats until it leaves. Facts are stored as JSON.
+ *
+ * @throws NOT_READY if Redis is unavailable
  */
 export async function joinRoster<Facts>(
   options: RosterOptions<Facts>,

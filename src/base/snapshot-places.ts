@@ -35,7 +35,11 @@ const wrong = (variable: string, text: string, expected: string): AssayError =>
     field: variable,
   });
 
-/** Parses `host:port`, with an IPv6 address in brackets; returns null for an empty text. Throws INVALID_CONFIG. */
+/**
+ * Parses `host:port`, with an IPv6 address in brackets; returns null for an empty text.
+ *
+ * @throws INVALID_CONFIG
+ */
 export function optionalHostAndPort(text: string, variable: string): HostAndPort | null {
   if (text === '') return null;
   const found = /^(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+):(\d{1,5})$/.exec(text);
@@ -51,7 +55,11 @@ export const isLoopback = (host: string): boolean =>
 
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
-/** Parses `s3://bucket/prefix`; returns null for an empty text. Throws INVALID_CONFIG. */
+/**
+ * Parses `s3://bucket/prefix`; returns null for an empty text.
+ *
+ * @throws INVALID_CONFIG
+ */
 export function optionalBucket(text: string, variable: string): Bucket | null {
   if (text === '') return null;
   const found = /^s3:\/\/([^/]+)(?:\/([\w./-]{0,512}))?$/.exec(text);
@@ -63,8 +71,9 @@ export function optionalBucket(text: string, variable: string): Bucket | null {
 }
 
 /**
- * Parses the location that a node pulls from: `https://host[:port]`, `http://…` or `s3://…`; returns null for an empty text. Throws
- * INVALID_CONFIG.
+ * Parses the location that a node pulls from: `https://host[:port]`, `http://…` or `s3://…`; returns null for an empty text.
+ *
+ * @throws INVALID_CONFIG
  */
 export function optionalPullPlace(text: string, variable: string): { readonly url: string } | Bucket | null {
   if (text === '') return null;

@@ -53,12 +53,15 @@ function refusing<T>(path: string, look: () => T): T {
 /** Files that this thread has open, with the number of opens: a file is checked at its first open. */
 const opened = new Map<string, number>();
 
+/** Returns true if this thread has the file open. */
 export const isOpenHere = (path: string): boolean => opened.has(path);
 
+/** Records that this thread has opened the file. */
 export function noteOpened(path: string): void {
   opened.set(path, (opened.get(path) ?? 0) + 1);
 }
 
+/** Records that this thread has closed the file. */
 export function noteClosed(path: string): void {
   const left = (opened.get(path) ?? 1) - 1;
   if (left > 0) opened.set(path, left);

@@ -62,7 +62,11 @@ interface Draft {
   readonly registrations: SubjectRegistration[];
 }
 
-/** Builds the directory; each step takes a few milliseconds. Throws the errors of the store. */
+/**
+ * Builds the directory; each step takes a few milliseconds.
+ *
+ * @throws the errors of the store
+ */
 export function* buildDirectory(
   { exchanges, registers }: DirectoryOptions,
   store: Pick<RegisterStore, 'catalogue' | 'shard'>,

@@ -22,6 +22,7 @@ import type { RegisterStore } from './store.ts';
 export const REGISTER_SOURCES = ['esma', 'fincen', 'registers'] as const;
 export type RegisterSourceId = (typeof REGISTER_SOURCES)[number];
 
+/** Returns true if a text is the id of a source. */
 export const isRegisterSource = (text: string): text is RegisterSourceId =>
   (REGISTER_SOURCES as readonly string[]).includes(text);
 
@@ -106,7 +107,11 @@ async function contentHash(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Imports files, all or none. Throws INVALID_FILE, INVALID_REQUEST, IMPLAUSIBLE_LIST, STORE_BUSY. */
+/**
+ * Imports files, all or none.
+ *
+ * @throws INVALID_FILE, INVALID_REQUEST, IMPLAUSIBLE_LIST, STORE_BUSY
+ */
 export async function importRegisters(
   options: RegisterImportOptions,
   { store, clock }: RegisterImportDeps,

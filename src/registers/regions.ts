@@ -21,7 +21,11 @@ export interface Scope {
   readonly region: boolean;
 }
 
-/** Parses a country code (ISO 3166-1 alpha-2, any letter case), `EU` or `EEA`. Throws INVALID_REQUEST naming `jurisdiction`. */
+/**
+ * Parses a country code (ISO 3166-1 alpha-2, any letter case), `EU` or `EEA`.
+ *
+ * @throws INVALID_REQUEST naming `jurisdiction`
+ */
 export function parseScope(text: string): Scope {
   const upper = text.trim().toUpperCase();
   const code = SPELLINGS[upper] ?? upper;

@@ -55,6 +55,7 @@ const EMPTY: RegisterCatalogue = { format: FORMAT, registers: [] };
 /** Firms in one shard: parsed in a millisecond or two, so that a server can load a large register between requests. */
 const SHARD_FIRMS = 250;
 
+/** Returns the folder of registers. */
 export const registersFolderOf = (dataDir: string): string => join(dataDir, 'registers');
 
 /** Opens the store; nothing is written before the first change. */

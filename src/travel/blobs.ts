@@ -68,7 +68,11 @@ const inodeOf = (path: string): string => {
   return `${dev}:${ino}`;
 };
 
-/** Returns the SHA-256 of a file, hex. Throws the error of reading, and the reason of an aborted signal. */
+/**
+ * Returns the SHA-256 of a file, hex.
+ *
+ * @throws the error of reading, and the reason of an aborted signal
+ */
 export async function sha256OfFile(path: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {

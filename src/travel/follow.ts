@@ -100,7 +100,11 @@ const stateOf = ({ id, dataVersion, publishedAt }: Release): ReleaseState => ({
   publishedAt,
 });
 
-/** Starts replication as configured. Throws LISTEN_FAILED. */
+/**
+ * Starts replication as configured.
+ *
+ * @throws LISTEN_FAILED
+ */
 export async function startTravelling(
   settings: TravelSettings,
   deps: TravelDeps,

@@ -35,7 +35,11 @@ const FILE = /^\/snapshot\/files\/([0-9a-f]{64})$/;
 const RANGE = /^bytes=(\d{1,15})-(\d{1,15})?$/;
 const HEADERS_MS = 10_000;
 
-/** Starts the listener. Throws LISTEN_FAILED. */
+/**
+ * Starts the listener.
+ *
+ * @throws LISTEN_FAILED
+ */
 export async function listenForNodes(
   { host, port, keys }: ListenerOptions,
   { publisher, log }: { readonly publisher: Publisher; readonly log: Logger },

@@ -134,7 +134,11 @@ export async function* faulty(body: AsyncIterable<unknown>, signal: AbortSignal)
   }
 }
 
-/** Reads a whole body. Throws SourceFault if it is larger than `bytesMax`. */
+/**
+ * Reads a whole body.
+ *
+ * @throws SourceFault if it is larger than `bytesMax`
+ */
 export async function bodyUpTo(body: AsyncIterable<unknown>, bytesMax: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -55,6 +55,7 @@ export interface Publisher {
 /** Hashing a gigabyte takes a second or two. */
 const LOCK_WAIT_MS = 30_000;
 
+/** Returns the folder of snapshot replication. */
 export const travelFolderOf = (dataDir: string): string => join(dataDir, 'travel');
 
 /** Opens the folder of earlier releases; reads and writes nothing else before `capture` is called. */

@@ -44,7 +44,11 @@ export async function pullNewest(
   }
 }
 
-/** Returns the newest release, and waits for it up to `patienceMs`. Throws SOURCE_UNAVAILABLE on timeout. */
+/**
+ * Returns the newest release, and waits for it up to `patienceMs`.
+ *
+ * @throws SOURCE_UNAVAILABLE on timeout
+ */
 export async function patientLatest(
   source: ReleaseSource,
   patienceMs: number,

@@ -58,9 +58,10 @@ export interface CapturedState {
 const ROUNDS_MAX = 20;
 
 /**
- * Hard-links every current file into `folder`, which is emptied first. Retries until no file was replaced meanwhile. Throws STORE_BUSY.
+ * Hard-links every current file into `folder`, which is emptied first. Retries until no file was replaced meanwhile.
  *
  * @returns null if no snapshot was published yet
+ * @throws STORE_BUSY
  */
 export function captureState(dataDir: string, folder: string): CapturedState | null {
   for (let round = 0; round < ROUNDS_MAX; round++) {

@@ -42,7 +42,11 @@ export interface Travel {
 
 const RESTART_MS = 5_000;
 
-/** Starts the thread, and waits until it serves. Throws LISTEN_FAILED. */
+/**
+ * Starts the thread, and waits until it serves.
+ *
+ * @throws LISTEN_FAILED
+ */
 export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<Travel> {
   const { log, news = null } = wiring;
   let state: PullState | null = null;

@@ -56,6 +56,7 @@ const refused = (cause: unknown): AssayError =>
 /** Digits of a nonce. */
 const NONCE_DIGITS = 16;
 
+/** Defines the account script in Redis, and returns the functions that run its steps. */
 export function createAccountSteps({ redis, random, time }: AccountStepsDeps): AccountSteps {
   const plain = redis.script('account', ACCOUNT_LUA, { binary: true });
   const safe = redis.script('account', ACCOUNT_LUA, { binary: true, safe: true });
@@ -95,13 +96,16 @@ export function createAccountSteps({ redis, random, time }: AccountStepsDeps): A
   };
 }
 
+/** Returns the number at a position of a reply. */
 export const numberAt = (reply: Reply, position: number): number => Number(reply[position]);
 
+/** Returns the bytes at a position of a reply; empty if there are none. */
 export const bytesAt = (reply: Reply, position: number): Buffer => {
   const value = reply[position];
   return Buffer.isBuffer(value) ? value : Buffer.alloc(0);
 };
 
+/** Returns the list at a position of a reply; empty if there is none. */
 export const listAt = (reply: Reply, position: number): Reply => {
   const value = reply[position];
   return Array.isArray(value) ? (value as Reply) : [];
@@ -119,6 +123,11 @@ export interface AccountEntry {
   readonly nonce: string;
 }
 
+/**
+ * Decodes an entry of a reply.
+ *
+ * @throws STORE_CORRUPT
+ */
 export function readEntry(reply: Reply): AccountEntry {
   const sequence = numberAt(reply, 0);
   return { stored: decodeEntry(sequence, bytesAt(reply, 1)), nonce: bytesAt(reply, 2).toString('latin1') };
@@ -129,6 +138,7 @@ export function accountEntryId({ stored, nonce }: AccountEntry): string {
   return `${shownEntry(stored).id}${nonce}`;
 }
 
+/** Returns an entry in the form of the API, with its id in Redis. */
 export const shownAccountEntry = (entry: AccountEntry): LedgerEntry => ({
   ...shownEntry(entry.stored),
   id: accountEntryId(entry),

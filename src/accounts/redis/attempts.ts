@@ -26,6 +26,7 @@ return 0`;
 const SLOT = 'attempts';
 const NAME_CHARS = 32;
 
+/** Creates counters of failed attempts that all nodes share. */
 export function createRedisAttempts({ redis }: { readonly redis: RedisStore }): Attempts {
   const begin = redis.script('attempts_begin', BEGIN);
   const succeeded = redis.script('attempts_succeeded', SUCCEEDED);

@@ -93,7 +93,11 @@ const costBytes = (...numbers: readonly number[]): Buffer => {
   return bytes;
 };
 
-/** Writes everything to Redis and reads it back. Rejects with STORE_CORRUPT if Redis then holds other data, NOT_READY. */
+/**
+ * Writes everything to Redis and reads it back.
+ *
+ * @throws STORE_CORRUPT if Redis then holds other data, NOT_READY
+ */
 export async function fillAccounts(
   { file, sums, accountOf, signal, onProgress }: AccountsFillingOptions,
   { redis, clock }: { readonly redis: RedisStore; readonly clock: Clock },
