@@ -507,7 +507,9 @@ export function openParts(config: Config, version: string): Parts {
     await shared().ready();
   }
 
-  /** Creates a key if there is none yet. Waits until the data of other nodes is current: a busy node may lag for a moment at startup. */
+  /**
+   * Creates the first key if no key exists. Waits until the data of other nodes is current: a busy node may lag for a moment at startup.
+   */
   async function makeFirstKey({ keys, audit }: Access): Promise<string | null> {
     const untilMs = clock.monotonic() + LIMITS.replicaReadyMs;
     for (;;) {

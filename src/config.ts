@@ -76,7 +76,7 @@ export interface Config {
     /** Requests per minute that it allows. */
     readonly perMinute: number;
   } | null;
-  /** The operator's own list of tokens with transfers that are evidence; null if there is none. */
+  /** The operator's own list of tokens with transfers that are evidence; null: no list. */
   readonly tokensFile: string | null;
   /** Snapshot replication between nodes. */
   readonly snapshots: {

@@ -45,7 +45,7 @@ interface Counter {
   owed: number;
   /** The part of `owed` that a lease is writing. */
   settling: number;
-  /** A lease that is being committed: resolves with whether it was written; null if there is none. Never rejects. */
+  /** A lease that is being committed: resolves with whether it was written; null without one. Never rejects. */
   leasing: Promise<boolean> | null;
   limit: number | null;
   generation: number;

@@ -1,5 +1,5 @@
 /**
- * Leases in Redis. A lease is a key with an expiry that its holder extends. Beside it, in the slot of the store whose writes it guards, is
+ * Leases in Redis. A lease is a key with an expiry that its holder extends. Beside it, in the slot of the store that it guards, is
  * the fencing token of the last holder. The store rejects a write with an older token.
  */
 import type { Clock } from './clock.ts';

@@ -158,8 +158,8 @@ export const LIMITS = {
   /** Blocks of one set of files: the longest chain of the family has fewer than a million, and orphans are few; 400 bytes each. */
   bitcoinBlocksMax: 2_000_000,
   /**
-   * Pairs of payer and payee in one UTXO transaction: a hundred times a hundred. Larger ones (CoinJoins of hundreds) do not show who paid
-   * whom.
+   * Pairs of payer and payee in one UTXO transaction: a hundred times a hundred. Larger ones (CoinJoins of hundreds) do not
+   * show which payer paid which payee.
    */
   utxoPairsMax: 10_000,
   /** Outputs of the blocks that are written in one transaction: about 200 MB in memory. */

@@ -11,8 +11,8 @@ export interface Installation {
   /** ISO time. */
   readonly foundedAt: string;
   /**
-   * Prefix of the names of leases, queues and channels, and part of what `installation.key` is derived from: the id, or empty for an
-   * installation that is older than its id, whose nodes of the previous version use the plain names.
+   * Prefix of the names of leases, queues and channels, and part of the input from which `installation.key` is derived: the id, or empty
+   * for an installation that is older than its id, because its nodes of the previous version use the plain names.
    */
   readonly scope: string;
 }

@@ -13,7 +13,7 @@ export const FILLING = 'filling';
  * KEYS: head, data, stream, writer, and one key per fence. ARGV: format, version, id of the last write set, id of this write set, maximum
  * bytes of a reply, maximum entries of the stream, maximum bytes of the stream, lifetime of `writer` in ms, the write set (empty: read
  * only), installation id (empty: none), and one token per fence. Replies:
- * - `appended`: the write set is the next version, appended now or by an earlier call whose reply was lost;
+ * - `appended`: the write set is the next version, appended now or by an earlier call with a lost reply;
  * - `same`: there was nothing to write, and no other write has happened;
  * - `behind`, entries: other nodes wrote meanwhile; entries are (version, id, previous id, write set), the oldest first;
  * - `ahead`: Redis never had this version, or has already trimmed it: the caller must copy the whole store;

@@ -556,7 +556,7 @@ export function openReplicatedStore(
     const to = { version: from.version + 1, last: id };
     const { version, last } = storedPlace();
     if (version < from.version || (version === from.version && last !== from.last)) {
-      // The reply came from a server whose history was discarded in a fail-over.
+      // The reply came from a server with a history that was discarded in a fail-over.
       own.delete(id);
       leave(trial.group);
       for (const { waiting } of trial.group) waiting.reject(undecided(null));

@@ -1,6 +1,6 @@
 /**
  * Encrypts secrets that must be read back (webhook secrets, chat tokens) at rest: AES-256-GCM with the installation's key. The key file is
- * created at the first use and readable only by its owner. A copy of a store is useless without that file.
+ * created at the first use and readable only by its owner. Without it, the secrets in a copy of a store cannot be decrypted.
  */
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import {

@@ -1,6 +1,6 @@
 /**
  * The store of registers on disk: the state of each register as immutable shards, and one catalogue that lists the current shards. Every
- * change is committed by replacing the catalogue; shards that it does not list are left over from a crash.
+ * change is committed by replacing the catalogue; shards that it does not list are obsolete or left over from a crash.
  *
  *     registers/catalogue.json   format, registers
  *     registers/states/FILE      up to 250 firms of one register

@@ -57,7 +57,7 @@ export interface PullState {
   readonly lookedAt: string | null;
   /** The last error, as a sentence; null after a success. */
   readonly error: string | null;
-  /** ISO time of the first error since the last success; null if there is none. */
+  /** ISO time of the first error since the last success; null without errors. */
   readonly errorSince: string | null;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Serves releases to other nodes over a small separate HTTP listener: files by name, with ranges, and the newest release, with long
- * polling. It is read-only, and if the cluster has a secret, every request must present it.
+ * polling. It is read-only. If the cluster has a secret, every request but the health check must present the reader key derived from it.
  */
 import { createReadStream, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
