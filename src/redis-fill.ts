@@ -168,7 +168,11 @@ async function openSources(dataDir: string): Promise<Sources> {
   }
 }
 
-/** Throws STORE_BUSY if another process uses one of the files. */
+/**
+ * Checks that no other process uses the files.
+ *
+ * @throws STORE_BUSY if one does
+ */
 export function requireUnused(files: readonly LiveFile[]): void {
   for (const file of files) {
     const [pid] = file.otherProcesses();
@@ -187,7 +191,11 @@ const holds = (what: string): AssayError =>
     { field: 'ASSAY_REDIS_URL' },
   );
 
-/** Rejects with INVALID_REQUEST if Redis holds an installation, a store or an account. */
+/**
+ * Checks that Redis is empty.
+ *
+ * @throws INVALID_REQUEST if Redis holds an installation, a store or an account
+ */
 export async function requireEmpty(redis: RedisStore): Promise<void> {
   const found = await readInstallation(redis);
   if (found !== null) throw holds(`${found.id}, founded ${found.foundedAt}`);
@@ -268,7 +276,12 @@ export async function asOnlyWriter<T>(
   }
 }
 
-/** Throws STORE_BUSY if the last transaction of a file is no longer that of `asOf`. */
+/**
+ * Checks that the files have not changed since `asOf`.
+ *
+ * @param asOf - the last transaction of each file
+ * @throws STORE_BUSY if a process uses a file or has written to it
+ */
 export function requireUnchanged(files: readonly LiveFile[], asOf: readonly number[]): void {
   requireUnused(files);
   for (const [at, file] of files.entries())

@@ -123,9 +123,9 @@ async function nameWithout(
 /**
  * Determines the installation that a node joins, and completes its marks in Redis.
  *
- * @returns the installation that Redis names; if it is older than installation ids, it gets an id here.
- * @throws AssayError - INVALID_CONFIG if Redis is empty, or holds another installation than the replicas of this folder; NOT_READY, also
- * while Redis is being filled.
+ * @returns the installation that Redis names; if it is older than installation ids, it gets an id here
+ * @throws INVALID_CONFIG if Redis is empty, or holds another installation than the replicas of this folder; NOT_READY, also while Redis is
+ * being filled
  */
 export async function enterInstallation(
   { dataDir }: { readonly dataDir: string },
@@ -155,8 +155,8 @@ export async function enterInstallation(
 /**
  * Creates an installation in an empty Redis.
  *
- * @throws AssayError - INVALID_REQUEST if Redis is not empty, or this folder has replicas of an installation; INVALID_CONFIG if it has the
- * files of a standalone machine; NOT_READY.
+ * @throws INVALID_REQUEST if Redis is not empty, or this folder has replicas of an installation; INVALID_CONFIG if it has the files of a
+ * standalone machine; NOT_READY
  */
 export async function foundInstallation(
   { dataDir }: { readonly dataDir: string },

@@ -259,7 +259,11 @@ export function auditBookings(
   };
 }
 
-/** Throws STORE_CORRUPT with the first fault. */
+/**
+ * Requires an audit log without faults.
+ *
+ * @throws STORE_CORRUPT with the first fault
+ */
 export function expectSound(report: AuditReport): void {
   const [first] = report.faults;
   if (first !== undefined) throw new AssayError('STORE_CORRUPT', `The audit log is not sound: ${first}`);

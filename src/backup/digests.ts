@@ -25,7 +25,7 @@ const BUFFER_BYTES = 1 << 20;
 /**
  * Reads every entry of every database of an environment.
  *
- * @param file path of an environment that no process writes to; a `-lock` file beside it is removed.
+ * @param file - path of an environment that no process writes to; a `-lock` file beside it is removed.
  * @returns one digest per database, sorted by name.
  * @throws STORE_CORRUPT naming the file and the database if an entry cannot be read, or if the number of entries differs from LMDB's count;
  * the reason of an aborted signal.

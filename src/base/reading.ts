@@ -13,7 +13,7 @@ let ended = 0;
 /**
  * Registers a callback for the end of a reading of this thread.
  *
- * @param release must not throw, and must allow a call when nothing was read.
+ * @param release - must not throw, and must allow a call when nothing was read.
  * @returns the function that removes the registration.
  */
 export function onReadingEnd(release: () => void): () => void {

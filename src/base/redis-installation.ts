@@ -89,7 +89,9 @@ export const installationOf = (redis: RedisStore, store: string): Promise<string
 
 /**
  * Marks stores as those of the installation, each once: if a store was marked before and has lost its mark, the store itself was lost, and
- * it is not marked again. May be repeated. Rejects with NOT_READY, also if a store belongs to another installation.
+ * it is not marked again. May be repeated.
+ *
+ * @throws NOT_READY, also if a store belongs to another installation
  */
 export async function markStores(
   redis: RedisStore,

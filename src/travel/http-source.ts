@@ -107,7 +107,11 @@ export function openHttpSource({ url: text, keys }: HttpSourceOptions): ReleaseS
   };
 }
 
-/** Throws if the response does not start at byte `from`. */
+/**
+ * Checks that a response starts at byte `from`.
+ *
+ * @throws the error of `refused` for an error status, SOURCE_UNAVAILABLE if the server ignores ranges, SourceFault for a wrong range
+ */
 export function requireFrom(response: Dispatcher.ResponseData, from: number, refused: () => Error): void {
   const { statusCode, headers, body } = response;
   if (statusCode !== (from === 0 ? 200 : 206)) {

@@ -92,7 +92,11 @@ export const readOnlyStores = (
   registers: { ...registers, locked: () => Promise.reject(buildsNothing()) },
 });
 
-/** Throws FORBIDDEN on a node that pulls. */
+/**
+ * Checks that this node builds its own snapshots.
+ *
+ * @throws FORBIDDEN on a node that pulls
+ */
 export function requireBuilder(from: PullPlace | null): void {
   if (from !== null) throw buildsNothing();
 }

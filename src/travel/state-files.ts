@@ -117,7 +117,11 @@ function linkAll(dataDir: string, folder: string): Omit<CapturedState, 'mark'> |
   };
 }
 
-/** Throws STORE_VERSION if this version of the program cannot read the release. */
+/**
+ * Checks that this version of the program can read a release.
+ *
+ * @throws STORE_VERSION if it cannot
+ */
 export function requireReadable(release: Release, from: string): void {
   const { labels, names } = release.formats;
   const foreign = labels !== LABELS_FORMAT || (names !== null && names !== NAMES_FORMAT);
