@@ -1,6 +1,6 @@
 /**
- * Composition root: the only place that chooses parts and wires them. Commands ask it for parts; `serve` puts the whole server
- * together. Parts are opened when first asked for and closed in the opposite order.
+ * Composition root: the only module that chooses services and connects them. Commands request services from it; `serve` assembles the whole
+ * server. Services are opened at their first use and closed in reverse order.
  */
 import { join } from 'node:path';
 import { type Access, createAccess } from './accounts/access.ts';
@@ -92,27 +92,27 @@ import type { TravelDeps, TravelSettings } from './travel/follow.ts';
 import { pullNewest, readOnlyStores, requireBuilder } from './travel/pull-newest.ts';
 import { openTravel, type Travel } from './travel/travel.ts';
 
-/** How often a start looks whether it knows all keys. */
+/** Interval at which startup retries to read the keys until the key store is ready. */
 const FIRST_KEY_LOOK_MS = 50;
-/** How often a server looks for a snapshot that another process published. One `stat` a look. */
+/** Interval at which a server checks for a snapshot that another process published. One `stat` per check. */
 const SNAPSHOT_LOOK_MS = 1_000;
-/** What a node tells the others that took labels which it, or a process beside it, published. */
+/** Broadcast message after this node has loaded labels that it, or a process beside it, published. */
 const LABELS_CHANGED = 'labels';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** What a server is made of while it serves. */
+/** The services of a running server. */
 interface Serving {
   readonly pool: WorkerPool;
-  /** Where chunks of bulk jobs are worked on this machine. */
+  /** Runs chunks of bulk jobs on this machine. */
   readonly chunks: LocalChunks;
   readonly node: Joined;
   readonly roles: readonly Role[];
-  /** What is asked of transfers, wherever they are held. */
+  /** Use cases over transfers, on whichever node they are stored. */
   readonly graph: GraphUseCases;
 }
 
-/** What of a server has begun, and has to be ended. */
+/** The services that `begin` has started, and that `end` must stop. */
 interface Begun {
   chunks?: LocalChunks;
   node?: Joined;
@@ -125,14 +125,18 @@ interface Begun {
   exposures?: ExposureKeeping;
 }
 
-/** How long a node waits for a publisher that begins beside it: building the first index takes seconds. */
+/** How long a node waits for a publisher that starts at the same time: building the first index takes seconds. */
 const FIRST_PULL_MS = 2 * MINUTE_MS;
 
-/** Where each store stands inside the folder of state. */
+/** Paths of the stores inside the data folder. */
 const exposureFolderIn = (dataDir: string): string => join(dataDir, 'exposure');
 const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
 
-/** Opens what commands need, as they need it. Throws INVALID_CONFIG and what the stores throw. */
+/**
+ * Creates the services of all commands; each is opened at its first use.
+ *
+ * @throws INVALID_CONFIG and the errors of the stores
+ */
 export function openParts(config: Config, version: string): Parts {
   const log = createLogger({ level: config.logLevel });
   const clock = systemClock;
@@ -155,10 +159,10 @@ export function openParts(config: Config, version: string): Parts {
   const { labels: store, registers } =
     pullsFrom === null ? built : readOnlyStores(built.labels, built.registers);
   const rules = loadRulebook({ ownEntityParties: config.entityParties });
-  // A file of own links that cannot be read stops the start, and not the first build.
+  // An unreadable file of own links must fail at startup, not at the first build.
   if (config.entityParties !== null) rules.parties();
   const exposureFolder = exposureFolderIn(dataDir);
-  /** The folders that the threads of the pool open. */
+  /** Folders that the threads of the pool open. */
   const workerFolders = {
     snapshotsFolder,
     labelsFolder: labelsFolderOf(dataDir),
@@ -183,9 +187,9 @@ export function openParts(config: Config, version: string): Parts {
     () => {},
   );
   const freshness = (): ListFreshness => freshnessReader().listFreshness(clock.now(), config.listMaxAgeDays);
-  /** Passwords are derived on the pool where there is one: what waits for a login there is no oracle answer. */
+  /** Derives passwords on the worker pool if there is one. Tasks that wait behind a login there are never oracle requests. */
   let derive: (request: ScryptRequest) => Promise<Uint8Array> = scryptOnLibuv;
-  /** Null on a machine that is alone. */
+  /** Null on a standalone machine. */
   const redisSettings = config.redis;
   const redis =
     redisSettings === null
@@ -194,7 +198,7 @@ export function openParts(config: Config, version: string): Parts {
           () => openRedis(redisSettings.place, { log }, { replicas: redisSettings.replicas }),
           (part) => part.close(),
         );
-  /** Known after `enter`; null before, and on a machine that is alone. */
+  /** Set by `enter`; null before, and on a standalone machine. */
   let installation: Installation | null = null;
   const shared = once<Shared>(
     () => {
@@ -253,7 +257,7 @@ export function openParts(config: Config, version: string): Parts {
     () => {},
   );
 
-  /** The inputs from which an index must be computed to be up to date. */
+  /** The inputs with which an index must have been computed to be up to date. */
   const exposureInputs = createInputs({
     dataVersion: () => snapshots().current.meta.dataVersion,
     policyVersion: () => policy().version,
@@ -320,7 +324,7 @@ export function openParts(config: Config, version: string): Parts {
   const locks: FolderLock[] = [];
   async function holdFolders(): Promise<void> {
     locks.push(await lockFolder(dataDir, SETTINGS.dataDir.variable));
-    // Nodes with a Redis share it.
+    // Nodes that share a Redis also share the jobs folder.
     if (config.jobsDir === null || redis !== null) return;
     await requireJobsFolder(config.jobsDir, SETTINGS.jobsDir.variable);
     locks.push(await lockFolder(config.jobsDir, SETTINGS.jobsDir.variable));
@@ -328,7 +332,7 @@ export function openParts(config: Config, version: string): Parts {
 
   async function prepare(signal = new AbortController().signal): Promise<void> {
     if (pullsFrom !== null) {
-      // What was pulled before serves at once, and is followed from there.
+      // An earlier pulled snapshot is served at once; following continues from there.
       if (currentSnapshot(snapshotsFolder) !== null) return;
       await pullNewest(travelSettings, { from: pullsFrom, patienceMs: FIRST_PULL_MS, signal }, travelDeps);
       return;
@@ -338,7 +342,7 @@ export function openParts(config: Config, version: string): Parts {
       await buildLabelIndex({ snapshotsFolder }, importDeps);
       await buildNameLists();
     } catch (error) {
-      // A server that restarts on a full disk answers from what was published before.
+      // A server that restarts on a full disk serves the snapshot that was published before.
       if (!isStorageFull(error) || currentSnapshot(snapshotsFolder) === null) throw error;
       log.error({ err: error }, 'labels and names were not brought up to date: the disk is full');
     }
@@ -378,7 +382,7 @@ export function openParts(config: Config, version: string): Parts {
       },
     );
 
-  /** Opened by the first operation that needs it, or by a start over wallets that are there. */
+  /** Opened by the first operation that needs it, or at startup if there are wallets. */
   function monitoring({ graph, node, roles }: Serving): Monitoring {
     if (watching !== null) return watching;
     const opened = openedMonitoring(graph.screening, node.dutyOf);
@@ -394,7 +398,7 @@ export function openParts(config: Config, version: string): Parts {
   };
   let jobsAtWork: { readonly jobs: OpenBulkJobs; readonly chunks: LocalChunks } | null = null;
 
-  /** Opened by the first operation on jobs, or by a start over jobs that are there; its threads by the first chunk. */
+  /** Opened by the first operation on jobs, or at startup if there are jobs; its threads start with the first chunk. */
   function bulkJobs({ node, chunks }: Serving): OpenBulkJobs {
     if (jobsAtWork !== null) return jobsAtWork.jobs;
     const purse = jobPurse(access);
@@ -411,7 +415,7 @@ export function openParts(config: Config, version: string): Parts {
     return jobs;
   }
 
-  /** For commands: the server beside them follows the chains and sends. */
+  /** For commands: the server beside them follows the chains and sends alerts. */
   const monitoringAtHand = once<Monitoring>(
     () =>
       openedMonitoring(async (request) => {
@@ -421,7 +425,7 @@ export function openParts(config: Config, version: string): Parts {
     (part) => part.close(),
   );
 
-  /** What is asked of transfers, of those that this node holds. */
+  /** Use cases over the transfers that this node stores. */
   const graphHere = (pool: WorkerPool): GraphUseCases => ({
     screening: async (request) => pool.run('screening', await readLive(request)),
     async kyt(asked) {
@@ -450,8 +454,8 @@ export function openParts(config: Config, version: string): Parts {
   }
 
   /**
-   * Finds the installation that the Redis holds. Rejects if it is empty, holds another one than this folder, or does not have yet what this
-   * machine had alone.
+   * Determines the installation that Redis holds. Rejects if Redis is empty, holds another installation than this folder, or does not
+   * contain the standalone data of this machine yet.
    */
   async function enter(): Promise<void> {
     if (redis === null || installation !== null) return;
@@ -460,7 +464,7 @@ export function openParts(config: Config, version: string): Parts {
     installation = await enterInstallation({ dataDir }, of);
   }
 
-  /** What commands on an empty Redis need. */
+  /** Returns the dependencies of commands that run on an empty Redis. */
   async function redisToFill() {
     if (redis === null || redisSettings === null)
       throw new AssayError('INVALID_CONFIG', 'ASSAY_REDIS_URL names no Redis.', { field: 'ASSAY_REDIS_URL' });
@@ -503,7 +507,9 @@ export function openParts(config: Config, version: string): Parts {
     await shared().ready();
   }
 
-  /** A key where there is none yet. Waits for what other nodes wrote: at its start a node may be too busy to hear of it for a moment. */
+  /**
+   * Creates the first key if no key exists. Waits until the data of other nodes is current: a busy node may lag for a moment at startup.
+   */
   async function makeFirstKey({ keys, audit }: Access): Promise<string | null> {
     const untilMs = clock.monotonic() + LIMITS.replicaReadyMs;
     for (;;) {
@@ -519,7 +525,7 @@ export function openParts(config: Config, version: string): Parts {
     try {
       return (await auditKeys(keys, audit, OPERATOR).create({ name: 'first key', isFirst: true })).apiKey;
     } catch (error) {
-      // Another node began at the same moment, and was faster.
+      // Another node started at the same moment and created the key first.
       if (error instanceof AssayError && error.field === 'isFirst') return null;
       throw error;
     }
@@ -530,13 +536,13 @@ export function openParts(config: Config, version: string): Parts {
     try {
       return await begin(roles, begun);
     } catch (error) {
-      // A node that did not come up is none to the others, and holds no port.
+      // A node that failed to start must leave the cluster and free its port.
       await end(begun).catch((reason: unknown) => log.error({ err: reason }, 'a start was not undone whole'));
       throw error;
     }
   }
 
-  /** Ends what a server was made of, each part though another one fails. Throws what the first of them threw. */
+  /** Stops the services of a server, each even if another fails. Throws the first error. */
   function end({
     look,
     storage,
@@ -561,16 +567,16 @@ export function openParts(config: Config, version: string): Parts {
     ]);
   }
 
-  /** Puts a server together; what of it has begun is in `begun` at every moment. */
+  /** Starts the services of a server; `begun` always contains those that have started. */
   async function begin(roles: readonly Role[], begun: Begun): Promise<Served> {
     await redis?.().checkThere('ASSAY_REDIS_URL');
     if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkKeeps();
     const answers = roles.includes('api');
     if (config.jobsDir !== null && (answers || roles.includes('worker')))
       await requireJobsFolder(config.jobsDir, 'ASSAY_JOBS_DIR');
-    // Before any thread opens one: a store that is damaged ends the start, and not the first request that needs it.
+    // Checked before any thread opens a store: a damaged store must fail at startup, not at the first request that needs it.
     for (const path of storeRecord.stores()) requireSound(join(dataDir, path));
-    // Before the others are told of this node.
+    // Before this node announces itself to the others.
     await enter();
     const chunks = createLocalChunks(workerFolders, { log });
     begun.chunks = chunks;
@@ -588,7 +594,7 @@ export function openParts(config: Config, version: string): Parts {
     begun.node = node;
     await ready('accounts');
     const accounts = access();
-    // A disk that is full later refuses what a first use would write.
+    // Open these stores now: if the disk is full later, their first use could not write.
     if (answers) {
       openAccountStores();
       accounts.ledger();
@@ -597,7 +603,7 @@ export function openParts(config: Config, version: string): Parts {
     chainParts.makeStores();
     const pool = createPool(
       {
-        // A node that neither answers nor works derives a password now and then at most.
+        // A node without the roles api and worker only derives a password now and then.
         threads: answers || roles.includes('worker') ? config.workers : 1,
         ...workerFolders,
       },
@@ -607,7 +613,7 @@ export function openParts(config: Config, version: string): Parts {
     derive = (request) => pool.run('scrypt', request);
     const serving: Serving = { pool, chunks, node, roles, graph: node.placed(graphHere(pool)) };
     const labels = snapshots();
-    // What is swapped to before the server looks by itself is found by its first look.
+    // If a snapshot is swapped before the first periodic check, that check finds it.
     let onSwapped = (): void => {};
     const telling: Telling = {
       config,
@@ -646,7 +652,7 @@ export function openParts(config: Config, version: string): Parts {
       },
     );
     begun.app = app;
-    // Before the first question, so that reading a large register never holds one up.
+    // Loaded before the first request, so that reading a large register does not delay one.
     await exchanges().refresh();
     if (travels(config))
       begun.travel = await openTravel(
@@ -654,9 +660,9 @@ export function openParts(config: Config, version: string): Parts {
         { clock, log, news: node.announcements, onSwapped: () => onSwapped() },
       );
     const listening = await app.listen();
-    // Only a server that could take its port makes a key: a second start by mistake leaves nothing behind.
+    // Create the key only after the port is bound, so that a second start by mistake leaves nothing behind.
     const firstKey = answers ? await makeFirstKey(accounts) : null;
-    /** Takes labels that were published, by this node or another; whether there were any. */
+    /** Loads labels that this or another node has published; returns true if there were new ones. */
     const lookAtLabels = (): boolean => {
       const isNew = labels.refresh();
       if (isNew) {
@@ -676,7 +682,7 @@ export function openParts(config: Config, version: string): Parts {
     node.announcements?.hear((word) => {
       if (word === LABELS_CHANGED) lookAtLabels();
     });
-    // Of many nodes, another may have been asked to watch.
+    // In a cluster, another node may have received the request to watch.
     const mayWatch = redis !== null && roles.some((role) => role !== 'worker');
     if (answers || mayWatch || hasMonitoring(dataDir)) monitoring(serving);
     const mayWork = redis !== null && (answers || roles.includes('worker'));
@@ -785,7 +791,7 @@ export function openParts(config: Config, version: string): Parts {
   };
 }
 
-/** Jobs pay as single requests do, by their names: addresses out of the quota, or credits for what a request costs. */
+/** Bills jobs at the prices of single requests, under the name of the job: quota units for addresses, or credits for each request. */
 export function jobPurse(access: () => Access): JobPurse {
   const creditsOf = (path: string): number => ROUTES.find((route) => route.path === path)?.credits ?? 0;
   return {
@@ -808,11 +814,11 @@ export function jobPurse(access: () => Access): JobPurse {
   };
 }
 
-/** Whether snapshots leave this node or come from another. */
+/** Returns true if this node publishes or pulls snapshots. */
 const travels = ({ snapshots }: Config): boolean =>
   snapshots.listen !== null || snapshots.store !== null || snapshots.from !== null;
 
-/** Names all that an answer of labels depends on: the snapshot, and which lists are loaded and fresh. */
+/** Returns the version of all inputs of a label response: the snapshot, and which lists are loaded and fresh. */
 function labelSetVersion(dataVersion: string, { asOf, staleLists }: ListFreshness): string {
   const stale = staleLists.map(({ list, checkedAt }) => `${list}@${checkedAt ?? 'none'}`);
   return [dataVersion, asOf ?? 'none', ...stale].join('.').replace(/[^\w.:-]/g, '_');

@@ -1,7 +1,4 @@
-/**
- * The chains of this program, put together: their stores, who reads them live, prices, and where graphs stand in servers elsewhere.
- * What app.ts takes as one part; each of its own is opened when first asked for.
- */
+/** Creates the chain services for app.ts: stores, live readers, prices, and remote graph stores. Each is opened at its first use. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from './base/clock.ts';
@@ -38,12 +35,14 @@ import { openFetchedStore } from './screening/fetched-store.ts';
 import { createOnDemand, type OnDemand, withHistory } from './screening/on-demand.ts';
 
 const MINUTE_MS = 60_000;
-/** More than the whole of a first sync waits for its rate. */
+/** Longer than the whole first sync waits for its rate limit. */
 const PRICE_SYNC_WAIT_MS = 5 * MINUTE_MS;
 
+/** Returns the folder of transfers. */
 export const transfersFolderOf = (dataDir: string): string => join(dataDir, 'transfers');
 const transfersFileOf = (dataDir: string, chain: ChainId): string =>
   join(transfersFolderOf(dataDir), `${chain.toLowerCase()}.mdb`);
+/** Returns the folder of outputs. */
 export const outputsFolderOf = (dataDir: string): string => join(dataDir, 'outputs');
 
 export interface ChainPartsDeps extends Pick<OpenedOnce, 'once'> {
@@ -51,15 +50,19 @@ export interface ChainPartsDeps extends Pick<OpenedOnce, 'once'> {
   readonly log: Logger;
 }
 
-/** Throws UNKNOWN_CHAIN, INVALID_CONFIG for a setting that names a chain or a server wrongly. */
+/**
+ * Creates the chain services.
+ *
+ * @throws UNKNOWN_CHAIN, INVALID_CONFIG if a setting names an unknown chain or an invalid server
+ */
 export function openChainParts(config: Config, { once, clock, log }: ChainPartsDeps) {
   const { dataDir } = config;
-  // Checked at the start, so that a misspelt chain is seen; connects nowhere.
+  // Validated at startup, so that a misspelt chain is reported; opens no connection.
   const graphStores = readGraphStores(config.chains.graphStores);
-  // Checked at the start, so that a misspelt chain is seen; opens and imports nothing.
+  // Validated at startup, so that a misspelt chain is reported; opens and imports nothing.
   const chainAdapters = createChainAdapters(config.chains, { clock, log, jitter: systemJitter });
   const transferStores: Readonly<Record<'read' | 'write', () => TransferStore>> = {
-    // One process opens an environment in one way: where chains are read live, whoever reads shares the writer's.
+    // A process can open an environment in one mode only: if chains are read live, readers share the writer's environment.
     read: once<TransferStore>(
       () =>
         chainAdapters.configured.length > 0
@@ -92,7 +95,7 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
           perMinute: priceServer.perMinute,
           ...(priceServer.url.includes('//pro-api.') ? { keyHeader: 'x-cg-pro-api-key' } : {}),
           names: loadCoinGeckoNames(),
-          // The operator named it, so it may have a private address.
+          // The operator configured the server, so it may have a private address.
           policy: { trustedHosts: new Set([new URL(priceServer.url).hostname]) },
         };
   const httpPrices =
@@ -114,7 +117,7 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
       }),
     () => {},
   );
-  /** Chains whose contracts may be read for prices: those for which the operator named a node, never those of public nodes alone. */
+  /** Chains on which contracts may be read for prices: those with a node of the operator, not those with public nodes only. */
   const ownNodes = new Set(
     CHAINS.map(({ id }) => id).filter((id) => isEvm(id) && config.chains.endpoints.rpc[id]?.trim()),
   );
@@ -156,14 +159,14 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     () => {},
   );
 
-  /** Whether anything can be read for `assay sync prices`. */
+  /** True if there is any source for `assay sync prices`. */
   const canSyncPrices = serverOptions !== null || ownNodes.size > 0;
 
   async function syncDailyPrices(
     signal: AbortSignal,
     onProgress: (done: number, total: number) => void,
   ): Promise<PriceSyncReport> {
-    // A sync waits for its turn under the rate: 29 coins take about a minute.
+    // A sync waits under the rate limit: 29 coins take about a minute.
     const server =
       serverOptions === null
         ? null
@@ -199,7 +202,10 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
       }),
     () => {},
   );
-  /** For whom alerts wait: whole blocks are priced by the tables at hand, and no server is asked for a thousand tokens. */
+  /**
+   * For watched chains. Their alerts must not wait: prices of whole blocks come from the local tables, because a server would have to be
+   * asked for a thousand tokens.
+   */
   const watchedIngest = once<LiveIngest>(
     () => {
       const { book } = installedPrices();
@@ -211,7 +217,7 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     },
     () => {},
   );
-  /** Who reads chains live; null where no endpoint of any chain is named. */
+  /** Reads chains live; null if no chain has an endpoint. */
   const onDemand = once<OnDemand | null>(
     () =>
       chainAdapters.configured.length === 0
@@ -229,22 +235,20 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
           ),
     (part) => part?.close(),
   );
-  /** Names are of Ethereum's contracts. */
+  /** Names are resolved by contracts on Ethereum. */
   const names = (): OnDemand | null => (chainAdapters.isConfigured('ETH', 'rpc') ? onDemand() : null);
-  /** What answers are made of. Monitoring reads the store alone: it writes what it reads, and must not wait for servers. */
+  /** The transfers behind responses. Monitoring reads only the local store: it writes what it reads, and must not wait for servers. */
   const transfersRead = once<TransferReader>(
     () =>
       withRemoteChains(
         { stores: graphStores, logLevel: config.logLevel },
         { local: transferStores.read(), clock, log },
       ),
-    // Alone, the store has its own closer.
+    // Without remote chains this is the local store, which has its own closer.
     (part) => (part === transferStores.read() ? undefined : part.close()),
   );
 
-  /**
-   * Makes the stores that may be written, before any thread opens them for reading: see `transferStores`.
-   */
+  /** Creates the writable stores before any thread opens them for reading: see `transferStores`. */
   function makeStores(): void {
     if (chainAdapters.configured.length === 0) return;
     for (const { id } of CHAINS)
@@ -281,7 +285,7 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     }
   }
 
-  /** What chains say of the address, read within the budget: balances and history side by side. */
+  /** Adds the balances and the history of the address, which are read from the chain concurrently and within the budget. */
   async function readLive<Request extends { readonly chain: string; readonly address: string }>(
     request: Request,
   ): Promise<Request> {

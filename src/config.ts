@@ -1,4 +1,7 @@
-/** Environment → one frozen, validated Config. The only reader of process.env; a wrong value stops the start with a sentence. */
+/**
+ * Reads the environment into one frozen, validated Config. The only reader of process.env; an invalid value stops the start with an error
+ * message.
+ */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
@@ -20,95 +23,95 @@ import {
 } from './base/snapshot-places.ts';
 
 export interface Config {
-  /** What `assay bulk --remote` asks a server with. */
+  /** API key with which `assay bulk --remote` calls a server. */
   readonly apiKey: string | null;
   readonly registration: 'open' | 'closed';
-  /** Mail server and sender; null sends no mail. */
+  /** Mail server and sender; null: no email is sent. */
   readonly mail: { readonly url: string; readonly from: string } | null;
-  /** What Stripe signs its events with; null takes no payments. */
-  /** Hosts that may be private, and may be sent alerts over plain http. */
+  /** Hosts that may have private addresses and may receive alerts over plain http. */
   readonly webhookTrustedHosts: readonly string[];
+  /** The secret with which Stripe signs its events; null: no payments. */
   readonly stripeSecret: string | null;
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
   readonly dataDir: string;
-  /** Folder of the files of bulk jobs; null: in the folder of all state. */
+  /** Folder of the files of bulk jobs; null: inside the data folder. */
   readonly jobsDir: string | null;
   readonly logLevel: LogLevel;
   readonly httpBackend: 'auto' | 'uws' | 'node';
   /** PEM files; both or neither. */
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
-  /** Host (with port where it is not the default one) that `www.` requests are sent to; null refuses them. */
+  /** Host (with port, if it is not the default one) to which `www.` requests are redirected; null rejects them. */
   readonly publicHost: string | null;
-  /** Addresses or CIDR ranges of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed. */
+  /** Addresses or CIDR ranges of proxies; their X-Forwarded-For and X-Forwarded-Proto are trusted. */
   readonly trustedProxies: readonly string[];
   /** Threads of the worker pool. */
   readonly workers: number;
-  /** What this node does, each once, in the order of ROLES. */
+  /** The roles of this node, each once, in the order of ROLES. */
   readonly roles: readonly Role[];
-  /** Where accounts and all other live state stand for many nodes; null keeps them in files of this machine. */
+  /** Redis with the accounts and all other live state of many nodes; null keeps them in files of this machine. */
   readonly redis: {
     readonly place: RedisPlace;
-    /** Replicas that have a charge before it is acknowledged. */
+    /** Number of replicas that must have a charge before it is acknowledged. */
     readonly replicas: number;
-    /** Whether servers are taken that may drop what they are told to keep. */
+    /** True: accepts servers that may evict or lose data. */
     readonly mayLose: boolean;
   } | null;
-  /** Chains whose transfers this node holds, as they are named; `all`: whatever is there. */
+  /** Names of the chains of which this node stores the transfers; `all`: every stored chain. */
   readonly graphChains: 'all' | readonly string[];
   readonly syncEnabled: boolean;
   readonly syncIntervalHours: number;
   readonly walletRefreshHours: number;
-  /** Base URL that stands in for every publisher's address; null asks the publishers. */
+  /** Base URL of a mirror that replaces every publisher's address; null: the publishers themselves. */
   readonly syncFrom: string | null;
-  /** Age in days, counted from the last successful check, past which a sanctions list is stale. */
+  /** Age in days since the last successful check after which a sanctions list is stale. */
   readonly listMaxAgeDays: number;
-  /** File of own links between entities and listed parties; null: those that ship alone. */
+  /** File of own links between entities and listed parties; null: only the shipped links. */
   readonly entityParties: string | null;
-  /** A price server in CoinGecko's layout and its key; null leaves prices to the tables. */
+  /** A price server with CoinGecko's API, and its key; null: prices come only from the tables. */
   readonly priceServer: {
     readonly url: string;
     readonly key: string | null;
-    /** Requests that it allows in a minute. */
+    /** Requests per minute that it allows. */
     readonly perMinute: number;
   } | null;
-  /** The operator's own list of tokens whose transfers are evidence; null if there is none. */
+  /** The operator's own list of tokens with transfers that are evidence; null: no list. */
   readonly tokensFile: string | null;
-  /** How label snapshots travel between nodes. */
+  /** Snapshot replication between nodes. */
   readonly snapshots: {
-    /** Where other nodes may pull from this one. */
+    /** Address on which other nodes can pull from this one. */
     readonly listen: HostAndPort | null;
-    /** What nodes of one cluster know. */
+    /** Secret that the nodes of one cluster share. */
     readonly secret: string | null;
-    /** An object store that snapshots are carried to. */
+    /** Object store to which snapshots are uploaded. */
     readonly store: S3Place | null;
-    /** Where they are pulled from; a node that pulls builds none itself. */
+    /** Location from which snapshots are pulled; a node that pulls builds none itself. */
     readonly from: PullPlace | null;
-    /** Seconds behind after which /ready turns 503; 0 never does. */
+    /** Replication lag in seconds after which /ready returns 503; 0: never. */
     readonly behindMaxSeconds: number;
   };
-  /** Whether /ready turns 503 when a list is stale. */
+  /** If true, /ready returns 503 while a list is stale. */
   readonly readyNeedsFreshLists: boolean;
   readonly chains: {
-    /** By role and chain as the variable names it, the texts of ASSAY_RPC_<CHAIN> and ASSAY_HISTORY_<CHAIN>. */
+    /** Texts of ASSAY_RPC_<CHAIN> and ASSAY_HISTORY_<CHAIN>, by role and by the chain in the variable. */
     readonly endpoints: {
       readonly rpc: Readonly<Record<string, string>>;
       readonly history: Readonly<Record<string, string>>;
     };
-    /** By chain, the texts of ASSAY_GRAPH_STORE_<CHAIN>. */
+    /** Texts of ASSAY_GRAPH_STORE_<CHAIN>, by chain. */
     readonly graphStores: Readonly<Record<string, string>>;
     readonly publicEndpoints: boolean;
-    /** Milliseconds that one screening waits for chains. */
+    /** Maximum time in milliseconds that one screening waits for chains. */
     readonly budgetMs: number;
-    /** Minutes after which what was fetched of an address is fetched again. */
+    /** Minutes after which the fetched data of an address is fetched again. */
     readonly maxAgeMinutes: number;
     readonly quorum: number;
     readonly offchainNames: boolean;
   };
 }
 
-/** One setting: its variable, what stands in its place, how it is read, and the README's words for it. */
+/** One setting: its variable, its default text, its parser, and its description in the README. */
 interface Setting<T> {
   readonly variable: string;
   readonly fallback: string;
@@ -171,7 +174,7 @@ const optionalUrl = (text: string, variable: string): string | null => {
   return text;
 };
 
-/** An IP address, or a range of them with the length of its prefix. */
+/** Returns true for an IP address or a CIDR range. */
 function isRange(text: string): boolean {
   const [address = '', prefix, more] = text.split('/');
   const version = isIP(address);
@@ -181,7 +184,7 @@ function isRange(text: string): boolean {
 
 const optionalSmtpUrl = (text: string, variable: string): string | null => {
   if (text === '') return null;
-  // The text holds a password, so no error repeats it.
+  // The text contains a password, so no error repeats it.
   if (!URL.canParse(text) || !/^smtps?:$/.test(new URL(text).protocol))
     throw wrong(variable, '…', 'an smtp or smtps URL');
   return text;
@@ -200,7 +203,7 @@ const optionalSecret = (text: string, variable: string): string | null => {
 
 const optionalKey = (text: string, variable: string): string | null => {
   if (text === '') return null;
-  // No error repeats a key.
+  // An error must not repeat a key.
   if (!/^[\x21-\x7e]{1,256}$/.test(text)) throw wrong(variable, '…', 'a key of printable characters');
   return text;
 };
@@ -216,7 +219,7 @@ const optionalToken = (text: string, variable: string): string | null => {
 
 const optionalClusterSecret = (text: string, variable: string): string | null => {
   if (text === '') return null;
-  // No error repeats a secret.
+  // An error must not repeat a secret.
   if (!/^[\x21-\x7e]{16,256}$/.test(text))
     throw wrong(variable, '…', 'a secret of 16 to 256 printable characters');
   return text;
@@ -241,7 +244,7 @@ const setting = <T>(
   about: string,
 ): Setting<T> => ({ variable, fallback, read, about });
 
-/** Every setting; the README's table is made from these rows. */
+/** Every setting; the table in the README is generated from these rows. */
 export const SETTINGS = {
   host: setting('ASSAY_HOST', '127.0.0.1', hostName, 'Address to listen on.'),
   port: setting('ASSAY_PORT', '8080', number(0, 65_535), 'Port to listen on; 0 picks a free one.'),
@@ -496,14 +499,14 @@ export const SETTINGS = {
   ),
 } as const;
 
-/** Variables of these beginnings end in the name of a chain, which those who know chains check. */
+/** Variables with these prefixes end in the name of a chain, which the chain modules validate. */
 const CHAIN_PREFIXES = {
   rpc: 'ASSAY_RPC_',
   history: 'ASSAY_HISTORY_',
   graphStore: 'ASSAY_GRAPH_STORE_',
 } as const;
 
-/** The texts of all variables with a prefix, by the rest of their names. */
+/** Returns the texts of all variables with a prefix, by the rest of their names. */
 const byChain = (
   environment: Readonly<Record<string, string | undefined>>,
   prefix: string,
@@ -540,7 +543,7 @@ function readTls(keyFile: string, certFile: string): Config['tls'] {
   return { keyFile, certFile };
 }
 
-/** Puts together what the settings say of snapshots. Throws INVALID_CONFIG where one lacks another. */
+/** Combines the settings of snapshot replication. Throws INVALID_CONFIG if a setting lacks another that it needs. */
 function readSnapshots(value: <T>(row: Setting<T>) => T): Config['snapshots'] {
   const need = (row: Setting<unknown>, by: Setting<unknown>, why: string): AssayError =>
     new AssayError('INVALID_CONFIG', `${row.variable} is not set: ${by.variable} needs it${why}.`, {
@@ -579,7 +582,7 @@ function readSnapshots(value: <T>(row: Setting<T>) => T): Config['snapshots'] {
   };
 }
 
-/** By chain, URLs that were looked at. Throws INVALID_CONFIG. */
+/** Returns the validated URLs of the graph stores, by chain. Throws INVALID_CONFIG. */
 function readGraphStores(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
@@ -589,7 +592,11 @@ function readGraphStores(
   return stores;
 }
 
-/** Reads and checks every setting. Throws INVALID_CONFIG with a sentence that names the variable. */
+/**
+ * Reads and validates every setting.
+ *
+ * @throws INVALID_CONFIG naming the variable
+ */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const known = new Set<string>(Object.values(SETTINGS).map((row) => row.variable));
   for (const variable of Object.keys(environment)) {

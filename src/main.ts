@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The `assay` command: builds the terminal, hands over to the program, and exits with its code. */
+/** The `assay` command: creates the terminal, runs the program, and exits with its code. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openParts } from './app.ts';
@@ -22,8 +22,8 @@ const stopping = new AbortController();
 const isServer = process.argv[2] === 'serve';
 
 /**
- * Asks the command to end. Those that have not done so in time are ended: their stores are whole at every moment, and locks of a process
- * that is gone are taken over. The server first finishes what it took, unless a fault of its own may keep it from doing so.
+ * Aborts the command. If it does not end in time, the process exits: its stores are consistent at every moment, and the locks of a dead
+ * process are taken over. A server first finishes the requests that it accepted, unless its own fault prevents that.
  */
 function end(reason: Error | undefined, msMax: number): void {
   stopping.abort(reason);
@@ -39,7 +39,7 @@ function interrupt(): void {
 }
 
 let isFaulty = false;
-/** An error that no part of the program caught: says why, and ends in order, so that what was acknowledged is written. */
+/** Handles an uncaught error: reports it, and shuts down in order, so that acknowledged changes are written. */
 function fault(error: unknown): void {
   if (isServer) logFault(error);
   if (isFaulty) return;
@@ -59,22 +59,22 @@ function logFault(error: unknown): void {
 
 process.on('uncaughtException', fault);
 process.on('unhandledRejection', fault);
-/** Returns what stops to listen. */
+/** Returns a function that removes the signal listeners. */
 function hearSignals(): () => void {
   const signals = ['SIGINT', 'SIGTERM'] as const;
-  // The second signal finds no listener and ends the process at once.
+  // The second signal has no listener, so it ends the process at once.
   for (const signal of signals) process.once(signal, interrupt);
   return () => {
     for (const signal of signals) process.removeListener(signal, interrupt);
   };
 }
 let stopHearing = hearSignals();
-// A process that another one started with a channel ends with it: the server may be killed while it builds an index in a child.
+// A child process with a channel ends with its parent: the server may be killed while a child builds an index.
 if (process.channel) {
   process.once('disconnect', interrupt);
   process.channel.unref();
 }
-// A reader that went away (`| head`) is no fault of ours.
+// The reader has closed the output (`| head`): not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
@@ -107,5 +107,5 @@ const code = await runProgram(
 );
 
 process.exitCode = isFaulty ? 1 : code;
-// All is closed. What a library still waits for, a queue for a Redis that is away say, holds up nobody who asked for the end.
+// Everything is closed. A library may still wait, for example a queue for an unavailable Redis; that must not delay the exit.
 if (stopping.signal.aborted) setTimeout(() => process.exit(), LIMITS.exitMsMax).unref();

@@ -1,6 +1,7 @@
 /**
- * The way from one machine to many: an empty Redis is filled with what the nodes will share out of the files of a machine that was alone,
- * which stay as they are; and a node beside such files and an empty Redis is told so. docs/decisions/replicated-stores.md says more.
+ * The transition from one machine to a cluster: fills an empty Redis with the shared stores from the files of a standalone machine, which
+ * are not changed; and reports an error at the start of a node that has such files and an empty Redis. docs/decisions/replicated-stores.md
+ * has more.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -32,15 +33,15 @@ import { FORMAT_VERSION as JOBS_FORMAT } from './jobs/bulk/job-store.ts';
 import { FORMAT_VERSION as MONITORING_FORMAT } from './monitoring/store.ts';
 import { FORMAT_VERSION as CLEARED_FORMAT } from './names/cleared.ts';
 
-/** A store that is replicated where a Redis is named. */
+/** A store that is replicated if a Redis is configured. */
 export interface SharedStore {
   readonly name: string;
   readonly formatVersion: number;
-  /** Its file on a machine that is alone, below the folder of state. */
+  /** Its file on a standalone machine, inside the data folder. */
   readonly file: string;
 }
 
-/** The keys stand last: without them no node can serve, so that their end is the end of the filling. */
+/** The keys are last: without them no node can serve, so the filling ends when they are finished. */
 export const SHARED_STORES: readonly SharedStore[] = [
   { name: 'people', formatVersion: PEOPLE_FORMAT, file: 'accounts/people.mdb' },
   { name: 'audit', formatVersion: AUDIT_FORMAT, file: 'accounts/audit.mdb' },
@@ -51,11 +52,11 @@ export const SHARED_STORES: readonly SharedStore[] = [
   { name: 'keys', formatVersion: KEYS_FORMAT, file: 'accounts/keys.mdb' },
 ];
 
-/** What Redis says of its filling, beside the heads of the stores. */
+/** The state of a filling in Redis, in addition to the heads of the stores. */
 export interface FillMark {
-  /** Names the filling. */
+  /** Id of the filling. */
   readonly id: string;
-  /** Names the installation that it comes from. */
+  /** Id of the source installation. */
   readonly source: string;
   readonly state: 'filling' | 'whole';
   /** ISO times. */
@@ -65,12 +66,12 @@ export interface FillMark {
 
 const SLOT = 'fill';
 const ID_BYTES = 9;
-/** Names of all stores that nodes share. */
+/** Returns the names of all stores that nodes share. */
 const storeNames = (): readonly string[] => SHARED_STORES.map(({ name }) => name);
-/** What an account may have in Redis that anything was ever counted of. */
+/** Keys in Redis of an account that was ever counted or charged. */
 const ACCOUNT_KEYS = ['log', 'state', 'events'] as const;
 
-/** KEYS mark; ARGV mark. */
+/** KEYS: mark. ARGV: mark. */
 const PUT_MARK = `
 redis.call('SET', KEYS[1], ARGV[1])
 return 1`;
@@ -80,13 +81,15 @@ async function readMark(redis: RedisStore): Promise<FillMark | null> {
   const text = await redis.guard(redis.connection.get(markKey(redis)));
   return text === null ? null : (JSON.parse(text) as FillMark);
 }
+/** Writes the state of a filling to Redis. */
 export async function putMark(redis: RedisStore, mark: FillMark): Promise<void> {
   await redis.script('fill_mark', PUT_MARK, { safe: true })([markKey(redis)], [JSON.stringify(mark)]);
 }
+/** Returns the format version of a store in Redis; null if the store does not exist. */
 export const formatOf = (redis: RedisStore, store: string): Promise<string | null> =>
   redis.guard(redis.connection.hget(redis.key(store, 'head'), 'format'));
 
-/** Names the installation by its first key, which no copy of it has otherwise; null where it has none, and so no accounts. */
+/** Identifies the installation by its first key, which no other installation has; null if it has no keys, and therefore no accounts. */
 function sourceOf(keys: LiveFile | null): string | null {
   type Row = { readonly id: string; readonly createdAt: string };
   let first: Row | null = null;
@@ -101,24 +104,26 @@ function sourceOf(keys: LiveFile | null): string | null {
 const BEING_FILLED =
   'Redis is being filled by `assay redis fill` or `assay redis restore`, or that was interrupted: the same command on that machine brings it to its end.';
 
-/** Whether this folder was of a node since: then its files are of the time before. */
+/** Returns true if this folder has since been used by a node: its standalone files are then outdated. */
 const wasOfNode = async (dataDir: string): Promise<boolean> =>
   (await replicaState(join(dataDir, 'accounts', 'keys.mdb'), KEYS_FORMAT, 'keys')) !== null;
 
 /**
- * Lets a node begin that shares a Redis. Rejects with NOT_READY where that is being filled, and with INVALID_CONFIG where it is empty and
- * the folder has accounts of a machine that was alone: with a new first key they would seem to be gone.
+ * Checks that a node with a shared Redis may start.
+ *
+ * @throws NOT_READY while Redis is being filled, INVALID_CONFIG if Redis is empty and the folder has accounts of a standalone
+ * machine: with a new first key they would seem to be lost
  */
 export async function requireFilled(
   { dataDir }: { readonly dataDir: string },
   { redis, log }: { readonly redis: RedisStore; readonly log: Logger },
 ): Promise<void> {
   const [format, mark] = [await formatOf(redis, 'keys'), await readMark(redis)];
-  // Begun, too, while no store is claimed yet; the keys are the last store that is finished.
+  // The filling has also started if no store is claimed yet; the keys are the last store to be finished.
   if (format === FILLING || (format === null && mark?.state === 'filling'))
     throw new AssayError('NOT_READY', BEING_FILLED);
   const path = join(dataDir, 'accounts', 'keys.mdb');
-  // Of a node it was told before; and where Redis has nothing, it was lost, which the replica says.
+  // A node that has run before was checked then. If Redis is empty now, its data was lost, which the replica reports.
   if (!existsSync(path) || (await wasOfNode(dataDir))) return;
   const keys = openLiveFile({ path, formatVersion: KEYS_FORMAT });
   let source: string | null;
@@ -147,7 +152,7 @@ interface Sources {
   readonly files: readonly LiveFile[];
 }
 
-/** Throws STORE_VERSION, STORE_CORRUPT. */
+/** Opens the files of a standalone machine. Throws STORE_VERSION, STORE_CORRUPT. */
 async function openSources(dataDir: string): Promise<Sources> {
   const stores: Sources['stores'][number][] = [];
   try {
@@ -163,6 +168,11 @@ async function openSources(dataDir: string): Promise<Sources> {
   }
 }
 
+/**
+ * Checks that no other process uses the files.
+ *
+ * @throws STORE_BUSY if one does
+ */
 export function requireUnused(files: readonly LiveFile[]): void {
   for (const file of files) {
     const [pid] = file.otherProcesses();
@@ -181,6 +191,11 @@ const holds = (what: string): AssayError =>
     { field: 'ASSAY_REDIS_URL' },
   );
 
+/**
+ * Checks that Redis is empty.
+ *
+ * @throws INVALID_REQUEST if Redis holds an installation, a store or an account
+ */
 export async function requireEmpty(redis: RedisStore): Promise<void> {
   const found = await readInstallation(redis);
   if (found !== null) throw holds(`${found.id}, founded ${found.foundedAt}`);
@@ -198,9 +213,10 @@ export interface FillDeps {
 }
 
 /**
- * Fills an empty Redis, or takes up its own filling that was interrupted. Rejects with NOT_FOUND where the folder has no accounts,
- * STORE_BUSY where a process uses it or another fills, INVALID_REQUEST where Redis holds an installation, STORE_VERSION, STORE_CORRUPT,
- * NOT_READY. Whatever it rejects with, no node takes what it left for a whole.
+ * Fills an empty Redis, or resumes its own interrupted filling. After any error, no node takes the partial data for a complete store.
+ *
+ * @throws NOT_FOUND if the folder has no accounts, STORE_BUSY if a process uses the folder or another process fills Redis, INVALID_REQUEST
+ * if Redis holds an installation, STORE_VERSION, STORE_CORRUPT, NOT_READY
  */
 export async function fillRedis(
   { dataDir, signal, onProgress }: FillRequest & { readonly dataDir: string },
@@ -218,7 +234,7 @@ export async function fillRedis(
         `${dataDir} was of a node with a Redis since, and its files are of the time before: restore that Redis from its backup, or with \`assay redis restore --from-replica\`. To take the old state all the same, move ${join(dataDir, 'accounts', 'replicas')} elsewhere.`,
       );
     requireUnused(sources.files);
-    // Before the lease, which writes: what is refused is left as it was.
+    // Checked before the lease, which writes: a Redis that is rejected must not be changed.
     await begunBefore(deps.redis, source);
     return await asOnlyWriter({ source, signal }, deps, (mark, both) =>
       fillUnderLease(sources, mark, { signal: both, onProgress }, deps),
@@ -229,8 +245,9 @@ export async function fillRedis(
 }
 
 /**
- * Runs `work` as the only process that fills this Redis, with the mark that a new filling has. Rejects with STORE_BUSY if another one does,
- * NOT_READY if Redis refuses what is written, and what `work` rejects with.
+ * Runs `work` as the only process that fills this Redis, with the mark for a new filling.
+ *
+ * @throws STORE_BUSY if another process does, NOT_READY if Redis rejects writes, the error of `work`
  */
 export async function asOnlyWriter<T>(
   { source, signal }: { readonly source: string; readonly signal: AbortSignal },
@@ -259,7 +276,12 @@ export async function asOnlyWriter<T>(
   }
 }
 
-/** Throws STORE_BUSY if a file was written to since its last transaction was the one of `asOf`. */
+/**
+ * Checks that the files have not changed since `asOf`.
+ *
+ * @param asOf - the last transaction of each file
+ * @throws STORE_BUSY if a process uses a file or has written to it
+ */
 export function requireUnchanged(files: readonly LiveFile[], asOf: readonly number[]): void {
   requireUnused(files);
   for (const [at, file] of files.entries())
@@ -271,8 +293,9 @@ export function requireUnchanged(files: readonly LiveFile[], asOf: readonly numb
 }
 
 /**
- * The filling of this source that has not ended; null where Redis is empty. Rejects with INVALID_REQUEST where it holds an installation, or
- * a part of another.
+ * Returns the unfinished filling from this source; null if Redis is empty.
+ *
+ * @throws INVALID_REQUEST if Redis holds an installation, or an unfinished filling from another source
  */
 export async function begunBefore(redis: RedisStore, source: string): Promise<FillMark | null> {
   const found = await readMark(redis);
@@ -281,7 +304,7 @@ export async function begunBefore(redis: RedisStore, source: string): Promise<Fi
     return null;
   }
   const ofWhom = found.source === source ? 'this folder' : 'another folder';
-  // Also where it ended, and could not say so: nodes may write since.
+  // A filling may have finished without recording that; nodes may have written since.
   if (found.state === 'whole' || (await formatOf(redis, 'keys')) === String(KEYS_FORMAT))
     throw holds(`filled from ${ofWhom} on ${found.begun}`);
   if (found.source !== source)
@@ -296,13 +319,13 @@ async function fillUnderLease(
   { redis, clock, random }: FillDeps,
 ): Promise<FillReport> {
   const asOf = files.map((file) => file.lastTransaction());
-  // Before anything is begun: a ledger that is not in order is not carried on.
+  // Verified before anything is written: an invalid ledger is not transferred.
   const sums = await accounts.sums((done) => onProgress('ledger', done, accounts.last, 'entries'));
   signal.throwIfAborted();
   const begun = await begunBefore(redis, fresh.source);
   const mark = begun ?? fresh;
   if (begun === null) await putMark(redis, mark);
-  // A filling that is taken up finds its name, or is given one.
+  // A resumed filling finds its name in Redis; otherwise it is created.
   const installation = await nameInstallation(
     redis,
     newInstallation((count) => random.bytes(count), mark.begun),
@@ -320,7 +343,7 @@ async function fillUnderLease(
     {
       file: accounts,
       sums,
-      // A job that is forgotten settles nothing any more.
+      // A deleted job is never settled again.
       accountOf: (event) => jobRows?.get(event.replace(/^job:/, ''))?.accountId ?? null,
       signal,
       onProgress: (stage, done, total) => onProgress(`accounts: ${stage}`, done, total, 'entries'),

@@ -1,7 +1,7 @@
 /**
- * The start of a node over a Redis: which installation the Redis holds, and whether this folder belongs to it. Only `assay redis found`
- * begins an installation in an empty Redis: an empty Redis may be a lost one, which no node can see. docs/decisions/replicated-stores.md
- * says more.
+ * The start of a node with a Redis: determines which installation the Redis holds, and whether this folder belongs to it. Only `assay redis
+ * found` creates an installation in an empty Redis: an empty Redis may have lost its data, and a node cannot detect that.
+ * docs/decisions/replicated-stores.md has more.
  */
 import { join } from 'node:path';
 import { type Clock, isoTime } from './base/clock.ts';
@@ -29,15 +29,15 @@ export interface EnterDeps {
   readonly log: Logger;
 }
 
-/** The installation of the replicas of a folder. */
+/** The installation of the replicas in a folder. */
 interface FolderState {
-  /** Null if there are no replicas, or only some that are older than the ids of installations. */
+  /** Null if there are no replicas, or only replicas that are older than installation ids. */
   readonly installation: Installation | null;
   readonly hasReplicas: boolean;
 }
 
 const STORE_NAMES = SHARED_STORES.map(({ name }) => name);
-/** Keys of a replica that are looked for in Redis: one that is found proves the same installation. */
+/** Keys of a replica that are looked up in Redis: a single match proves the same installation. */
 const PROOFS = 1_000;
 
 const refuse = (message: string): AssayError =>
@@ -59,7 +59,7 @@ async function stateOfFolder(dataDir: string): Promise<FolderState> {
   return { installation, hasReplicas };
 }
 
-/** Whether Redis has one of the keys that a replica without an id has: no two installations have one in common. */
+/** Returns true if Redis has one of the keys of a replica without an id: no two installations share a key. */
 async function sharesKeys(dataDir: string, redis: RedisStore): Promise<boolean> {
   const store = SHARED_STORES.find(({ name }) => name === 'keys');
   if (store === undefined) return false;
@@ -87,7 +87,7 @@ const otherThan = (dataDir: string, own: string, found: string): AssayError =>
     `Redis holds the installation ${found}, and the replicas below ${dataDir} are of ${own}. The replicas were left as they are: name the Redis of their installation, or move them elsewhere to join this one.`,
   );
 
-/** The name of a Redis that has lost it, or never had one; null if Redis is empty. Rejects with INVALID_CONFIG, NOT_READY. */
+/** Determines the name for a Redis without one; returns null if Redis is empty. Rejects with INVALID_CONFIG, NOT_READY. */
 async function nameWithout(
   { installation, hasReplicas }: FolderState,
   { redis, clock, random, log }: EnterDeps,
@@ -101,7 +101,7 @@ async function nameWithout(
   }
   const [mark] = marks;
   if (mark !== undefined) {
-    // The part of a cluster that held the name was lost.
+    // The shard of the Redis Cluster that held the name was lost.
     if (marks.size === 1 && installation?.id === mark) return nameInstallation(redis, installation);
     throw refuse(
       `Redis has lost the name of its installation, and its stores are of ${[...marks].join(', ')}: start a node that has replicas of it first, or restore Redis from its backup.`,
@@ -121,11 +121,11 @@ async function nameWithout(
 }
 
 /**
- * Finds the installation that a node is to be part of, and completes its marks in Redis.
+ * Determines the installation that a node joins, and completes its marks in Redis.
  *
- * @returns the installation that Redis names; one that is older than its id is given one here.
- * @throws AssayError - INVALID_CONFIG if Redis is empty, or holds another installation than the replicas of this folder;
- *   NOT_READY, also while Redis is being filled.
+ * @returns the installation that Redis names; if it is older than installation ids, it gets an id here
+ * @throws INVALID_CONFIG if Redis is empty, or holds another installation than the replicas of this folder; NOT_READY, also while Redis is
+ * being filled
  */
 export async function enterInstallation(
   { dataDir }: { readonly dataDir: string },
@@ -153,10 +153,10 @@ export async function enterInstallation(
 }
 
 /**
- * Begins an installation in an empty Redis.
+ * Creates an installation in an empty Redis.
  *
- * @throws AssayError - INVALID_REQUEST if Redis is not empty, or this folder has replicas of an installation; INVALID_CONFIG if it has the
- *   files of a machine that was alone; NOT_READY.
+ * @throws INVALID_REQUEST if Redis is not empty, or this folder has replicas of an installation; INVALID_CONFIG if it has the files of a
+ * standalone machine; NOT_READY
  */
 export async function foundInstallation(
   { dataDir }: { readonly dataDir: string },

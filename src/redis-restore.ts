@@ -1,6 +1,6 @@
 /**
- * `assay redis restore --from-replica`: puts the replicas of a node back into a Redis that was emptied. They are at the same place of the
- * history afterwards, so the other nodes go on from there. Credits, quotas and kept answers are in no replica.
+ * `assay redis restore --from-replica`: restores the replicas of a node into a Redis that was emptied. The stores then have the same
+ * position in the history, so the other nodes continue from there. Credits, quotas and stored responses are not in any replica.
  */
 import { join } from 'node:path';
 import { isoTime } from './base/clock.ts';
@@ -33,7 +33,7 @@ interface Replica {
   readonly state: ReplicaState;
 }
 
-/** Throws STORE_VERSION, STORE_CORRUPT. */
+/** Opens the replicas of a folder. Throws STORE_VERSION, STORE_CORRUPT. */
 async function openReplicas(dataDir: string): Promise<readonly Replica[]> {
   const replicas: Replica[] = [];
   try {
@@ -53,7 +53,7 @@ async function openReplicas(dataDir: string): Promise<readonly Replica[]> {
   }
 }
 
-/** Throws INVALID_REQUEST if the replicas are of two installations. */
+/** Throws INVALID_REQUEST if the replicas belong to two installations. */
 function installationOfAll(dataDir: string, replicas: readonly Replica[]): Installation | null {
   const found = replicas.map(({ state }) => state.installation).filter((one) => one !== null);
   const [first = null] = found;
@@ -63,9 +63,12 @@ function installationOfAll(dataDir: string, replicas: readonly Replica[]): Insta
 }
 
 /**
- * Puts the replicas of this folder into an empty Redis, or takes up its own restoring that was interrupted. `isCheck`: only looks whether
- * it could. Rejects with NOT_FOUND if the folder has no replicas, STORE_BUSY if a process uses them, INVALID_REQUEST if Redis is not empty,
- * STORE_VERSION, STORE_CORRUPT, NOT_READY. Whatever it rejects with, no node takes what it left for a whole.
+ * Restores the replicas of this folder into an empty Redis, or resumes its own interrupted restore. After any error, no node takes the
+ * partial data for a complete store.
+ *
+ * @param request - `isCheck`: only checks whether a restore is possible
+ * @throws NOT_FOUND if the folder has no replica of keys, STORE_BUSY if a process uses the replicas, INVALID_REQUEST if Redis is not empty,
+ * STORE_VERSION, STORE_CORRUPT, NOT_READY
  */
 export async function restoreRedis(
   request: FillRequest & { readonly dataDir: string; readonly isCheck: boolean },
@@ -128,7 +131,7 @@ async function restoreUnderLease(
       { redis },
     ),
   );
-  // All of them first: nodes that run write to none before it is whole.
+  // Claim all of them first, so that running nodes write to none before all are complete.
   for (const filling of fillings) await filling.claim();
   await markStores(
     redis,

@@ -1,6 +1,6 @@
 /**
- * One node of many, put together: what app.ts takes in place of the embedded parts where a Redis is named. Nothing else knows which
- * of the two is there.
+ * Assembles one node of a cluster: the services that app.ts uses instead of the embedded ones if a Redis is configured. No other module
+ * distinguishes the two.
  */
 import { hostname } from 'node:os';
 import { type Announcements, openAnnouncements } from './base/announcements.ts';
@@ -39,17 +39,17 @@ export interface NodeDeps {
   readonly log: Logger;
 }
 
-/** What all nodes of the installation share, as this one has it. */
+/** The services that all nodes of an installation share. */
 export interface Shared {
   readonly openStore: OpenStore;
-  /** Resolves when all stores that were opened so far hold what the others wrote. Rejects with NOT_READY, STORE_VERSION. */
+  /** Resolves when all stores opened so far contain the data of the other nodes. Rejects with NOT_READY, STORE_VERSION. */
   ready(): Promise<void>;
-  /** The stores that were opened so far, where they are shared. */
+  /** The shared stores opened so far. */
   stores(): readonly (Pick<LiveStore, 'version' | 'isCurrent' | 'problem'> & { readonly name: string })[];
   readonly leases: Leases;
-  /** Names this process among all nodes. */
+  /** Unique id of this process among all nodes. */
   readonly nodeId: string;
-  /** Of the installation; empty on a machine that is alone. */
+  /** Scope of the installation; empty on a standalone machine. */
   readonly scope: string;
 }
 
@@ -61,7 +61,7 @@ export interface SharedRedis {
   readonly installation: Installation;
 }
 
-/** `of` is null where this process is the only one. */
+/** Opens the shared services; with `of` null, the embedded ones of a standalone process. */
 export function openShared(of: SharedRedis | null, deps: NodeDeps): Shared {
   const nodeId = `${hostname().slice(0, 64)}-${Buffer.from(deps.random.bytes(NODE_ID_BYTES)).toString('hex')}`;
   if (of === null)
@@ -76,8 +76,8 @@ export function openShared(of: SharedRedis | null, deps: NodeDeps): Shared {
   const { scope } = of.installation;
   const openStore = openReplicated({ ...deps, ...of });
   const opened: (LiveStore & { readonly name: string })[] = [];
-  // In a Redis that was emptied, all leases are free. A node whose store is lost there would do work that it cannot write down, and send the
-  // same alert again and again; so would one whose replica is on a full disk.
+  // In a Redis that was emptied, all leases are free. A node without a usable store would then do work that it cannot record, and send the
+  // same alert again and again; the same is true for a node with a full disk. So neither may take leases.
   const isUsable = (store: string): boolean => {
     const problem = opened.find(({ name }) => name === store)?.problem() ?? null;
     return problem === null || problem.kind === 'away';
@@ -98,21 +98,21 @@ export function openShared(of: SharedRedis | null, deps: NodeDeps): Shared {
   };
 }
 
-/** What this node is to the others while it serves. */
+/** The role of this node in the cluster while it serves. */
 export interface Joined {
-  /** Nodes that are there now, this one among them. */
+  /** Number of live nodes, including this one. */
   nodes(): number;
-  /** Who follows a chain; one that nobody can follow is not named. */
+  /** Returns which node follows each chain; a chain that no node can follow is omitted. */
   dutyOf(chains: readonly MonitoringChain[]): ReadonlyMap<MonitoringChain, Duty>;
-  /** The use cases of this node, asked of others where they hold the chain; and answered for others, where this node works. */
+  /** Routes use cases to the nodes that store the chain. If this node has the role worker, it also processes those of other nodes. */
   placed(here: GraphUseCases): GraphUseCases;
-  /** Chunks for all nodes that work; worked here too by `local`, where this node is one of them. */
+  /** Returns a runner that distributes chunks over all workers; if this node is a worker, it runs chunks with `local`. */
   chunks(local: ChunkRunner): ChunkRunner;
-  /** Null where there is nobody to tell. */
+  /** Null if there are no other nodes. */
   readonly announcements: Announcements | null;
-  /** Why the Redis that the nodes share cannot acknowledge what is written, in a sentence; null if it can. */
+  /** Why the shared Redis cannot acknowledge writes, as a sentence; null if it can. */
   problem(): string | null;
-  /** Ends what it works for others. What it asked of them is given up. */
+  /** Stops the work for other nodes. Pending requests to other nodes are abandoned. */
   leave(): Promise<void>;
 }
 
@@ -127,29 +127,29 @@ const ALONE: Joined = {
 };
 
 export interface JoinDeps extends NodeDeps {
-  /** Null where this process is the only one. */
+  /** Null if this process is standalone. */
   readonly redis: RedisStore | null;
   readonly roles: readonly Role[];
-  /** Chains that a node is configured for. */
+  /** Chains for which this node is configured. */
   readonly follows: readonly ChainId[];
-  /** Of the pool that answers requests. */
+  /** Threads of the pool that processes requests. */
   readonly threads: number;
-  /** Chunks that this node works at once. */
+  /** Chunks that this node processes concurrently. */
   readonly slots: number;
-  /** Where this node has the folder of jobs. */
+  /** Path of the jobs folder on this node. */
   readonly jobsFolder: string;
 }
 
-/** Chunks given out for each that is worked: another waits for it there. */
+/** Chunks distributed per slot: one runs, and another waits on the same node. */
 const CHUNKS_A_SLOT = 2;
-/** Stores under whose leases work is divided. */
+/** The leases of these stores divide the work. */
 const LEASED_STORES = ['monitoring', 'jobs'] as const;
-/** How old `/ready` and metrics may be about leases: a take-over takes 7 s. */
+/** Maximum age of the leases in `/ready` and metrics: a take-over takes 7 s. */
 const LEASES_LOOK_MS = 2_000;
-/** Questions of others taken at once for each thread: most of their time may be waiting for a chain. */
+/** Concurrent requests from other nodes per thread: they may spend most of their time waiting for a chain. */
 const QUESTIONS_A_THREAD = 4;
 
-/** Throws INVALID_CONFIG where one process would leave something to nobody. */
+/** Throws INVALID_CONFIG if a standalone process leaves out a role or a chain, because no other node would take it. */
 function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
   const refuse = (field: string, what: string): AssayError =>
     new AssayError(
@@ -162,7 +162,11 @@ function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
   if (graphChains !== 'all') throw refuse('ASSAY_GRAPH_CHAINS', 'leaves chains to others');
 }
 
-/** Tells the other nodes of this one, where there are any. Rejects with INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY. */
+/**
+ * Joins the cluster, if there is one.
+ *
+ * @throws INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY
+ */
 export async function joinNodes(
   config: Config,
   { nodeId, scope, leases }: Shared,
@@ -192,14 +196,14 @@ export async function joinNodes(
   if (folderName !== null && strangers.length > 0) {
     const sentence = `ASSAY_JOBS_DIR: ${jobsFolder} is not the folder of jobs of ${strangers.map(({ id }) => id).join(', ')}: all nodes with the roles api and worker share one.`;
     if (config.jobsDir !== null) {
-      // Or chains that it alone would have held were missed for a day.
+      // Otherwise the other nodes would report, for a day, chains that only this node was to hold as unavailable.
       await roster.forget();
       throw new AssayError('INVALID_CONFIG', sentence, { field: 'ASSAY_JOBS_DIR' });
     }
-    // Nobody named one: who sends no jobs needs none.
+    // The folder is the default: an installation without jobs does not need a shared one.
     log.error(sentence);
   }
-  // Not before there is somebody to queue for: it is large.
+  // Imported only in a cluster, because the module is large.
   const queues = await import('./jobs/queue-bullmq.ts')
     .then(({ openQueues }) => openQueues({ ...deps, redis, scope }))
     .catch(async (error: unknown) => {

@@ -1,4 +1,4 @@
-/** What a server tells of itself: whether it is ready, and its gauges. Nothing is opened to be asked. */
+/** The status of a server: its readiness and its metrics. Reading them opens nothing. */
 import { type Clock, isoTime } from './base/clock.ts';
 import type { LeaseState } from './base/leases.ts';
 import type { Role } from './base/roles.ts';
@@ -14,21 +14,21 @@ import type { Monitoring } from './monitoring/open.ts';
 import type { Shared } from './scaled-out.ts';
 import { behindSeconds, type Travel, tooFarBehind } from './travel/travel.ts';
 
-/** The parts of a server that have something to tell; null while they are not there. */
+/** The services with a status; null while they are not running. */
 export interface Telling {
   readonly config: Config;
-  /** Of this node. */
+  /** Roles of this node. */
   readonly roles: readonly Role[];
   readonly clock: Clock;
   readonly labels: SnapshotSet;
   readonly freshness: () => ListFreshness;
   readonly pool: WorkerPool;
-  /** Nodes that are there now, this one among them. */
+  /** Number of live nodes, including this one. */
   readonly nodes: () => number;
   readonly stores: Shared['stores'];
-  /** Of all nodes, as this one last read them. */
+  /** Leases of all nodes, as this node last read them. */
   readonly leases: () => readonly LeaseState[];
-  /** Why the Redis that the nodes share acknowledges nothing; null if it does. */
+  /** Why the shared Redis cannot acknowledge writes; null if it can. */
   readonly redisProblem: () => string | null;
   readonly travel: () => Travel | null;
   readonly watching: () => Monitoring | null;
@@ -69,7 +69,7 @@ function ofLists({ labels, config }: Telling, freshness: ListFreshness): Readine
   };
 }
 
-/** Adds where a node that pulls its labels stands, and what follows from it. */
+/** Adds the replication state of a node that pulls its labels, and fails readiness if it is too far behind. */
 function withTravel(readiness: Readiness, { travel, config, clock }: Telling): Readiness {
   const state = travel()?.state ?? null;
   if (state === null) return readiness;
@@ -83,11 +83,11 @@ function withTravel(readiness: Readiness, { travel, config, clock }: Telling): R
 }
 
 /**
- * Adds why the shared stores cannot be used. A node that does not know which keys were revoked refuses every key, so a proxy should send
- * requests to one that hears from Redis.
+ * Adds why the shared stores cannot be used. A node that does not know which keys were revoked rejects every key, so a proxy should send
+ * requests to a node that is connected to Redis.
  */
 function withStores(readiness: Readiness, { roles, stores }: Telling): Readiness {
-  /** One sentence for each kind: all stores are in one Redis. */
+  /** One sentence per kind, because all stores are in one Redis. */
   const reasons = new Map<string, string>();
   for (const { name, problem } of stores()) {
     const found = problem();
@@ -100,7 +100,7 @@ function withStores(readiness: Readiness, { roles, stores }: Telling): Readiness
           'This node has not heard from Redis for a second, and refuses every request with a key.',
         );
     } else if (found.kind === 'full') {
-      // All other stores answer reads from what they have.
+      // All other stores still serve reads from their replica.
       if (isRefusing) reasons.set('full', `${found.message} It refuses every request with a key until then.`);
     } else reasons.set(found.kind, reasons.get(found.kind) ?? found.message);
   }
@@ -109,8 +109,8 @@ function withStores(readiness: Readiness, { roles, stores }: Telling): Readiness
 }
 
 /**
- * Adds why this node does not do what its roles are, or cannot write. A node that answers requests goes on to if it cannot send alerts:
- * another node sends them.
+ * Adds why this node cannot fulfil its roles, or cannot write. A node that serves requests stays ready if it cannot send alerts: another
+ * node sends them.
  */
 function withRoles(readiness: Readiness, { roles, watching, redisProblem }: Telling): Readiness {
   const sending = roles.includes('api') ? null : (watching()?.problem() ?? null);
@@ -126,7 +126,7 @@ const shownLease = ({ name, holder, isHere, sinceMs }: LeaseState) => ({
   since: holder === null ? null : isoTime(sinceMs),
 });
 
-/** Whether this server may be asked, and what it answers from. */
+/** Returns whether this server is ready, and the state of the data that it serves. */
 export function readinessOf(telling: Telling): Readiness {
   const chains = telling.watching()?.listener.states() ?? [];
   const degraded = refusedNow();
@@ -139,7 +139,7 @@ export function readinessOf(telling: Telling): Readiness {
   };
 }
 
-/** Seconds since each list that is loaded was last checked. */
+/** Seconds since the last check of each loaded list. */
 const listAges = ({ lists }: ListFreshness, clock: Clock): ReadonlyMap<string, number> =>
   new Map(
     Object.entries(lists).map(([list, { checkedAt }]) => [
@@ -148,7 +148,7 @@ const listAges = ({ lists }: ListFreshness, clock: Clock): ReadonlyMap<string, n
     ]),
   );
 
-/** What monitoring tells of itself; nothing is opened to be asked. */
+/** Metrics of monitoring; reading them does not open it. */
 function monitoringGauges(watching: () => Monitoring | null, clock: Clock): readonly Gauge[] {
   const ofChains = (read: (state: ChainState) => number | null) => (): ReadonlyMap<string, number> =>
     new Map(
@@ -196,7 +196,7 @@ function monitoringGauges(watching: () => Monitoring | null, clock: Clock): read
   ];
 }
 
-/** What bulk jobs tell of themselves; nothing is opened to be asked. */
+/** Metrics of bulk jobs; reading them does not open them. */
 function jobGauges(jobs: () => OpenBulkJobs | null): readonly Gauge[] {
   return [
     {
@@ -212,7 +212,7 @@ function jobGauges(jobs: () => OpenBulkJobs | null): readonly Gauge[] {
   ];
 }
 
-/** Of the stores that nodes share; none on a machine that is alone. */
+/** Metrics of the stores that nodes share; empty on a standalone machine. */
 function storeGauges(stores: Telling['stores']): readonly Gauge[] {
   type Store = ReturnType<Telling['stores']>[number];
   const ofStores = (read: (store: Store) => number) => (): ReadonlyMap<string, number> =>
@@ -233,7 +233,7 @@ function storeGauges(stores: Telling['stores']): readonly Gauge[] {
   ];
 }
 
-/** Of the leases by which nodes divide work; none on a machine that is alone. */
+/** Metrics of the leases by which nodes divide work; empty on a standalone machine. */
 function leaseGauges({ leases, clock }: Telling): readonly Gauge[] {
   const ofLeases = (read: (lease: LeaseState) => number | null) => (): ReadonlyMap<string, number> =>
     new Map(
@@ -266,6 +266,7 @@ function leaseGauges({ leases, clock }: Telling): readonly Gauge[] {
   ];
 }
 
+/** Returns all metrics of a server. */
 export function gaugesOf(telling: Telling): readonly Gauge[] {
   const { clock, labels, freshness, pool, nodes, travel } = telling;
   return [

@@ -1,4 +1,4 @@
-/** Puts the accounts of one process together: who is this key, may it ask now, has its account any quota or credits left. */
+/** Combines the account services of one process: it identifies the key of a request, and checks rate limits, quotas and credits. */
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { OpenStore } from '../base/live-store.ts';
@@ -26,18 +26,18 @@ import { createRedisAttempts } from './redis/attempts.ts';
 
 export interface Access {
   readonly keys: KeyStore;
-  /** What a request takes before its work. */
+  /** Takes what a request needs before its work starts. */
   readonly gate: Gate;
   readonly limiter: RateLimiter;
   readonly quota: QuotaMeter;
-  /** The ledger of credits, opened when first asked for. Throws what opening throws; a later call tries again. */
+  /** The ledger of credits, opened at the first call. Throws the error of opening; a later call tries again. */
   ledger(): Ledger;
-  /** People, opened when first asked for; as the next two. */
+  /** User accounts, opened at the first call, like the next two. */
   people(): People;
   audit(): AuditLog;
-  /** Payments by webhook; null where no secret is set. */
+  /** Payments by webhook; null if no secret is configured. */
   payments(): Payments | null;
-  /** The active key that a text is, or null: 401. */
+  /** Returns the record of the active key with this text, or null (status 401). */
   verify(token: string): KeyRecord | null;
   close(): Promise<void>;
 }
@@ -46,27 +46,31 @@ export interface AccessDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Where what is counted and charged stands for all nodes; without it, in the folder. */
+  /** Redis, if rates, quotas and credits are shared by all nodes; otherwise they are in the folder. */
   readonly redis?: RedisStore | null;
-  /** Where all other live state stands. Default: in the folder. */
+  /** Opens the stores of all other live state. Default: in the folder. */
   readonly openStore?: OpenStore;
   /** Default: data/plans.json. */
   readonly plans?: Plans;
-  /** Free credits a month of an account. Default: those of data/plans.json for every account. */
+  /** Free credits per month of an account. Default: those of data/plans.json for every account. */
   readonly freeCredits?: (accountId: string) => number;
-  /** Default: a thread of libuv's. */
+  /** Default: a thread of libuv. */
   readonly derive?: DeriveKey;
-  /** Default: no mail can be sent. */
+  /** Default: no email can be sent. */
   readonly mailer?: Mailer | null;
 }
 
 export interface AccessOptions extends Partial<PeopleOptions> {
   readonly folder: string;
-  /** What Stripe signs its events with. */
+  /** The secret with which Stripe signs its events. */
   readonly stripeSecret?: string | null;
 }
 
-/** Opens keys and quotas in `folder`. Throws STORE_VERSION, STORE_CORRUPT, INVALID_CONFIG. */
+/**
+ * Opens keys and quotas in `folder`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT, INVALID_CONFIG
+ */
 export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
   const plans = deps.plans ?? readPlans();
   const keys = openKeyStore({ path: join(options.folder, 'keys.mdb') }, deps);

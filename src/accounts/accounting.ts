@@ -1,4 +1,7 @@
-/** What is counted and charged of an account: rates, quotas and credits, and the gate before them. Here over the files of this machine. */
+/**
+ * Counts and charges accounts: rate limits, quotas and credits, and the gate before them. This implementation uses the files of this
+ * machine.
+ */
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -15,23 +18,24 @@ export interface Accounting {
   readonly gate: Gate;
   readonly limiter: RateLimiter;
   readonly quota: QuotaMeter;
-  /** Opened when first asked for. Throws what opening throws; a later call tries again. */
+  /** Opened at the first call. Throws the error of opening; a later call tries again. */
   ledger(): Ledger;
   close(): Promise<void>;
 }
 
-/** What an account may take, as its keys and plan say now. */
+/** The limits of an account, as its keys and plan currently define them. */
 export interface Allowances {
-  /** Requests in any 60 seconds of a key (or another subject) and class. */
+  /** Requests in any 60 seconds for a key (or another subject) and class. */
   readonly rateOf: (subject: string, rateClass: RateClass) => number;
-  /** Units a month; null is unlimited. */
+  /** Units per month; null for unlimited. */
   readonly quotaOf: (accountId: string, meter: QuotaMeterName) => number | null;
-  /** Free credits a month. */
+  /** Free credits per month. */
   readonly freeCredits: (accountId: string) => number;
-  /** Changes when an answer of the first two may have changed. */
+  /** Changes when a result of `rateOf` or `quotaOf` may have changed. */
   readonly generation: () => number;
 }
 
+/** Opens quotas, rate limits and the ledger in `folder`. */
 export function openAccounting(
   { folder }: { readonly folder: string },
   deps: Allowances & { readonly clock: Clock; readonly log: Logger },

@@ -1,13 +1,15 @@
-/** Failed attempts at a password, counted per account and per client address, here in memory; too many of them make everyone wait. */
+/**
+ * Counts failed password attempts per account and per client address, in memory; after too many, further attempts are rejected for a while.
+ */
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 
 export interface Attempts {
-  /** Counts an attempt at each subject before it is made. Fails with RATE_LIMITED where one had too many; then none is counted. */
+  /** Counts an attempt for each subject before it is made. Throws RATE_LIMITED if a subject has had too many; none is counted then. */
   begin(account: string, address: string): Awaitable<void>;
-  /** The attempt succeeded: the account's count is forgotten, and the address gets its attempt back. */
+  /** Records success: the account's count is deleted, and the address gets its attempt back. */
   succeeded(account: string, address: string): Awaitable<void>;
 }
 
@@ -18,14 +20,19 @@ interface Window {
 }
 
 /**
- * An address as the unit that one client holds: all of an IPv6 /64 together. What an IPv6 address abbreviates with `::` stands in
- * its second half for every address that a network hands out.
+ * Returns the part of an address that identifies one client: for IPv6, the whole /64. In every address that a network assigns, the part
+ * that `::` abbreviates is in the second half.
  */
 export function clientUnit(address: string): string {
   if (!address.includes(':')) return address;
   return address.split('::')[0]?.split(':').slice(0, 4).join(':') ?? address;
 }
 
+/**
+ * Returns the 429 error for too many attempts.
+ *
+ * @param leftMs - milliseconds until the next attempt is allowed
+ */
 export function tooMany(leftMs: number): AssayError {
   const seconds = Math.max(1, Math.ceil(leftMs / 1000));
   return new AssayError(
@@ -37,17 +44,18 @@ export function tooMany(leftMs: number): AssayError {
   );
 }
 
-/** Attempts that are counted in the memory of one process. */
+/** Attempts counted in the memory of one process. */
 export interface EmbeddedAttempts extends Attempts {
-  /** Accounts and addresses that are counted now. */
+  /** Number of accounts and addresses that are currently counted. */
   readonly tracked: number;
 }
 
+/** Creates counters of failed attempts in memory. */
 export function createAttempts(deps: { readonly clock: Clock }): EmbeddedAttempts {
-  /** All of one length, and in the order of their beginnings: those that ended come first. */
+  /** All windows have the same length and are in the order of their start, so ended ones come first. */
   const windows = new Map<string, Window>();
 
-  /** Drops what has ended; if the table is full of others, the oldest. */
+  /** Removes ended windows; if the table is full of open ones, removes the oldest. */
   function makeRoom(now: number): void {
     for (const [subject, window] of windows) {
       if (window.endsMs > now && windows.size < LIMITS.attemptWindowsMax) break;

@@ -1,7 +1,7 @@
 /**
- * The audit log: who did what to which thing, when, and from where. Append-only; each entry is hashed together with the hash of
- * the one before, so a changed, removed or inserted entry breaks the chain at its place. A change is written into the log before
- * it is answered; what could not be logged is answered with an error.
+ * The audit log: who did what to which object, when, and from where. It is append-only. The hash of each entry includes the hash of the
+ * previous one, so a changed, removed or inserted entry breaks the chain at that place. A change is logged before the response is sent; if
+ * it cannot be logged, the response is an error.
  */
 import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
@@ -31,7 +31,7 @@ export type AuditAction =
   | 'credits.book'
   | 'lists.attest';
 
-/** Who acts, and from where. */
+/** The actor of an event, and its origin. */
 export interface Actor {
   /** An account, a key (`key_…`), `operator` or `stripe`. */
   readonly who: string;
@@ -44,11 +44,11 @@ export const OPERATOR: Actor = { who: 'operator', from: 'command line' };
 
 export interface AuditEvent extends Actor {
   readonly action: AuditAction;
-  /** Account that is concerned. */
+  /** The affected account. */
   readonly accountId: string;
-  /** The thing that changed: id of a key, of a ledger entry; null where it is the account itself. */
+  /** The changed object: id of a key or of a ledger entry; null if it is the account itself. */
   readonly subject: string | null;
-  /** What is to be said of it in a few words; never a secret. */
+  /** A few words of detail; never a secret. */
   readonly detail: string | null;
 }
 
@@ -56,7 +56,7 @@ export interface AuditEntry extends AuditEvent {
   readonly sequence: number;
   /** ISO 8601 UTC with milliseconds. */
   readonly at: string;
-  /** Hash of the entry before; 64 zeros of the first. */
+  /** Hash of the previous entry; 64 zeros for the first. */
   readonly before: string;
   /** SHA-256 of all other fields, hex. */
   readonly hash: string;
@@ -64,28 +64,28 @@ export interface AuditEntry extends AuditEvent {
 
 export interface AuditReport {
   readonly entries: number;
-  /** Hash of the last entry: whoever keeps it elsewhere can tell later whether the whole log was written anew. */
+  /** Hash of the last entry. A copy of it kept elsewhere can later prove whether the whole log was rewritten. */
   readonly head: string;
-  /** What is wrong, in sentences, the first 100; empty where all is well. */
+  /** The first 100 faults, as sentences; empty if the log is intact. */
   readonly faults: readonly string[];
 }
 
 export interface AuditLog {
-  /** Durable when it resolves. */
+  /** Appends an entry. Durable when it resolves. */
   write(event: AuditEvent): Promise<AuditEntry>;
-  /** The newest entries, newest first. */
+  /** Returns the latest entries, newest first. */
   newest(limit: number): readonly AuditEntry[];
-  /** Reads every entry and checks the chain. Safe beside running servers. */
+  /** Reads every entry and checks the chain. Safe while servers are running. */
   verify(): Promise<AuditReport>;
   close(): Promise<void>;
 }
 
 const FIRST_BEFORE = '0'.repeat(64);
 const FAULTS_MAX = 100;
-/** Entries that are checked before the event loop gets its turn. */
+/** Number of entries checked before the event loop gets a turn. */
 const VERIFY_SLICE = 2_000;
 
-/** Every field in a fixed order; a JSON array, so that no two entries make the same text. */
+/** Hashes every field in a fixed order, as a JSON array, so that no two entries produce the same text. */
 function hashOf(entry: Omit<AuditEntry, 'hash'>): string {
   const { sequence, at, who, from, action, accountId, subject, detail, before } = entry;
   return createHash('sha256')
@@ -95,12 +95,16 @@ function hashOf(entry: Omit<AuditEntry, 'hash'>): string {
 
 const cut = (text: string): string => text.slice(0, LIMITS.auditTextMax);
 
-/** Opens (or makes) the log at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens (or creates) the log file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openAuditLog(
   options: { path: string },
   deps: {
     readonly clock: Clock;
-    /** Default: on this machine. */
+    /** Default: a store on this machine. */
     readonly openStore?: OpenStore;
   },
 ): AuditLog {
@@ -162,7 +166,7 @@ export function openAuditLog(
   };
 }
 
-/** The store of keys with every change in the log. */
+/** Wraps the store of keys so that every change is logged. */
 export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): KeyStore {
   return {
     ...keys,
@@ -198,14 +202,15 @@ export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): Ke
   };
 }
 
-/** Pauses before the further attempts to log what is booked already. */
+/** Pauses before further attempts to log a booking that is already in the ledger. */
 const BOOKED_PAUSES_MS = [250, 1_000] as const;
-/** Entries among which one is looked for that was perhaps written after all. */
+/** Number of latest entries that are searched for an entry whose write may have succeeded despite an error. */
 const LOOKED_THROUGH = 100;
 
 /**
- * The ledger with every booking that is no charge in the log; a repeated booking is no change. A booking cannot be undone for want of
- * its line: where that is not to be written, the program's own log has it, and the error says that the booking stands.
+ * Wraps the ledger so that every booking is logged; charges and repeated bookings are not. A booking cannot be undone because its entry is
+ * missing in the audit log: if the entry cannot be written, the booking is written to the program's log, and the error says that the
+ * credits are booked.
  */
 export function auditBookings(
   ledger: Ledger,
@@ -254,7 +259,11 @@ export function auditBookings(
   };
 }
 
-/** Throws STORE_CORRUPT with the first fault. */
+/**
+ * Requires an audit log without faults.
+ *
+ * @throws STORE_CORRUPT with the first fault
+ */
 export function expectSound(report: AuditReport): void {
   const [first] = report.faults;
   if (first !== undefined) throw new AssayError('STORE_CORRUPT', `The audit log is not sound: ${first}`);

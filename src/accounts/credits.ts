@@ -1,13 +1,13 @@
 /**
- * What credits are, as pure arithmetic: the pools of an account, in which order they are spent, the free credits of a calendar
- * month, and the sentence that says what ran out. Nothing here is stored; ledger-lmdb.ts keeps the entries.
+ * The arithmetic of credits: the pools of an account, the order in which they are spent, the free credits of a calendar month, and the
+ * error for insufficient credits. Nothing is stored here; ledger-lmdb.ts stores the entries.
  */
 import { readFileSync } from 'node:fs';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
 
-/** In the order of the sums of an entry: their positions are stored. */
+/** The order is that of the sums in an entry: their positions are stored. */
 export const LEDGER_TYPES = [
   'SCREENING',
   'DEDUCTION',
@@ -19,37 +19,37 @@ export const LEDGER_TYPES = [
 ] as const;
 export type LedgerType = (typeof LEDGER_TYPES)[number];
 
-/** What a charge may be: SCREENING for screenings, DEDUCTION for everything else. */
+/** The types of a charge: SCREENING for screenings, DEDUCTION for everything else. */
 export type ChargeType = Extract<LedgerType, 'SCREENING' | 'DEDUCTION'>;
 
 /**
- * Where an account stands after an entry. What the two pools leave of the balance was bought, and alone may be negative: a
- * payment that was taken back after its credits were spent.
+ * The state of an account after an entry. The balance minus the two pools is the bought credits. Only these may be negative, if a payment
+ * was refunded after its credits were spent.
  */
 export interface Standing {
   /** Sum of all entries. */
   readonly balance: number;
-  /** Left of the free credits of `month`; they expire with it. */
+  /** Remaining free credits of `month`; they expire with it. */
   readonly free: number;
-  /** Left of what operators granted; never expires. */
+  /** Remaining credits granted by operators; they never expire. */
   readonly granted: number;
-  /** The month whose free credits were granted last, as `monthOf`; 0 where none ever was. */
+  /** The month for which free credits were last granted, as `monthOf`; 0 if there was none. */
   readonly month: number;
 }
 
 export const NOTHING: Standing = { balance: 0, free: 0, granted: 0, month: 0 };
 
-/** The UTC calendar month of an instant, counted from year 0: months follow each other by 1. */
+/** Returns the UTC calendar month of a time, counted from year 0: consecutive months differ by 1. */
 export function monthOf(epochMs: number): number {
   const date = new Date(epochMs);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
-/** The first instant of the month behind `month`, ISO 8601 UTC. */
+/** Returns the first instant of the month after `month`, ISO 8601 UTC. */
 export const monthEnd = (month: number): string =>
   isoTime(Date.UTC(Math.floor((month + 1) / 12), (month + 1) % 12, 1));
 
-/** Takes `amount` (≥ 0) out of the pools: free credits first, then granted ones, then bought ones. */
+/** Takes `amount` (≥ 0) from the pools: free credits first, then granted ones, then bought ones. */
 export function spend(standing: Standing, amount: number): Standing {
   const fromFree = Math.min(standing.free, amount);
   const fromGranted = Math.min(standing.granted, amount - fromFree);
@@ -61,7 +61,7 @@ export function spend(standing: Standing, amount: number): Standing {
   };
 }
 
-/** The entries that stand between an account and this month, in their order. */
+/** One entry that brings an account to the current month. */
 export interface MonthTurn {
   readonly type: 'EXPIRY' | 'GRANT';
   readonly amount: number;
@@ -69,9 +69,10 @@ export interface MonthTurn {
 }
 
 /**
- * What the turn of a month does to an account: what is left of the old month's free credits expires, the new month's are granted.
- * Months that passed unused leave nothing. A clock that goes back over the turn of a month grants nothing a second time.
- * `freeCredits` is 0 for an account that may not have any (yet).
+ * Returns the entries of a month change: the remaining free credits of the old month expire, those of the new month are granted. Unused
+ * months in between leave no entries. If the clock moves back to an earlier month, nothing is granted twice.
+ *
+ * @param freeCredits - 0 for an account that has no free credits (yet)
  */
 export function monthTurn(standing: Standing, month: number, freeCredits: number): readonly MonthTurn[] {
   if (month <= standing.month) return [];
@@ -88,23 +89,23 @@ export function monthTurn(standing: Standing, month: number, freeCredits: number
   return turns;
 }
 
-/** What a 402 tells of an account. */
+/** The data of a 402 response. */
 export interface Shortage {
   readonly accountId: string;
   /** Credits that the operation costs. */
   readonly needed: number;
-  /** Credits that no running request holds. */
+  /** Credits that are not reserved by running requests. */
   readonly available: number;
-  /** Credits that running requests hold. */
+  /** Credits that running requests have reserved. */
   readonly held: number;
-  /** Free credits of the next month, and when it begins; 0 where the account gets none. */
+  /** Free credits of the next month, and the time when it begins; 0 if the account gets none. */
   readonly freeCredits: number;
   readonly renewsAt: string;
 }
 
 const counted = (credits: number): string => `${credits} credit${credits === 1 ? '' : 's'}`;
 
-/** The 402: what ran out, when it renews, and what can be done before. */
+/** Returns the 402 error: the missing credits, when they renew, and how to get more before. */
 export function creditsExhausted(shortage: Shortage): AssayError {
   const { accountId, needed, available, held, freeCredits, renewsAt } = shortage;
   const holding = held > 0 ? ` (${held} more held by requests that run now)` : '';
@@ -140,7 +141,11 @@ function wholeNumber(value: unknown, field: string): number {
   });
 }
 
-/** Reads the free tier and the packages. Throws INVALID_CONFIG with a sentence that names the field. */
+/**
+ * Reads the free tier and the packages.
+ *
+ * @throws INVALID_CONFIG naming the field
+ */
 export function readCreditTerms(path: string = shippedData('plans.json')): CreditTerms {
   const file = JSON.parse(readFileSync(path, 'utf8')) as Row;
   const freeTier = (file.freeTier ?? {}) as Row;

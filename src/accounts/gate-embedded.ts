@@ -1,6 +1,6 @@
 /**
- * The gate over the accounts of this machine: every step is answered at once, in memory or by LMDB, but the first request of an
- * account for units of its quota, which waits for a commit while others are answered.
+ * The gate over the accounts of this machine. Every step returns at once, from memory or LMDB. The exception is the first request of an
+ * account for quota units: it waits for a commit while other requests are processed.
  */
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
@@ -10,7 +10,7 @@ import type { QuotaMeterName, RateClass } from './plans.ts';
 import { type QuotaDecision, quotaExhausted } from './quota.ts';
 import { type RateDecision, rateLimited } from './rate-limit.ts';
 
-/** The parts of the accounts that a gate asks, each without waiting. */
+/** The services that the gate calls synchronously. */
 export interface EmbeddedGateDeps {
   readonly limiter: {
     refuses(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision | null;
@@ -21,7 +21,7 @@ export interface EmbeddedGateDeps {
     leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null;
     take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
   };
-  /** Opened when first asked for. */
+  /** Opened at the first call. */
   readonly ledger: () => {
     storedAnswer(accountId: string, slot: AnswerSlot): StoredAnswer | null;
     reserve(accountId: string, amount: number): Reservation;
@@ -30,8 +30,9 @@ export interface EmbeddedGateDeps {
 
 type Steps = { -readonly [Step in keyof Admission]: Admission[Step] };
 
+/** Creates a gate over the accounts of this machine. */
 export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps): Gate {
-  /** What the account gives, once the request was counted. */
+  /** Takes quota and credits from the account, after the request was counted. */
   function take({ accountId, slot, quota: wanted, credits }: Asked, steps: Steps): void {
     if (accountId === null) return;
     steps.kept = slot === null ? null : ledger().storedAnswer(accountId, slot);
@@ -53,14 +54,14 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
     }
   }
 
-  /** Takes what the account gives once that needs no commit, or none can be had. */
+  /** Calls `take` as soon as it needs no commit, or if no lease can be written. */
   function takeOnceLeased(asked: Asked, steps: Steps): Awaitable<Admission> {
     const { accountId, quota: wanted } = asked;
     const lease =
       accountId === null || wanted === null ? null : quota.leased(accountId, wanted.meter, wanted.units);
     if (lease !== null)
       return lease.then((isWritten) => {
-        // Others may have taken it meanwhile.
+        // Other requests may have used up the lease meanwhile.
         if (isWritten) return takeOnceLeased(asked, steps);
         take(asked, steps);
         return steps;

@@ -1,6 +1,6 @@
 /**
- * The gate of a request: one step that counts it, looks for an answer that was kept, and takes what it needs of its account's quota
- * and credits. One step, so that it is one round trip where accounts are kept behind a network.
+ * Authorizes a request in one step: it counts the request, looks up a stored response, and takes quota and credits from the account. One
+ * step, so that it costs one round trip if accounts are stored behind a network.
  */
 import type { Awaitable } from '../base/awaitable.ts';
 import type { AssayError } from '../base/errors.ts';
@@ -9,38 +9,43 @@ import type { QuotaMeterName, RateClass } from './plans.ts';
 import type { QuotaDecision } from './quota.ts';
 import type { RateDecision } from './rate-limit.ts';
 
-/** What a request needs. What is null is not asked for. */
+/** The needs of a request. A part that is null is skipped. */
 export interface Asked {
-  /** Whose requests are counted: the id of a key or an account, or a client's address. */
+  /** The subject of the rate limit: the id of a key or an account, or a client's address. */
   readonly rate: { readonly subject: string; readonly rateClass: RateClass } | null;
-  /** Null where nobody pays: then the three below are null. */
+  /** Null if no account pays: the three fields below are then null. */
   readonly accountId: string | null;
-  /** Where an answer may be kept already; where one is, neither quota nor credits are taken. */
+  /** Slot of a stored response; if it holds one, neither quota nor credits are taken. */
   readonly slot: AnswerSlot | null;
   readonly quota: { readonly meter: QuotaMeterName; readonly units: number } | null;
-  /** Credits to hold. */
+  /** Credits to reserve. */
   readonly credits: number | null;
 }
 
-/** What became of it, in the order of the steps: those behind the one that refused are null. */
+/** The results of the steps, in their order; null for steps after a rejection. */
 export interface Admission {
   readonly rate: RateDecision | null;
   readonly kept: StoredAnswer | null;
   readonly quota: QuotaDecision | null;
   readonly reservation: Reservation | null;
-  /** Why it is not let in: RATE_LIMITED, QUOTA_EXHAUSTED, CREDITS_EXHAUSTED; nothing but its count was taken then. */
+  /** Why the request is rejected: RATE_LIMITED, QUOTA_EXHAUSTED, CREDITS_EXHAUSTED; at most its count is taken then. */
   readonly refused: AssayError | null;
 }
 
-/** Every implementation passes test/conformance/gate.ts. */
+/** The interface of the gate. Every implementation passes test/conformance/gate.ts. */
 export interface Gate {
   /**
-   * A refusal that is certain without counting: so that the body of a request that cannot be let in is not looked at. Null where it
-   * has to be asked for.
+   * Returns a rejection that is certain without counting, so that the body of a rejected request is not parsed. Returns null if `admit`
+   * must decide.
    */
   refuses(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision | null;
-  /** Takes back the count of a request that was let in in that second and then could not be served. Never throws or rejects. */
+  /** Undoes the count of a request that was admitted in that second but could not be served. Never throws or rejects. */
   uncount(subject: string, rateClass: RateClass, countedSecond: number): Awaitable<void>;
-  /** Throws (or rejects with) NOT_READY, LEDGER_UNAVAILABLE where accounts cannot be read; then nothing was taken. */
+  /**
+   * Counts a request, and takes its quota and credits.
+   *
+   * @param monotonicMs - the current time of the monotonic clock
+   * @throws NOT_READY, LEDGER_UNAVAILABLE if accounts cannot be read; nothing is taken then
+   */
   admit(asked: Asked, monotonicMs: number): Awaitable<Admission>;
 }

@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key: a request that is sent again with the same key is answered with the answer of the first, and charged once.
- * Answers are kept in the ledger, in the transaction of their charge; here is what happens while the first still runs.
+ * Idempotency-Key: a repeated request with the same key gets the response of the first one, and is charged once. Responses are stored in
+ * the ledger, in the transaction of their charge; this module handles repetitions while the first request is still running.
  */
 import { createHash } from 'node:crypto';
 import { AssayError } from '../base/errors.ts';
@@ -10,7 +10,11 @@ import type { AnswerSlot, StoredAnswer } from './ledger.ts';
 const FIELD = 'Idempotency-Key';
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
-/** The place of one key of one account, method and path. Throws INVALID_REQUEST where the key is none. */
+/**
+ * Returns the slot of a key, for one account, method and path.
+ *
+ * @throws INVALID_REQUEST if the key is invalid
+ */
 export function answerSlot(accountId: string, method: string, path: string, key: string): AnswerSlot {
   if (key.length > LIMITS.idempotencyKeyTextMax || !PRINTABLE.test(key)) {
     throw new AssayError(
@@ -19,29 +23,31 @@ export function answerSlot(accountId: string, method: string, path: string, key:
       { field: FIELD },
     );
   }
-  // None of the parts can hold a line break.
+  // None of the parts can contain a line break.
   return createHash('sha256').update(`${accountId}\n${method}\n${path}\n${key}`).digest();
 }
 
+/** Returns the SHA-256 of a request body. */
 export const hashBody = (body: Uint8Array): Uint8Array => createHash('sha256').update(body).digest();
 
-/** The 400 of a key that came with another body. */
+/** Returns the 400 error for a key that was used with another body. */
 export const otherBody = (): AssayError =>
   new AssayError('INVALID_REQUEST', `${FIELD}: was used with another body within the last 24 hours.`, {
     field: FIELD,
   });
 
-/** What a request with a key is answered with. */
+/** The response to a request with an Idempotency-Key. */
 export interface IdempotentAnswer {
   readonly body: Uint8Array;
-  /** Whether the answer is that of an earlier request. */
+  /** True if the response is that of an earlier request. */
   readonly replayed: boolean;
 }
 
 export interface Idempotency {
   /**
-   * Runs `work`, which looks for a kept answer first and keeps its own in the slot, unless the slot is being worked for: then that
-   * answer is given, and whoever waits shares a failure as well, which is not kept. Rejects with INVALID_REQUEST for another body.
+   * Runs `work`, which looks up a stored response first and stores its own in the slot. If another request with the same slot is running,
+   * its response is returned instead; if it fails, all requests that wait for it fail as well, and nothing is stored. Rejects with
+   * INVALID_REQUEST if the body differs.
    */
   run(
     slot: AnswerSlot,
@@ -57,14 +63,19 @@ interface Running {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** A kept answer as the answer of this request. Throws INVALID_REQUEST for another body. */
+/**
+ * Returns a stored response as the response of this request.
+ *
+ * @throws INVALID_REQUEST if the body differs
+ */
 export function replayed(kept: StoredAnswer, bodyHash: Uint8Array): IdempotentAnswer {
   if (hex(kept.bodyHash) !== hex(bodyHash)) throw otherBody();
   return { body: kept.body, replayed: true };
 }
 
+/** Creates the table of running requests with an Idempotency-Key. */
 export function createIdempotency(): Idempotency {
-  /** Bounded by the requests that are not answered yet. */
+  /** Limited by the number of unfinished requests. */
   const running = new Map<string, Running>();
 
   return {

@@ -1,6 +1,6 @@
 /**
- * The text of an API key: `assay_live_`, 32 random base62 characters, and 6 of their CRC-32, so that a scanner can tell a leaked
- * key from noise. And the digest by which a process recognises a key that it verified before without keeping its text.
+ * The text of an API key: `assay_live_`, 32 random base62 characters, and 6 characters of their CRC-32, so that a scanner can distinguish a
+ * leaked key from random text. Also the digest by which a process recognises a key that it has verified, without keeping its text.
  */
 import type { Random } from '../base/random.ts';
 
@@ -8,12 +8,12 @@ export const TOKEN_PREFIX = 'assay_live_';
 const SECRET_CHARS = 32;
 const CHECK_CHARS = 6;
 export const TOKEN_CHARS: number = TOKEN_PREFIX.length + SECRET_CHARS + CHECK_CHARS;
-/** Words of four characters that hold the secret and its check. */
+/** Number of four-character words that hold the secret and its check. */
 const WORDS = Math.ceil((SECRET_CHARS + CHECK_CHARS) / 4);
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** CRC-32 of ISO 3309 (reflected, polynomial 0xEDB88320), as zlib's. */
+/** CRC-32 of ISO 3309 (reflected, polynomial 0xEDB88320), as in zlib. */
 function crc32(text: string): number {
   let crc = 0xffffffff;
   for (let index = 0; index < text.length; index++) {
@@ -23,7 +23,7 @@ function crc32(text: string): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** 6 base62 digits hold 35 bits, so every CRC-32 fits, leading zeros kept. */
+/** 6 base62 digits hold 35 bits, so every CRC-32 fits; leading zeros are kept. */
 function checkOf(secret: string): string {
   let rest = crc32(secret);
   let text = '';
@@ -34,7 +34,7 @@ function checkOf(secret: string): string {
   return text;
 }
 
-/** A new key: 190 bits of randomness. Bytes of 248 and above are thrown away, so that every character is equally likely. */
+/** Generates a new key with 190 bits of randomness. Bytes of 248 and above are discarded, so that every character is equally likely. */
 export function newToken(random: Random): string {
   let secret = '';
   while (secret.length < SECRET_CHARS) {
@@ -47,24 +47,24 @@ export function newToken(random: Random): string {
 
 const SHAPE = new RegExp(`^${TOKEN_PREFIX}[0-9A-Za-z]{${SECRET_CHARS + CHECK_CHARS}}$`);
 
-/** Whether a text can be a key at all: noise is told apart without asking the store. */
+/** Returns true if a text has the form and check characters of a key; rejects random text without a read of the store. */
 export function isTokenShaped(text: string): boolean {
   if (text.length !== TOKEN_CHARS || !SHAPE.test(text)) return false;
   const secret = text.slice(TOKEN_PREFIX.length, TOKEN_PREFIX.length + SECRET_CHARS);
   return checkOf(secret) === text.slice(-CHECK_CHARS);
 }
 
-/** What of a key may be shown: its first characters and its last four. */
+/** Returns the parts of a key that may be shown: its first characters and its last four. */
 export const visibleParts = (token: string): { prefix: string; last4: string } => ({
   prefix: token.slice(0, TOKEN_PREFIX.length + 4),
   last4: token.slice(-4),
 });
 
 /**
- * 128 bits that only this process can compute from a token, into `out[0..3]`: two lanes of HalfSipHash-1-3 (Aumasson and
- * Bernstein; 64 bits out, 64 bits of key each) side by side, in a fifth of the time of a SHA-256. The digest never leaves the
- * process, so nobody can search for a second text of the same digest. The caller has seen that the
- * text has the length and the prefix of a token.
+ * Creates a function that writes a 128-bit digest of a token to `out[0..3]`; only this process can compute it. The digest is two lanes of
+ * HalfSipHash-1-3 (Aumasson and Bernstein; 64 bits out, 64 bits of key each) side by side, and takes a fifth of the time of a SHA-256. The
+ * digest never leaves the process, so an attacker cannot search for a second text with the same digest. The caller must have checked the
+ * length and the prefix of the token.
  */
 export function createTokenDigest(random: Random): (token: string, out: Uint32Array) => void {
   const seed = random.bytes(16);
@@ -84,7 +84,7 @@ export function createTokenDigest(random: Random): (token: string, out: Uint32Ar
     let b1 = key3 ^ 0xee;
     let b2 = key2 ^ 0x6c796765;
     let b3 = key3 ^ 0x74656462;
-    // Words of the token (its tail overlaps the word before), then 3 + 3 rounds of finalisation.
+    // The words of the token (the last one overlaps the word before), then 3 + 3 rounds of finalisation.
     for (let step = 0; step < WORDS + 6; step++) {
       let word = 0;
       if (step < WORDS) {

@@ -1,7 +1,7 @@
 /**
- * The store of keys on LMDB: records by id, ids by the SHA-256 of the key, accounts with their plan. Several processes may
- * change it; a generation number in the same environment tells each of them, once a turn of its event loop, to forget what it
- * verified.
+ * The store of keys on LMDB: records by id, ids by the SHA-256 of the key, accounts with their plan. Several processes may change it. Each
+ * process reads a generation number in the same environment once per turn of its event loop; if it has changed, the process clears its
+ * cache of verified keys.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
@@ -35,7 +35,7 @@ export const FORMAT_VERSION = 1;
 /** How long a `lastUsedAt` waits for its batch. */
 const LAST_USED_FLUSH_MS = 60_000;
 
-/** What is stored of a key: the record without what changes beside it. */
+/** The stored row of a key: the record without the fields that are stored elsewhere. */
 interface KeyRow extends Omit<KeyRecord, 'lastUsedAt' | 'plan'> {
   /** SHA-256 of the key, hex. */
   readonly hash: string;
@@ -47,14 +47,14 @@ interface AccountRow {
   readonly disabled?: boolean;
 }
 
-/** The keys of an account stand side by side. */
+/** The keys of an account are adjacent. */
 type AccountKey = [accountId: string, keyId: string];
 
 export interface KeyStoreDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Default: on this machine. */
+  /** Default: a store on this machine. */
   readonly openStore?: OpenStore;
 }
 
@@ -91,7 +91,11 @@ function checkPlan(plan: PlanName): PlanName {
   throw invalid('plan', `one of ${PLAN_NAMES.join(', ')}`);
 }
 
-/** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens (or creates) the store file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openKeyStore(
   options: { path: string; lastUsedFlushMs?: number },
   deps: KeyStoreDeps,
@@ -109,7 +113,7 @@ export function openKeyStore(
   const lastUsed: LiveDatabase<number, string> = root.openDB({ name: 'lastUsed', encoding: 'json' });
   const byAccount: LiveDatabase<true, AccountKey> = root.openDB({ name: 'byAccount', encoding: 'json' });
   store.upgrade(() => {
-    // A store of the time before this index.
+    // The store is older than this index.
     if (meta.get('byAccount') !== undefined) return;
     for (const { value } of rows.getRange()) byAccount.putSync([value.accountId, value.id], true);
     meta.putSync('byAccount', 1);
@@ -118,20 +122,20 @@ export function openKeyStore(
   const digestOf = createTokenDigest(deps.random);
   const digest = new Uint32Array(4);
   const verified = new VerifiedKeys(LIMITS.verifiedKeysMax);
-  /** As it is stored. */
+  /** The generation number as last read from the store. */
   let storedGeneration = -1;
-  /** Counts how often everything was forgotten. */
+  /** Counts how often the cache was cleared. */
   let generation = 0;
-  /** Whether this turn of the event loop has looked at the generation, and its time. */
+  /** Whether this turn of the event loop has read the generation number, and the time of the turn. */
   let looked = false;
   let turnMs = 0;
 
   store.onApplied((writes) => {
-    // Another history may have the same number: what other nodes wrote is looked at whatever it is.
+    // The stored number is not compared after writes of other nodes: another history may have the same number.
     if (writes.some(({ database }) => database !== 'lastUsed')) storedGeneration = -1;
   });
 
-  /** Once a turn: takes the clock, and forgets everything where the store has changed. Throws NOT_READY where that is not known. */
+  /** Once per turn: reads the clock, and clears the cache if the store has changed. Throws NOT_READY if the store is not current. */
   function look(): void {
     store.requireCurrent();
     looked = true;
@@ -148,7 +152,7 @@ export function openKeyStore(
     generation++;
   }
 
-  /** Uses that were seen and not written yet, by key id, in ms since the epoch. */
+  /** Times of last use that are not written yet, by key id, in ms since the epoch. */
   const unwritten = new Map<string, number>();
 
   function rememberUse(): void {
@@ -166,11 +170,11 @@ export function openKeyStore(
     unwritten.clear();
     try {
       await root.transaction(() => {
-        // Another node may have seen it later.
+        // Another node may have recorded a later use.
         for (const [id, usedMs] of batch) if (usedMs > (lastUsed.get(id) ?? 0)) lastUsed.putSync(id, usedMs);
       });
     } catch (error) {
-      // Written with the next batch: one time a key, however long the disk is full.
+      // Written with the next batch: one time per key, however long the disk is full.
       for (const [id, usedMs] of batch) if (!unwritten.has(id)) unwritten.set(id, usedMs);
       throw error;
     }
@@ -197,7 +201,7 @@ export function openKeyStore(
     };
   }
 
-  /** The way of a key that is not remembered: by its SHA-256. */
+  /** Looks up a key that is not cached, by its SHA-256. */
   function verifyByHash(token: string): KeyRecord | null {
     if (!isTokenShaped(token)) return null;
     const hash = sha256(token);
@@ -207,7 +211,7 @@ export function openKeyStore(
     return timingSafeEqual(hash, Buffer.from(row.hash, 'hex')) ? recordOf(row) : null;
   }
 
-  /** Runs a change and the step of the generation in one durable transaction. */
+  /** Runs a change and increments the generation number in one durable transaction. */
   async function change<T>(work: () => T | AssayError): Promise<T> {
     const result = await root.transaction(() => {
       const outcome = work();
@@ -258,7 +262,7 @@ export function openKeyStore(
       if (accountId === undefined) {
         for (const { value } of rows.getRange()) found.push(recordOf(value));
       } else {
-        // Ids are printable ASCII, and so is everything between the account and the end of its keys.
+        // Ids are printable ASCII, so this range covers all keys of the account and no others.
         for (const [, id] of byAccount.getKeys({ start: [accountId, ''], end: [accountId, '\u007f'] })) {
           const row = rows.get(id);
           if (row !== undefined) found.push(recordOf(row));

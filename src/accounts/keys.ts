@@ -1,19 +1,19 @@
-/** API keys: their record and the port of their store. A key's text is key-token.ts, the store is keys-lmdb.ts. */
+/** API keys: their record and the interface of their store. key-token.ts has the text of a key, keys-lmdb.ts the store. */
 import type { PlanName, RateOverrides } from './plans.ts';
 
 export const PERMISSIONS = ['screening', 'entity', 'kyt', 'monitoring', 'intel', 'oracle'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** What is known of a key. The key itself is known to its owner alone. */
+/** The stored data of a key. The key itself is known only to its owner. */
 export interface KeyRecord {
   readonly id: string;
   readonly name: string;
-  /** First characters of the key, for recognising it. */
+  /** First characters of the key, to recognise it. */
   readonly prefix: string;
   readonly last4: string;
   readonly permissions: readonly Permission[];
   readonly status: 'ACTIVE' | 'REVOKED';
-  /** ISO 8601 UTC with milliseconds, as all three. */
+  /** ISO 8601 UTC with milliseconds, like the other two times. */
   readonly createdAt: string;
   /** Written in batches: up to a minute old, and up to a minute is lost in a crash. */
   readonly lastUsedAt: string | null;
@@ -21,61 +21,61 @@ export interface KeyRecord {
   readonly accountId: string;
   /** The plan of the account. */
   readonly plan: PlanName;
-  /** Limits a minute of this key alone, in place of its plan's. */
+  /** Limits per minute of this key, which replace those of its plan. */
   readonly rateLimits: RateOverrides;
 }
 
-/** The account of keys that were made without naming one. */
+/** The account of keys that were created without an account. */
 export const LOCAL_ACCOUNT = 'local';
 
 export interface NewKey {
   readonly name: string;
-  /** LOCAL_ACCOUNT where left out. */
+  /** Default: LOCAL_ACCOUNT. */
   readonly accountId?: string;
-  /** Plan of the account, set when this key is its first; later keys take the account's. FREE where left out. */
+  /** Plan of the account, set with its first key; later keys have the account's plan. Default: FREE. */
   readonly plan?: PlanName;
-  /** All six where left out. */
+  /** Default: all six. */
   readonly permissions?: readonly Permission[];
   readonly rateLimits?: RateOverrides;
-  /** Only where there is no key at all; else it is refused, with the field `isFirst`. */
+  /** Creates the key only if the store has no key at all; otherwise it is rejected, with the field `isFirst`. */
   readonly isFirst?: true;
 }
 
 export interface CreatedKey {
   readonly record: KeyRecord;
-  /** The full key, shown this once. */
+  /** The full key; it is returned only once. */
   readonly apiKey: string;
 }
 
 /** The store of keys. Every implementation passes test/conformance/keys.ts. */
 export interface KeyStore {
   /**
-   * The active key that a text is, or null. Synchronous and without a write; a key that another process created or revoked
-   * is known from the next turn of the event loop on.
+   * Returns the record of the active key with this text, or null. Synchronous and without a write. If another process creates or revokes a
+   * key, the change is visible from the next turn of the event loop.
    */
   verify(token: string): KeyRecord | null;
-  /** Changes whenever a key or an account changed, here or in another process, as of this turn of the event loop. */
+  /** Changes whenever a key or an account has changed, in this or another process, as of this turn of the event loop. */
   generation(): number;
-  /** The record of an id, revoked or not. */
+  /** Returns the key with this id, revoked or not. */
   get(id: string): KeyRecord | null;
-  /** All keys, of one account where given, oldest first. */
+  /** Returns all keys, or those of one account, oldest first. */
   list(accountId?: string): readonly KeyRecord[];
-  /** Plan of an account; null where there is no such account. */
+  /** Returns the plan of an account; null if the account does not exist. */
   planOf(accountId: string): PlanName | null;
-  /** Whether an account is disabled: none of its keys is verified. */
+  /** Returns true if an account is disabled: its keys are then not accepted. */
   isDisabled(accountId: string): boolean;
-  /** Makes an account without a key; one that exists stays as it is. */
+  /** Creates an account without a key; an existing account is not changed. */
   addAccount(accountId: string, plan: PlanName): Promise<void>;
-  /** Throws NOT_FOUND where there is no such account. */
+  /** Throws NOT_FOUND if the account does not exist. */
   setDisabled(accountId: string, disabled: boolean): Promise<void>;
-  /** Throws INVALID_REQUEST naming the field. Durable when it resolves, as all changes. */
+  /** Creates a key. Durable when it resolves, like all changes. Throws INVALID_REQUEST naming the field. */
   create(key: NewKey): Promise<CreatedKey>;
-  /** For good. Revoking a revoked key changes nothing. Throws NOT_FOUND. */
+  /** Revokes a key permanently. Revoking it again is a no-op. Throws NOT_FOUND. */
   revoke(id: string): Promise<KeyRecord>;
   /** Throws NOT_FOUND; INVALID_REQUEST for a revoked key. */
   setPermission(id: string, permission: Permission, enabled: boolean): Promise<KeyRecord>;
-  /** Throws NOT_FOUND where the account has no key. */
+  /** Throws NOT_FOUND if the account does not exist. */
   setPlan(accountId: string, plan: PlanName): Promise<void>;
-  /** Writes what is batched and closes. */
+  /** Writes pending times of last use, and closes the store. */
   close(): Promise<void>;
 }

@@ -1,14 +1,19 @@
-/** What every ledger asks of a booking before it is written, and what it is refused with. */
+/** Validation of bookings and settlements, shared by all ledgers, and its errors. */
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Booking, Settlement } from './ledger.ts';
 
 const ACCOUNT_ID = /^[0-9A-Za-z_-]{1,64}$/;
 
+/** Returns the validation error of a field. */
 export const invalid = (field: string, expected: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field} must be ${expected}.`, { field });
 
-/** Throws INVALID_REQUEST. */
+/**
+ * Validates a booking.
+ *
+ * @throws INVALID_REQUEST naming the field
+ */
 export function checkBooking({ accountId, type, amount }: Booking): void {
   if (!ACCOUNT_ID.test(accountId))
     throw invalid('accountId', '1 to 64 letters, digits, hyphens or underscores');
@@ -24,13 +29,17 @@ export function checkBooking({ accountId, type, amount }: Booking): void {
     );
 }
 
-/** Throws INVALID_REQUEST. */
+/**
+ * Validates a settlement.
+ *
+ * @throws INVALID_REQUEST naming the field
+ */
 export function checkSettlement({ total }: Settlement): void {
   if (!Number.isInteger(total) || total < 0 || total > LIMITS.ledgerAmountMax)
     throw invalid('total', `a whole number from 0 to ${LIMITS.ledgerAmountMax}`);
 }
 
-/** The refusal of an adjustment that would take more than there is. */
+/** Returns the error for an adjustment that would take more than the balance. */
 export const belowZero = (balance: number): AssayError =>
   invalid(
     'amount',

@@ -1,20 +1,20 @@
 /**
- * The bytes of one ledger entry. Every entry carries the whole standing of its account after it (balance, pools, sums by type)
- * and points to the account's entry before it, so the last entry of an account is all that is to be known of it.
+ * The bytes of one ledger entry. Every entry contains the whole state of its account after it (balance, pools, sums by type) and points to
+ * the account's previous entry, so the last entry of an account is sufficient to know its state.
  */
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LEDGER_TYPES, type LedgerType, NOTHING, type Standing } from './credits.ts';
 import type { LedgerEntry, TypeTotals } from './ledger.ts';
 
-/** An account as its last entry left it. `sequence` 0: it has none. */
+/** The state of an account after its last entry. `sequence` is 0 if it has none. */
 export interface Head extends Standing {
   readonly sequence: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Sequence of the account's last entry of a day before this entry's; 0 for none. */
+  /** Sequence of the account's last entry on a day before this entry's day; 0 for none. */
   readonly dayBefore: number;
-  /** Sum of the account's amounts so far, by position in LEDGER_TYPES; they add up to the balance. */
+  /** Sums of the account's amounts so far, by position in LEDGER_TYPES; they add up to the balance. */
   readonly sums: readonly number[];
 }
 
@@ -22,7 +22,7 @@ export interface StoredEntry extends Head {
   readonly accountId: string;
   readonly type: LedgerType;
   readonly amount: number;
-  /** Sequence of the account's entry before; 0 for none. */
+  /** Sequence of the account's previous entry; 0 for none. */
   readonly before: number;
   readonly reference: string | null;
 }
@@ -38,7 +38,7 @@ export const EMPTY_HEAD: Head = {
 const DAY_MS = 86_400_000;
 const dayOf = (epochMs: number): number => Math.floor(epochMs / DAY_MS);
 
-/** Offsets of the fixed part; all numbers little-endian, doubles unless said. */
+/** Offsets of the fixed part; all numbers are little-endian, and doubles unless noted. */
 const AT = 0;
 const BEFORE = 8;
 const DAY_BEFORE = 16;
@@ -49,7 +49,7 @@ const GRANTED = 48;
 const SUMS = 56;
 /** u32 */
 const MONTH = SUMS + 8 * LEDGER_TYPES.length;
-/** u8: position in LEDGER_TYPES, the highest bit set where there is a reference. */
+/** u8: position in LEDGER_TYPES; the highest bit is set if there is a reference. */
 const TYPE = MONTH + 4;
 /** u8 */
 const ACCOUNT_LENGTH = TYPE + 1;
@@ -58,7 +58,7 @@ const REFERENCE_LENGTH = ACCOUNT_LENGTH + 1;
 const TEXTS = REFERENCE_LENGTH + 2;
 const HAS_REFERENCE = 0x80;
 
-/** The entry that follows `head` in an account. */
+/** Returns the entry that follows `head` in an account. */
 export function follow(
   head: Head,
   step: {
@@ -92,6 +92,7 @@ export function follow(
   };
 }
 
+/** Encodes an entry as bytes. */
 export function encodeEntry(entry: StoredEntry): Buffer {
   const { accountId, reference } = entry;
   const referenceBytes = reference === null ? 0 : Buffer.byteLength(reference);
@@ -117,7 +118,11 @@ export function encodeEntry(entry: StoredEntry): Buffer {
 const broken = (sequence: number): AssayError =>
   new AssayError('STORE_CORRUPT', `Entry ${sequence} of the ledger is damaged.`);
 
-/** Takes an entry apart. `bytes` may be reused afterwards. Throws STORE_CORRUPT. */
+/**
+ * Decodes an entry. `bytes` may be reused afterwards.
+ *
+ * @throws STORE_CORRUPT
+ */
 export function decodeEntry(sequence: number, bytes: Buffer | undefined): StoredEntry {
   if (bytes === undefined || bytes.length < TEXTS) throw broken(sequence);
   const accountLength = bytes[ACCOUNT_LENGTH] ?? 0;
@@ -147,12 +152,13 @@ export function decodeEntry(sequence: number, bytes: Buffer | undefined): Stored
   };
 }
 
-/** An entry's id, which is a cursor at once: the sequence as text, of one length, so that ids sort as entries do. */
+/** Returns an entry's id, which is also a cursor: the sequence as text of fixed length, so that ids sort like entries. */
 export const entryId = (sequence: number): string => String(sequence).padStart(12, '0');
 
-/** The sequence of an id; null where the text is none. */
+/** Returns the sequence of an id; null if the text is not an id. */
 export const sequenceOf = (id: string): number | null => (/^\d{12}$/.test(id) ? Number(id) : null);
 
+/** Returns an entry in the form of the API. */
 export const shownEntry = (entry: StoredEntry): LedgerEntry => ({
   id: entryId(entry.sequence),
   amount: entry.amount,
@@ -162,7 +168,7 @@ export const shownEntry = (entry: StoredEntry): LedgerEntry => ({
   createdAt: isoTime(entry.at),
 });
 
-/** What `sums` gained since `earlier`, by name. */
+/** Returns how much `sums` have grown since `earlier`, by type. */
 export function totalsSince(sums: readonly number[], earlier: readonly number[]): TypeTotals {
   const totals: Partial<Record<LedgerType, number>> = {};
   for (const [position, type] of LEDGER_TYPES.entries())

@@ -1,6 +1,6 @@
 /**
- * The ledger and the quotas of a machine that is alone, read out of their files by somebody who writes nothing: who takes them elsewhere.
- * Nobody else may write them meanwhile.
+ * Reads the ledger and the quotas of a standalone machine from their files, to transfer them elsewhere. It writes nothing, and no other
+ * process may write the files meanwhile.
  */
 import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
@@ -12,15 +12,15 @@ import { faultOf } from './ledger-verify.ts';
 import type { QuotaMeterName } from './plans.ts';
 import { FORMAT_VERSION as QUOTA_FORMAT } from './quota-lmdb.ts';
 
-/** An account as its entries say. */
+/** The state of an account according to its entries. */
 export interface AccountSum {
   readonly entries: number;
-  /** Of the amounts of all entries. */
+  /** Sum of the amounts of all entries. */
   readonly sum: number;
   readonly head: Head;
 }
 
-/** What an event that may be settled again has cost. */
+/** The cost so far of an event that may be settled again. */
 export interface EventCost {
   readonly accountId: string;
   readonly total: number;
@@ -28,15 +28,15 @@ export interface EventCost {
   readonly granted: number;
 }
 
-/** An answer for an Idempotency-Key. */
+/** A stored response for an Idempotency-Key. */
 export interface KeptAnswer extends StoredAnswer {
-  /** Null where a version of the program kept it that did not write down whose it is. */
+  /** Null if an earlier version of the program stored the response without its account. */
   readonly accountId: string | null;
   readonly slot: Buffer;
   readonly keptAt: number;
 }
 
-/** Units of one month, counted from year 0 as `monthOf` of credits.ts does. */
+/** Units of one month; the month is counted from year 0, as in `monthOf` of credits.ts. */
 export interface MonthUnits {
   readonly month: number;
   readonly units: number;
@@ -44,29 +44,33 @@ export interface MonthUnits {
 
 export interface AccountsFile {
   readonly files: readonly LiveFile[];
-  /** Sequence of the last entry of all accounts: they begin at 1, without gaps. */
+  /** Sequence of the last entry of all accounts: sequences begin at 1, without gaps. */
   readonly last: number;
-  /** Throws STORE_CORRUPT where there is no such entry. */
+  /** Throws STORE_CORRUPT if the entry does not exist. */
   bytesOf(sequence: number): Buffer;
-  /** Reads all entries, and checks that links, sums and balances agree. Throws STORE_CORRUPT naming the first that does not. */
+  /** Reads all entries, and checks that links, sums and balances agree. Throws STORE_CORRUPT naming the first entry with a fault. */
   sums(onProgress: (done: number) => void): Promise<ReadonlyMap<string, AccountSum>>;
-  /** Events that were booked or refunded once, by their names, and the entries that they made. */
+  /** Events that were booked or refunded once, by name, with the sequence of their entry. */
   bookings(): Iterable<readonly [name: string, sequence: number]>;
   costs(): Iterable<readonly [name: string, cost: EventCost]>;
   answers(): Iterable<KeptAnswer>;
-  /** What each account took, in the newest month in which it took anything. */
+  /** Units that each account took, in the newest month in which it took any. */
   quotas(): ReadonlyMap<string, ReadonlyMap<QuotaMeterName, MonthUnits>>;
-  /** Events that took units of a quota, by their names. */
+  /** Events that took units of a quota, by name. */
   quotaEvents(): Iterable<readonly [name: string, taken: MonthUnits]>;
 }
 
 /** Entries between two turns of the event loop. */
 const STRIDE = 5_000;
 
-/** `2026-11` as a month counted from year 0. */
+/** Converts `2026-11` to a month counted from year 0. */
 const monthNumber = (name: string): number => Number(name.slice(0, 4)) * 12 + Number(name.slice(5)) - 1;
 
-/** Opens what there is of both in the folder of accounts; a file that is missing has nothing. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens the ledger and the quotas in the folder of accounts; a missing file counts as empty.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openAccountsFile({ folder }: { readonly folder: string }): AccountsFile {
   const ledger = openLiveFile({ path: join(folder, 'ledger.mdb'), formatVersion: LEDGER_FORMAT });
   const quota = openLiveFile({ path: join(folder, 'quotas.mdb'), formatVersion: QUOTA_FORMAT });
@@ -139,7 +143,7 @@ export function openAccountsFile({ folder }: { readonly folder: string }): Accou
     },
     quotas() {
       const quotas = new Map<string, Map<QuotaMeterName, MonthUnits>>();
-      // In order of months: the newest stays.
+      // The rows are in the order of months, so the newest month remains.
       for (const { key, value } of taken?.getRange() ?? []) {
         const [name, accountId, meter] = key;
         const month = monthNumber(name);

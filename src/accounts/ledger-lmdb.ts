@@ -1,9 +1,8 @@
 /**
- * The ledger on LMDB. Entries are appended in one global sequence, so a commit writes few, full pages whichever accounts it
- * concerns; each entry points to its account's entry before, and an index of last entries is written behind them in large
- * slices. After a crash the entries behind the index are read again. All changes of a turn share one transaction, and nothing
- * is acknowledged before it is on the disk. Several processes may write: each looks, inside its transaction, at what the others
- * appended, so the balance that decides is always the newest one.
+ * The ledger on LMDB. Entries are appended in one global sequence, so a commit writes few, full pages, whichever accounts it concerns. Each
+ * entry points to its account's previous entry; an index of last entries is written later in large slices. After a crash, the entries after
+ * the index are read again. All changes of one turn share one transaction, and nothing is acknowledged before it is on the disk. Several
+ * processes may write: each reads, inside its transaction, the entries that the others appended, so the newest balance always decides.
  */
 import type { Clock } from '../base/clock.ts';
 import { isoTime } from '../base/clock.ts';
@@ -57,21 +56,21 @@ export const FORMAT_VERSION = 1;
 export interface LedgerDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Free credits a month of an account; 0 where it may not have any (yet). */
+  /** Free credits per month of an account; 0 if it has none (yet). */
   readonly freeCredits: (accountId: string) => number;
 }
 
-/** A change that waits for its transaction. `apply` runs inside it, and writes nothing where it throws an AssayError. */
+/** A change that waits for its transaction. `apply` runs inside the transaction; if it throws an AssayError, it has written nothing. */
 interface Change {
   readonly apply: () => unknown;
-  /** If it is a charge: the credits held for it. */
+  /** For a charge: the reservation of its credits. */
   readonly reservation: Reservation | null;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
   outcome: { readonly result: unknown } | { readonly error: unknown } | null;
 }
 
-/** What an event took, and of which pools. */
+/** The credits that an event took, and from which pools. */
 interface Cost {
   readonly accountId: string;
   readonly total: number;
@@ -85,11 +84,11 @@ interface Kept {
   readonly answer: StoredAnswer;
 }
 
-/** Cuts a reference that is longer than anything legitimate: it is for reading. */
+/** Truncates a reference that is longer than any legitimate one: references are only displayed. */
 const bounded = (reference: string | null): string | null =>
   reference === null ? null : reference.slice(0, LIMITS.ledgerReferenceMax);
 
-/** f64 time of keeping, 32 bytes of hash, the answer. */
+/** f64 storage time, 32 bytes of hash, then the response. */
 const KEPT_HEAD = 8 + 32;
 
 function encodeKept(keptAt: number, bodyHash: Uint8Array, body: Uint8Array): Buffer {
@@ -100,6 +99,7 @@ function encodeKept(keptAt: number, bodyHash: Uint8Array, body: Uint8Array): Buf
   return bytes;
 }
 
+/** Decodes a stored response. */
 export function decodeKept(bytes: Buffer): Kept {
   return {
     keptAt: bytes.readDoubleLE(0),
@@ -110,7 +110,7 @@ export function decodeKept(bytes: Buffer): Kept {
   };
 }
 
-/** Sorts by time: the key of what ends first is the first. */
+/** Returns a key that sorts by time, so the response that expires first has the first key. */
 function endingKey(keptAt: number, slot: AnswerSlot): Buffer {
   const key = Buffer.allocUnsafe(8 + slot.length);
   key.writeBigUInt64BE(BigInt(Math.max(0, Math.floor(keptAt))), 0);
@@ -118,14 +118,18 @@ function endingKey(keptAt: number, slot: AnswerSlot): Buffer {
   return key;
 }
 
-/** A ledger that looks into its own memory and files: it answers at once. */
+/** A ledger that reads synchronously from its memory and files. */
 export interface EmbeddedLedger extends Ledger {
   reserve(accountId: string, amount: number): Reservation;
   balance(accountId: string): Balance;
   storedAnswer(accountId: string, slot: AnswerSlot): StoredAnswer | null;
 }
 
-/** Opens (or makes) the ledger at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens (or creates) the ledger file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openLedger(options: { path: string }, deps: LedgerDeps): EmbeddedLedger {
   const { clock, log } = deps;
   const { root, meta } = openLiveStore(options.path, FORMAT_VERSION);
@@ -134,11 +138,11 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     encoding: 'binary',
     keyEncoding: 'uint32',
   });
-  /** Account → sequence of its last entry, as of `indexedThrough` at least. */
+  /** Account → sequence of its last entry, at least as of `indexedThrough`. */
   const index: Database<number, string> = root.openDB({ name: 'index', encoding: 'json' });
-  /** Name of an event → sequence of the entry that it made. */
+  /** Name of an event → sequence of its entry. */
   const once: Database<number, string> = root.openDB({ name: 'once', encoding: 'json' });
-  /** Name of an event that may be settled again → what it has cost so far. */
+  /** Name of an event that may be settled again → its cost so far. */
   const costs: Database<Cost, string> = root.openDB({ name: 'costs', encoding: 'json' });
   const answers: Database<Buffer, Buffer> = root.openDB({
     name: 'answers',
@@ -151,24 +155,24 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     keyEncoding: 'binary',
   });
 
-  /** Accounts as of `applied`. An account that is not here has no entry behind `indexedThrough`. */
+  /** Accounts as of `applied`. An account that is missing here has no entry after `indexedThrough`. */
   const heads = new Map<string, Head>();
-  /** Accounts with entries behind the index. */
+  /** Accounts with entries after the index. */
   let unindexed = new Set<string>();
-  /** A slice-wise write of the index that is under way. */
+  /** A write of the index in slices that is in progress. */
   let indexing: { readonly accounts: readonly string[]; at: number; readonly through: number } | null = null;
   /** All entries up to this sequence are in `heads` or in the index. */
   let applied = 0;
   let indexedThrough = 0;
-  /** Credits held by running requests. */
+  /** Credits reserved by running requests. */
   const held = new Map<string, number>();
   const open = new WeakSet<Reservation>();
 
   const readEntry = (sequence: number): StoredEntry => decodeEntry(sequence, entries.getBinaryFast(sequence));
 
   /**
-   * Takes over an entry that is on the disk, unless a later one of its account is known: a commit is reported some time after it is on
-   * the disk, and `catchUp` may have read it until then, with what other processes appended behind it.
+   * Adds a committed entry to `heads`, unless a later entry of its account is there: a commit resolves some time after it is on the disk,
+   * and `catchUp` may have read it before, together with later entries of other processes.
    */
   function takeOver(entry: StoredEntry): void {
     const { accountId } = entry;
@@ -176,16 +180,17 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     unindexed.add(accountId);
   }
 
-  /** Takes over what the store holds behind `applied`: what another process wrote, or what a start finds behind the index. */
+  /** Reads the entries after `applied`: those of other processes, or at startup those after the index. */
   function catchUp(): void {
     const last = meta.get('last') ?? 0;
     for (let sequence = applied + 1; sequence <= last; sequence++) takeOver(readEntry(sequence));
     if (last > applied) applied = last;
-    // The balance lacks what this process charged, though its commit was not reported yet: those credits must not count as held too.
+    // The balance already contains charges of this process whose commit has not resolved yet: release their reservations, so that these
+    // credits are not counted twice.
     if (over.size > 0 && applied >= lastInside) releaseAll(inside);
   }
 
-  /** Starts again from what the store holds. */
+  /** Rebuilds the state in memory from the store. */
   function reload(): void {
     root.resetReadTxn();
     heads.clear();
@@ -196,7 +201,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     catchUp();
   }
 
-  /** Whether this turn of the event loop has looked at what other processes wrote. */
+  /** Whether this turn of the event loop has read the entries of other processes. */
   let looked = false;
   function look(): void {
     if (looked) return;
@@ -217,17 +222,17 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     return head;
   }
 
-  /** The account once the turn of the month is booked. */
+  /** Returns the account state after the entries of a month change. */
   function dueStanding(accountId: string, standing: Standing): Standing {
     const turns = monthTurn(standing, monthOf(clock.now()), deps.freeCredits(accountId));
     return turns.at(-1)?.after ?? standing;
   }
 
-  // What follows up to `drain` runs inside a transaction: its own heads lie over the committed ones until it is on the disk.
+  // Everything up to `drain` runs inside a transaction: its own heads shadow the committed ones until it is on the disk.
 
   let over = new Map<string, StoredEntry>();
   let lastInside = 0;
-  /** The changes of the transaction. */
+  /** The changes of the current transaction. */
   let inside: readonly Change[] = [];
 
   const insideHead = (accountId: string): Head => over.get(accountId) ?? headOf(accountId);
@@ -265,7 +270,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     });
   }
 
-  /** Also where the clock went back since: an answer that holds too long is better than a second charge. */
+  /** If the clock moves backwards, keep replaying the stored response: replaying too long is better than charging twice. */
   const isLive = (kept: Kept): boolean => clock.now() - kept.keptAt < LIMITS.idempotencyMs;
 
   function readKept(slot: AnswerSlot): Kept | null {
@@ -287,7 +292,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     const old = readKept(slot);
     if (old !== null) endings.removeSync(endingKey(old.keptAt, slot));
     answers.putSync(Buffer.from(slot), encodeKept(now, bodyHash, body));
-    // Whose it is: its slot does not tell, and who takes the ledger elsewhere has to know.
+    // The value is the account, because the slot does not contain it, and a transfer of the ledger needs it.
     endings.putSync(endingKey(now, slot), Buffer.from(accountId));
   }
 
@@ -304,7 +309,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     const head = insideHead(accountId);
     if (charge.amount > 0 && head.balance < charge.amount)
       throw shortage(accountId, charge.amount, head.balance, 0);
-    // Rendered before anything is written: an answer that cannot be made is not charged.
+    // Rendered before anything is written: if the response cannot be built, nothing is charged.
     const answer = charge.answer(head.balance - charge.amount);
     const entry =
       charge.amount === 0
@@ -360,7 +365,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     settleMonth(accountId);
     const head = insideHead(accountId);
     const earlier = charge.before === 0 ? EMPTY_HEAD : readEntry(charge.before);
-    // Free credits come back as free ones, also in a later month: they end with it.
+    // Free credits are returned as free ones, even in a later month: they expire with that month.
     const after: Standing = {
       balance: head.balance - charge.amount,
       free: head.free + Math.max(0, earlier.free - charge.free),
@@ -372,7 +377,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     return shownEntry(entry);
   }
 
-  /** Bought credits come back first, free ones last: what would end with the month is taken as spent. */
+  /** Bought credits are returned first, free ones last: credits that would expire with the month count as spent. */
   function settled({ accountId, type, once: event, total, reference }: Settlement): LedgerEntry | null {
     const cost = costs.get(event) ?? { accountId, total: 0, free: 0, granted: 0 };
     if (cost.accountId !== accountId)
@@ -405,11 +410,11 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     return shownEntry(append(accountId, missing > 0 ? type : 'REFUND', -missing, after, bounded(reference)));
   }
 
-  /** Writes the next slice of the index where it lags far behind, or all of it. */
+  /** Writes the next slice of the index if it lags far behind, or all of it. */
   function writeIndex(all: boolean): void {
     const isFull = heads.size > LIMITS.ledgerHeadsMax;
     const lags = lastInside - indexedThrough > LIMITS.ledgerIndexLagMax || isFull;
-    // While slices of the index remain to be written, their accounts are known in memory alone.
+    // Until all slices are written, their accounts are known only in memory, so none may be evicted.
     if (isFull && unindexed.size === 0 && indexing === null) evictNext = true;
     if (indexing === null && unindexed.size > 0 && (lags || all)) {
       indexing = { accounts: [...unindexed].sort(), at: 0, through: applied };
@@ -430,10 +435,10 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     evictNext = heads.size > LIMITS.ledgerHeadsMax;
   }
 
-  /** Whether accounts that the index knows may be forgotten once its transaction is on the disk. */
+  /** Whether indexed accounts may be evicted after the transaction is on the disk. */
   let evictNext = false;
 
-  // The queue: one transaction at a time, each with everything that came while the one before was being written.
+  // The queue: one transaction at a time, with all changes that arrived while the previous one was being written.
 
   const queue: Change[] = [];
   let writing: Promise<void> | null = null;
@@ -454,7 +459,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
 
   async function drain(): Promise<void> {
     while (queue.length > 0) await writeBatch();
-    // In the same step as the last look at the queue: whoever comes next starts a drain of its own.
+    // In the same step as the last check of the queue: the next change starts a new drain.
     writing = null;
   }
 
@@ -469,7 +474,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
         change.outcome = { result: change.apply() };
       } catch (error) {
         change.outcome = { error };
-        // Anything but a refusal comes from LMDB, whose transaction is lost then: the rest is not tried.
+        // Any error other than a rejection comes from LMDB, and its transaction is lost: skip the rest.
         if (!(error instanceof AssayError) || isStorageFull(error)) break;
       }
     }
@@ -493,7 +498,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
       await root.transaction(() => applyAll(batch));
     } catch (error) {
       failure = unavailable(error);
-      // What the queue holds would fail as well, but each batch is tried: a full disk may have room again.
+      // The queued changes would fail as well, but each batch is tried: a full disk may have space again.
       if (batch.length === 0) batch.push(...queue.splice(0));
     }
     if (failure === null) {
@@ -580,7 +585,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     };
   }
 
-  /** The sequence that a cursor names. Another account's is as unknown as one that never was. */
+  /** Returns the sequence of a cursor. A cursor of another account is rejected like an unknown one. */
   function cursorOf(accountId: string, cursor: string): number {
     const sequence = sequenceOf(cursor);
     const isOwn =
@@ -614,7 +619,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
       try {
         return await enqueue(() => applyCharge(reservation, charge), reservation);
       } catch (error) {
-        // Nothing would have been written but a turn of the month, which every reading makes up for.
+        // Only a month change would have been written, and every read computes that itself.
         if (charge.amount > 0 || charge.keep !== undefined || !isStorageFull(error)) throw error;
         const remaining = dueStanding(reservation.accountId, headOf(reservation.accountId)).balance;
         return { entry: null, remaining, answer: charge.answer(remaining), replayed: false };
@@ -648,7 +653,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
       look();
       const turns = monthTurn(headOf(accountId), monthOf(clock.now()), deps.freeCredits(accountId));
       if (turns.length > 0) {
-        // Without it the page lacks this month's grant, and says the balance that counts all the same.
+        // Without the booking, the page lacks the entry of this month's grant, but its balance includes it.
         await enqueue(() => settleMonth(accountId)).catch((error: unknown) =>
           log.warn(`ledger: the turn of the month was not booked: ${messageOf(error)}`),
         );
@@ -693,7 +698,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
           if (indexing === null && unindexed.size > 0) writeIndex(true);
         });
       } catch (error) {
-        // Nothing is lost: the next start reads the entries behind the index again.
+        // Nothing is lost: the next start reads the entries after the index again.
         log.warn(`ledger: its index was not written: ${messageOf(error)}`);
       }
       await root.close();

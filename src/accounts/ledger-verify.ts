@@ -1,11 +1,11 @@
-/** The check of a whole ledger: one pass over all entries in their order, holding one standing an account. */
+/** Verifies a whole ledger: one pass over all entries in order, with the state of each account in memory. */
 import { LEDGER_TYPES } from './credits.ts';
 import type { LedgerReport } from './ledger.ts';
 import { EMPTY_HEAD, entryId, type Head, type StoredEntry } from './ledger-entry.ts';
 
-/** What the check reads. The ledger only grows, so entries may be read in several looks while others write. */
+/** The data that the check reads. The ledger only grows, so entries may be read in several transactions while others write. */
 export interface LedgerUnderCheck {
-  /** Takes a new look at the store; the last sequence in it. */
+  /** Starts a new read transaction; returns the last sequence in it. */
   last(): number;
   /** Throws STORE_CORRUPT. */
   read(sequence: number): StoredEntry;
@@ -13,15 +13,15 @@ export interface LedgerUnderCheck {
     readonly through: number;
     readonly rows: Iterable<{ readonly key: string; readonly value: number }>;
   };
-  /** Whether there is an entry behind `last`. */
+  /** Returns true if there is an entry after `last`. */
   extraEntry(last: number): boolean;
 }
 
 export const FAULTS_MAX = 100;
-/** Entries between two looks: other work of the process goes on in between. */
+/** Entries read before other work of the process gets a turn. */
 const STRIDE = 5_000;
 
-/** What is wrong with an entry that follows `head` in its account; null where all agrees. */
+/** Returns the fault of an entry that follows `head` in its account; null if it has none. */
 export function faultOf(entry: StoredEntry, head: Head): string | null {
   if (entry.before !== head.sequence) return `points to entry ${entry.before} in place of ${head.sequence}`;
   if (entry.balance !== head.balance + entry.amount)
@@ -39,6 +39,11 @@ export function faultOf(entry: StoredEntry, head: Head): string | null {
   return null;
 }
 
+/**
+ * Checks every entry and the index of a ledger.
+ *
+ * @returns the totals, and the first 100 faults as sentences
+ */
 export async function checkLedger(
   store: LedgerUnderCheck,
   onProgress: (checked: number, total: number) => void,
@@ -71,7 +76,7 @@ export async function checkLedger(
   for (const { key, value } of rows) {
     indexedAccounts.add(key);
     const head = heads.get(key);
-    // An index that lags is made up for at the next start; one that names another account's entry is not.
+    // The next start repairs an index that lags, but not one that names an entry of another account.
     if (
       value <= total &&
       (head === undefined || value > head.sequence || store.read(value).accountId !== key)

@@ -1,7 +1,7 @@
 /**
- * The ledger of credits as a port: append-only entries, each with the balance after it. A charge is reserved, then committed
- * (one durable entry) or released (nothing was ever charged); what was committed and failed afterwards is refunded by an entry
- * of its own. A reservation ends with the process that made it, so a crash leaves none behind.
+ * The interface of the ledger of credits: append-only entries, each with the balance after it. Credits for a charge are reserved, then
+ * committed (one durable entry) or released (no charge). If a request fails after its charge was committed, a refund entry is written. A
+ * reservation ends with its process, so a crash leaves none behind.
  */
 import type { Awaitable } from '../base/awaitable.ts';
 import type { ChargeType, LedgerType } from './credits.ts';
@@ -9,80 +9,80 @@ import type { ChargeType, LedgerType } from './credits.ts';
 /** One line of an account's ledger. */
 export interface LedgerEntry {
   readonly id: string;
-  /** Negative for what was taken, positive for what was added. */
+  /** Negative if credits were taken, positive if they were added. */
   readonly amount: number;
   /** Balance after this entry. */
   readonly balance: number;
   readonly type: LedgerType;
-  /** What it was for: of a charge the operation, the address and the chain. */
+  /** The purpose: for a charge, the operation, the address and the chain. */
   readonly reference: string | null;
   /** ISO 8601 UTC with milliseconds. */
   readonly createdAt: string;
 }
 
-/** Credits that a running request holds. Ends by `commit` or `release`. */
+/** Credits reserved for a running request. Ends with `commit` or `release`. */
 export interface Reservation {
   readonly accountId: string;
   readonly amount: number;
 }
 
-/** An answer kept so that a request with the same Idempotency-Key is answered without being charged again. */
+/** A stored response: a repeated request with the same Idempotency-Key gets it without another charge. */
 export interface StoredAnswer {
-  /** SHA-256 of the request's body. */
+  /** SHA-256 of the request body. */
   readonly bodyHash: Uint8Array;
   readonly body: Uint8Array;
 }
 
-/** Names one Idempotency-Key of one account, method and path: 32 bytes. */
+/** Identifies one Idempotency-Key of one account, method and path: 32 bytes. */
 export type AnswerSlot = Uint8Array;
 
 export interface Charge {
   readonly type: ChargeType;
-  /** Credits to take, at most what was reserved; 0 writes no entry. */
+  /** Credits to take, at most the reserved amount; 0 writes no entry. */
   readonly amount: number;
   readonly reference: string | null;
-  /** Where to keep the answer, in the same transaction as the entry. */
+  /** Slot in which the response is stored, in the same transaction as the entry. */
   readonly keep?: { readonly slot: AnswerSlot; readonly bodyHash: Uint8Array };
-  /** Makes the answer, once the balance after the charge is known. Pure and quick: it runs inside the transaction. */
+  /** Builds the response from the balance after the charge. Must be pure and fast: it runs inside the transaction. */
   readonly answer: (remaining: number) => Uint8Array;
 }
 
 export interface Charged {
-  /** The entry; null where nothing was taken. */
+  /** The entry; null if nothing was taken. */
   readonly entry: LedgerEntry | null;
-  /** Balance after it. */
+  /** Balance after the charge. */
   readonly remaining: number;
   readonly answer: Uint8Array;
-  /** Whether the slot held an answer already (of another process): `answer` is that one, and nothing was charged. */
+  /** True if the slot already held a response (of another process): `answer` is that response, and nothing was charged. */
   readonly replayed: boolean;
 }
 
-/** An entry that is no charge. */
+/** An entry that is not a charge. */
 export interface Booking {
   readonly accountId: string;
   readonly type: Extract<LedgerType, 'PURCHASE' | 'GRANT' | 'ADJUSTMENT'>;
-  /** Whole credits; negative for an adjustment alone. */
+  /** Whole credits; negative only for an adjustment. */
   readonly amount: number;
   readonly reference: string | null;
-  /** Names the event behind it (of a payment, say): a second booking of the same name changes nothing. */
+  /** Name of the underlying event (for example of a payment): a second booking with the same name is a no-op. */
   readonly once?: string;
-  /** Whether the balance may end below 0: a payment that is taken back after its credits were spent. */
+  /** If true, the balance may become negative: for a payment that is refunded after its credits were spent. */
   readonly mayOwe?: boolean;
 }
 
 export interface Booked {
   readonly entry: LedgerEntry;
-  /** Whether it had been booked before: `entry` is that one. */
+  /** True if it was booked before: `entry` is the existing entry. */
   readonly repeated: boolean;
 }
 
-/** What an event costs that is not over with one answer: a bulk job, say. */
+/** The cost of an event that lasts longer than one request, for example a bulk job. */
 export interface Settlement {
   readonly accountId: string;
   readonly type: ChargeType;
-  /** Names the event, among those of all accounts. */
+  /** Name of the event, unique among all accounts. */
   readonly once: string;
-  /** Credits that it costs in all, as known now. */
+  /** Total credits that the event costs, as known now. */
   readonly total: number;
   readonly reference: string | null;
 }
@@ -90,28 +90,28 @@ export interface Settlement {
 export interface Balance {
   /** Sum of the account's entries. */
   readonly balance: number;
-  /** Of it: left of this month's free credits, left of what was granted, left of what was bought. */
+  /** Parts of the balance: remaining free credits of this month, remaining granted credits, remaining bought credits. */
   readonly free: number;
   readonly granted: number;
   readonly bought: number;
-  /** Held by requests that run now. */
+  /** Credits reserved by running requests. */
   readonly held: number;
   /** First instant of the next month, ISO 8601 UTC. */
   readonly renewsAt: string;
 }
 
-/** Credits by type, negative where taken; a type that never occurred is 0. */
+/** Credits by type, negative if taken; 0 for a type that never occurred. */
 export type TypeTotals = Readonly<Record<LedgerType, number>>;
 
 export interface UsagePage extends Balance {
   /** Newest first. */
   readonly history: readonly LedgerEntry[];
-  /** Continues behind the last entry; null at the end. */
+  /** Cursor for the entries after the last one; null at the end. */
   readonly nextCursor: string | null;
   readonly totals: {
-    /** Since the account began: adds up to the balance. */
+    /** Since the account was created: adds up to the balance. */
     readonly byType: TypeTotals;
-    /** Days (UTC) with entries, the newest first, at most `usageDaysMax`. */
+    /** Days (UTC) with entries, newest first, at most `usageDaysMax`. */
     readonly byDay: readonly { readonly day: string; readonly byType: TypeTotals }[];
   };
 }
@@ -121,40 +121,42 @@ export interface LedgerReport {
   readonly accounts: number;
   /** Sum of all balances. */
   readonly balance: number;
-  /** What is wrong, in sentences, the first 100; empty where all is well. */
+  /** The first 100 faults, as sentences; empty if the ledger is intact. */
   readonly faults: readonly string[];
 }
 
-/** Every implementation passes test/conformance/ledger.ts. Changes are durable when their promise resolves. */
+/** The ledger of credits. Every implementation passes test/conformance/ledger.ts. Changes are durable when their promise resolves. */
 export interface Ledger {
-  /** Holds credits for a request. Throws CREDITS_EXHAUSTED where fewer are left, LEDGER_UNAVAILABLE where it cannot be read. */
+  /** Reserves credits for a request. Throws CREDITS_EXHAUSTED if fewer are left, LEDGER_UNAVAILABLE if the ledger cannot be read. */
   reserve(accountId: string, amount: number): Awaitable<Reservation>;
   /**
-   * Turns a reservation into an entry, and ends it either way. Rejects with CREDITS_EXHAUSTED where another process took the
-   * credits meanwhile, LEDGER_UNAVAILABLE where it cannot be written; then nothing was charged. Behind a network, NOT_READY where
-   * nobody knows: the charge is undone then, or found by a repetition under its Idempotency-Key.
+   * Turns a reservation into an entry; the reservation ends in any case. Rejects with CREDITS_EXHAUSTED if another process took the credits
+   * meanwhile, LEDGER_UNAVAILABLE if the ledger cannot be written; nothing is charged then. Behind a network, rejects with NOT_READY if the
+   * outcome is unknown: the charge is then undone, or a repeated request finds it by its Idempotency-Key.
    */
   commit(reservation: Reservation, charge: Charge): Promise<Charged>;
-  /** Ends a reservation without a charge. A second time changes nothing. */
+  /** Ends a reservation without a charge. A second call is a no-op. */
   release(reservation: Reservation): void;
-  /** Gives back a committed charge, once; a second time resolves with the same entry. Rejects with NOT_FOUND. */
+  /** Refunds a committed charge, once; a second call resolves with the same entry. Rejects with NOT_FOUND. */
   refund(accountId: string, entryId: string): Promise<LedgerEntry>;
   /**
-   * Makes what an event has cost exactly `total`: takes what is missing, gives back what is too much, each by an entry of its own,
-   * which it resolves with, or with null where nothing had to change. So it may be repeated after any crash. Rejects with
-   * CREDITS_EXHAUSTED where fewer are free; then nothing changed.
+   * Sets the total cost of an event to exactly `total`: takes the missing credits or returns the excess, with one entry. It may be repeated
+   * after a crash.
+   *
+   * @returns the entry, or null if nothing had to change
+   * @throws CREDITS_EXHAUSTED if fewer credits are available; nothing is changed then
    */
   settle(settlement: Settlement): Promise<LedgerEntry | null>;
-  /** Rejects with INVALID_REQUEST naming the field: also where the balance would end below 0. */
+  /** Writes an entry that is not a charge. Rejects with INVALID_REQUEST naming the field, also if the balance would become negative. */
   book(booking: Booking): Promise<Booked>;
-  /** Balance as of now: an ended month's free credits are not counted any more. Writes nothing. */
+  /** Returns the current balance, without free credits of a past month. Writes nothing. */
   balance(accountId: string): Awaitable<Balance>;
-  /** Books what the turn of a month brought, then reads a page. Where nothing can be written it reads all the same. */
+  /** Books the entries of a month change, then reads a page. If nothing can be written, the page is read all the same. */
   usage(accountId: string, options: { limit: number; cursor?: string }): Promise<UsagePage>;
-  /** The kept answer of a slot of the account, less than 24 hours old. */
+  /** Returns the stored response of a slot of the account, if it is less than 24 hours old. */
   storedAnswer(accountId: string, slot: AnswerSlot): Awaitable<StoredAnswer | null>;
-  /** Reads every entry and checks that links, pools, sums and balances agree. Safe beside running servers. */
+  /** Reads every entry and checks that links, pools, sums and balances agree. Safe while servers are running. */
   verify(onProgress?: (checked: number, total: number) => void): Promise<LedgerReport>;
-  /** Writes what is queued and closes. */
+  /** Writes queued changes and closes the ledger. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Passwords as they are stored: scrypt (RFC 7914) with a salt of their own and the parameters beside the result, so that the
- * parameters can rise later. The derivation itself is a dependency, because it must run on a thread that answers nothing else.
+ * Stored passwords: scrypt (RFC 7914) with an individual salt; the parameters are stored with the hash, so that they can be raised later.
+ * The derivation is a dependency, because it must run on a thread that serves no requests.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { AssayError } from '../base/errors.ts';
@@ -17,13 +17,17 @@ const HASH_BYTES = 32;
 const STORED = /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([0-9A-Za-z_-]+)\$([0-9A-Za-z_-]+)$/;
 
 export interface Passwords {
-  /** The text to store. Throws INVALID_REQUEST naming `field` where the password is too short or too long. */
+  /** Returns the text to store. Throws INVALID_REQUEST naming `field` if the password is too short or too long. */
   hash(password: string, field: string): Promise<string>;
-  /** Whether it is the password; takes as long where `stored` is null (an account that does not exist). */
+  /** Returns whether the password matches; takes as long if `stored` is null (the account does not exist). */
   matches(password: string, stored: string | null): Promise<boolean>;
 }
 
-/** Throws INVALID_REQUEST. */
+/**
+ * Checks the length of a password.
+ *
+ * @throws INVALID_REQUEST naming `field`
+ */
 export function checkPassword(password: string, field: string): void {
   const { passwordCharsMin, passwordCharsMax } = LIMITS;
   if (password.length >= passwordCharsMin && password.length <= passwordCharsMax) return;
@@ -34,8 +38,9 @@ export function checkPassword(password: string, field: string): void {
   );
 }
 
+/** Creates the hashing and checking of passwords. */
 export function createPasswords(deps: { readonly random: Random; readonly derive: DeriveKey }): Passwords {
-  /** Derivations that wait or run: each is a fifth of a second of a core. */
+  /** Derivations that wait or run: each takes a fifth of a second of a core. */
   let running = 0;
 
   async function derive(request: ScryptRequest): Promise<Uint8Array> {

@@ -1,8 +1,8 @@
 /**
- * Payments: the signed events of Stripe's webhooks become bookings in the ledger. A checkout is booked once it is paid, whatever
- * event says so first; a refund takes back its share, a dispute everything, and a dispute that was won gives it back. Of a payment
- * the account, the package and Stripe's ids are kept, and nothing of a card. (The other way to credits is an operator's grant,
- * which books straight into the ledger.)
+ * Payments: signed Stripe webhook events become bookings in the ledger. A checkout is booked once when it is paid, whichever event reports
+ * it first. A refund takes back its share, a dispute takes back everything, and a won dispute returns it. Of a payment, only the account,
+ * the package and Stripe's ids are stored, and no card data. (The other source of credits is an operator's grant, which is booked directly
+ * in the ledger.)
  * https://docs.stripe.com/webhooks#verify-manually, https://docs.stripe.com/api/events/types
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -16,21 +16,21 @@ import type { Ledger } from './ledger.ts';
 
 export const FORMAT_VERSION = 1;
 
-/** What is remembered of a paid checkout, by its payment. */
+/** The stored data of a paid checkout, by its payment. */
 interface Purchase {
   readonly accountId: string;
   readonly credits: number;
-  /** Credits that each event took back, by the event's subject; negative where it gave them back. */
+  /** Credits that each event took back, by the event's subject; negative if it returned them. */
   readonly takenBack: Readonly<Record<string, number>>;
 }
 
-/** Takes credits back, or gives them back, in the same form for all events. */
+/** Takes credits back, or returns them, in the same form for all events. */
 interface Reversal {
   /** The payment (`pi_…`). */
   readonly payment: string;
-  /** Names what happened, the same in every event about it. */
+  /** Identifies the refund or dispute; the same in every event about it. */
   readonly subject: string;
-  /** Share of the credits that should be taken back by refunds so far, from 0 to 1; or a dispute begun or won. */
+  /** Total share of the credits that refunds have taken back so far, from 0 to 1; or an opened or won dispute. */
   readonly effect:
     | { readonly kind: 'refund'; readonly share: number }
     | { readonly kind: 'dispute' }
@@ -38,16 +38,16 @@ interface Reversal {
 }
 
 export interface PaymentAnswer {
-  /** `booked`: the ledger changed; `repeated`: it had before; `ignored`: nothing to do. */
+  /** `booked`: the ledger changed; `repeated`: the event was booked before; `ignored`: nothing to do. */
   readonly outcome: 'booked' | 'repeated' | 'ignored';
-  /** Account whose credits are concerned. */
+  /** The account with changed credits. */
   readonly accountId: string | null;
   /** Ledger entry. */
   readonly entryId: string | null;
 }
 
 export interface Payments {
-  /** Verifies and books one event. Rejects with UNAUTHENTICATED for a signature that is not right, INVALID_REQUEST. */
+  /** Verifies and books one event. Rejects with UNAUTHENTICATED if the signature is invalid, INVALID_REQUEST. */
   receive(body: Uint8Array, signature: string): Promise<PaymentAnswer>;
   close(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export interface PaymentsDeps {
   readonly ledger: () => Pick<Ledger, 'book'>;
   readonly packages: readonly CreditPackage[];
   readonly accountExists: (accountId: string) => boolean;
-  /** Default: on this machine. */
+  /** Default: a store on this machine. */
   readonly openStore?: OpenStore;
 }
 
@@ -75,8 +75,10 @@ const badSignature = (): AssayError =>
   new AssayError('UNAUTHENTICATED', 'The Stripe-Signature header is missing, wrong, or too old.');
 
 /**
- * Checks `t=<seconds>,v1=<hex>[,v1=…]`: HMAC-SHA256 of `<t>.<body>`. Every candidate is compared in constant time, and all of
- * them are. Throws UNAUTHENTICATED.
+ * Checks `t=<seconds>,v1=<hex>[,v1=…]`: HMAC-SHA256 of `<t>.<body>`. Every candidate is compared in constant time, and all of them are
+ * compared.
+ *
+ * @throws UNAUTHENTICATED
  */
 export function checkSignature(body: Uint8Array, header: string, secret: string, nowMs: number): void {
   const pairs = header.split(',').map((part) => part.trim().split('=', 2));
@@ -92,7 +94,7 @@ export function checkSignature(body: Uint8Array, header: string, secret: string,
   if (!matches || !isRecent) throw badSignature();
 }
 
-/** What an event means, for those that take credits back. Null for all others. */
+/** Returns the reversal of an event that takes back or returns credits; null for all other events. */
 function reversalOf(type: string, object: Row): Reversal | null {
   const payment = textOf(object.payment_intent);
   const id = textOf(object.id);
@@ -115,16 +117,20 @@ function reversalOf(type: string, object: Row): Reversal | null {
 const sumOf = (takenBack: Purchase['takenBack']): number =>
   Object.values(takenBack).reduce((sum, credits) => sum + credits, 0);
 
-/** Credits that a reversal takes back (negative: gives back), seeing what was taken back before. */
+/** Returns the credits that a reversal takes back (negative: returns), given what was taken back before. */
 function creditsOf({ effect }: Reversal, { credits, takenBack }: Purchase): number {
   const taken = sumOf(takenBack);
   if (effect.kind === 'dispute') return credits - taken;
   if (effect.kind === 'won') return -(takenBack[effect.dispute] ?? 0);
-  // A part of a credit that was paid back is a credit less.
+  // A refunded fraction of a credit takes back the whole credit.
   return Math.max(0, Math.ceil(credits * effect.share) - taken);
 }
 
-/** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens (or creates) the store file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openPayments(
   options: { readonly path: string; readonly secret: string },
   deps: PaymentsDeps,
@@ -132,18 +138,18 @@ export function openPayments(
   const { openStore = openLiveStore } = deps;
   const { root } = openStore(options.path, FORMAT_VERSION, { name: 'payments' });
   const purchases: LiveDatabase<Purchase, string> = root.openDB({ name: 'purchases', encoding: 'json' });
-  /** Reversals of payments that no checkout has named yet: events may come in any order. */
+  /** Reversals of payments without a known checkout: events may arrive in any order. */
   const early: LiveDatabase<Reversal, [payment: string, subject: string]> = root.openDB({
     name: 'early',
     encoding: 'json',
   });
   const ignored: PaymentAnswer = { outcome: 'ignored', accountId: null, entryId: null };
-  /** Events are taken one after the other: what a reversal takes depends on those before it. */
+  /** Events are processed one at a time: the amount of a reversal depends on those before it. */
   let last: Promise<unknown> = Promise.resolve();
 
   async function reverse(reversal: Reversal): Promise<PaymentAnswer> {
     const { payment, subject } = reversal;
-    // Decided and remembered in one step, by whatever node hears of it: what it takes depends on all that was taken before.
+    // Computed and stored in one transaction, on whichever node receives the event: the amount depends on all earlier reversals.
     const decided = await root.transaction(() => {
       const purchase = purchases.get(payment);
       if (purchase === undefined) {
@@ -159,7 +165,7 @@ export function openPayments(
     if (decided === null) return ignored;
     const { accountId, credits } = decided;
     if (credits === 0) return { outcome: 'ignored', accountId, entryId: null };
-    // The name makes the booking happen once; a crash before it is made good when the event is sent again.
+    // `once` makes the booking happen once; if the process crashes before it, Stripe sends the event again.
     const { entry, repeated } = await deps.ledger().book({
       accountId,
       type: 'ADJUSTMENT',
@@ -171,7 +177,7 @@ export function openPayments(
     return { outcome: repeated ? 'repeated' : 'booked', accountId, entryId: entry.id };
   }
 
-  /** The package of a paid checkout. The buyer chooses the account; the package is what the seller wrote and the price proves. */
+  /** Returns the package of a paid checkout. The buyer chooses the account; the seller sets the package, and the price must match it. */
   function packageOf(checkout: Row): CreditPackage {
     const name = textOf(rowOf(checkout.metadata).package);
     const found = deps.packages.find((one) => one.name.toLowerCase() === name.toLowerCase());
@@ -191,7 +197,7 @@ export function openPayments(
   async function purchase(checkout: Row): Promise<PaymentAnswer> {
     const isPaid = checkout.payment_status === 'paid';
     const wanted = textOf(rowOf(checkout.metadata).package);
-    // Other checkouts of the same seller, and those that are not paid yet.
+    // Checkouts of other products of the seller, and unpaid ones.
     if (!isPaid || wanted === '') return ignored;
     const accountId = textOf(checkout.client_reference_id);
     if (!deps.accountExists(accountId))
@@ -200,7 +206,7 @@ export function openPayments(
     const payment = textOf(checkout.payment_intent);
     if (id === '' || payment === '') throw invalid('data.object.payment_intent', 'is required');
     const { name, credits } = packageOf(checkout);
-    // Remembered first: a crash behind this line leaves an event that is sent again.
+    // Stored first: after a crash below this line, Stripe sends the event again.
     await root.transaction(() => {
       if (purchases.get(payment) === undefined)
         purchases.putSync(payment, { accountId, credits, takenBack: {} });

@@ -1,6 +1,6 @@
 /**
- * The store of people on LMDB: people by the id of their account, sessions and one-time tokens by the SHA-256 of their text. It is
- * read at each request and nothing is cached, so what one process ends is over in every other one at its next request.
+ * The store of user accounts on LMDB: users by account id, sessions and one-time tokens by the SHA-256 of their text. It is read at each
+ * request without a cache, so when one process ends a session, every other process rejects it at the next request.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -10,18 +10,18 @@ import type { Random } from '../base/random.ts';
 
 export const FORMAT_VERSION = 1;
 
-/** Who owns an account. */
+/** The owner of an account. */
 export interface Person {
   /** Id of the account. */
   readonly id: string;
   /** Lower case. */
   readonly email: string;
   readonly emailVerified: boolean;
-  /** As password.ts writes it. */
+  /** In the format of password.ts. */
   readonly password: string;
   /** ISO 8601 UTC with milliseconds. */
   readonly createdAt: string;
-  /** Counted up to end all sessions at once. */
+  /** Incremented to end all sessions at once. */
   readonly sessionEpoch: number;
 }
 
@@ -30,7 +30,7 @@ export interface SessionRow {
   /** Milliseconds since the epoch, both. */
   readonly createdMs: number;
   readonly endsMs: number;
-  /** `sessionEpoch` of its person when it began. */
+  /** The user's `sessionEpoch` when the session began. */
   readonly epoch: number;
 }
 
@@ -45,18 +45,18 @@ interface TokenRow {
 }
 
 /**
- * Whether a session or a token has not ended. One that was made further ahead than it lasts, because the clock was set back since, has:
- * none lasts longer than twice its time.
+ * Returns true if a session or token has not expired. If its creation lies further in the future than its lifetime, because the clock was
+ * set back, it counts as expired: none lives longer than twice its lifetime.
  */
 function isCurrent(of: { readonly createdMs?: number; readonly endsMs: number }, nowMs: number): boolean {
   const { createdMs = Number.NEGATIVE_INFINITY, endsMs } = of;
   return nowMs < endsMs && createdMs - nowMs < endsMs - createdMs;
 }
 
-/** Keys of what ends by itself: when, of which kind, and its hash. */
+/** Keys of expiring rows: the expiry, the kind, and the hash. */
 type EndKey = [endsMs: number, kind: 'session' | 'token', hash: string];
 
-/** Ended sessions and tokens that are removed with each new one: faster than they come. */
+/** Expired sessions and tokens that are removed with each new one: faster than they are created. */
 const PURGE_MAX = 8;
 const SECRET_BYTES = 32;
 
@@ -65,34 +65,38 @@ export interface PeopleStore {
   byEmail(email: string): Person | null;
   /** Oldest first. */
   list(): readonly Person[];
-  /** False where the address belongs to a person already; then nothing changed. */
+  /** Returns false if the email address already belongs to a user; nothing is changed then. */
   add(person: Person): Promise<boolean>;
-  /** Changes a person inside a transaction; null where there is none. */
+  /** Changes a user inside a transaction; returns null if the user does not exist. */
   change(accountId: string, change: (person: Person) => Person): Promise<Person | null>;
-  /** Begins a session; returns its text, which is known to its owner alone. */
+  /** Starts a session; returns its text, which only its owner knows. */
   begin(person: Person, lifeMs: number): Promise<{ readonly token: string; readonly session: SessionRow }>;
-  /** The session of a text, unless it ended. */
+  /** Returns the session with this text, unless it has ended. */
   session(token: string): SessionRow | null;
   end(token: string): Promise<void>;
-  /** Makes a one-time token; returns its text. */
+  /** Creates a one-time token; returns its text. */
   issue(accountId: string, purpose: TokenPurpose, lifeMs: number): Promise<string>;
-  /** Uses a token up; the account it was issued for, or null. */
+  /** Consumes a token; returns the account for which it was issued, or null. */
   redeem(token: string, purpose: TokenPurpose): Promise<string | null>;
   close(): Promise<void>;
 }
 
 const TOKEN_SHAPE = /^[0-9A-Za-z_-]{43}$/;
 
-/** Secrets are looked up by their hash, so the time of a look-up tells nothing of how much of a wrong one is right. */
+/** Secrets are looked up by their hash, so the time of a lookup does not reveal how much of a guess is right. */
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-/** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens (or creates) the store file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openPeopleStore(
   options: { path: string },
   deps: {
     readonly clock: Clock;
     readonly random: Random;
-    /** Default: on this machine. */
+    /** Default: a store on this machine. */
     readonly openStore?: OpenStore;
   },
 ): PeopleStore {
@@ -105,7 +109,7 @@ export function openPeopleStore(
   const tokens: LiveDatabase<TokenRow, string> = root.openDB({ name: 'tokens', encoding: 'json' });
   const ends: LiveDatabase<true, EndKey> = root.openDB({ name: 'ends', encoding: 'json' });
 
-  /** Before each read: of what other processes and nodes wrote. Throws NOT_READY where that is not known. */
+  /** Called before each read, to see the writes of other processes and nodes. Throws NOT_READY if the store is not current. */
   function look(): void {
     store.requireCurrent();
     root.resetReadTxn();
@@ -113,7 +117,7 @@ export function openPeopleStore(
 
   const newSecret = (): string => Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url');
 
-  /** Inside a transaction. */
+  /** Must run inside a transaction. */
   function purge(): void {
     const ended = [...ends.getKeys({ end: [clock.now(), 'session', ''], limit: PURGE_MAX })];
     for (const key of ended) {
@@ -210,7 +214,7 @@ export function openPeopleStore(
   };
 }
 
-/** Lower case, without spaces around it; null where it has not the form of an address. */
+/** Normalises an email address to lower case without surrounding spaces; returns null if the text is not an email address. */
 export function emailOf(text: string): string | null {
   const email = text.trim().toLowerCase();
   if (email.length > LIMITS.emailCharsMax) return null;

@@ -1,6 +1,6 @@
 /**
- * What people can do: register, prove their mail address, log in and out, change and reset their password. Whether an address has
- * an account is told to nobody who does not own it: the answers, and the work behind them, are the same either way.
+ * User accounts: registration, email verification, login and logout, password change and reset. Responses, and the work behind them, are
+ * the same whether or not an email address has an account, so that only its owner can find out.
  */
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -15,12 +15,13 @@ import { checkPassword, createPasswords, type DeriveKey } from './password.ts';
 import { emailOf, type PeopleStore, type Person } from './people-store.ts';
 import type { PlanName } from './plans.ts';
 
-/** How every account of a person begins; other accounts are the operator's own. */
+/** Prefix of the accounts of users; other accounts belong to the operator. */
 const ACCOUNT_PREFIX = 'acc_';
 
+/** Returns true if an account belongs to a user and not to the operator. */
 export const isPersonal = (accountId: string): boolean => accountId.startsWith(ACCOUNT_PREFIX);
 
-/** What a person may see of the own account. */
+/** The data of an account that its owner may see. */
 export interface AccountView {
   readonly id: string;
   readonly email: string;
@@ -45,27 +46,27 @@ export interface ListedAccount extends AccountView {
 }
 
 export interface People {
-  /** Rejects with FORBIDDEN where registration is closed, INVALID_REQUEST. */
+  /** Rejects with FORBIDDEN if registration is closed, INVALID_REQUEST. */
   register(email: string, password: string, from: string): Promise<void>;
-  /** Rejects with INVALID_REQUEST where the token is used up, too old, or none. */
+  /** Rejects with INVALID_REQUEST if the token is used, expired or unknown. */
   verifyEmail(token: string, from: string): Promise<void>;
   /** Rejects with UNAUTHENTICATED, RATE_LIMITED. */
   login(email: string, password: string, from: string): Promise<BegunSession>;
-  /** The session of a cookie's text, or null. Synchronous, without a write. */
+  /** Returns the session with this cookie text, or null. Synchronous, without a write. */
   session(token: string): Session | null;
   logout(token: string, from: string): Promise<void>;
-  /** Ends every session of the account and begins a new one. */
+  /** Ends every session of the account and starts a new one. */
   changePassword(accountId: string, current: string, wanted: string, from: string): Promise<BegunSession>;
-  /** Sends a token by mail where the address has an account. */
+  /** Sends a reset token by email if the address has an account. */
   forgot(email: string, from: string): Promise<void>;
   /** Rejects with INVALID_REQUEST. */
   resetPassword(token: string, password: string, from: string): Promise<void>;
-  /** Whether an account may have the month's free credits: one of an unproven mail address may not. */
+  /** Returns true if an account may have the monthly free credits; false while its email address is not verified. */
   mayHaveFreeCredits(accountId: string): boolean;
-  /** The operator's: an account whose mail address counts as proven. */
+  /** Creates an account on behalf of the operator; its email address counts as verified. */
   create(email: string, password: string, plan: PlanName): Promise<AccountView>;
   list(): readonly ListedAccount[];
-  /** Mails every account that is not disabled; returns how many letters were taken, and who could not be reached. */
+  /** Sends an email to every enabled account; returns the number of accepted emails, and the addresses that failed. */
   notify(
     subject: string,
     text: string,
@@ -84,13 +85,13 @@ export interface PeopleDeps {
   readonly keys: KeyStore;
   readonly audit: () => AuditLog;
   readonly derive: DeriveKey;
-  /** Null: no mail can be sent. */
+  /** Null if no email can be sent. */
   readonly mailer: Mailer | null;
-  /** Failed attempts that are counted. Default: of this process. */
+  /** Counter of failed attempts. Default: within this process. */
   readonly attempts?: Attempts;
 }
 
-/** Lines of less than 76 characters: longer ones are encoded, and a token would be cut in two for who reads the source. */
+/** Lines have fewer than 76 characters: longer lines are encoded, and a token would be split in the source of the email. */
 const LETTERS = {
   known: `Somebody tried to register with this mail address, which has an account
 already. If it was you and you forgot your password, ask for a new one.
@@ -123,11 +124,12 @@ function checkEmail(text: string): string {
 
 const badToken = (): AssayError => invalid('token', 'is not valid any more; ask for a new letter');
 
+/** Creates the service of user accounts over their store. */
 export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
   const { clock, random, log, store, keys, mailer } = deps;
   const passwords = createPasswords(deps);
   const { attempts = createAttempts(deps) } = deps;
-  /** Letters on their way; more of them than this and further ones are dropped, with a line in the log. */
+  /** Emails in progress; if there are too many, further ones are dropped, with a line in the log. */
   let sending = 0;
 
   const audited = (
@@ -145,7 +147,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
     createdAt,
   });
 
-  /** Sends without making the caller wait: how long a letter takes would tell whether one was sent. */
+  /** Sends without waiting: the time of sending would reveal whether an email was sent. */
   function post(letter: Letter): void {
     const obstacle =
       mailer === null
@@ -273,7 +275,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
 
     async forgot(emailText, from) {
       const email = checkEmail(emailText);
-      // Counted as attempts: nobody's letter box is filled by strangers.
+      // Counted as attempts, so that third parties cannot flood the inbox of an address.
       await attempts.begin(`letter ${email}`, from);
       const person = store.byEmail(email);
       if (person === null || keys.isDisabled(person.id)) return;
@@ -289,7 +291,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
       checkPassword(password, 'password');
       const accountId = await store.redeem(token, 'reset');
       if (accountId === null) throw badToken();
-      // Whoever has read the letter owns the mail address.
+      // The token came by email, so its user owns the email address.
       const person = await setPassword(accountId, password, true);
       await audited({ who: accountId, from }, 'password.reset', accountId);
       post({

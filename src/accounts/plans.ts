@@ -1,4 +1,4 @@
-/** Plans: what an account may ask for a minute and a month. The numbers are data/plans.json; this reads and checks them. */
+/** Plans: the rate limits and monthly quotas of an account. data/plans.json has the numbers; this module reads and validates them. */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -7,7 +7,7 @@ import { shippedData } from '../base/paths.ts';
 export const PLAN_NAMES = ['FREE', 'STARTER', 'GROWTH', 'BUSINESS', 'ENTERPRISE'] as const;
 export type PlanName = (typeof PLAN_NAMES)[number];
 
-/** Groups of routes that share one limit a minute and key. */
+/** Groups of routes that share one limit per minute and key. */
 export const RATE_CLASSES = [
   'screening',
   'kyt',
@@ -23,19 +23,19 @@ export const RATE_CLASSES = [
 ] as const;
 export type RateClass = (typeof RATE_CLASSES)[number];
 
-/** Requests in any 60 seconds, for the classes that differ from the plan's. */
+/** Requests in any 60 seconds, for the classes that differ from the plan. */
 export type RateOverrides = Readonly<Partial<Record<RateClass, number>>>;
 
-/** What a month's quota counts: intel counts addresses, oracle counts calls. */
+/** The monthly quotas: intel counts addresses, oracle counts calls. */
 export const QUOTA_METERS = ['intel', 'oracle'] as const;
 export type QuotaMeterName = (typeof QUOTA_METERS)[number];
 
 export interface Plan {
   readonly name: PlanName;
-  /** Units a UTC calendar month; null is unlimited. */
+  /** Units per UTC calendar month; null for unlimited. */
   readonly quotas: Readonly<Record<QuotaMeterName, number | null>>;
   readonly walletsMax: number;
-  /** Requests in any 60 seconds and key, every class. */
+  /** Requests in any 60 seconds per key, for every class. */
   readonly rateLimits: Readonly<Record<RateClass, number>>;
 }
 
@@ -60,7 +60,11 @@ function wholeNumber(value: unknown, max: number, field: string, wrong: Complain
   throw wrong(field, `a whole number from 1 to ${max}`);
 }
 
-/** Checks limits a minute: known classes, whole numbers. Throws what `wrong` makes of the field and what it must be. */
+/**
+ * Validates limits per minute: known classes, whole numbers.
+ *
+ * @throws the error that `wrong` returns for the field and the allowed values
+ */
 export function readRateOverrides(row: Row, field: string, wrong: Complaint): RateOverrides {
   const limits: Partial<Record<RateClass, number>> = {};
   for (const [name, value] of Object.entries(row)) {
@@ -85,7 +89,11 @@ function readPlan(name: PlanName, row: Row, base: Record<RateClass, number>): Pl
   };
 }
 
-/** Reads all plans. Throws INVALID_CONFIG with a sentence that names the field. */
+/**
+ * Reads all plans.
+ *
+ * @throws INVALID_CONFIG naming the field
+ */
 export function readPlans(path: string = shippedData('plans.json')): Plans {
   const file = JSON.parse(readFileSync(path, 'utf8')) as Row;
   const shared = readRateOverrides(rowAt(file, 'rateLimits', 'rateLimits'), 'rateLimits', wrongPlan);

@@ -1,8 +1,8 @@
 /**
- * The meter of quotas on LMDB. Units are leased from the store ahead of use and spent in memory: the store always counts what
- * was leased, so a crash can only over-count (by at most one lease an account and meter, 1 % of the quota), never under-count;
- * a clean close gives the unspent lease back, and the stored number is exactly what was taken. On a full disk units are counted in
- * memory and written when there is room (docs/decisions/full-disk.md).
+ * The quota meter on LMDB. Units are leased from the store ahead of use and spent in memory. The store always counts leased units, so a
+ * crash can only over-count (by at most one lease per account and meter, 1 % of the quota), never under-count. A clean close returns the
+ * unspent lease, and the stored number is then exact. On a full disk units are counted in memory and written when there is space
+ * (docs/decisions/full-disk.md).
  */
 import type { Clock } from '../base/clock.ts';
 import { isoTime } from '../base/clock.ts';
@@ -16,42 +16,42 @@ import type { QuotaDecision, QuotaMeter } from './quota.ts';
 
 export const FORMAT_VERSION = 1;
 
-/** A lease is this share of the quota: what a crash may cost an account. */
+/** Size of a lease as a share of the quota: the most that a crash costs an account. */
 const LEASE_SHARE = 0.01;
-/** Of an unlimited quota, which is counted for its own sake; at 1 M addresses/s that is ten commits a second. */
+/** Maximum lease, for an unlimited quota, which is only counted; at 1 M addresses/s that is ten commits per second. */
 const LEASE_MAX = 100_000;
-/** Between two attempts to write to a disk that was full. */
+/** Pause between attempts to write to a disk that was full. */
 const RETRY_MS = 1_000;
 
 export interface QuotaMeterDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Units a month of an account; null is unlimited. */
+  /** Units per month of an account; null for unlimited. */
   readonly limitOf: (accountId: string, meter: QuotaMeterName) => number | null;
-  /** Changes when an answer of `limitOf` may have changed. */
+  /** Changes when a result of `limitOf` may have changed. */
   readonly generation: () => number;
 }
 
 /** One account's month on one meter. */
 interface Counter {
   readonly key: [month: string, accountId: string, meter: QuotaMeterName];
-  /** Units that the store counts, our unspent lease among them but for `coming`, as last seen. */
+  /** Units that the store counts, as last read, including our unspent lease but not `coming`. */
   stored: number;
-  /** Leased units that nobody took yet. */
+  /** Leased units that are not taken yet. */
   spare: number;
-  /** Units of a lease that is written, and not known to be on the disk. */
+  /** Units of a lease that is being committed. */
   coming: number;
-  /** Units that were taken while the store could not be written, which it does not count yet; `stored` does. */
+  /** Units that were taken while the store could not be written. The store does not count them yet; `stored` does. */
   owed: number;
-  /** Of them, those that a lease is writing. */
+  /** The part of `owed` that a lease is writing. */
   settling: number;
-  /** A lease on its way to the disk: resolves with whether it was written; null if there is none. Never rejects. */
+  /** A lease that is being committed: resolves with whether it was written; null without one. Never rejects. */
   leasing: Promise<boolean> | null;
   limit: number | null;
   generation: number;
 }
 
-/** What an event took, and in which month. */
+/** The units that an event took, and the month in which it took them. */
 interface Taken {
   readonly month: string;
   readonly units: number;
@@ -67,7 +67,7 @@ interface Month {
   readonly counters: Readonly<Record<QuotaMeterName, Map<string, Counter>>>;
 }
 
-/** The UTC calendar month that holds an instant. */
+/** Returns the UTC calendar month of a time. */
 function monthOf(epochMs: number): Month {
   const name = isoTime(epochMs).slice(0, 7);
   const [year, month] = name.split('-').map(Number) as [number, number];
@@ -86,7 +86,7 @@ const countersOf = ({ counters }: Month): Counter[] => [
   ...counters.oracle.values(),
 ];
 
-/** Events are settled within days; they are forgotten after this many months, a few with each new one. */
+/** Events are settled within days; they are deleted after this many months, a few with each new event. */
 const EVENT_MONTHS = 3;
 const EVENTS_FORGOTTEN = 8;
 
@@ -98,28 +98,33 @@ function monthsBetween(earlier: string, later: string): number {
 const leaseOf = (limit: number | null): number =>
   limit === null ? LEASE_MAX : Math.min(LEASE_MAX, Math.max(1, Math.floor(limit * LEASE_SHARE)));
 
-/** A meter that answers from its own memory and file, at once. */
+/** A meter that decides synchronously, from its memory and file. */
 export interface EmbeddedQuotaMeter extends QuotaMeter {
   /**
-   * Begins to lease what `take` would have to lease at once, with a commit that holds the thread up: of many accounts in one commit.
+   * Starts an asynchronous lease if `take` would otherwise need one, with a commit that blocks the thread; one commit serves many accounts.
    *
-   * @returns null if `take` needs no commit; otherwise whether the lease was written, after which it is to be asked again. Never rejects
+   * @returns null if `take` needs no commit; otherwise whether the lease was written, after which the caller must call this again. Never
+   * rejects
    */
   leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null;
   take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
   used(accountId: string, meter: QuotaMeterName): number;
 }
 
-/** Opens the meter at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens the meter file at `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps): EmbeddedQuotaMeter {
   const { root } = openLiveStore(options.path, FORMAT_VERSION);
   const taken: Database<number, Counter['key']> = root.openDB({ name: 'taken', encoding: 'json' });
-  /** Name of an event → what it took. */
+  /** Name of an event → the units that it took. */
   const events: Database<Taken, string> = root.openDB({ name: 'events', encoding: 'json' });
   const pending = new Set<Promise<unknown>>();
   let month = monthOf(deps.clock.now());
 
-  /** The month of now. A clock that jumps back over the turn of a month does not bring the old one back. */
+  /** Returns the current month. If the clock moves back to the previous month, the new month stays. */
   function currentMonth(): Month {
     const now = deps.clock.now();
     if (now < month.endMs) return month;
@@ -156,8 +161,8 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
   }
 
   /**
-   * Inside a transaction: moves the store by `units`, as far as the limit lets it, and notes them as coming. Another process may have
-   * leased beside this one: the store's number decides. What is owed is written with it.
+   * Must run inside a transaction. Adds `units` to the store, as far as the limit allows, and records them in `coming`. Another process may
+   * have leased units as well, so the stored number decides. Owed units are written in the same step.
    */
   function lease(counter: Counter, units: number): void {
     const stored = (taken.get(counter.key) ?? 0) + counter.owed;
@@ -169,7 +174,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     counter.coming += granted;
   }
 
-  /** Adds what was leased, once it is on the disk. */
+  /** Adds a lease to the spendable units, after its commit. */
   function received(counter: Counter): void {
     counter.stored += counter.coming;
     counter.spare += counter.coming;
@@ -179,13 +184,13 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     isFull = false;
   }
 
-  /** Whether the last lease was refused by a full disk; units are counted in memory until a lease is written again. */
+  /** True if the last lease failed because the disk is full; units are counted in memory until a lease is written again. */
   let isFull = false;
   let triedMs = Number.NEGATIVE_INFINITY;
   const owing = new Set<Counter>();
   let retry: NodeJS.Timeout | null = null;
 
-  /** Says once why a lease was not written, until one is written again. */
+  /** Logs the reason why a lease was not written, once until a lease is written again. */
   function notLeased(error: unknown): void {
     if (!isFull) deps.log.error(`quota: a lease was not written: ${messageOf(error)}`);
     isFull = isStorageFull(error);
@@ -193,15 +198,15 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
   }
 
   /**
-   * A full disk is not asked again by each request: a commit that fails costs more than many answers. Nor while a lease is on its way,
-   * of which is not known whether the store has it.
+   * On a full disk not every request tries to write: a failed commit costs more than many responses. No request writes while a lease is in
+   * progress, because it is unknown whether the store has it.
    */
   const mayWrite = (counter: Counter): boolean =>
     !isFull || (counter.leasing === null && deps.clock.monotonic() - triedMs >= RETRY_MS);
 
-  /** Leases ahead, so that the next requests find units in memory. Resolves with whether it was written, and never rejects. */
+  /** Leases ahead, so that the next requests find units in memory. Resolves with whether the lease was written; never rejects. */
   function leaseAhead(counter: Counter, units = leaseOf(counter.limit)): Promise<boolean> {
-    /** What the transaction moved in memory, to be moved back if it is not written. */
+    /** The change in memory, to revert it if the lease is not written. */
     let moved = 0;
     const done = root
       .transaction(() => {
@@ -233,9 +238,9 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
   }
 
   /**
-   * Leases at once, for a request that needs more than is left in memory. Blocks for one durable commit, behind which an earlier lease is
-   * on the disk as well, though its own promise has not said so yet. On a full disk the units are owed instead: the limit holds, and
-   * they are written when there is room.
+   * Leases synchronously, for a request that needs more than is left in memory. Blocks for one durable commit; an earlier lease is then on
+   * the disk as well, even if its promise has not resolved yet. On a full disk the units are owed instead: the limit still holds, and they
+   * are written when there is space.
    */
   function leaseNow(counter: Counter, units: number): void {
     const missing = units - counter.spare;
@@ -257,7 +262,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     owe(counter);
   }
 
-  /** Writes what is owed as soon as there is room, without a request. */
+  /** Writes owed units as soon as there is space, without a request. */
   function owe(counter: Counter): void {
     owing.add(counter);
     if (retry !== null) return;
@@ -274,7 +279,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     retry.unref();
   }
 
-  /** Gives unspent leases back, and writes what is owed. On a full disk, later. */
+  /** Returns unspent leases to the store, and writes owed units. On a full disk this happens later. */
   function settle(counters: Iterable<Counter>): void {
     const settled: Counter[] = [];
     try {
@@ -298,7 +303,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     }
   }
 
-  /** Inside a transaction: see `settle` of the port. False where the quota does not suffice. */
+  /** Must run inside a transaction: see `settle` of `QuotaMeter`. Returns false if the quota is not sufficient. */
   function settleEvent(counter: Counter, once: string, units: number): boolean {
     const [name, ...rest] = counter.key;
     for (const { key, value } of [...events.getRange({ limit: EVENTS_FORGOTTEN })])
@@ -309,7 +314,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     const key: Counter['key'] = [before.month, ...rest];
     let stored = taken.get(key) ?? 0;
     if (before.month === name) {
-      // What nobody took yet of our lease may be taken for this.
+      // Unspent units of our lease are available for this event.
       stored += counter.owed - counter.spare;
       const used = stored - counter.coming;
       if (missing > 0 && counter.limit !== null && used + missing > counter.limit) return false;
@@ -355,7 +360,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     async settle(accountId, meter, once, units) {
       const counter = counterOf(accountId, meter);
       let ok = false;
-      /** What the transaction moved in memory, to be moved back if it is not written. */
+      /** The change in memory, to revert it if the transaction is not written. */
       let moved = { stored: 0, spare: 0, owed: 0 };
       try {
         await root.transaction(() => {

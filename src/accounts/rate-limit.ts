@@ -1,4 +1,4 @@
-/** Rate limits: never more than N requests of a key and class in any 60 seconds, a rested key may use all N at once. */
+/** Rate limits: never more than N requests of a key and class in any 60 seconds; an idle key may use all N at once. */
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
@@ -9,27 +9,27 @@ export interface RateDecision {
   readonly allowed: boolean;
   /** Requests in any 60 seconds. */
   readonly limit: number;
-  /** Requests left right now, after this one. */
+  /** Requests left now, after this one. */
   readonly remaining: number;
-  /** Epoch second at which the oldest counted request stops counting, so that `remaining` grows. */
+  /** Epoch second at which the oldest counted request expires, so that `remaining` grows. */
   readonly resetEpochSeconds: number;
-  /** Whole seconds until the next request can be allowed; 0 where allowed. */
+  /** Whole seconds until the next request can be allowed; 0 if this one is allowed. */
   readonly retryAfterSeconds: number;
-  /** The second that it is counted in, by the limiter's own clock; null if it was refused. */
+  /** The second in which the request is counted, by the limiter's own clock; null if it was rejected. */
   readonly countedSecond: number | null;
 }
 
-/** Every implementation passes test/conformance/rate-limit.ts. */
+/** The interface of rate limits. Every implementation passes test/conformance/rate-limit.ts. */
 export interface RateLimiter {
-  /** Counts a request where it is allowed; a refused one is not counted. `monotonicMs` never goes back; default: the clock's. */
+  /** Counts a request if it is allowed; a rejected request is not counted. `monotonicMs` never decreases; default: the clock's time. */
   check(keyId: string, rateClass: RateClass, monotonicMs?: number): Awaitable<RateDecision>;
-  /** Takes back the count of a request that `check` allowed in that second. Never throws or rejects: a count that stays ends by itself. */
+  /** Undoes the count of a request that `check` allowed in that second. Never throws or rejects: a count that stays expires by itself. */
   uncount(keyId: string, rateClass: RateClass, countedSecond: number): Awaitable<void>;
-  /** What `check` would refuse it with, counting nothing; null where it would be allowed, or has to be asked for. */
+  /** Returns the rejection of `check` without counting; null if the request would be allowed, or if only `check` can decide. */
   refuses(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision | null;
 }
 
-/** The 429 of a refused `check`: what the limit is, and when the next request is allowed. */
+/** Returns the 429 error of a rejected `check`: the limit, and when the next request is allowed. */
 export const rateLimited = (rate: RateDecision): AssayError =>
   new AssayError(
     'RATE_LIMITED',
@@ -37,27 +37,27 @@ export const rateLimited = (rate: RateDecision): AssayError =>
     { retryAfterSeconds: rate.retryAfterSeconds },
   );
 
-/** One bucket a second. 61 of them are counted: the current second and the 60 before it. */
+/** One bucket per second. 61 of them count: the current second and the 60 before it. */
 const BUCKET_MS = 1_000;
 const COUNTED = 61;
-/** Ring of buckets: the power of two above, so that a position is a mask away. */
+/** Size of the ring of buckets: the next power of two, so that a position is computed with a mask. */
 const RING = 64;
 
-/** The last minute of one key and class. 64 counters whatever the limit is. */
+/** The last minute of one key and class: 64 counters, whatever the limit is. */
 interface Window {
   readonly counts: Uint32Array;
   /** Newest second seen; counters of older seconds are kept down to `newest - 60`. */
   newest: number;
-  /** Oldest second that may still count something. */
+  /** Oldest second with a possible count. */
   oldest: number;
   /** Sum of all counters. */
   total: number;
   limit: number;
-  /** Generation of the keys that `limit` was read in. */
+  /** Generation of the keys at which `limit` was read. */
   generation: number;
 }
 
-/** Forgets the seconds that no longer count at second `now`. */
+/** Removes the seconds that no longer count at second `now`. */
 function advance(window: Window, now: number): void {
   const firstCounted = now - COUNTED + 1;
   if (window.total === 0 || firstCounted > window.newest) {
@@ -76,7 +76,7 @@ function advance(window: Window, now: number): void {
   window.newest = now;
 }
 
-/** The second whose end lets `remaining` grow: the oldest that counts, or a later one where the limit was lowered since. */
+/** Returns the second after which `remaining` grows: the oldest counted one, or a later one if the limit was lowered. */
 function freeingSecond(window: Window): number {
   while (window.counts[window.oldest & (RING - 1)] === 0) window.oldest++;
   let second = window.oldest;
@@ -90,27 +90,27 @@ function freeingSecond(window: Window): number {
 
 export interface RateLimiterDeps {
   readonly clock: Clock;
-  /** Requests in any 60 seconds of a key and class. */
+  /** Requests in any 60 seconds for a key and class. */
   readonly limitOf: (keyId: string, rateClass: RateClass) => number;
-  /** Changes when an answer of `limitOf` may have changed. */
+  /** Changes when a result of `limitOf` may have changed. */
   readonly generation: () => number;
 }
 
-/** Windows below which none is dropped before the table is full: 400 KB. */
+/** Below this number of windows, none is removed: 400 KB. */
 const SWEEP_FROM = 1_024;
 
-/** A limiter that counts in its own memory: it answers at once. */
+/** A limiter that counts in its own memory and decides synchronously. */
 export interface EmbeddedRateLimiter extends RateLimiter {
-  /** Keys and classes whose last minute is remembered now. */
+  /** Number of keys and classes with a stored last minute. */
   readonly tracked: number;
   check(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision;
   uncount(keyId: string, rateClass: RateClass, countedSecond: number): void;
 }
 
 /**
- * The limiter of one process: counters of whole seconds in memory. A request counts until the end of its second, 60 seconds
- * later, so no window of 60 seconds ever holds more than N, and a request is refused at most one second longer than an exact
- * log of times would refuse it. Decisions are made on the monotonic clock alone. The start of a process begins with rested keys.
+ * Creates the limiter of one process: counters of whole seconds in memory. A request counts until the end of its second, 60 seconds later,
+ * so no window of 60 seconds ever has more than N requests, and a request is rejected at most one second longer than with an exact log of
+ * times. Decisions use only the monotonic clock. After a start of the process all keys are idle.
  */
 export function createRateLimiter(
   options: { windowsMax?: number },
@@ -120,10 +120,13 @@ export function createRateLimiter(
   const byClass = new Map<RateClass, Map<string, Window>>(RATE_CLASSES.map((name) => [name, new Map()]));
   let tracked = 0;
   let lastSweepSecond = Number.NEGATIVE_INFINITY;
-  /** Windows from which on the next new one sweeps: twice those that counted something at the last sweep, so that sweeps cost little. */
+  /**
+   * Number of windows at which the next new one starts a sweep: twice the number that remained after the last sweep, so that sweeps are
+   * cheap.
+   */
   let sweepFrom = Math.min(windowsMax, SWEEP_FROM);
 
-  /** Drops the windows that count nothing any more. At most once a second, so that a full table costs no sweep a request. */
+  /** Removes the windows without counts. Runs at most once a second, so that a full table does not sweep at every request. */
   function sweep(now: number): void {
     if (now <= lastSweepSecond) return;
     lastSweepSecond = now;
@@ -138,7 +141,7 @@ export function createRateLimiter(
     sweepFrom = Math.min(windowsMax, Math.max(SWEEP_FROM, tracked * 2));
   }
 
-  /** A new window, or null where the table is full of keys that asked within the last minute. */
+  /** Creates a window; returns null if the table is full of keys with requests in the last minute. */
   function track(windows: Map<string, Window>, keyId: string, now: number): Window | null {
     if (tracked >= sweepFrom) sweep(now);
     if (tracked >= windowsMax) return null;
@@ -155,7 +158,7 @@ export function createRateLimiter(
     return window;
   }
 
-  /** The window as of now, with the limit in force; null where the table is full. */
+  /** Returns the current window, with the limit in force; null if the table is full. */
   function windowOf(keyId: string, rateClass: RateClass, second: number): Window | null {
     const windows = byClass.get(rateClass) as Map<string, Window>;
     const window = windows.get(keyId) ?? track(windows, keyId, second);

@@ -1,11 +1,11 @@
-/** The keys that this process verified since the store last changed, found by the digest of their text; no text is kept. */
+/** Cache of the keys that this process has verified since the store last changed, by the digest of their text; the text is not kept. */
 import type { KeyRecord } from './keys.ts';
 
-/** A verified key, and when it was last seen (ms since the epoch). */
+/** A verified key, and the time of its last use (ms since the epoch). */
 export interface VerifiedKey {
   readonly record: KeyRecord;
   lastUsedMs: number;
-  /** As last written to the store. */
+  /** Time as last written to the store. */
   writtenMs: number;
 }
 
@@ -24,7 +24,7 @@ export class VerifiedKeys {
     this.clear();
   }
 
-  /** Whether it holds `keysMax`: time to clear it before the next `add`. */
+  /** True if the table holds `keysMax` keys; the caller must then clear it before the next `add`. */
   get isFull(): boolean {
     return this.#size >= this.#keysMax;
   }

@@ -1,6 +1,6 @@
 /**
- * A copy of the folder of state that is taken while everything serves and writes: LMDB environments by LMDB's own hot copy, one read
- * transaction each; immutable files as they stand together. `BACKUP.json` is written last and names every file with its SHA-256.
+ * Copies the data folder while the server is running and writing. LMDB environments are copied with LMDB's hot copy, each in one read
+ * transaction; immutable files are copied as one consistent set. `BACKUP.json` is written last and lists every file with its SHA-256.
  */
 import {
   accessSync,
@@ -30,19 +30,19 @@ import { type Copier, openCopier } from './copier.ts';
 import type { DatabaseDigest } from './digests.ts';
 
 export interface BackupFile {
-  /** Below the folder of state, with `/`. */
+  /** Path inside the data folder, with `/`. */
   readonly path: string;
   readonly bytes: number;
   readonly sha256: string;
   /** `lmdb`: an environment, copied by LMDB. */
   readonly kind: 'file' | 'lmdb';
-  /** Contents of an environment. Absent for other files, and in backups of earlier releases. */
+  /** Digests of the databases of an environment. Absent for other files, and in backups of earlier releases. */
   readonly databases?: readonly DatabaseDigest[];
 }
 
 export interface BackupReport {
   readonly format: number;
-  /** ISO time at which it began: nothing older is missing from it. */
+  /** ISO time at which the backup began: it contains everything older. */
   readonly takenAt: string;
   readonly files: readonly BackupFile[];
 }
@@ -63,22 +63,24 @@ export interface BackupOptions {
 
 const FORMAT = 1;
 const MANIFEST = 'BACKUP.json';
-/** Begins the name of the folder in which files are named before they are copied; the number of its process ends it. */
+/** Prefix of the folder in which files are hard-linked before they are copied; the suffix is the process id. */
 const STAGING = '.backup-';
 /** Publications are minutes apart. */
 const ROUNDS_MAX = 20;
 
-/** What is of no use elsewhere: locks, leases, unfinished work, waste, and what is made anew by itself. */
+/** Files that are useless elsewhere: locks, leases, unfinished work, deleted data, and data that is rebuilt automatically. */
 const LEFT_OUT =
   /^(?:.*-lock|.*-sums|LOCK|REFRESH_LOCK|build\.lock|opening-.*|building.*|waste-.*|leases|staged|.*\.next|.*\.tmp|.*\.partial|\.partial-.*|\.backup-.*|capture.*|\.room-.*|BACKUP\.json)$/;
-/** Made anew from the others. */
+/** Rebuilt from other data. */
 const TOP_LEFT_OUT: ReadonlySet<string> = new Set(['travel', 'snapshots', 'exposure']);
-/** Environments below these are never written to once they stand there: copied as the files they are. */
+/** Environments below these paths are never modified after they are published, so they are copied as plain files. */
 const IMMUTABLE = /^(?:snapshots|names)\//;
 
 /**
- * Takes the copy. Throws INVALID_REQUEST where the folder is not empty or lies inside the state, STORE_BUSY where the state changes faster
- * than it can be named, and the reason of an aborted signal; a folder without BACKUP.json is no backup.
+ * Copies the data folder. A folder without BACKUP.json is not a backup.
+ *
+ * @throws INVALID_REQUEST if the target is not empty or is inside the data folder, STORE_BUSY if the state changes faster than its files
+ * can be linked, and the reason of an aborted signal
  */
 export async function backUp(options: BackupOptions, deps: { readonly clock: Clock }): Promise<BackupReport> {
   const { dataDir, folder } = options;
@@ -86,7 +88,7 @@ export async function backUp(options: BackupOptions, deps: { readonly clock: Clo
   try {
     return await copyState(options, deps);
   } catch (error) {
-    // The folder was empty: the same command works when there is room.
+    // The folder was empty before: after clearing it, the same command works when there is space.
     if (isStorageFull(error) && existsSync(folder))
       for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
     throw error;
@@ -117,7 +119,7 @@ async function copyState(
   };
   try {
     makeTarget(folder);
-    // Environments first: what they say is done has its files already, and those are named afterwards.
+    // Environments first: the files that they refer to exist already, and are linked afterwards.
     for (const path of live) await take(path, 'copy-store', live.length);
     const named = nameAll(dataDir, staging, new Set(live));
     for (const path of named) await take(path, 'copy-file', live.length + named.length);
@@ -142,7 +144,7 @@ function requireEmpty(folder: string, dataDir: string): void {
     throw new AssayError('INVALID_REQUEST', `${folder} is not empty: every backup has a folder of its own.`);
 }
 
-/** Makes the folder of the backup. Throws INVALID_REQUEST naming it and the reason if it cannot be made or written. */
+/** Creates the folder of the backup. Throws INVALID_REQUEST naming it and the reason if it cannot be created or written. */
 function makeTarget(folder: string): void {
   try {
     makeFolder(folder);
@@ -154,7 +156,7 @@ function makeTarget(folder: string): void {
   }
 }
 
-/** Second names that a backup left which was killed: they would hold the bytes of what is removed since. */
+/** Removes hard links that a killed backup left behind: they would keep the bytes of files that have been deleted since. */
 function removeLeftStagings(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
     const pid = name.startsWith(STAGING) ? Number(name.slice(STAGING.length)) : 0;
@@ -163,7 +165,7 @@ function removeLeftStagings(dataDir: string): void {
   }
 }
 
-/** Every file below the folder of state that counts, by its path; the snapshot in force is named by `nameAll`. */
+/** Returns the path of every file to back up in the data folder; `nameAll` adds the snapshot in force. */
 function walk(dataDir: string): string[] {
   const found: string[] = [];
   const visit = (inside: string): void => {
@@ -179,7 +181,7 @@ function walk(dataDir: string): string[] {
   return found;
 }
 
-/** LMDB's magic number, 0xBEEFC0DE, behind the 24 bytes of the first page's header. */
+/** LMDB's magic number, 0xBEEFC0DE, after the 24 bytes of the first page's header. */
 const MAGIC = Buffer.from([0xde, 0xc0, 0xef, 0xbe]);
 const MAGIC_AT = 24;
 
@@ -189,7 +191,7 @@ function isEnvironment(path: string): boolean {
   try {
     handle = openSync(path, 'r');
   } catch (error) {
-    // Gone since it was listed.
+    // Deleted since it was listed.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
   }
@@ -202,8 +204,9 @@ function isEnvironment(path: string): boolean {
 }
 
 /**
- * Gives every other file a second name in `staging`, in a moment in which nothing was published: what one of them names is among them.
- * Returns their paths.
+ * Hard-links every other file into `staging`, while nothing is published, so that every file which one of them refers to is included.
+ *
+ * @returns the paths of the files
  */
 function nameAll(dataDir: string, staging: string, live: ReadonlySet<string>): readonly string[] {
   const name = (path: string): void => {
@@ -220,14 +223,14 @@ function nameAll(dataDir: string, staging: string, live: ReadonlySet<string>): r
       const snapshot = nameSnapshot(dataDir, name);
       if (stateMark(dataDir) === mark) return [...paths, ...snapshot];
     } catch (error) {
-      // Taken away between its being listed and its being named.
+      // Deleted after it was listed and before it was linked.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
   throw new AssayError('STORE_BUSY', `${dataDir} is written to faster than it can be named. Try again.`);
 }
 
-/** The snapshot in force and its pointer; the others are waste. */
+/** Links the snapshot in force and its pointer; other snapshots are obsolete. */
 function nameSnapshot(dataDir: string, name: (path: string) => void): readonly string[] {
   const leased = leaseCurrent(snapshotsFolderOf(dataDir));
   if (leased === null) return [];
@@ -254,15 +257,15 @@ export interface VerifiedBackup {
   readonly entries: number;
 }
 
-/** What a manifest may name: a file below its folder. */
+/** Returns true if a path of a manifest is a file inside its folder. */
 const isInside = (path: unknown): boolean =>
   typeof path === 'string' && path.split('/').every((part) => !['', '.', '..'].includes(part));
 
 /**
- * Reads a backup from end to end.
+ * Reads a whole backup and compares it with its manifest.
  *
- * @throws NOT_FOUND if the folder holds no backup; STORE_CORRUPT naming the file, and for a store the database, that differs from what
- *   was copied.
+ * @throws NOT_FOUND if the folder holds no backup; STORE_CORRUPT naming the file, and for a store the database, that differs from the
+ * copied data.
  */
 export async function verifyBackup(folder: string, signal?: AbortSignal): Promise<VerifiedBackup> {
   const report = readManifest(folder);
@@ -282,7 +285,7 @@ export async function verifyBackup(folder: string, signal?: AbortSignal): Promis
   };
 }
 
-/** Returns the entries of a sound file: 0 unless it is an environment. */
+/** Verifies one file. Returns the number of entries: 0 unless it is an environment. */
 async function verifyFile(
   folder: string,
   { path, bytes, sha256, kind, databases }: BackupFile,
@@ -304,7 +307,7 @@ async function verifyFile(
   return found.databases.reduce((sum, database) => sum + database.entries, 0);
 }
 
-/** Names the first database that differs, and how; null if all are the same. */
+/** Describes the first database that differs; returns null if all are equal. */
 function differs(then: readonly DatabaseDigest[], now: readonly DatabaseDigest[]): string | null {
   for (const { name, entries, sha256 } of then) {
     const found = now.find((database) => database.name === name);

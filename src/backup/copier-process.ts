@@ -1,4 +1,4 @@
-/** The process of a copier: takes one task a message, and ends with the process that started it. */
+/** The process of a copier: runs one task per message, and ends with its parent process. */
 import {
   chmodSync,
   closeSync,
@@ -19,9 +19,9 @@ import { sha256OfFile } from '../travel/blobs.ts';
 import type { CopierFailure, CopierReply, CopierResult, CopierTask } from './copier.ts';
 import { type DatabaseDigest, digestDatabases } from './digests.ts';
 
-/** Serves the process that forked this one until the channel to it closes. */
+/** Serves the parent process until the channel to it closes. */
 export function runCopier(): void {
-  // The parent decides when this process ends: a signal to the group of both must not end it before the parent has said why.
+  // The parent decides when this process ends: a signal to the process group must not end it before the parent has reported the reason.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
   process.on('disconnect', () => process.exit());
   process.on('message', async (task: CopierTask) => {
@@ -29,7 +29,7 @@ export function runCopier(): void {
     try {
       reply = { ok: true, result: await work(task) };
     } catch (error) {
-      // Of a file that is only read, the same errors say that its device fails.
+      // If the task only reads, the same error codes mean that the device fails.
       const failure = task.type === 'read-store' ? error : asStorageFull(error, task.to);
       reply = { ok: false, failure: failureOf(failure) };
     }
@@ -42,7 +42,7 @@ async function work(task: CopierTask): Promise<CopierResult> {
   if (task.type === 'copy-store') await copyEnvironment(task.from, task.to);
   else copyFileSync(task.from, task.to, constants.COPYFILE_FICLONE);
   flush(task.to);
-  // A copy that cannot be read is an error of this backup, and not of the day on which it is needed.
+  // An unreadable copy must fail this backup, and not the restore.
   const databases = task.type === 'copy-store' ? await digestDatabases(task.to) : [];
   return describe(task.to, databases);
 }
@@ -53,7 +53,7 @@ const describe = async (file: string, databases: readonly DatabaseDigest[]): Pro
   databases,
 });
 
-/** LMDB's hot copy: one read transaction, whatever is written meanwhile. */
+/** Copies an environment with LMDB's hot copy, in one read transaction, while others may write. */
 async function copyEnvironment(from: string, to: string): Promise<void> {
   const environment = openEnvironment(from, { readOnly: true, noSubdir: true });
   try {
@@ -65,7 +65,7 @@ async function copyEnvironment(from: string, to: string): Promise<void> {
     await environment.close();
   }
   rmSync(`${to}-lock`, { force: true });
-  // LMDB's own copy is everybody's to read.
+  // LMDB creates the copy readable by everyone.
   chmodSync(to, PRIVATE_FILE);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Copies and reads files of stores in a process of its own. LMDB's copy and its walks cannot be interrupted, and reading a damaged file
- * can end the process that reads it: this process can be ended at any moment, and its end is an error like any other.
+ * Copies and reads store files in a separate process. LMDB's copy and its walks cannot be interrupted, and reading a damaged file can end
+ * the process that reads it. The separate process can be ended at any time, and its unexpected end is reported as an error.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -19,11 +19,11 @@ export type CopierTask =
 export interface CopierResult {
   readonly bytes: number;
   readonly sha256: string;
-  /** Of an environment; empty for any other file. */
+  /** Digests of the databases of an environment; empty for any other file. */
   readonly databases: readonly DatabaseDigest[];
 }
 
-/** An error as data: fields that a process boundary would drop. */
+/** An error as data, with fields that would be lost between processes. */
 export interface CopierFailure {
   readonly message: string;
   /** Code of an AssayError; null for any other error. */
@@ -38,9 +38,9 @@ export type CopierReply =
 
 export interface Copier {
   /**
-   * Runs one task; one at a time.
+   * Runs a task. Tasks must not overlap.
    *
-   * @throws the error of the task; STORE_CORRUPT naming the file if the process ended while it read it; the reason of the aborted signal.
+   * @throws the error of the task; STORE_CORRUPT naming the file if the process ended while reading it; the reason of the aborted signal.
    */
   run(task: CopierTask): Promise<CopierResult>;
   /** Ends the process. */
@@ -48,9 +48,9 @@ export interface Copier {
 }
 
 /**
- * Opens a copier. Its process starts with the first task, and starts again after a task that ended it.
+ * Opens a copier. Its process starts with the first task, and again after a task that ended it.
  *
- * @param signal ends the process at once when it is aborted.
+ * @param signal - if aborted, ends the process at once.
  */
 export function openCopier(signal?: AbortSignal): Copier {
   let child: ChildProcess | null = null;
@@ -60,7 +60,7 @@ export function openCopier(signal?: AbortSignal): Copier {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       execArgv: [],
     });
-    // Without a task, the process holds up nothing.
+    // Without a task, the child process does not keep this one alive.
     started.unref();
     started.channel?.unref();
     return started;

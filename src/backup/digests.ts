@@ -1,6 +1,6 @@
 /**
- * The contents of a store's file, database by database: how many entries it has, and the SHA-256 of all of them. A file may change its
- * pages without changing its contents; a database that lost or changed an entry has another digest.
+ * Digests of the contents of a store's file, for each database: the number of entries, and the SHA-256 of all of them. The pages of a file
+ * may change without a change of its contents; a database with a lost or changed entry has another digest.
  */
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -11,24 +11,24 @@ import { type Database, openEnvironment, type RootDatabase } from '../base/lmdb.
 export interface DatabaseDigest {
   readonly name: string;
   readonly entries: number;
-  /** Of each entry in order: the lengths of key and value (uint32 LE each), the key, the value. */
+  /** Hash input, for each entry in order: the lengths of key and value (uint32 LE each), the key, the value. */
   readonly sha256: string;
 }
 
-/** More than any store has: the largest has 11. */
+/** More databases than any store has: the largest has 11. */
 const DATABASES_MAX = 256;
-/** Entries between two looks at the signal: a few milliseconds of work. */
+/** Entries between two checks of the signal: a few milliseconds of work. */
 const ENTRIES_A_TURN = 4_096;
-/** Bytes of entries that are joined before they are hashed: a hash of each entry alone costs twice the time. */
+/** Bytes of entries that are joined before they are hashed: hashing each entry separately takes twice the time. */
 const BUFFER_BYTES = 1 << 20;
 
 /**
  * Reads every entry of every database of an environment.
  *
- * @param file path of an environment that no process writes to; a `-lock` file beside it is removed.
+ * @param file - path of an environment that no process writes to; a `-lock` file beside it is removed.
  * @returns one digest per database, sorted by name.
- * @throws STORE_CORRUPT naming the file and the database if an entry cannot be read, or if a walk does not meet as many entries as
- *   LMDB counts; the reason of an aborted signal.
+ * @throws STORE_CORRUPT naming the file and the database if an entry cannot be read, or if the number of entries differs from LMDB's count;
+ * the reason of an aborted signal.
  */
 export async function digestDatabases(file: string, signal?: AbortSignal): Promise<DatabaseDigest[]> {
   let root: RootDatabase | null = null;
@@ -56,7 +56,7 @@ export async function digestDatabases(file: string, signal?: AbortSignal): Promi
   }
 }
 
-/** The keys of the environment itself are the names of its databases, which the library ends with a zero byte. */
+/** The keys of the root database are the names of the databases; the library appends a zero byte to them. */
 const namesIn = (root: RootDatabase): string[] =>
   [...root.getKeys({ start: undefined as never })]
     .map((key) =>
@@ -90,8 +90,8 @@ async function digestOf(
   const { entryCount } = database.getStats() as { readonly entryCount: number };
   let entries = 0;
   try {
-    // Without a first key: one of the library's own choice has another length than an integer key, and LMDB compares integer keys of one
-    // length only. The walk then begins behind the first entries.
+    // No start key: the library's default start key has another length than an integer key, and LMDB compares integer keys of one length
+    // only, so the walk would skip the first entries.
     for (const { key, value } of database.getRange({ start: undefined as never })) {
       lengths.writeUInt32LE(key.length, 0);
       lengths.writeUInt32LE(value.length, 4);

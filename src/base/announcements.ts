@@ -1,6 +1,6 @@
 /**
- * A word to all nodes at once: that something changed which each of them looks up for itself. Whoever is cut off at that moment hears
- * nothing, and finds it at its next look.
+ * Broadcasts to all nodes: a message says that something has changed, and each node reads the change itself. A node that is disconnected at
+ * that moment misses the message, and finds the change at its next read.
  */
 import { messageOf } from './errors.ts';
 import type { Logger } from './log.ts';
@@ -8,9 +8,9 @@ import type { RedisStore } from './redis.ts';
 import { scoped } from './redis-installation.ts';
 
 export interface Announcements {
-  /** Tells the other nodes. Never rejects. */
+  /** Broadcasts to the other nodes. Never rejects. */
   tell(word: string): Promise<void>;
-  /** Told of what other nodes tell, and not of what this one does, until the function it returns is called. */
+  /** Subscribes to the broadcasts of other nodes; those of this node are not delivered. Returns the function that unsubscribes. */
   hear(listener: (word: string) => void): () => void;
 }
 
@@ -19,7 +19,10 @@ export interface AnnouncementsDeps {
   readonly log: Logger;
 }
 
-/** Over Redis's channels: no key, and in a cluster every server carries them. Ends with the connection to Redis. */
+/**
+ * Opens broadcasts over Redis channels: they use no key, and in Redis Cluster every server carries them. They end with the connection to
+ * Redis.
+ */
 export function openAnnouncements(
   { nodeId, scope = '' }: { readonly nodeId: string; readonly scope?: string },
   deps: AnnouncementsDeps,

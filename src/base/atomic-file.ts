@@ -1,6 +1,6 @@
 /**
- * Files that are whole or not there: written beside their place, flushed, renamed into it. JSON objects carry a checksum of their content
- * as their last member, so that a changed byte is refused and not read as another value.
+ * Writes files atomically: a file is written under a temporary name, flushed, and renamed. JSON objects carry a checksum of their content
+ * as their last member, so that a changed byte is rejected and not read as another value.
  */
 import {
   closeSync,
@@ -20,21 +20,21 @@ import { asStorageFull } from './storage.ts';
 
 let writes = 0;
 
-/** Eight hexadecimal digits. */
+/** Returns the CRC-32 as eight hexadecimal digits. */
 export const checksumOf = (bytes: string | Uint8Array): string => crc32(bytes).toString(16).padStart(8, '0');
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An object gets its checksum as the member `crc32`; arrays and numbers have none. */
+/** Adds the checksum as the member `crc32` to an object; arrays and numbers have none. */
 const withChecksum = (value: unknown): unknown =>
   isObject(value) ? { ...value, crc32: checksumOf(JSON.stringify(value)) } : value;
 
 /**
- * Reads a file of `writeJsonAtomically`. One of an earlier version has no checksum, and is taken as it is.
+ * Reads a file of `writeJsonAtomically`. A file of an earlier version has no checksum, and is accepted without a check.
  *
  * @returns the value as it was written, without its checksum.
- * @throws STORE_CORRUPT naming the file, if it is not JSON or not what was written; ENOENT if there is none.
+ * @throws STORE_CORRUPT naming the file, if it is not JSON or its checksum is wrong; ENOENT if there is no file.
  */
 export function readJson(path: string): unknown {
   const text = readFileSync(path, 'utf8');
@@ -56,9 +56,9 @@ export function readJson(path: string): unknown {
 const RESTORE = 'It was left as it is; restore it from a backup (docs/OPERATIONS.md, Damaged files).';
 
 /**
- * Replaces the file at `path` by the JSON of `value`. A crash at any point leaves the old file or the new one.
+ * Replaces the file at `path` by the JSON of `value`. If the process crashes, the old file or the new one remains.
  *
- * @throws STORAGE_FULL naming the file, if the disk has no room
+ * @throws STORAGE_FULL naming the file, if the disk is full
  */
 export function writeJsonAtomically(path: string, value: unknown): void {
   mkdirSync(dirname(path), PRIVATE_FOLDER);
@@ -81,7 +81,7 @@ export function writeJsonAtomically(path: string, value: unknown): void {
   }
 }
 
-/** Makes renames inside a folder survive a loss of power. */
+/** Flushes a folder, so that renames inside it survive a power loss. */
 export function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r');
   try {

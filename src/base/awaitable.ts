@@ -1,7 +1,10 @@
-/** What an embedded part answers at once, and one behind a network later: whoever asks serves both, and pays no turn for the first. */
+/**
+ * A value that an embedded part returns at once, and a part behind a network returns later. The caller handles both, and spends no turn of
+ * the event loop on the first.
+ */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Goes on with a value, in the same turn where it is there already. What `next` throws at once it throws. */
+/** Calls `next` with a value, in the same turn if the value is available already. An error of `next` is then thrown synchronously. */
 export function whenReady<T, U>(value: Awaitable<T>, next: (value: T) => U): Awaitable<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -1,9 +1,9 @@
-/** Time as a dependency: the only reader of the machine's clocks, so that a test can bring its own. */
+/** Time as a dependency: the only module that reads the machine's clocks, so that a test can inject its own. */
 
 export interface Clock {
   /** Milliseconds since the epoch. Can jump; for timestamps. */
   now(): number;
-  /** Milliseconds from an arbitrary start. Never goes back; for durations and limits. */
+  /** Milliseconds from an arbitrary start. Never decreases; for durations and limits. */
   monotonic(): number;
 }
 
@@ -12,7 +12,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 };
 
-/** ISO 8601 UTC with milliseconds, from milliseconds since the epoch. */
+/** Formats milliseconds since the epoch as ISO 8601 UTC with milliseconds. */
 export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }

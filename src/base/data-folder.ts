@@ -1,18 +1,18 @@
-/** The folder of all state: made and tried before anything is opened in it. */
+/** The data folder, which holds all state. It is created and checked before anything in it is opened. */
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AssayError, messageOf } from './errors.ts';
 
-/** How folders of state are made: nobody else of the machine looks inside. One that is there already is left as it is. */
+/** Options for folders that hold state: other users of the machine have no access. A folder that exists already keeps its mode. */
 export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const;
-/** The same of files, whose folder somebody else may have made. */
+/** Mode of files that hold state, in case another program created their folder. */
 export const PRIVATE_FILE = 0o600;
 
 /**
- * Makes a folder, closed to other users, and those above it, one at a time: Node's recursive form never returns below some folders of
- * /proc. Used for every folder that an operator names.
+ * Creates a folder with access for the owner only, and its missing parents, one at a time: Node's recursive form never returns below some
+ * folders of /proc. Used for every folder that an operator names.
  *
- * @throws the error of the system.
+ * @throws the error of the operating system.
  */
 export function makeFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })) return;
@@ -21,7 +21,12 @@ export function makeFolder(path: string): void {
   mkdirSync(path, { mode: PRIVATE_FOLDER.mode });
 }
 
-/** Makes the folder where it is missing. Throws INVALID_CONFIG naming `variable` where it cannot be made, read or written. */
+/**
+ * Creates the folder if it is missing.
+ *
+ * @param variable - name of the setting that holds the path, for the error message.
+ * @throws INVALID_CONFIG if the folder cannot be created, read or written.
+ */
 export function ensureDataFolder(path: string, variable: string): void {
   try {
     makeFolder(path);

@@ -1,4 +1,4 @@
-/** The one table of errors: a stable code, its HTTP status, and the class that carries both across the program. */
+/** The table of errors: a stable code and its HTTP status, and the error class that carries both. */
 
 export const ERRORS = {
   INVALID_REQUEST: 400,
@@ -15,27 +15,27 @@ export const ERRORS = {
   NOT_FOUND: 404,
   RATE_LIMITED: 429,
   OVERLOADED: 429,
-  /** Whoever read the output has left (`| head`): not a fault of the one who wrote. */
+  /** The reader of the output has closed it (`| head`): not a fault of the writer. */
   OUTPUT_CLOSED: 500,
   INTERNAL: 500,
   STORE_CORRUPT: 500,
   STORE_VERSION: 500,
   STORE_BUSY: 500,
-  /** A write was refused because the disk is full, a quota is used up, or the device fails. Reads go on. */
+  /** A write failed because the disk is full, a quota is used up, or the device fails. Reads still work. */
   STORAGE_FULL: 500,
   LEDGER_UNAVAILABLE: 500,
   SOURCE_UNAVAILABLE: 500,
   LISTEN_FAILED: 500,
   IMPLAUSIBLE_LIST: 400,
-  /** No endpoint of a chain answered. */
+  /** No endpoint of a chain responded. */
   CHAIN_UNREACHABLE: 500,
-  /** The time that a question to a chain was given ended before an answer came. */
+  /** The call to a chain timed out. */
   CHAIN_TIMEOUT: 500,
-  /** An endpoint answered something that no honest one does. */
+  /** An endpoint returned a result that no honest endpoint returns. */
   CHAIN_BAD_ANSWER: 500,
-  /** An endpoint serves another chain than the one it was named for. */
+  /** An endpoint serves another chain than the one it is configured for. */
   CHAIN_MISMATCH: 500,
-  /** An endpoint is well, and does not answer this question (a method it lacks, a block it has pruned). */
+  /** An endpoint works, but does not answer this call (a method that it lacks, a block that it has pruned). */
   CHAIN_REFUSED: 500,
   CHAIN_REORG_TOO_DEEP: 500,
   NOT_READY: 503,
@@ -43,7 +43,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** An error as data: what crosses a thread, where classes do not survive. */
+/** An error as data, to pass it to another thread: class instances do not survive the transfer. */
 export interface ErrorData {
   readonly ok: false;
   readonly code: ErrorCode;
@@ -52,7 +52,7 @@ export interface ErrorData {
   readonly retryAfterSeconds?: number;
 }
 
-/** An error that a user caused or can act upon. `message` is a sentence that names the field and the bound it broke. */
+/** An error that a user caused or can act on. `message` is a sentence that names the field and the limit that it exceeds. */
 export class AssayError extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
@@ -75,7 +75,7 @@ export class AssayError extends Error {
   }
 }
 
-/** Turns anything thrown into data. What is not an AssayError is INTERNAL, and its text stays in the log. */
+/** Converts any thrown value to data. Everything but an AssayError becomes INTERNAL, and its text appears only in the log. */
 export function errorToData(error: unknown): ErrorData {
   if (!(error instanceof AssayError)) {
     return { ok: false, code: 'INTERNAL', message: 'Internal server error.' };
@@ -89,7 +89,7 @@ export function errorToData(error: unknown): ErrorData {
   };
 }
 
-/** Rebuilds, on the other side of a thread, the error that `errorToData` took apart. */
+/** Restores an error from the data of `errorToData`, on the other side of a thread. */
 export function errorFromData(data: ErrorData): AssayError {
   return new AssayError(data.code, data.message, {
     ...(data.field === undefined ? {} : { field: data.field }),
@@ -97,7 +97,7 @@ export function errorFromData(data: ErrorData): AssayError {
   });
 }
 
-/** The text of anything thrown, for a log line or a message that wraps it. */
+/** Returns the text of any thrown value, for a log line or for a message that wraps it. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 /**
- * Leases of files, on one machine: small files that say "this thread uses this". A lease lives as long as its file is held open by its
- * process; the kernel closes it with the thread or process however that ends, so a dead holder is always told from a living one.
- * (Which of many nodes does something is said by leases.ts.)
+ * Leases of files on one machine: small files that say that a thread uses another file. A lease is valid as long as its process holds the
+ * lease file open; the kernel closes the file when the thread or process ends for any reason, so a dead holder can always be distinguished
+ * from a living one. (leases.ts has the leases that nodes compete for.)
  */
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -10,31 +10,31 @@ import { isStorageFull } from './storage.ts';
 const PROCESS_START_FIELD = 19;
 
 /**
- * When a process began, as the kernel counts it: tells a process from a later one with its number. Null where the process is
- * gone or the system does not say.
+ * Returns the start time of a process, as the kernel counts it. It distinguishes a process from a later process with the same id. Null if
+ * the process is gone or the system does not report it.
  */
 export function processStart(pid: number): string | null {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything; fields are counted behind it.
+    // The name in parentheses may contain any character, so fields are counted after it.
     return status.slice(status.lastIndexOf(')') + 2).split(' ')[PROCESS_START_FIELD] ?? null;
   } catch {
     return null;
   }
 }
 
-/** Whether there is a process of that number now. */
+/** Returns true if a process with that id runs. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // The process is there, only not ours.
+    // EPERM: the process runs, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** Whether the process still has a file of that name open; true where the system does not let us look. */
+/** Returns true if the process still has a file of that name open, or if the system does not allow the check. */
 function holdsOpen(pid: number, name: string): boolean {
   let descriptors: string[];
   try {
@@ -46,7 +46,7 @@ function holdsOpen(pid: number, name: string): boolean {
     try {
       if (basename(readlinkSync(`/proc/${pid}/fd/${descriptor}`)) === name) return true;
     } catch {
-      // Closed while we looked.
+      // The descriptor was closed meanwhile.
     }
   }
   return false;
@@ -60,8 +60,10 @@ export interface FileLease {
 const content = (pid: number): string => `${pid} ${processStart(pid) ?? '-'}`;
 
 /**
- * Lays a lease at `path`, whose last part must be unique to the holder. Throws EEXIST where there is one. On a full disk the lease stays
- * empty if its name says whose it is: the first number in it is that of the process.
+ * Creates a lease at `path`; the last part of the path must be unique to the holder. On a full disk the lease stays empty if its file name
+ * identifies the holder: the first number in the name must be the process id.
+ *
+ * @throws EEXIST if the lease exists
  */
 export function takeLease(path: string): FileLease {
   const file = openSync(path, 'wx');
@@ -87,8 +89,8 @@ export function takeLease(path: string): FileLease {
 }
 
 /**
- * What a lease says; null where there is none. An empty one is being written this moment, or its writer died between two
- * system calls: it is given a tenth of a second to fill.
+ * Returns the text of a lease, or null if there is none. An empty lease is being written, or its writer died between two system calls: this
+ * function waits a tenth of a second for the text.
  */
 export function leaseText(path: string): string | null {
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -104,10 +106,10 @@ export function leaseText(path: string): string | null {
   }
 }
 
-/** What a lease would say that was laid on a full disk. */
+/** Returns the text that an empty lease on a full disk represents. */
 const emptyLease = (path: string): string => `${/\d+/.exec(basename(path))?.[0] ?? ''} -`;
 
-/** Whether the holder of the lease at `path` lives. False where there is no lease. */
+/** Returns true if the holder of the lease at `path` is alive; false if there is no lease. */
 export function isLeaseLive(path: string): boolean {
   const text = leaseText(path);
   if (text === null) return false;
@@ -118,7 +120,11 @@ export function isLeaseLive(path: string): boolean {
   return holdsOpen(pid, basename(path));
 }
 
-/** Removes the leases of the dead in a folder; true where a living one is left. A folder that is not there has none. */
+/**
+ * Removes the leases of dead holders in a folder.
+ *
+ * @returns true if a live one remains; false if the folder does not exist
+ */
 export function sweepLeases(folder: string): boolean {
   let names: string[];
   try {

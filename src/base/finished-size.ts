@@ -1,18 +1,18 @@
 /**
- * How many bytes a file had when it was finished, written beside it: a memory map of a file that was cut short ends the process, not
- * the call, so whoever maps one looks first.
+ * Records the size of a finished file in another file beside it. A memory map of a truncated file ends the process and not just the call,
+ * so the size is checked before a file is mapped.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { writeJsonAtomically } from './atomic-file.ts';
 import { sealFile } from './sound-file.ts';
 
-/** Notes the present size of `file`, a store that is closed, in `sizeFile`, and takes the checksums of its pages. */
+/** Writes the current size of `file`, a closed store, to `sizeFile`, and computes the checksums of its pages. */
 export function noteFinishedSize(file: string, sizeFile: string): void {
   writeJsonAtomically(sizeFile, statSync(file).size);
   sealFile(file);
 }
 
-/** False where the file is missing, empty, or shorter than it was when it was finished (if that was noted). */
+/** Returns false if the file is missing, empty, or shorter than its recorded size (if one was recorded). */
 export function hasFinishedSize(file: string, sizeFile: string): boolean {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   let finished = 0;

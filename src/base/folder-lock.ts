@@ -1,7 +1,7 @@
 /**
- * One server per folder of state. The lock is a listening socket in the folder: the kernel closes it with its process, however that ends,
- * and a connection to it shows whether the process lives, across containers too, which have process ids of their own. Over a network file
- * system the kernel of another machine cannot be asked; a file that the holder writes every few seconds shows that it lives.
+ * Allows one server per data folder. The lock is a listening socket in the folder: the kernel closes it when its process ends for any
+ * reason, and a connection to it shows whether the process is alive, even between containers with separate process ids. Over a network file
+ * system the kernel of the other machine cannot be asked; instead the holder writes a heartbeat file every few seconds.
  */
 import {
   chmodSync,
@@ -25,44 +25,45 @@ import { processStart } from './file-lease.ts';
 import { systemRandom } from './random.ts';
 import { asStorageFull, isStorageFull } from './storage.ts';
 
-/** The names end like those of other locks, which backups leave out. */
+/** The names have the suffix of other locks, which backups leave out. */
 const SOCKET = 'server-socket-lock';
 const HOLDER = 'server-lock';
 const BEAT = 'server-beat-lock';
 
-/** How often the holder shows that it lives. */
+/** Interval of the heartbeat. */
 const BEAT_MS = 10_000;
-/** A holder on another machine that has not shown itself for this long is gone: six beats, for a file system that is slow. */
+/** A holder on another machine without a heartbeat for this long is dead: six intervals, for a slow file system. */
 const BEAT_AGE_MS_MAX = 60_000;
-/** A holder whose event loop is busy is taken at the word of its file after this. */
+/** If a holder does not respond within this time, because its event loop is busy, its record in the folder is used. */
 const ANSWER_MS = 1_000;
-/** Each round ends with the lock, with a living holder, or with a dead one that was removed. */
+/** Each round takes the lock, finds a living holder, or removes a dead one. */
 const ROUNDS_MAX = 10;
 
 interface Holder {
   readonly pid: number;
   readonly host: string;
-  /** Names the running kernel: another value means another machine, or a restart of this one. Empty if the system does not say. */
+  /**
+   * Identifies the running kernel: another value means another machine, or a restart of this one. Empty if the system does not report it.
+   */
   readonly boot: string;
-  /** Start of the process as the kernel counts it: another process can have its number later. Null if the system does not say. */
+  /** Start of the process as the kernel counts it: a later process may have the same id. Null if the system does not report it. */
   readonly start: string | null;
   /** ISO time. */
   readonly since: string;
 }
 
 export interface FolderLock {
-  /** Gives the folder back. */
+  /** Releases the folder. */
   release(): void;
 }
 
 /**
- * Takes a folder for this process, and keeps it until `release` or the end of the process. The lock of a process that was killed is
- * taken over.
+ * Locks a folder for this process until `release` or the end of the process. The lock of a killed process is taken over.
  *
- * @param folder an existing folder.
- * @param setting name of the setting that names the folder, for the error.
- * @throws STORE_BUSY naming process, host and time if another server has the folder; STORAGE_FULL if the disk has no room for the lock;
- *   INVALID_CONFIG if the folder cannot be written for another reason.
+ * @param folder - an existing folder.
+ * @param setting - name of the setting that names the folder, for the error.
+ * @throws STORE_BUSY naming process, host and time if another server holds the folder; STORAGE_FULL if the disk has no room for the lock;
+ * INVALID_CONFIG if the folder cannot be written for another reason.
  */
 export async function lockFolder(folder: string, setting: string): Promise<FolderLock> {
   const self: Holder = {
@@ -107,7 +108,7 @@ function sentenceOf(folder: string, holder: Holder | null): string {
   return `another server uses ${folder}${named}. Stop it, or name another folder.`;
 }
 
-/** Writes the holder into the folder, and shows from then on that it lives. */
+/** Writes the record of the holder into the folder, and starts the heartbeat. */
 function hold(folder: string, self: Holder, server: Server | null, socket: string | null): FolderLock {
   const beat = join(folder, BEAT);
   const holder = join(folder, HOLDER);
@@ -116,10 +117,10 @@ function hold(folder: string, self: Holder, server: Server | null, socket: strin
     writeFileSync(beat, '.', { mode: PRIVATE_FILE });
     writeFileSync(holder, text, { mode: PRIVATE_FILE });
   } catch (error) {
-    // A full disk: the socket locks the folder without these files on this machine, and the beats write them when there is room.
+    // On a full disk the socket locks the folder on this machine without these files; the heartbeat writes them when there is space.
     if (server === null || !isStorageFull(error)) throw error;
   }
-  // A beat that fails is followed by the next.
+  // If one heartbeat fails, the next one follows.
   const show = async (): Promise<void> => {
     await writeFile(beat, '.', { mode: PRIVATE_FILE });
     if (parsed(readOr(holder, '')) === null) await writeFile(holder, text, { mode: PRIVATE_FILE });
@@ -136,7 +137,7 @@ function hold(folder: string, self: Holder, server: Server | null, socket: strin
   };
 }
 
-/** Calls `work` with a short path of the folder: the path of a socket has room for 107 bytes. */
+/** Calls `work` with a short path of the folder: a socket path is limited to 107 bytes. */
 async function withShortPath<T>(folder: string, work: (path: string) => Promise<T>): Promise<T> {
   if (process.platform !== 'linux') return work(folder);
   const handle = openSync(folder, 'r');
@@ -147,14 +148,17 @@ async function withShortPath<T>(folder: string, work: (path: string) => Promise<
   }
 }
 
-/** Error codes of a file system without sockets, or without second names of them. */
+/** Error codes of a file system that does not support sockets, or hard links to them. */
 const WITHOUT_SOCKETS: ReadonlySet<string> = new Set([
   ...['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EPERM', 'EINVAL', 'EMLINK', 'ENAMETOOLONG'],
 ]);
-/** Error codes of a connection to a socket that no process listens to. Any other failure is that of a process that lives. */
+/** Error codes of a connection to a socket without a listener. Any other error means that the process is alive. */
 const NOT_LISTENED_TO: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']);
 
-/** Listens under a name of its own, and sends the holder to every connection; null if the file system cannot do so. */
+/**
+ * Listens on a socket with a unique name, and sends the holder's record to every connection. Returns null if the file system does not
+ * support this.
+ */
 async function listen(folder: string, own: string, self: Holder): Promise<Server | null> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -184,15 +188,15 @@ async function listen(folder: string, own: string, self: Holder): Promise<Server
 }
 
 interface Linked {
-  /** Name of the lock in the folder; null if another process has it. */
+  /** Name of the lock in the folder; null if another process holds it. */
   readonly name: string | null;
-  /** The other process; null if it does not answer. */
+  /** The other process; null if it does not respond. */
   readonly holder: Holder | null;
 }
 
 /**
- * Gives the socket `own` the name of the lock, which ends with a number: one more than that of any lock of a dead process. Of those that
- * find the same dead process one takes the next number. A lock is in force if no other one is listened to once it has its name.
+ * Links the socket `own` to a lock name, which ends with a number: one more than that of any lock of a dead process. If several processes
+ * find the same dead process, one of them gets the next number. A lock is valid if no other lock has a listener after the link.
  */
 async function link(folder: string, own: string): Promise<Linked> {
   const path = join(folder, own);
@@ -219,7 +223,7 @@ async function link(folder: string, own: string): Promise<Linked> {
     }
     return { name: null, holder: null };
   } finally {
-    // The socket goes on under the name of the lock.
+    // The socket is still reachable under the name of the lock.
     rmSync(path, { force: true });
   }
 }
@@ -238,7 +242,7 @@ async function livingOf(
   return null;
 }
 
-/** Reads the holder from the process behind a socket. Returns null if no process listens to it. */
+/** Reads the holder's record from the process behind a socket. Returns null if no process listens on it. */
 const ask = (folder: string, name: string): Promise<{ readonly info: Holder | null } | null> =>
   withShortPath(
     folder,
@@ -257,7 +261,7 @@ const ask = (folder: string, name: string): Promise<{ readonly info: Holder | nu
       }),
   );
 
-/** The process that the folder names; null if it names none. */
+/** Returns the holder that the folder records; null if there is no record. */
 const holderIn = (folder: string): Holder | null => parsed(readOr(join(folder, HOLDER), ''));
 
 function parsed(text: string): Holder | null {
@@ -277,11 +281,11 @@ function readOr(path: string, instead: string): string {
   }
 }
 
-/** A machine that was restarted keeps its name; a container that was replaced runs on the same kernel. */
+/** A restarted machine keeps its host name; a replaced container runs on the same kernel. */
 const isOfAnotherMachine = (holder: Holder, self: Holder): boolean =>
   holder.boot !== self.boot && holder.host !== self.host;
 
-/** Without sockets: whether the process runs, on this machine. */
+/** Used without sockets: returns true if the holder is a running process of this machine. */
 const isOfRunningProcess = (holder: Holder, self: Holder): boolean =>
   holder.host === self.host &&
   holder.boot === self.boot &&
@@ -289,7 +293,7 @@ const isOfRunningProcess = (holder: Holder, self: Holder): boolean =>
   holder.start !== null &&
   holder.start === processStart(holder.pid);
 
-/** Whether the holder wrote its file a moment ago, by the clock of the file system: those of two machines may differ. */
+/** Returns true if the heartbeat is recent, by the clock of the file system, since the clocks of two machines may differ. */
 function isBeating(folder: string): boolean {
   const beat = statSync(join(folder, BEAT), { throwIfNoEntry: false });
   if (beat === undefined) return false;

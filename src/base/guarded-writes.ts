@@ -1,15 +1,15 @@
 /**
- * The writes of an LMDB environment, guarded at one place: a commit that fails throws or rejects with its real cause, as STORAGE_FULL if
- * the disk refused it, and no promise of the library is left to end the process.
+ * Guards the writes of an LMDB environment in one place: a failed commit throws or rejects with its real cause, as STORAGE_FULL if the disk
+ * refused it, and no unhandled promise of the library ends the process.
  */
 import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storage.ts';
 
-/** A transaction in which a write failed before: its commit names this and no cause. */
+/** Error code of a transaction in which an earlier write failed; its commit reports this code without the cause. */
 const MDB_BAD_TXN = -30782;
 
 type Write = (this: unknown, ...parameters: unknown[]) => unknown;
 
-/** The methods of the library's class that write. It makes one class an environment, for the root and all its databases. */
+/** The writing methods of the library's class. The library creates one class per environment, for the root and all its databases. */
 interface Methods {
   put: Write;
   remove: Write;
@@ -18,7 +18,7 @@ interface Methods {
   readonly flushed: PromiseLike<unknown>;
 }
 
-/** A promise of the library's; one that is settled already says so. */
+/** A promise of the library; `isSync` is set if it is settled already. */
 type Settling = Promise<unknown> & { readonly isSync?: boolean };
 
 /**
@@ -32,9 +32,9 @@ type Settling = Promise<unknown> & { readonly isSync?: boolean };
 export function guardWrites(root: object, path: string): void {
   const methods = Object.getPrototypeOf(root) as Methods;
   const { put, remove, transactionAsync, transactionSync } = methods;
-  /** The refusal inside the transaction that runs. */
+  /** The error of a write inside the running transaction. */
   let inside: unknown = null;
-  /** Why the last commit failed; null after one that did not. */
+  /** The error of the last commit; null if it succeeded. */
   let failure: unknown = null;
   const waiting = new Set<(error: unknown) => void>();
 
@@ -59,11 +59,11 @@ export function guardWrites(root: object, path: string): void {
     noteWritten(path);
   }
 
-  /** The real error of a commit that was rejected. */
+  /** Returns the real error of a rejected commit. */
   async function causeOf(error: unknown): Promise<unknown> {
     const pending = error instanceof Error && 'commitError' in error ? error.commitError : null;
     if (!(pending instanceof Promise)) return null;
-    // It rejects in the same turn, if ever.
+    // The promise rejects in the same turn, or never.
     const late = new Promise<null>((resolve) => setImmediate(() => resolve(null)));
     const cause = await Promise.race([
       pending.then(
@@ -75,7 +75,7 @@ export function guardWrites(root: object, path: string): void {
     return cause ?? error;
   }
 
-  /** Many writes of one turn share one promise of the library's. */
+  /** Many writes of one turn share one promise of the library. */
   const guarded = new WeakMap<Promise<unknown>, Promise<unknown>>();
 
   function settled(promise: Settling): Promise<unknown> {
@@ -89,11 +89,11 @@ export function guardWrites(root: object, path: string): void {
       },
       async (error: unknown) => {
         const cause = await causeOf(error);
-        // The work of the transaction threw: what else was in the transaction may have been written.
+        // Without a cause, the callback of the transaction threw: its other writes may have been committed.
         throw cause === null ? refused(error) : failed(cause);
       },
     );
-    // A caller that waits for `flushed` alone is told there.
+    // A caller that waits only for `flushed` gets the error there.
     guard.catch(() => {});
     guarded.set(promise, guard);
     return guard;

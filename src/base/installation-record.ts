@@ -1,6 +1,6 @@
 /**
- * The installation record: `installation.json` in the folder of state, which names the installation and every store that was ever made in
- * it. A store that is named and missing was lost: a start that made a new one in its place would forget all balances in silence.
+ * The installation record: `installation.json` in the data folder, which lists every store that was ever created in the installation. If a
+ * listed store is missing, it was lost: a start that silently created a new one would forget all balances.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -13,12 +13,12 @@ import type { Random } from './random.ts';
 const FORMAT = 1;
 const RECORD_FILE = 'installation.json';
 
-/** A store that cannot be made again from others. */
+/** A store that cannot be rebuilt from others. */
 export interface StoreKind {
-  /** Its path inside the folder of state. */
+  /** Its path inside the data folder. */
   readonly path: RegExp;
   readonly kind: string;
-  /** Whether a Redis holds it, if one is configured: the file is a copy then. */
+  /** True if Redis holds the store when one is configured: the file is then only a copy. */
   readonly isShared: boolean;
 }
 
@@ -40,16 +40,16 @@ const FOLDERS = ['', 'accounts', 'monitoring', 'transfers', 'outputs'];
 const kindOf = (path: string): StoreKind | undefined => KINDS.find((kind) => kind.path.test(path));
 
 export interface RecordedStore {
-  /** Inside the folder of state, with slashes. */
+  /** Path inside the data folder, with slashes. */
   readonly path: string;
   readonly kind: string;
-  /** When it was first seen, ISO 8601. */
+  /** When the store was first seen, ISO 8601. */
   readonly since: string;
 }
 
 export interface InstallationRecord {
   readonly format: number;
-  /** Random; names this installation among others. */
+  /** Random id of this installation. */
   readonly id: string;
   readonly createdAt: string;
   readonly stores: readonly RecordedStore[];
@@ -67,9 +67,9 @@ const isRecord = (value: unknown): value is InstallationRecord => {
 };
 
 /**
- * Reads the record of a folder of state.
- * @returns null if there is none: the folder is new, or of an earlier version of the program.
- * @throws STORE_CORRUPT if it cannot be read as one, STORE_VERSION if a later version wrote it.
+ * Reads the record of a data folder.
+ * @returns null if there is none: the folder is new, or an earlier version of the program made it.
+ * @throws STORE_CORRUPT if the record is not valid, STORE_VERSION if a later version wrote it.
  */
 export function readInstallation(dataDir: string): InstallationRecord | null {
   const path = recordPath(dataDir);
@@ -97,7 +97,7 @@ const unreadable = (path: string, cause: unknown): AssayError =>
 const isThere = (dataDir: string, path: string): boolean =>
   (statSync(join(dataDir, path), { throwIfNoEntry: false })?.size ?? 0) > 0;
 
-/** Stores that lie in the folder now, by their paths. */
+/** Returns the paths of the stores that exist in the folder. */
 function storesIn(dataDir: string): string[] {
   const found: string[] = [];
   for (const folder of FOLDERS) {
@@ -121,7 +121,7 @@ export interface InstallationDeps {
   readonly random: Random;
 }
 
-/** Adds stores to the record, and makes it if there is none. */
+/** Adds stores to the record, and creates the record if there is none. */
 function addStores(
   dataDir: string,
   paths: readonly string[],
@@ -145,8 +145,8 @@ function addStores(
 }
 
 /**
- * Returns the stores of the record that are not in the folder.
- * @param isShared - whether a Redis holds what nodes share; the files of it may then be missing.
+ * Returns the stores of the record that are missing in the folder.
+ * @param isShared - true if Redis holds the stores that nodes share; their files may then be missing.
  */
 export function missingStores(dataDir: string, isShared: boolean): readonly RecordedStore[] {
   const stores = readInstallation(dataDir)?.stores ?? [];
@@ -157,16 +157,16 @@ export function missingStores(dataDir: string, isShared: boolean): readonly Reco
 
 export interface Installation {
   readonly record: InstallationRecord;
-  /** Paths of the stores that lie in the folder. */
+  /** Paths of the stores that exist in the folder. */
   stores(): readonly string[];
-  /** Ends the noting of new stores. */
+  /** Stops recording new stores. */
   close(): void;
 }
 
 /**
- * Opens the record of a folder of state, and notes every store that is made in it from now on. A folder without a record gets one from
- * what lies in it.
- * @throws STORE_CORRUPT naming a store that is missing, and what the operator can do.
+ * Opens the record of a data folder, and adds every store that is created in it from now on. If the folder has no record, one is created
+ * from its existing stores.
+ * @throws STORE_CORRUPT naming a missing store, and what the operator can do.
  */
 export function openInstallation(
   { dataDir, isShared }: { readonly dataDir: string; readonly isShared: boolean },
@@ -188,9 +188,9 @@ export function openInstallation(
 }
 
 /**
- * Takes a store that is missing out of the record: the next start makes a new one without its records.
- * @param path - as the record names it, like `accounts/ledger.mdb`.
- * @throws NOT_FOUND if the record does not name it, INVALID_REQUEST if it is not missing.
+ * Removes a missing store from the record: the next start creates an empty store.
+ * @param path - path in the record, like `accounts/ledger.mdb`.
+ * @throws NOT_FOUND if the record does not list the store, INVALID_REQUEST if the store is not missing.
  */
 export function acceptLoss(dataDir: string, path: string): RecordedStore {
   const record = readInstallation(dataDir);

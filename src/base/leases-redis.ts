@@ -1,6 +1,6 @@
 /**
- * Leases in Redis: a key with an end that its holder puts off, and beside it, in the slot of the store whose writes it guards, the
- * number of the last one who took it. A write that carries an older number is refused by whoever writes there.
+ * Leases in Redis. A lease is a key with an expiry that its holder extends. Beside it, in the slot of the store that it guards, is
+ * the fencing token of the last holder. The store rejects a write with an older token.
  */
 import type { Clock } from './clock.ts';
 import { messageOf } from './errors.ts';
@@ -11,13 +11,13 @@ import type { RedisStore } from './redis.ts';
 import { scoped } from './redis-installation.ts';
 
 export interface RedisLeasesOptions {
-  /** Names this process among all nodes. */
+  /** Unique id of this process among all nodes. */
   readonly nodeId: string;
-  /** Of the installation: leases of another one in the same Redis are others. Default: empty. */
+  /** Scope of the installation: installations that share a Redis have separate leases. Default: empty. */
   readonly scope?: string;
-  /** Whether a store can be used at all: no lease of one that cannot is taken or kept. Default: each can. */
+  /** Returns whether a store can be used: no lease of an unusable store is taken or kept. Default: every store can. */
   readonly isUsable?: (store: string) => boolean;
-  /** How long a lease lives without its holder; default 6 s: with the asking of the others, a take-over within 10 s. */
+  /** How long a lease lives without its holder; default 6 s: with the polling of the other nodes, a take-over within 10 s. */
   readonly leaseMs?: number;
 }
 
@@ -35,16 +35,16 @@ interface Place {
 }
 
 const LEASE_MS = 6_000;
-/** Renewed so often in the life of a lease: two that are lost on the way cost nothing. */
+/** Number of renewals within the life of a lease: two lost renewals do no harm. */
 const RENEWALS_A_LEASE = 4;
-/** Of its life, what the holder does not use: the clocks of two machines do not run alike, and what is on its way has to arrive. */
+/** Share of the lease that the holder does not use: the clocks of two machines differ, and requests take time to arrive. */
 const UNUSED_SHARE = 1 / 6;
 
 /**
- * KEYS lease, fence, states; ARGV holder, ms, name. The number is the server's time where that is more than the last one plus one: a replica
- * that became master without the newest number does not give it out again. A holder that asks again is given a new number, so that a
- * reply that was lost on the way costs nothing. `states` has, for each lease, its last holder, when it took it, and whether it gave it up.
- * Replies with the number, or 0, and the entry of before.
+ * Takes a lease. KEYS: lease, fence, states. ARGV: holder, ms, name. The fencing token is the server's time if that exceeds the last token
+ * plus one: a replica that became master without the newest token does not issue it again. If the holder asks again, it gets a new token,
+ * so that a lost reply does no harm. `states` has, for each lease, its last holder, when it took the lease, and whether it released it.
+ * Replies with the token (0 if another node holds the lease) and the previous entry of `states`.
  */
 const TAKE = `
 local holder = redis.call('GET', KEYS[1])
@@ -58,19 +58,19 @@ local before = redis.call('HGET', KEYS[3], ARGV[3]) or ''
 if not holder then redis.call('HSET', KEYS[3], ARGV[3], ARGV[1] .. ' ' .. string.format('%.0f', now) .. ' held') end
 return {token, before}`;
 
-/** KEYS lease; ARGV holder, ms. */
+/** KEYS: lease. ARGV: holder, ms. */
 const RENEW = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
 
-/** KEYS lease, states; ARGV holder, name. */
+/** KEYS: lease, states. ARGV: holder, name. */
 const RELEASE = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 local entry = redis.call('HGET', KEYS[2], ARGV[2])
 if entry then redis.call('HSET', KEYS[2], ARGV[2], (string.gsub(entry, 'held$', 'released'))) end
 return redis.call('DEL', KEYS[1])`;
 
-/** KEYS states; ARGV beginning of the keys of leases, which stand in the same slot. Replies, lease by lease: name, entry, holder or ''. */
+/** KEYS: states. ARGV: prefix of the lease keys, which are in the same slot. Replies, for each lease: name, entry, holder or ''. */
 const STATES = `
 local reply = {}
 local entries = redis.call('HGETALL', KEYS[1])
@@ -81,7 +81,7 @@ for at = 1, #entries, 2 do
 end
 return reply`;
 
-/** An entry of `states`; null if it is empty. */
+/** Parses an entry of `states`; returns null if it is empty. */
 function readEntry(text: string) {
   const found = /^(\S+) (\d+) (held|released)$/.exec(text);
   if (found === null) return null;
@@ -89,6 +89,7 @@ function readEntry(text: string) {
   return { holder, sinceMs: Number(since), wasReleased: how === 'released' };
 }
 
+/** Creates leases that all nodes of a Redis share. */
 export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeasesDeps): Leases {
   const { nodeId, scope = '', isUsable = () => true, leaseMs = LEASE_MS } = options;
   const { redis, clock, log } = deps;
@@ -99,7 +100,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
   const statesKey = (store: string): string => redis.key(store, scoped(scope, 'leases'));
   let states: readonly LeaseState[] = [];
   const usedMs = leaseMs * (1 - UNUSED_SHARE);
-  /** Leases that this process holds, or is taking: the server knows it by one name. */
+  /** Leases that this process holds or is taking. The server does not distinguish two holders in one process. */
   const own = new Set<string>();
 
   function hold(
@@ -125,14 +126,14 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
       log.warn({ lease: name, reason }, 'A lease was lost.');
       lost.abort(new Error(`The lease ${name} was lost: ${reason}`));
     }
-    /** Lost when its time is over; looked at by the clock, since a timer may fire early and a process may be stopped. */
+    /** Ends the lease when its time is over. It compares the clock, because a timer may fire early and a process may be stopped. */
     function watch(): void {
       const leftMs = untilMs - clock.monotonic();
       if (leftMs <= 0) lose('it could not be renewed in time.');
       else timer = setTimeout(watch, Math.ceil(leftMs)).unref();
     }
     async function putOff(): Promise<void> {
-      // Counted from before the question: the server counts from when it reads it.
+      // Measured before the request: the server counts from its arrival, which is later.
       const askedMs = clock.monotonic();
       try {
         if (!isUsable(store)) {
@@ -160,7 +161,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
       },
       async release() {
         if (isOver) return;
-        // Its own writes have ended: another may begin while this one is still said to be held.
+        // The holder's writes have ended: another node may start while this lease still appears as held.
         clearInterval(renewals);
         try {
           await release([key, statesKey(store)], [nodeId, name]);

@@ -1,7 +1,7 @@
 /**
- * Leases: which of many nodes does what only one may do at a time, following a chain say. What is written under a lease carries its
- * fence, so that a holder who was away and does not know it writes nothing. Embedded, this process is the only one there is; over
- * Redis, see leases-redis.ts. (Who uses a file on this machine is said by file-lease.ts.)
+ * Leases: they decide which node runs work that only one node may run at a time, for example following a chain. Writes under a lease carry
+ * its fencing token, so a former holder that does not know that it lost the lease cannot write. The embedded implementation serves a single
+ * process; leases-redis.ts serves many nodes. (file-lease.ts has the leases of files on one machine.)
  */
 import { messageOf } from './errors.ts';
 import type { Fence } from './live-store.ts';
@@ -9,44 +9,44 @@ import type { Logger } from './log.ts';
 
 export interface HeldLease {
   readonly name: string;
-  /** What writes under this lease carry; null where nobody else could write. */
+  /** Fencing token that writes under this lease carry; null if no other process could write. */
   readonly fence: Fence | null;
-  /** Aborted before the lease can have ended, by this node's own clock, and when it is found to be another's. */
+  /** Aborted before the lease can have expired, by this node's own clock, or when another node is found to hold it. */
   readonly lost: AbortSignal;
-  /** The node that held it last, if that was another one; null if it is not known. */
+  /** The last holder, if it was another node; null if it is not known. */
   readonly previous: { readonly holder: string; readonly wasReleased: boolean } | null;
-  /** Whether it is held now, by the clock: a process that was stopped for a while asks before its timers have told it. */
+  /** Returns true if the lease is held now, by the clock: after a process was stopped for a while, it must not rely on its timers. */
   isHeld(): boolean;
-  /** Gives it up, so that another may take it at once. Never rejects: what cannot be given up ends by itself. */
+  /** Releases the lease, so that another node may take it at once. Never rejects: if the release fails, the lease expires. */
   release(): Promise<void>;
 }
 
 /** A lease of the installation, as this node last read it. */
 export interface LeaseState {
   readonly name: string;
-  /** Null while no node holds it. */
+  /** Null if no node holds it. */
   readonly holder: string | null;
-  /** Whether that is this node. */
+  /** True if this node holds it. */
   readonly isHere: boolean;
-  /** When its last holder took it; ms of the epoch, by the clock of Redis. */
+  /** When its last holder took it: ms since the epoch, by the clock of Redis. */
   readonly sinceMs: number;
 }
 
-/** Every implementation passes test/conformance/leases.ts. */
+/** The interface of leases. Every implementation passes test/conformance/leases.ts. */
 export interface Leases {
-  /** All leases that were ever taken, as of the last look; none on a machine that is alone. */
+  /** Returns all leases that were ever taken, as of the last `look`; empty on a standalone machine. */
   states(): readonly LeaseState[];
   /** Reads the states of the leases of these stores. Rejects with NOT_READY. */
   look(stores: readonly string[]): Promise<void>;
   /**
-   * Takes the lease `name` of a store; null while it is held, here or elsewhere. Rejects with NOT_READY where nobody can say.
+   * Takes the lease `name` of a store. Returns null if it is held, by this node or another. Rejects with NOT_READY if Redis is unavailable.
    */
   take(store: string, name: string): Promise<HeldLease | null>;
 }
 
 const NEVER = new AbortController().signal;
 
-/** Leases of one process: held until they are given up. */
+/** Creates leases within one process: each is held until it is released. */
 export function createEmbeddedLeases(): Leases {
   const held = new Set<string>();
   return {
@@ -76,22 +76,22 @@ export function createEmbeddedLeases(): Leases {
 export interface LeasedWork {
   readonly store: string;
   readonly name: string;
-  /** Ends soon after `signal` is aborted: the lease was lost, or the work is not wanted any more. Its end gives the lease up. */
+  /** Must end soon after `signal` is aborted: the lease was lost, or the work is no longer wanted. When it ends, the lease is released. */
   readonly work: (lease: HeldLease, signal: AbortSignal) => Promise<void>;
   /**
-   * Why this node cannot do the work at the moment, in a sentence; null if it can. Called before the lease is asked for, so that a node
-   * which cannot do the work leaves it to another. Default: it always can.
+   * Why this node cannot do the work at the moment, as a sentence; null if it can. Called before the lease is requested, so that a node
+   * that cannot do the work leaves it to another node. Default: always null.
    */
   readonly obstacle?: () => Promise<string | null>;
 }
 
-/** How often a node that waits for a lease asks for it: with the time a lease lives for, what a take-over takes. */
+/** Polling interval of a node that waits for a lease: together with the life of a lease it is the time of a take-over. */
 const ASK_MS = 500;
 const TAKEN_OVER = 'This node took a lease over.';
 
 /**
- * Does the work whenever its lease can be had, until `signal` is aborted and the work has ended. What the work rejects with is logged,
- * and the work begins anew. Never rejects.
+ * Runs the work whenever its lease can be taken, until `signal` is aborted and the work has ended. If the work rejects, the error is logged
+ * and the work starts again. Never rejects.
  */
 export async function underLease(
   leased: LeasedWork,
@@ -131,7 +131,7 @@ export async function underLease(
   }
 }
 
-/** Waits, or until the signal is aborted. */
+/** Waits for `ms` milliseconds, or until the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -1,7 +1,4 @@
-/**
- * The live state of a machine that is alone, as it lies in its file: read by somebody who writes nothing, and who wants to know whether
- * another process does.
- */
+/** Reads the live state of a standalone machine from its file, without writing to it, and detects whether another process uses the file. */
 import { existsSync } from 'node:fs';
 import { type LiveDatabaseOptions, otherFormat, unopened } from './live-store.ts';
 import {
@@ -13,7 +10,7 @@ import {
   type RootDatabase,
 } from './lmdb.ts';
 
-/** What a file is opened with; the databases are what its store made of them. */
+/** The file to open. Its databases are those that its store has created. */
 export interface LiveFileOptions {
   readonly path: string;
   readonly formatVersion: number;
@@ -27,30 +24,35 @@ export interface LiveFile {
   readonly path: string;
   /** Names of its databases, sorted. */
   readonly databases: readonly string[];
-  /** A database in its own form; null where there is none of that name. */
+  /** Opens a database in its own encoding; returns null if there is no database of that name. */
   open<V, K extends Key>(options: FileDatabaseOptions): Database<V, K> | null;
-  /** The records of a database as the bytes that lie there, in order. */
+  /** Returns the records of a database as stored bytes, in order. */
   records(database: string): Iterable<readonly [key: Buffer, value: Buffer]>;
   record(database: string, key: Buffer): Buffer | null;
   count(database: string): number;
-  /** Processes beside this one that have read from the file and have not ended. A server has its keys open from its start on. */
+  /** Returns the other processes that have read from the file and have not ended. A server opens its keys at startup. */
   otherProcesses(): readonly number[];
-  /** Number of the last transaction: another one, and somebody wrote meanwhile. */
+  /** Id of the last transaction; if it has changed, another process wrote to the file. */
   lastTransaction(): number;
   close(): Promise<void>;
 }
 
-/** More than any store has. */
+/** More databases than any store has. */
 const DATABASES_MAX = 64;
-/** LMDB's ranges begin behind the keys of symbols, unless told otherwise. */
+/** Ranges of LMDB begin after the keys of symbols by default; this key starts them at the first key. */
 const LEAST_KEY = Buffer.from([0]);
-/** Records of one look: what is looked at may take long, and others run meanwhile. */
+/** Records read at a time: the caller may take long to process them, and other work runs meanwhile. */
 const LOOK = 1_000;
 
-/** Null where there is no such file. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens the file of a store for reading.
+ *
+ * @returns null if there is no such file
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openLiveFile({ path, formatVersion }: LiveFileOptions): LiveFile | null {
   if (!existsSync(path)) return null;
-  // Another process is making it: nothing was written yet.
+  // Another process is creating the file, and has written nothing yet.
   if (!hasEnvironment(path)) return null;
   let root: RootDatabase;
   let databases: readonly string[];

@@ -1,11 +1,11 @@
 /**
- * Live state: what a store needs of the place it keeps its records in, and the embedded one, an LMDB environment of this machine.
- * Another lies in replicated-store.ts. A format version is checked before anything is read or written.
+ * Live state: the interface through which a store keeps its records, and its embedded implementation, an LMDB environment on this machine.
+ * replicated-store.ts has the other implementation. The format version is checked before anything is read or written.
  */
 import { AssayError, messageOf } from './errors.ts';
 import { type Database, type Key, openEnvironment, type RootDatabase } from './lmdb.ts';
 
-/** Who writes, where only one of many nodes may: the name of a lease, and the number its holder was given with it. */
+/** Identifies a writer if only one of many nodes may write: the name of a lease, and the fencing token of its holder. */
 export interface Fence {
   readonly name: string;
   readonly token: number;
@@ -13,23 +13,25 @@ export interface Fence {
 
 export interface LiveRange<K> {
   readonly start?: K;
-  /** Not in the range. */
+  /** Exclusive. */
   readonly end?: K;
   readonly limit?: number;
   readonly reverse?: boolean;
 }
 
-/** What stores use of one database. LMDB's own fits. `putSync` and `removeSync` are for use inside a transaction. */
+/**
+ * The part of a database that stores use. LMDB's own class implements it. `putSync` and `removeSync` must be called inside a transaction.
+ */
 export interface LiveDatabase<V, K extends Key> {
   get(key: K): V | undefined;
   getRange(range?: LiveRange<K>): Iterable<{ readonly key: K; readonly value: V }>;
   getKeys(range?: LiveRange<K>): Iterable<K>;
   getKeysCount(range?: LiveRange<K>): number;
-  /** `entryCount` among them. */
+  /** Includes `entryCount`. */
   getStats(): object;
   putSync(key: K, value: V): unknown;
   removeSync(key: K): unknown;
-  /** Durable when it resolves, as all that is promised here. */
+  /** Durable when the promise resolves, like all promises of this interface. */
   put(key: K, value: V): Promise<unknown>;
   remove(key: K): Promise<unknown>;
   transaction<T>(work: () => T): Promise<T>;
@@ -41,25 +43,25 @@ export interface LiveDatabaseOptions {
   readonly keyEncoding?: 'binary';
 }
 
-/** What stores use of an environment. LMDB's own fits. */
+/** The part of an environment that stores use. LMDB's own class implements it. */
 export interface LiveRoot {
   openDB<V, K extends Key>(options: LiveDatabaseOptions): LiveDatabase<V, K>;
   /**
-   * Runs `work`, which must be synchronous, as one atomic step; durable when it resolves. It may run several times before that, each
-   * time on what is stored then: what it leaves behind outside the store has to bear that.
+   * Runs `work`, which must be synchronous, as one atomic step; durable when it resolves. `work` may run several times before that, each
+   * time on the current data, so its effects outside the store must be repeatable.
    */
   transaction<T>(work: () => T): Promise<T>;
-  /** As `transaction`, and a work that throws changes nothing. Refused where another holds the lease that `fence` names. */
+  /** Like `transaction`, but if `work` throws, nothing changes. Rejected if another node holds the lease that `fence` names. */
   childTransaction<T>(work: () => T, fence?: Fence | null): Promise<T>;
   resetReadTxn(): void;
   close(): Promise<void>;
 }
 
-/** A record that changed. */
+/** A changed record. */
 export interface AppliedWrite {
   /** Name of its database. */
   readonly database: string;
-  /** As it was put, a list of one as what it holds. */
+  /** The key as it was put; a list of one element is returned as that element. */
   readonly key: Key;
   readonly isRemoved: boolean;
 }
@@ -67,8 +69,8 @@ export interface AppliedWrite {
 /** Why a store that nodes share is not current. */
 export interface StoreProblem {
   /**
-   * `away`: nothing was heard for a second; `full`: what was heard cannot be written to the replica, as its disk is full. All others last
-   * until an operator repairs Redis.
+   * `away`: Redis was not heard for a second; `full`: write sets cannot be applied to the replica, because its disk is full. All others
+   * last until an operator repairs Redis.
    */
   readonly kind: 'away' | 'full' | 'lost' | 'other' | 'format' | 'filling' | 'upgrade';
   readonly message: string;
@@ -76,32 +78,32 @@ export interface StoreProblem {
 
 export interface LiveStore {
   readonly root: LiveRoot;
-  /** `formatVersion`, and whatever small numbers the owner keeps. */
+  /** `formatVersion`, and other small numbers of the owner. */
   readonly meta: LiveDatabase<number, string>;
-  /** Resolves when everything that was there before can be read. Embedded: at once. */
+  /** Resolves when all existing records can be read. Embedded: at once. */
   ready(): Promise<void>;
-  /** Whether what is read here is what was true within the last second, on whatever node it was written. */
+  /** Returns true if reads return the state within the last second, whichever node wrote it. */
   isCurrent(): boolean;
-  /** Why `isCurrent` is false; null while it is true. */
+  /** Returns why `isCurrent` is false; null while it is true. */
   problem(): StoreProblem | null;
-  /** Throws NOT_READY where `isCurrent` is false. */
+  /** Throws NOT_READY if `isCurrent` is false. */
   requireCurrent(): void;
-  /** Told, once it can be read, of what other nodes wrote. What this one writes is not told. */
+  /** Calls `listener` with the writes of other nodes, once they can be read. Writes of this node are not reported. */
   onApplied(listener: (writes: readonly AppliedWrite[]) => void): void;
-  /** Changes the layout that an older version of the program left, before anything else is written. */
+  /** Migrates the layout of an older version of the program, before anything else is written. */
   upgrade(work: () => void): void;
-  /** Number of the last write set; 0 where they are not numbered. */
+  /** Number of the last write set; 0 if write sets are not numbered. */
   version(): number;
 }
 
-/** Opens the live state that a store is kept in. Throws STORE_VERSION, STORE_CORRUPT. */
+/** Opens the live state of a store. Throws STORE_VERSION, STORE_CORRUPT. */
 export type OpenStore = (
   path: string,
   formatVersion: number,
   options: {
-    /** Names the store among all of the installation. */
+    /** Name of the store, unique in the installation. */
     readonly name: string;
-    /** Databases it may have. */
+    /** Maximum number of databases. */
     readonly maxDbs?: number;
   },
 ) => LiveStore;
@@ -113,9 +115,10 @@ export interface EmbeddedStore extends LiveStore {
 }
 
 /**
- * Opens (or makes) the environment at `path`, a file. Commits are durable when their promise resolves: the default of lmdb-js
- * resolves before the flush. Throws STORE_VERSION where another version of the program wrote it, STORE_CORRUPT where it is no
- * such environment.
+ * Opens (or creates) the environment file at `path`. Commits are durable when their promise resolves; by default lmdb-js resolves before
+ * the flush.
+ *
+ * @throws STORE_VERSION if another version of the program wrote the file, STORE_CORRUPT if it is not such an environment
  */
 export function openLiveStore(
   path: string,
@@ -126,7 +129,7 @@ export function openLiveStore(
   }: {
     readonly name?: string;
     readonly maxDbs?: number;
-    /** What is lost of it comes back from elsewhere: commits are flushed in order, behind their promise. */
+    /** True for a replica: lost data is copied again, so commits are flushed in order after their promise has resolved. */
     readonly isReplica?: boolean;
   } = {},
 ): EmbeddedStore {
@@ -143,10 +146,10 @@ export function openLiveStore(
   const names = [...root.getKeys({ limit: 100 })];
   const isKnown = names.length === 0 || names.includes('meta');
   const meta = isKnown ? root.openDB<number, string>({ name: 'meta', encoding: 'json' }) : null;
-  // Another process that opens the store for the first time may have made this database, and not written the version yet.
+  // Another process that opens the store for the first time may have created this database, and not yet written the version.
   const isFresh = names.length === 0 || (names.length === 1 && meta?.getCount() === 0);
   const found = isFresh ? formatVersion : meta?.get('formatVersion');
-  // The environment stays open: lmdb-js closes it in its own time, and whoever is refused here stops.
+  // The environment stays open: lmdb-js closes it later, and the caller stops after this error.
   if (meta === null || found !== formatVersion) {
     throw otherFormat(path, found, formatVersion);
   }
@@ -158,20 +161,20 @@ export function openLiveStore(
     isCurrent: () => true,
     problem: () => null,
     requireCurrent: () => {},
-    // Other processes of this machine write into the same files: there is nobody to be told of.
+    // Other processes of this machine write to the same files, so there are no remote writes to report.
     onApplied: () => {},
     upgrade: (work) => root.transactionSync(work),
     version: () => 0,
   };
 }
 
-/** The refusal of a file that LMDB cannot open, or that was refused before. */
+/** Returns the error for a file that LMDB cannot open, or the original error if it is an AssayError. */
 export const unopened = (path: string, cause: unknown): AssayError =>
   cause instanceof AssayError
     ? cause
     : new AssayError('STORE_CORRUPT', `${path} cannot be opened as a store: ${messageOf(cause)}.`, { cause });
 
-/** The refusal of a store that another version wrote. */
+/** Returns the error for a store that another version wrote. */
 export const otherFormat = (path: string, found: number | undefined, formatVersion: number): AssayError =>
   new AssayError(
     'STORE_VERSION',

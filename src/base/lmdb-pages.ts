@@ -1,16 +1,16 @@
 /**
- * The pages of an LMDB file as bytes, read without LMDB: the library maps a file and follows whatever its pages say, so a file that is
- * cut short ends the process by a signal, and a flipped page number does the same or reads another record. Data format 2 of LMDB, which
- * lmdb-js 3 writes. It has no checksums of its own (page-sums.ts keeps them), and lmdb-js does not offer LMDB's option for them.
+ * Reads the pages of an LMDB file as bytes, without LMDB. The library maps a file and follows its page numbers without checks, so a
+ * truncated file ends the process with a signal, and a flipped page number does the same or reads another record. This is data format 2 of
+ * LMDB, which lmdb-js 3 writes. The format has no checksums (page-sums.ts keeps them), and lmdb-js does not offer LMDB's option for them.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 
 const MAGIC = 0xbeefc0de;
 const DATA_VERSION = 2;
-/** The page header: number, transaction, padding, flags, and bounds of the free space or the number of pages. */
+/** The page header: page number, transaction, padding, flags, and the bounds of the free space or the number of pages. */
 const HEADER = 24;
-/** Offsets inside a meta page: the stamp and the version, then the tree of free pages, the main tree, and two counters. */
+/** Offsets inside a meta page: the magic number and the version, then the tree of free pages, the main tree, and two counters. */
 const VERSION_AT = 28;
 const FREE_TREE_AT = 48;
 const TREE_BYTES = 48;
@@ -18,11 +18,11 @@ const MAIN_TREE_AT = FREE_TREE_AT + TREE_BYTES;
 const LAST_PAGE_AT = MAIN_TREE_AT + TREE_BYTES;
 const TRANSACTION_AT = LAST_PAGE_AT + 8;
 const META_BYTES = TRANSACTION_AT + 16;
-/** LMDB takes the page size of the system: 4 KB, or 16 and 64 KB on some ARM machines. */
+/** LMDB uses the page size of the system: 4 KB, or 16 and 64 KB on some ARM machines. */
 const PAGE_BYTES_MIN = 256;
 const PAGE_BYTES_MAX = 65_536;
 const NODE_HEADER = 8;
-/** LMDB's own cursors have room for 32 levels. */
+/** LMDB's own cursors support 32 levels. */
 const DEPTH_MAX = 32;
 
 const BRANCH = 0x01;
@@ -34,10 +34,10 @@ const IN_OVERFLOW = 0x01;
 const SUBTREE = 0x02;
 const DUPLICATES = 0x04;
 
-/** Files up to this size are read at once, which is quicker than page by page; 256 MB are read in a tenth of a second. */
+/** Files up to this size are read at once, which is faster than page by page; 256 MB are read in a tenth of a second. */
 const READ_WHOLE_MAX = 256 * 1024 * 1024;
 
-/** A file that is not what it should be; the message is a part of a sentence. */
+/** A file with invalid pages; the message is part of a sentence. */
 export class DamagedPages extends Error {}
 
 interface Tree {
@@ -46,7 +46,7 @@ interface Tree {
   readonly entries: bigint;
 }
 
-/** The newest state of a file, as its meta pages name it. */
+/** The newest state of a file, as its meta pages describe it. */
 export interface Meta {
   readonly pageBytes: number;
   readonly lastPage: number;
@@ -54,8 +54,8 @@ export interface Meta {
   readonly free: Tree;
   readonly main: Tree;
   /**
-   * Both meta pages' transactions differ by one at most, as every commit leaves them; or the file is a compacted copy that nothing was
-   * written to yet, whose other meta page is that of a new file.
+   * True if the transactions of the two meta pages differ by at most one, as after every commit; or if the file is an unmodified compacted
+   * copy, whose other meta page is that of a new file.
    */
   readonly isInStep: boolean;
 }
@@ -73,16 +73,16 @@ export interface PageFile {
   readonly bytes: number;
   readonly mtimeNs: bigint;
   readonly meta: Meta;
-  /** Bytes from a page on; shorter at the end of the file. Valid until the next call, or the close. */
+  /** Returns bytes from a page on; fewer at the end of the file. Valid until the next call, or until the close. */
   read(page: number, pages: number): Buffer;
-  /** Whether a transaction was committed since the file was opened: what was read may be of two states. */
+  /** Returns true if a transaction was committed since the file was opened: pages may come from two states. */
   hasMoved(): boolean;
   close(): void;
 }
 
 /**
  * Opens a file and reads its meta pages.
- * @throws DamagedPages if the file is shorter than its meta pages, is no LMDB file, or is of another format.
+ * @throws DamagedPages if the file is shorter than its meta pages, is not an LMDB file, or has another format.
  */
 export function openPageFile(path: string): PageFile {
   const file = openSync(path, 'r');
@@ -126,11 +126,11 @@ export function openPageFile(path: string): PageFile {
 /** A whole file in memory. */
 interface Whole {
   readonly content: Buffer;
-  /** Gives the memory back. Views of the content are empty from then on. */
+  /** Frees the memory. Views of the content are empty afterwards. */
   free(): void;
 }
 
-/** ECMAScript 2024, which Node has from 20 on. */
+/** ECMAScript 2024; Node supports it from version 20. */
 type ResizableBuffer = ArrayBuffer & { resize(bytes: number): void };
 const ResizableBuffer = ArrayBuffer as unknown as new (
   bytes: number,
@@ -138,19 +138,19 @@ const ResizableBuffer = ArrayBuffer as unknown as new (
 ) => ResizableBuffer;
 
 /**
- * Reads a file into memory that is given back at once when it is no longer needed. A buffer would wait for a full collection of
- * garbage, which a thread that allocates little puts off for minutes: a server would hold as much memory as its stores have bytes.
+ * Reads a file into memory that can be freed at once. A plain Buffer would wait for a full garbage collection, which a thread that
+ * allocates little delays for minutes: a server would hold as much memory as its stores have bytes.
  */
 function readWhole(file: number, bytes: number): Whole {
   const memory = new ResizableBuffer(bytes, { maxByteLength: bytes });
   return { content: readAt(file, Buffer.from(memory, 0, bytes), 0), free: () => memory.resize(0) };
 }
 
-/** Fills `target`; the result is shorter if the file ends before. */
+/** Fills `target`; the result is shorter if the file ends earlier. */
 function readAt(file: number, target: Buffer, at: number): Buffer {
   let done = 0;
   while (done < target.length) {
-    // One call reads 2 GB at most.
+    // One call reads at most 2 GB.
     const read = readSync(file, target, done, Math.min(target.length - done, 1 << 30), at + done);
     if (read === 0) break;
     done += read;
@@ -191,7 +191,7 @@ function readMeta(file: number, bytes: number): Meta {
     free: treeAt(newest, FREE_TREE_AT),
     main: treeAt(newest, MAIN_TREE_AT),
   };
-  // Not cut off either: a copy ends with its last page.
+  // The size must match as well: a compacted copy ends with its last page.
   const isCompacted = isNew(older) && isEmpty(meta.free) && fullBytes(meta) === bytes;
   return { ...meta, isInStep: Math.abs(a - b) <= 1 || isCompacted };
 }
@@ -199,32 +199,33 @@ function readMeta(file: number, bytes: number): Meta {
 const isEmpty = ({ root, entries, depth }: Tree): boolean =>
   root === NO_ROOT && entries === 0n && depth === 0;
 
-/** Whether a meta page is that of a file which nothing was ever written to. */
+/** Returns true if the meta page is that of a file without any transaction. */
 const isNew = (page: Buffer): boolean =>
   page.readBigUInt64LE(TRANSACTION_AT) === 0n &&
   page.readBigUInt64LE(LAST_PAGE_AT) === 1n &&
   isEmpty(treeAt(page, FREE_TREE_AT)) &&
   isEmpty(treeAt(page, MAIN_TREE_AT));
 
-/** The size that a file has if nothing was cut off: LMDB never writes some pages at the end that a transaction took and gave back. */
+/** Returns the size of an untruncated file. LMDB may leave out pages at the end that a transaction allocated and freed. */
 export const fullBytes = ({ lastPage, pageBytes }: Pick<Meta, 'lastPage' | 'pageBytes'>): number =>
   (lastPage + 1) * pageBytes;
 
+/** Stored in place of a checksum if a page has none. */
 export const PAGE_CHECKSUM_NONE = 0;
-/** The checksum of a page; never the value that says there is none. */
+/** Returns the checksum of a page; never `PAGE_CHECKSUM_NONE`. */
 export const checksumOfPage = (page: Uint8Array): number => crc32(page) || 1;
 
 export interface WalkOptions {
-  /** Pages of this transaction or an earlier one, and all that is below them, are left out. */
+  /** Skips pages of this transaction or an earlier one, with their subtrees. */
   readonly newerThan?: number;
-  /** Is shown every page that is reached, with the transaction that wrote it. */
+  /** Called for every visited page, with the transaction that wrote it. */
   readonly onPage: (page: number, transaction: number, bytes: Buffer) => void;
 }
 
 /**
- * Reads every page that the newest state reaches, and checks that each is of its kind and holds what its header says, and that no two
- * trees share one: LMDB then finds its way through the file, whatever the records say.
- * @throws DamagedPages naming the first page that is not in order.
+ * Reads every page that the newest state references. Checks that each has the right type and matches its header, and that no two trees
+ * share a page: LMDB can then follow the file, whatever the records contain.
+ * @throws DamagedPages naming the first damaged page.
  */
 export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOptions): void {
   const { meta } = file;
@@ -248,7 +249,7 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOption
     }
   }
 
-  /** Reads the header of a page; false if the page is left out. */
+  /** Checks the header of a page; returns false if the page is skipped. */
   function head(bytes: Buffer, page: number, flags: number): boolean {
     const transaction = Number(bytes.readBigUInt64LE(8));
     if (Number(bytes.readBigUInt64LE(0)) !== page) throw new DamagedPages(`page ${page} has another number`);
@@ -271,10 +272,10 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOption
       throw new DamagedPages(`${name} has ${skippedOrCounted} of ${entries} entries`);
   }
 
-  /** Returns the number of entries below a page; null if some were left out or hold duplicates. */
+  /** Returns the number of entries below a page; null if some were skipped or hold duplicates. */
   function visit(page: number, depth: number, from: string): number | null {
     take(page, 1, from);
-    // A page of a file that is not read whole is overwritten by the next one.
+    // If the file is not read as a whole, the next read overwrites this page's buffer.
     const shown = file.read(page, 1);
     const bytes = file.bytes <= READ_WHOLE_MAX ? shown : Buffer.from(shown);
     if (!head(bytes, page, depth === 1 ? LEAF : BRANCH)) return null;
@@ -300,7 +301,7 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOption
     return entries;
   }
 
-  /** Checks a record; false if it holds several values. */
+  /** Checks a record; returns false if it holds several values. */
   function leafNode(bytes: Buffer, page: number, at: number, keyEnd: number): boolean {
     const valueBytes = bytes.readUInt32LE(at);
     const flags = bytes.readUInt16LE(at + 4);
@@ -310,7 +311,7 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOption
       if (keyEnd + HEADER > pageBytes) throw new DamagedPages(`page ${page} has a value that leaves it`);
       const first = Number(bytes.readBigUInt64LE(keyEnd));
       const pages = Number(bytes.readBigUInt64LE(keyEnd + 16));
-      // A value that became shorter in the transaction that wrote it keeps its pages.
+      // A value that became shorter within the transaction that wrote it keeps its pages.
       if (pages < Math.floor((HEADER - 1 + valueBytes) / pageBytes) + 1)
         throw new DamagedPages(`page ${page} has a value of ${valueBytes} bytes on ${pages} pages`);
       overflow(first, pages, `page ${page}`);

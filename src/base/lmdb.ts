@@ -1,4 +1,4 @@
-/** The one importer of lmdb: opens environments the way every store of this program needs them. */
+/** The only importer of lmdb: opens environments with the settings that every store of this program needs. */
 import { existsSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { threadId } from 'node:worker_threads';
@@ -12,28 +12,32 @@ import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storag
 
 export type { Database, Key, RootDatabase };
 
-/** Of the files that an open makes. The library takes it, and its types lack it. */
+/** Mode of the files that an open creates. The library accepts it, but its types lack it. */
 const OWN_ALONE: object = { permissionsMode: PRIVATE_FILE };
 
 const hasBytes = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
 
 const made = new Set<(path: string) => void>();
 
-/** Calls `listener` with the path of each file that this thread makes from now on. Returns the function that ends it. */
+/**
+ * Calls `listener` with the path of each file that this thread creates from now on.
+ *
+ * @returns the function that unsubscribes
+ */
 export function onEnvironmentMade(listener: (path: string) => void): () => void {
   made.add(listener);
   return () => made.delete(listener);
 }
 
 /**
- * Opens (and makes, unless read-only) an environment at `path`, a file. Its read transaction ends with each reading of the thread
- * (reading.ts): the library renews it by a timer, which never fires in a thread whose event loop does not turn.
+ * Opens (and creates, unless read-only) an environment file at `path`. Its read transaction ends with each reading of the thread
+ * (reading.ts): the library renews it by a timer, which never fires in a thread whose event loop does not run.
  *
- * The file is checked before it is mapped, and its checksums are taken when it is closed (sound-file.ts); those of a file that is
- * written without syncs are taken when it is finished (finished-size.ts).
+ * The file is checked before it is mapped, and its checksums are computed when it is closed (sound-file.ts); for a file that is written
+ * without syncs they are computed when it is finished (finished-size.ts).
  *
- * @throws STORE_CORRUPT for a file that is cut short or damaged; STORAGE_FULL if the disk has no room for a new environment or its lock
- *   file, of which nothing stays. Every later write of the environment fails in the same way, or rejects (guarded-writes.ts).
+ * @throws STORE_CORRUPT for a truncated or damaged file; STORAGE_FULL if the disk has no room for a new environment or its lock file, in
+ * which case no partial file remains. Later writes of the environment throw or reject in the same way (guarded-writes.ts).
  */
 export function openEnvironment(
   path: string,
@@ -46,10 +50,10 @@ export function openEnvironment(
     if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
     requireSound(path);
     preallocateLock(`${path}-lock`, options.readOnly === true);
-    // Batching by turns makes a promise that the caller never gets: a commit that fails would end the process.
+    // Batching by event turns creates a promise that the caller never gets: a failed commit would end the process.
     root = lmdb.open({ eventTurnBatching: false, noSubdir: true, ...options, ...OWN_ALONE, path });
   } catch (cause) {
-    // The library leaves half a header on a full disk, which no later open would accept.
+    // On a full disk the library leaves half a header, which no later open would accept.
     if (isNew && isStorageFull(cause) && !hasEnvironment(path)) rmSync(path, { force: true });
     noteRefused(path, cause);
     throw asStorageFull(cause, path);
@@ -66,7 +70,7 @@ export function openEnvironment(
       noteClosed(path);
       if (!options.readOnly && !options.noSync) sealFile(path);
     });
-    // A store that is closed refuses nothing.
+    // A closed store rejects no writes, so its refusal is cleared.
     noteWritten(path);
     return closing;
   };
@@ -78,9 +82,9 @@ const LOCK_BYTES = 3 * 4096;
 let locks = 0;
 
 /**
- * Makes the lock file with all of its pages on the disk. The library makes it as one hole and writes to it through a mapping: on a
- * full file system, the first touch of a page ends the process by SIGBUS. It appears whole, by a link: another process may open the
- * environment at the same moment.
+ * Creates the lock file with all of its pages allocated on disk. The library creates a sparse file and writes to it through a mapping: on a
+ * full file system, the first access to a page ends the process with SIGBUS. The file is linked into place as a whole, because another
+ * process may open the environment at the same moment.
  */
 function preallocateLock(path: string, isReadOnly: boolean): void {
   if (existsSync(path)) return;
@@ -91,7 +95,8 @@ function preallocateLock(path: string, isReadOnly: boolean): void {
   } catch (error) {
     if (isStorageFull(error)) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? '';
-    // Another process was faster, the library opens without a lock file, or the file system has no links: it makes the file itself.
+    // Another process was faster, the library opens without a lock file, or the file system has no links, in which case the library creates
+    // the file itself.
     const isFine = code === 'EEXIST' || ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code);
     if (!isFine && !(isReadOnly && ['EROFS', 'EACCES', 'ENOENT'].includes(code))) throw error;
   } finally {
@@ -99,15 +104,15 @@ function preallocateLock(path: string, isReadOnly: boolean): void {
   }
 }
 
-/** Both pages of LMDB's header, which it writes with one call when it makes a file. */
+/** Both header pages of LMDB, which it writes with one call when it creates a file. */
 const HEADER_BYTES = 2 * 4096;
-/** How long a file that is being made is given to have its header: the kernel copies 8 KB. */
+/** How long to wait for the header of a file that is being created: the kernel copies 8 KB. */
 const HEADER_WAIT_MS = 5;
 const HEADER_ROUNDS = 20;
 
 /**
- * Whether the file at `path` is there and has its header. Another process may have made it a moment ago: opening an empty file for
- * reading ends the whole process inside the library. A file that stays shorter than a header was cut off: opening it is refused.
+ * Returns true if the file at `path` exists and has its header. Another process may have just created it: opening an empty file for reading
+ * ends the whole process inside the library. A file that stays shorter than a header is truncated, and opening it throws.
  */
 export function hasEnvironment(path: string): boolean {
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -119,23 +124,24 @@ export function hasEnvironment(path: string): boolean {
   }
 }
 
-/** lmdb exports these two, and does not declare them. */
+/** lmdb exports these two functions, but does not declare them. */
 const keys = lmdb as unknown as {
   readonly keyValueToBuffer: (key: Key) => Buffer;
   readonly bufferToKeyValue: (bytes: Buffer) => Key;
 };
 
-/** A key as a database holds it that was opened without a `keyEncoding`. */
+/** Returns a key as stored by a database without a `keyEncoding`. */
 export const keyToBytes = (key: Key): Buffer => keys.keyValueToBuffer(key);
+/** Decodes a key of a database without a `keyEncoding`. */
 export const keyFromBytes = (bytes: Buffer): Key => keys.bufferToKeyValue(bytes);
 
-/** Returned by the work of a transaction: nothing of it stays. */
+/** Returned by the callback of a transaction to roll it back. */
 export const ABORT = lmdb.ABORT;
 
-/** A transaction that is committed when the call returns, and flushed soon after. */
+/** Flags of a transaction that is committed when the call returns, and flushed soon after. */
 export const FLUSHED_LATER: number = 1 | 2 | 0x10000;
 
-/** Keys as they lie there. LMDB's fast comparison looks at words of four bytes, and expects nothing behind a key that ends within one. */
+/** Keys as stored. LMDB's fast comparison reads words of four bytes, and expects zeros after a key that ends within a word. */
 const BYTES_AS_KEYS = {
   writeKey(key: Uint8Array, target: Uint8Array, start: number): number {
     target.set(key, start);
@@ -147,7 +153,7 @@ const BYTES_AS_KEYS = {
     Buffer.from(target.subarray(start, end)),
 };
 
-/** A database of any form as the bytes of its keys and values. */
+/** Opens a database of any encoding as the bytes of its keys and values. */
 export function openAsBytes(root: RootDatabase, name: string): Database<Buffer, Buffer> {
   const options = { name, encoding: 'binary', keyEncoder: BYTES_AS_KEYS } as const;
   return root.openDB<Buffer, Buffer>(options);

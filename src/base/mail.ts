@@ -1,4 +1,4 @@
-/** Mail to people, by SMTP. The library is loaded with the first mail: most installations send none. */
+/** Sends email by SMTP. The library is loaded with the first email, because most installations send none. */
 import { AssayError, messageOf } from './errors.ts';
 import { LIMITS } from './limits.ts';
 
@@ -9,17 +9,18 @@ export interface Letter {
 }
 
 export interface Mailer {
-  /** Resolves once the mail server has taken the letter. Rejects with SOURCE_UNAVAILABLE. */
+  /** Resolves once the mail server has accepted the email. Rejects with SOURCE_UNAVAILABLE. */
   send(letter: Letter): Promise<void>;
 }
 
 export interface MailOptions {
   /** `smtp://user:password@host:port`, or `smtps://…`. */
   readonly url: string;
-  /** Sender. */
+  /** Sender address. */
   readonly from: string;
 }
 
+/** Creates a mailer; it connects for each email. */
 export function createMailer(options: MailOptions): Mailer {
   const { smtpStepMs } = LIMITS;
   return {

@@ -5,11 +5,11 @@ import { openEnvironment, type RootDatabase } from './lmdb.ts';
 import { withOpeningLock } from './opening-lock.ts';
 
 /**
- * Opens `file` under its folder's opening lock and reads it with `read`. If `read` throws, the environment is closed.
- * @param file - the LMDB file; the caller has checked that it is whole.
- * @param name - what the file is, to begin an error with: 'The label snapshot'.
+ * Opens `file` under its folder's opening lock and passes it to `read`. If `read` throws, the environment is closed.
+ * @param file - the LMDB file; the caller has checked that it is complete.
+ * @param name - description of the file, to begin an error with: 'The label snapshot'.
  * @param mapBytes - the size of the mapping.
- * @throws STORE_CORRUPT if the file cannot be opened; STORE_BUSY if the lock is not had; what `read` throws.
+ * @throws STORE_CORRUPT if the file cannot be opened; STORE_BUSY if the lock cannot be taken; errors of `read`.
  */
 export function openMappedFile<T>(
   file: string,

@@ -1,13 +1,13 @@
-/** Parts that are opened when first asked for, and closed in the opposite order. */
+/** Services that are opened at their first use, and closed in reverse order. */
 
 export interface OpenedOnce {
-  /** Who opens a part at its first call, gives the same one at every other, and remembers to close it. */
+  /** Returns a function that opens the service at its first call, returns the same instance afterwards, and registers it to be closed. */
   once<T>(open: () => T, close: (part: T) => Promise<void> | void): () => T;
-  /** Closes each though another one fails; rejects with what the first of them threw. */
+  /** Closes every service, even if one fails; rejects with the first error. */
   closeAll(): Promise<void>;
 }
 
-/** Takes the steps in their order, each though another one fails; then rejects with what the first of them threw. */
+/** Runs the steps in order, each even if another fails; then rejects with the first error. */
 export async function endEach(steps: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const step of steps) {
@@ -20,6 +20,7 @@ export async function endEach(steps: readonly (() => unknown)[]): Promise<void> 
   if (failures.length > 0) throw failures[0];
 }
 
+/** Creates an empty set of services. */
 export function createOpenedOnce(): OpenedOnce {
   const closers: (() => Promise<void> | void)[] = [];
   return {

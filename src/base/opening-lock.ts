@@ -1,6 +1,6 @@
 /**
- * One thread of a process at a time opens a memory-mapped index: lmdb-js keeps the memory of its views in one table for all threads,
- * without a lock of its own. The threads share no object, so they meet at a file.
+ * Lets one thread of a process at a time open a memory-mapped index: lmdb-js keeps the memory of its views in one table for all threads,
+ * without a lock. The threads share no object, so the lock is a file.
  */
 
 import { rmSync } from 'node:fs';
@@ -8,11 +8,15 @@ import { dirname, join } from 'node:path';
 import { AssayError } from './errors.ts';
 import { isLeaseLive, takeLease } from './file-lease.ts';
 
-/** An opening takes milliseconds; a machine that needs seconds for one is in trouble of another kind. */
+/** Opening takes milliseconds; a machine that needs seconds has another problem. */
 const WAIT_MS = 2;
 const ROUNDS_MAX = 5000;
 
-/** Runs `work` while no other thread of this process does, for what stands beside `path`. Throws STORE_BUSY. */
+/**
+ * Runs `work` while no other thread of this process opens an index in the folder of `path`.
+ *
+ * @throws STORE_BUSY if the lock cannot be taken within 10 s
+ */
 export function withOpeningLock<T>(path: string, work: () => T): T {
   const lockPath = join(dirname(path), `opening-${process.pid}`);
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -22,7 +26,7 @@ export function withOpeningLock<T>(path: string, work: () => T): T {
       lease = takeLease(lockPath);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      // A thread that was ended while it opened leaves its file; so does an earlier process of this number.
+      // A thread that was terminated while it opened an index leaves its lock file; so does an earlier process with the same id.
       if (round % 100 === 99 && !isLeaseLive(lockPath)) rmSync(lockPath, { force: true });
       Atomics.wait(sleeper, 0, 0, WAIT_MS);
       continue;

@@ -1,6 +1,6 @@
 /**
- * Requests to the outside: which URLs may be asked, and an undici agent that refuses to connect to a private address whatever
- * a name resolves to. Lists, prices and webhooks all go through here.
+ * Outbound requests: checks which URLs may be requested, and provides an undici agent that refuses to connect to a private address,
+ * whatever a name resolves to. Lists, prices and webhooks all use it.
  */
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -8,7 +8,7 @@ import { Agent, buildConnector } from 'undici';
 import { AssayError } from './errors.ts';
 import { LIMITS } from './limits.ts';
 
-/** IANA special-purpose registries (IPv4 and IPv6), with multicast and the reserved block: nothing public lives there. */
+/** IANA special-purpose registries (IPv4 and IPv6), with multicast and the reserved block: none of these is public. */
 const SPECIAL_IPV4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -27,7 +27,7 @@ const SPECIAL_IPV4: readonly (readonly [string, number])[] = [
   ['240.0.0.0', 4],
 ];
 
-/** Inside the global unicast block 2000::/3; everything outside that block is refused anyway, mapped IPv4 included. */
+/** Inside the global unicast block 2000::/3; everything outside that block is rejected anyway, including mapped IPv4. */
 const SPECIAL_IPV6: readonly (readonly [string, number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -41,7 +41,7 @@ for (const [net, prefix] of SPECIAL_IPV6) special.addSubnet(net, prefix, 'ipv6')
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 
-/** Whether an IP address (text) is of the public internet. Anything that is not an IP address is not. */
+/** Returns true if a text is an IP address of the public internet. */
 export function isPublicAddress(ip: string): boolean {
   const family = isIP(ip);
   if (family === 4) return !special.check(ip, 'ipv4');
@@ -50,16 +50,18 @@ export function isPublicAddress(ip: string): boolean {
 }
 
 export interface OutboundPolicy {
-  /** Host names (as in `URL.hostname`) that may be private, and may be asked over plain http. Nobody else may. */
+  /** Host names (as in `URL.hostname`) that may have private addresses and may be requested over plain http. All others may not. */
   readonly trustedHosts: ReadonlySet<string>;
 }
 
-/** Only https to public hosts. */
+/** Allows only https to public hosts. */
 export const PUBLIC_HTTPS: OutboundPolicy = { trustedHosts: new Set() };
 
 /**
- * Checks what can be known of a URL before it is asked: https (http for a trusted host), no credentials, no private IP literal.
- * What a name resolves to is checked when the agent of `createOutboundAgent` connects. Throws SOURCE_UNAVAILABLE.
+ * Checks a URL before the request: https (http for a trusted host), no credentials, no private IP literal. The agent of
+ * `createOutboundAgent` checks the addresses of a name when it connects.
+ *
+ * @throws SOURCE_UNAVAILABLE if the URL is not allowed
  */
 export function checkOutboundUrl(url: URL, policy: OutboundPolicy): void {
   const trusted = policy.trustedHosts.has(url.hostname);
@@ -72,14 +74,14 @@ export function checkOutboundUrl(url: URL, policy: OutboundPolicy): void {
   if (!trusted && isIP(literal) !== 0 && !isPublicAddress(literal)) refuse('the address is not public');
 }
 
-/** All addresses of a name, as `dns.lookup` gives them. */
+/** Returns all addresses of a name, like `dns.lookup`. */
 export type ResolveName = (
   hostname: string,
   options: LookupAllOptions,
   callback: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
 ) => void;
 
-/** A DNS look-up that fails where any of a name's addresses is private: the socket connects to what was checked. */
+/** A DNS lookup that fails if any address of a name is private: the socket connects to a checked address. */
 function guardedLookup(policy: OutboundPolicy, resolveName: ResolveName): LookupFunction {
   return (hostname, options, callback) => {
     resolveName(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
@@ -99,25 +101,24 @@ function guardedLookup(policy: OutboundPolicy, resolveName: ResolveName): Lookup
 
 export interface OutboundTimeouts {
   readonly connectMs: number;
-  /** From the request's end to the last byte of the response's headers. */
+  /** From the end of the request to the last byte of the response headers. */
   readonly headersMs: number;
   /** Longest silence within a body. */
   readonly stallMs: number;
 }
 
 /**
- * An agent that connects to public addresses (and trusted hosts) only, whoever forgot to check the URL. The caller destroys it.
- * A name is resolved once for each connection, and the socket connects to one of the addresses that were checked: a name that
- * resolves to something else a moment later (DNS rebinding) gains nothing.
+ * Creates an agent that connects only to public addresses and trusted hosts, even if the URL was not checked. A name is resolved once per
+ * connection, and the socket connects to one of the checked addresses, which defeats DNS rebinding. The caller destroys the agent.
  */
 export function createOutboundAgent(options: {
   readonly policy: OutboundPolicy;
   readonly timeouts: OutboundTimeouts;
-  /** Default: the system's resolver. */
+  /** Default: the resolver of the system. */
   readonly resolveName?: ResolveName;
-  /** Connections to one host at once. Default: what a publisher of lists is asked over. */
+  /** Maximum concurrent connections to one host. Default: the limit for list publishers. */
   readonly connections?: number;
-  /** Bytes of one WebSocket message. Default: undici's. */
+  /** Maximum bytes of one WebSocket message. Default: that of undici. */
   readonly messageBytesMax?: number;
 }): Agent {
   const { policy, timeouts, resolveName = systemLookup } = options;
@@ -128,7 +129,7 @@ export function createOutboundAgent(options: {
   });
   return new Agent({
     connect: (target, callback) => {
-      // A literal is never looked up, so the look-up cannot refuse it.
+      // A literal address is never looked up, so the lookup cannot reject it.
       const literal = target.hostname.replace(/^\[|\]$/g, '');
       const isHidden = isIP(literal) !== 0 && !isPublicAddress(literal);
       if (isHidden && !policy.trustedHosts.has(target.hostname))

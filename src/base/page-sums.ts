@@ -1,7 +1,7 @@
 /**
- * Checksums of the pages of an LMDB file, in a file beside it (`ledger.mdb-sums`): written when the store is closed in order, compared
- * before it is mapped again. LMDB copies a page to change it and writes its transaction into it, so only what changed since the last
- * time is read (docs/decisions/damaged-files.md has the reasons and the figures).
+ * Checksums of the pages of an LMDB file, in a file beside it (`ledger.mdb-sums`). They are written when the store is closed in order, and
+ * compared before it is mapped again. LMDB copies a page to change it and stores the transaction id in the page, so only pages that changed
+ * since the last time are read (docs/decisions/damaged-files.md has the reasons and the figures).
  */
 import {
   closeSync,
@@ -29,19 +29,23 @@ import {
 const MAGIC = 0x534d5553;
 const VERSION = 1;
 const HEAD_BYTES = 48;
-/** Pages of one read of the whole file: 4 MB. */
+/** Number of pages in one read when the whole file is read: 4 MB. */
 const SCAN_PAGES = 1024;
 
-/** What the checksums were taken of. */
+/** The state of the file for which the checksums were computed. */
 export interface Sealed {
   readonly transaction: number;
   readonly bytes: number;
   readonly mtimeNs: bigint;
 }
 
+/** Returns the path of the checksum file of the LMDB file at `path`. */
 export const sumsFileOf = (path: string): string => `${path}-sums`;
 
-/** Head: magic, version, transaction, size and time of the file, number of checksums, their checksum, and that of the head. */
+/**
+ * Layout of the header: magic number, version, transaction, size and modification time of the file, number of checksums, CRC of the
+ * checksums, CRC of the header.
+ */
 function parseHead(head: Buffer): (Sealed & { readonly pages: number; readonly sumsCrc: number }) | null {
   if (head.length < HEAD_BYTES || head.readUInt32LE(0) !== MAGIC || head.readUInt32LE(4) !== VERSION)
     return null;
@@ -55,7 +59,7 @@ function parseHead(head: Buffer): (Sealed & { readonly pages: number; readonly s
   };
 }
 
-/** Returns what the checksums of a file were taken of; null if there are none, or they were cut off. */
+/** Returns the state for which the checksums of a file were computed, or null if there are none or the file is truncated. */
 export function readSealed(path: string): Sealed | null {
   const head = Buffer.alloc(HEAD_BYTES);
   try {
@@ -100,7 +104,7 @@ function writeSums(path: string, { transaction, bytes, mtimeNs }: Sealed, sums: 
   head.writeBigUInt64LE(BigInt(sums.length), 32);
   head.writeUInt32LE(crc32(body), 40);
   head.writeUInt32LE(crc32(head.subarray(0, HEAD_BYTES - 4)), HEAD_BYTES - 4);
-  // Not flushed: a file that does not survive a loss of power is one that is missing, and the store is then checked in full.
+  // Not flushed: if the file does not survive a power loss, it is missing, and the store is then checked in full.
   const partial = `${sumsFileOf(path)}.${process.pid}-${threadId}.tmp`;
   try {
     const file = openSync(partial, 'w', PRIVATE_FILE);
@@ -116,13 +120,13 @@ function writeSums(path: string, { transaction, bytes, mtimeNs }: Sealed, sums: 
   }
 }
 
-/** Removes the checksums of a file that is gone or is made again. */
+/** Removes the checksum file of an LMDB file that is deleted or created again. */
 export const removeSums = (path: string): void => rmSync(sumsFileOf(path), { force: true });
 
 /**
- * Takes the checksums of all pages that changed since they were last taken. The file must be closed by its writers.
- * @returns false if another process committed meanwhile: nothing is written then.
- * @throws DamagedPages if a page that changed is not in order.
+ * Computes the checksums of all pages that changed since the last time. The writers of the file must have closed it.
+ * @returns false if another process committed meanwhile; no checksums are written then.
+ * @throws DamagedPages if a changed page is damaged.
  */
 export function sealPages(path: string): boolean {
   flush(path);
@@ -148,12 +152,15 @@ export function sealPages(path: string): boolean {
   }
 }
 
-/** The two meta pages, which no tree reaches. */
+/** Adds the checksums of the two meta pages, which are not part of any tree. */
 function sumHeaders(file: PageFile, sums: Uint32Array): void {
   for (const page of [0, 1]) sums[page] = checksumOfPage(file.read(page, 1));
 }
 
-/** Checksums must not outlive a transaction that a loss of power takes: the file would be refused for being older than they. */
+/**
+ * Flushes the file. Without this, a power loss could undo a transaction that the checksums cover, and the file would be rejected as older
+ * than its checksums.
+ */
 function flush(path: string): void {
   const file = openSync(path, 'r');
   try {
@@ -164,13 +171,13 @@ function flush(path: string): void {
 }
 
 /**
- * Reads all of a file that nothing writes to and compares it with its checksums.
+ * Reads a whole file that no process writes to, and compares it with its checksums.
  *
- * If it was closed in order since, all its pages have one. If not, the pages that changed since have none, and are checked in form: that
- * they are of their kind, and that LMDB can follow them.
- * @param sealAfter - whether the checksums of a file that is in order are brought up to date, so that the next look is short.
- * @returns the number of bytes that were checked in form only.
- * @throws DamagedPages naming the first page that is not in order.
+ * If the file was closed in order, all its pages have a checksum. If not, pages that changed since then have none, and only their structure
+ * is checked: that they have the right type, and that LMDB can follow them.
+ * @param sealAfter - if true, updates the checksums of an intact file, so that the next check is short.
+ * @returns the number of bytes of which only the structure was checked.
+ * @throws DamagedPages naming the first damaged page.
  */
 export function verifyPages(path: string, { sealAfter }: { readonly sealAfter: boolean }): number {
   for (;;) {
@@ -178,7 +185,7 @@ export function verifyPages(path: string, { sealAfter }: { readonly sealAfter: b
     try {
       return verifyOpened(path, file, sealAfter);
     } catch (error) {
-      // What was read was of two states: a process that writes is one that has checked the file.
+      // The pages come from two states of the file, because another process wrote to it; that process has checked the file itself.
       if (!(error instanceof DamagedPages) || !file.hasMoved()) throw error;
     } finally {
       file.close();
@@ -212,7 +219,7 @@ function verifyOpened(path: string, file: PageFile, sealAfter: boolean): number 
         formOnly += content.length;
         return;
       }
-      // A page of a transaction that was closed in order has a checksum, as it was reached then.
+      // A page of a transaction that was closed in order has a checksum, because the tree contained it then.
       if (known.sums[page] !== sum) throw new DamagedPages(`page ${page} is not what was written`);
     },
   });
@@ -230,7 +237,7 @@ function requireHeaders(file: PageFile, sums: Uint32Array): void {
       throw new DamagedPages(`page ${page} is not what was written`);
 }
 
-/** Reads a file from its begin to its end; false if a page differs, which may be one that nothing reaches any more. */
+/** Reads a file from start to end. Returns false if a page differs; that page may be unused. */
 function scanAgrees(file: PageFile, sums: Uint32Array): boolean {
   const { pageBytes } = file.meta;
   for (let first = 0; first < sums.length; first += SCAN_PAGES) {
@@ -245,7 +252,9 @@ function scanAgrees(file: PageFile, sums: Uint32Array): boolean {
   return true;
 }
 
-/** Returns true if a file has the size and the time it had when its checksums were taken: no process has written to it since. */
+/**
+ * Returns true if the file has the size and modification time for which its checksums were computed: no process has written to it since.
+ */
 export function isSealed(path: string, sealed: Sealed): boolean {
   const { size, mtimeNs } = statSync(path, { bigint: true });
   return Number(size) === sealed.bytes && mtimeNs === sealed.mtimeNs;

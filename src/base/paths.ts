@@ -1,4 +1,4 @@
-/** Where the program's own files stand, the same from src/ and from dist/. */
+/** Locations of the program's own files, the same from src/ and from dist/. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,9 +15,9 @@ function findProjectRoot(): string {
 
 export const projectRoot: string = findProjectRoot();
 
-/** A file that ships in `data/`. */
+/** Returns the path of a file that ships in `data/`. */
 export const shippedData = (...parts: string[]): string => join(projectRoot, 'data', ...parts);
 
-/** The URL of a built worker entry. Workers always run built JavaScript, also when the caller runs from source. */
+/** Returns the URL of a built worker entry. Workers always run built JavaScript, even if the caller runs from source. */
 export const workerUrl = (name: string): URL =>
   new URL(`file://${join(projectRoot, 'dist', 'workers', `${name}.js`)}`);

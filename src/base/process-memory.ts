@@ -1,10 +1,10 @@
-/** The memory of a process, split into what is its own and what it maps from files. */
+/** The memory of a process, split into its own memory and mapped files. */
 import { readFileSync } from 'node:fs';
 
 export interface ProcessMemory {
-  /** Pages that belong to the process alone: heaps, stacks, buffers, and what the allocator keeps. */
+  /** Pages that belong to the process alone: heaps, stacks, buffers, and memory held by the allocator. */
   readonly ownBytes: number;
-  /** Pages of mapped files that are in memory: stores and programs. The system takes them back when others need the room. */
+  /** Pages of mapped files that are in memory: stores and programs. The system reclaims them when other processes need memory. */
   readonly mappedBytes: number;
 }
 

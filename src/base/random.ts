@@ -7,12 +7,12 @@ export interface Random {
 
 export const systemRandom: Random = { bytes: (count) => randomBytes(count) };
 
-/** Uniform in [0, 1), to spread repetitions in time. Not for secrets. */
+/** Returns a uniform number in [0, 1), for jitter. Not for secrets. */
 export const systemJitter = (): number => randomBytes(4).readUInt32BE(0) / 2 ** 32;
 
 /**
- * A seeded generator of uint32 (sfc32 by Chris Doty-Humphrey, PractRand), for synthetic data and simulations.
- * Same seed, same sequence, on every machine. Not for secrets.
+ * Returns a seeded generator of uint32 (sfc32 by Chris Doty-Humphrey, PractRand), for synthetic data and simulations. The same seed gives
+ * the same sequence on every machine. Not for secrets.
  */
 export function seededUint32(seed: number): () => number {
   let a = 0x9e3779b9;

@@ -11,10 +11,10 @@ const releases = new Set<() => void>();
 let ended = 0;
 
 /**
- * Registers what has to be released when a reading of this thread ends.
+ * Registers a callback for the end of a reading of this thread.
  *
- * @param release must not throw, and must bear to be called when nothing was read.
- * @returns removes the registration.
+ * @param release - must not throw, and must allow a call when nothing was read.
+ * @returns the function that removes the registration.
  */
 export function onReadingEnd(release: () => void): () => void {
   releases.add(release);
@@ -23,7 +23,7 @@ export function onReadingEnd(release: () => void): () => void {
   };
 }
 
-/** Number of the current reading of this thread. If a value was remembered under another number, it may be of an older commit. */
+/** Number of the current reading of this thread. A value cached under another number may come from an older commit. */
 export const currentReading = (): number => ended;
 
 /** Ends the reading of this thread: the next read sees the newest commit of every store. Costs microseconds. */

@@ -1,33 +1,33 @@
 /**
- * The name of an installation in the Redis that its nodes share, and in each of its replicated stores. A Redis that was emptied and founded
- * again has another name, so no replica takes the new history for the continuation of its own.
+ * The identity of an installation in the Redis that its nodes share, and in each of its replicated stores. If a Redis is emptied and set up
+ * again, it has another id, so no replica takes the new history for the continuation of its own.
  */
 import { AssayError } from './errors.ts';
 import type { RedisStore } from './redis.ts';
 
 export interface Installation {
-  /** Random; never given twice. */
+  /** Random; never reused. */
   readonly id: string;
   /** ISO time. */
   readonly foundedAt: string;
   /**
-   * Prefix of the names of leases, queues and channels, and part of what `installation.key` is derived from: the id, or empty for an
-   * installation that is older than its id, whose nodes of the previous version use the plain names.
+   * Prefix of the names of leases, queues and channels, and part of the input from which `installation.key` is derived: the id, or empty
+   * for an installation that is older than its id, because its nodes of the previous version use the plain names.
    */
   readonly scope: string;
 }
 
-/** KEYS identity; ARGV record. The first record wins; replies with the one that is there. */
+/** Stores the identity. KEYS: identity. ARGV: record. The first record wins; replies with the stored one. */
 const NAME = `
 redis.call('HSETNX', KEYS[1], 'record', ARGV[1])
 return redis.call('HGET', KEYS[1], 'record')`;
 
-/** KEYS head of a store; ARGV id. Replies with the id of the installation that the store belongs to. */
+/** KEYS: head of a store. ARGV: id. Replies with the id of the installation that owns the store. */
 const MARK = `
 redis.call('HSETNX', KEYS[1], 'installation', ARGV[1])
 return redis.call('HGET', KEYS[1], 'installation')`;
 
-/** KEYS identity; ARGV field. */
+/** KEYS: identity. ARGV: field. */
 const MARKED = `
 return redis.call('HSET', KEYS[1], ARGV[1], '1')`;
 
@@ -35,10 +35,10 @@ const ID_BYTES = 12;
 const identityKey = (redis: RedisStore): string => redis.key('installation', 'identity');
 
 /**
- * Draws the id of a new installation.
+ * Creates the identity of a new installation.
  *
  * @param foundedAt - ISO time.
- * @param isNew - false for one that is older than its id: it keeps the plain names of leases, queues and channels.
+ * @param isNew - false if the installation is older than its id: it then keeps the plain names of leases, queues and channels.
  */
 export function newInstallation(
   bytes: (count: number) => Uint8Array,
@@ -49,28 +49,49 @@ export function newInstallation(
   return { id, foundedAt, scope: isNew ? id : '' };
 }
 
-/** @returns `name` within the scope of an installation; the name itself for an empty scope. */
+/**
+ * Prefixes a name with the scope of an installation.
+ *
+ * @returns the name itself if the scope is empty
+ */
 export const scoped = (scope: string, name: string): string => (scope === '' ? name : `${scope}:${name}`);
 
-/** @returns the installation that Redis names; null if it names none. Rejects with NOT_READY. */
+/**
+ * Reads the identity of the installation from Redis.
+ *
+ * @returns null if Redis has none
+ * @throws NOT_READY
+ */
 export async function readInstallation(redis: RedisStore): Promise<Installation | null> {
   const text = await redis.guard(redis.connection.hget(identityKey(redis), 'record'));
   return text === null ? null : (JSON.parse(text) as Installation);
 }
 
-/** Names the installation in Redis; returns the name that is there, which may be another one that was first. Rejects with NOT_READY. */
+/**
+ * Stores the identity of the installation in Redis.
+ *
+ * @returns the stored identity, which is that of another installation if one was stored first
+ * @throws NOT_READY
+ */
 export async function nameInstallation(redis: RedisStore, installation: Installation): Promise<Installation> {
   const name = redis.script('installation_name', NAME, { safe: true });
   return JSON.parse(String(await name([identityKey(redis)], [JSON.stringify(installation)]))) as Installation;
 }
 
-/** @returns the installation id of a store; null if the store has none. Rejects with NOT_READY. */
+/**
+ * Reads the installation id of a store.
+ *
+ * @returns null if the store has none
+ * @throws NOT_READY
+ */
 export const installationOf = (redis: RedisStore, store: string): Promise<string | null> =>
   redis.guard(redis.connection.hget(redis.key(store, 'head'), 'installation'));
 
 /**
- * Marks stores as those of the installation, each once: a store that was marked and has lost its mark was lost itself, and is not made
- * again. May be repeated. Rejects with NOT_READY, and if a store belongs to another installation.
+ * Marks stores as those of the installation, each once: if a store was marked before and has lost its mark, the store itself was lost, and
+ * it is not marked again. May be repeated.
+ *
+ * @throws NOT_READY, also if a store belongs to another installation
  */
 export async function markStores(
   redis: RedisStore,

@@ -1,6 +1,6 @@
 /**
- * The connection to Redis: single, Sentinel or Cluster. The only importer of ioredis. Everybody's keys begin with one prefix and carry
- * a hash tag, so that what one atomic step touches stands in one slot; each such step is a Lua script, and one round trip.
+ * The connection to Redis: single server, Sentinel or Redis Cluster. The only importer of ioredis. All keys begin with one prefix and carry
+ * a hash tag, so that all keys of one atomic step are in one slot. Each step is a Lua script, and takes one round trip.
  */
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -10,17 +10,17 @@ import { LIMITS } from './limits.ts';
 import type { Logger } from './log.ts';
 import { within } from './within.ts';
 
-/** Where Redis is, as `ASSAY_REDIS_URL` says it. */
+/** The Redis servers that `ASSAY_REDIS_URL` names. */
 export interface RedisPlace {
   readonly kind: 'single' | 'sentinel' | 'cluster';
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
-  /** Name of the master that Sentinels watch; empty elsewhere. */
+  /** Name of the master that the Sentinels watch; empty otherwise. */
   readonly master: string;
   readonly username: string | null;
   readonly password: string | null;
   readonly database: number;
   readonly tls: boolean;
-  /** What all keys begin with. */
+  /** The prefix of all keys. */
   readonly prefix: string;
 }
 
@@ -35,7 +35,7 @@ const SCHEMES: Readonly<Record<string, Pick<RedisPlace, 'kind' | 'tls'>>> = {
 const DEFAULT_PORTS = { single: 6379, sentinel: 26_379, cluster: 6379 } as const;
 const DEFAULT_PREFIX = 'assay';
 
-/** What is wrong with the text, never the text itself: it holds a password. */
+/** The error names the problem but not the URL, which holds a password. */
 const wrong = (reason: string): AssayError =>
   new AssayError('INVALID_CONFIG', `The Redis URL ${reason}.`, { field: 'ASSAY_REDIS_URL' });
 
@@ -47,8 +47,10 @@ function readNode(text: string, defaultPort: number): RedisPlace['nodes'][number
 }
 
 /**
- * Reads `redis://user:password@host:port/database?prefix=assay`, its forms `rediss` (TLS), `redis+cluster://a:1,b:2` and
- * `redis+sentinel://a:1,b:2/master`. Throws INVALID_CONFIG.
+ * Parses `redis://user:password@host:port/database?prefix=assay` and its forms `rediss` (TLS), `redis+cluster://a:1,b:2` and
+ * `redis+sentinel://a:1,b:2/master`.
+ *
+ * @throws INVALID_CONFIG
  */
 export function parseRedisUrl(text: string): RedisPlace {
   const found = /^([a-z+]+:)\/\/(?:([^@/?]*)@)?([^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(text);
@@ -71,7 +73,7 @@ export function parseRedisUrl(text: string): RedisPlace {
   for (const name of settings.keys())
     if (name !== 'prefix') throw wrong(`has the setting '${name}', and only prefix is known`);
   const prefix = settings.get('prefix') ?? DEFAULT_PREFIX;
-  // Braces would make the prefix a hash tag, and put everything into one slot.
+  // Braces would turn the prefix into a hash tag and put all keys into one slot.
   if (!/^[0-9A-Za-z:_.-]{1,64}$/.test(prefix))
     throw wrong('has a prefix that is not 1 to 64 letters, digits, colons, dots or hyphens');
   return {
@@ -86,7 +88,11 @@ export function parseRedisUrl(text: string): RedisPlace {
   };
 }
 
-/** As `parseRedisUrl`, of a setting: what it throws names that, and never its password. */
+/**
+ * Parses the Redis URL of a setting. Like `parseRedisUrl`, but the error names the setting.
+ *
+ * @throws INVALID_CONFIG naming the setting, without the password
+ */
 export function readRedisUrl(text: string, setting: string): RedisPlace {
   try {
     return parseRedisUrl(text);
@@ -95,10 +101,10 @@ export function readRedisUrl(text: string, setting: string): RedisPlace {
   }
 }
 
-/** ioredis's own client, for the few commands that are no script, and for BullMQ. */
+/** The ioredis client, for the few commands that are not scripts, and for BullMQ. */
 export type RedisConnection = Redis | Cluster;
 
-/** One atomic step: runs on the server as a whole. `keys` stand in one slot. */
+/** One atomic step, executed as a whole on the server. All `keys` must be in one slot. */
 export type Script = (
   keys: readonly string[],
   args: readonly (string | number | Buffer)[],
@@ -109,56 +115,63 @@ export interface ScriptOptions {
   readonly safe?: true;
 }
 
-/** What a connection is for. */
+/** The purpose of a connection. */
 export type Purpose = 'asking' | 'blocking' | 'bullmq' | 'following';
 
 export interface RedisStore {
   readonly place: RedisPlace;
-  /**
-   * Where ordinary commands go. What they reject with is turned into an AssayError by `guard`, or by hand.
-   */
+  /** The connection for ordinary commands. `guard` turns their rejections into an AssayError, or the caller does. */
   readonly connection: RedisConnection;
-  /** `<prefix>:{<slot>}:<name>`: all names of one slot stand on one server. */
+  /** Returns `<prefix>:{<slot>}:<name>`: all names of one slot are on one server. */
   key(slot: string, name: string): string;
   /**
-   * Defines a script. It may be sent twice where the connection broke while it ran, so it is written to be repeated. A reply is text,
-   * numbers and lists of them; with `binary`, texts come as Buffers. Rejects with NOT_READY where no server answers in time. `safe`: what it
-   * wrote has reached as many replicas as are asked for before it resolves, in the same round trip; where they are not reached, it
-   * rejects with NOT_READY though it was done.
+   * Defines a script. If the connection breaks while the script runs, it may be sent twice, so it must be repeatable. A reply consists of
+   * text, numbers and lists of them.
+   *
+   * @param options - `binary`: texts are returned as Buffers. `safe`: the promise resolves only after the required number of replicas has
+   * acknowledged the writes, in the same round trip; if too few acknowledge, it rejects with NOT_READY although the script was executed.
+   * @throws NOT_READY if no server replies in time
    */
   script(name: string, lua: string, options?: ScriptOptions): Script;
   /**
-   * Awaits a command; rejects with NOT_READY in place of what a lost connection rejects with: whether it was done is not known then.
-   * What a server refuses is rejected with as it comes, without the command.
+   * Awaits a command. If the connection is lost, rejects with NOT_READY; it is then unknown whether the command was executed. An error
+   * reply of the server is passed on, without the command.
    */
   guard<T>(command: Promise<T>): Promise<T>;
   /**
-   * A further connection, for commands that wait (XREAD BLOCK) or subscribe; closed with the store. `bullmq`: with the settings BullMQ
-   * asks for (it waits for ever); `asking`: with those of `connection`; `following`: one that is tried once and ends with its server, for
-   * who opens another one when it is time.
+   * Opens a further connection, for commands that wait (XREAD BLOCK) or subscribe. It is closed with the store.
+   *
+   * @param purpose - `bullmq`: with the settings that BullMQ requires (it waits forever); `asking`: with those of `connection`;
+   * `following`: connects once and ends with its server; the caller opens another one when needed
    */
   another(purpose: Purpose): RedisConnection;
-  /** Scripts and guarded commands that were sent, for those who count round trips. */
+  /** Number of scripts and guarded commands sent, to count round trips. */
   readonly roundTrips: number;
-  /** Whether the connection is known to be lost, which was logged. */
+  /** True while the connection is known to be lost; the loss was logged. */
   readonly isLost: boolean;
-  /** How many replicas have what a `safe` script wrote before it resolves. */
+  /** Number of replicas that must acknowledge a `safe` script before it resolves. */
   readonly replicas: number;
-  /** The slots that hold a key of this name, on all servers; while slots move, one may come twice. */
+  /** Returns the slots that hold a key of this name, on all servers. While slots are moved, a slot may be returned twice. */
   slotsWith(name: string): AsyncIterable<string>;
   /**
-   * Rejects, with a sentence that begins with the name of the setting, with NOT_READY where no server answers at the start, and with
-   * INVALID_CONFIG where one answers that it has no such database.
+   * Checks at startup that Redis can be used.
+   *
+   * @throws NOT_READY if no server replies, INVALID_CONFIG if the server has no such database; the message begins with the name of the
+   * setting
    */
   checkThere(setting: string): Promise<void>;
   /**
-   * Looks every two seconds, until it is closed, whether as many replicas follow each master as have to acknowledge a write; `problem` says
-   * what was found. Does nothing if none have to.
+   * Checks every two seconds, until the store is closed, that each master has as many replicas as must acknowledge a write; `problem`
+   * returns the result. Does nothing if no replica must acknowledge.
    */
   watchReplicas(): void;
-  /** Why nothing can be acknowledged that has to reach replicas, in a sentence; null if it can, or before the first look. */
+  /** Why writes that need replicas cannot be acknowledged, as a sentence; null if they can, or before the first check. */
   problem(): string | null;
-  /** Throws INVALID_CONFIG where the servers may drop what they are told to keep; warns where too few replicas follow. */
+  /**
+   * Checks that the servers keep their data; logs a warning if too few replicas follow.
+   *
+   * @throws INVALID_CONFIG if a server may evict or lose data
+   */
   checkKeeps(): Promise<void>;
   close(): Promise<void>;
 }
@@ -175,19 +188,19 @@ export interface RedisDeps {
   readonly log: Logger;
 }
 
-/** A cluster moves its slots and fails over while it is asked: ioredis's documented settings for that. */
+/** Redis Cluster moves slots and fails over during commands: the settings that the ioredis documentation recommends. */
 const CLUSTER_RETRIES = {
   maxRedirections: 64,
   retryDelayOnFailover: 150,
   retryDelayOnClusterDown: 150,
 } as const;
 const RECONNECT_MS_MAX = 1_000;
-/** How often a safe script is sent again: once by its text, and then for slots that move. */
+/** Maximum number of times a safe script is sent: once with its text, and then again for moved slots. */
 const SAFE_TRIES = 8;
 const REPLICAS_LOOK_MS = 2_000;
-/** A replica acknowledges once a second; one that was silent for longer than this is not counted. */
+/** A replica acknowledges once a second; a replica that was silent for longer is not counted. */
 const REPLICA_SILENT_SECONDS_MAX = 3;
-/** Keys that one step of a scan looks at. */
+/** Number of keys that one scan step examines. */
 const SCAN_COUNT = 1_000;
 
 const notReady = (cause: unknown): AssayError =>
@@ -201,25 +214,25 @@ const behind = (what: string): AssayError =>
     retryAfterSeconds: 1,
   });
 
-/** Replies of a server that works and refuses this command: faults of ours, and no reason to wait. */
+/** True for error replies of a working server that rejects the command: these are bugs in Assay, and a retry does not help. */
 const isAnswer = (error: unknown): boolean =>
   error instanceof Error &&
   error.name === 'ReplyError' &&
   !/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|MISCONF)/.test(error.message);
 
-/** A cluster says of itself only that it was not found, and beside it what the last of its nodes said. */
+/** Redis Cluster reports only that it is unreachable; the cause is in the error of the last node. */
 function faultOf(error: unknown): string {
   const { lastNodeError } = error as { lastNodeError?: unknown };
   return messageOf(lastNodeError instanceof Error ? lastNodeError : error);
 }
 
-/** What a server refuses comes with the command and all that it was to write: no log is to show that. */
+/** Removes the command from an error reply, because it contains the data to write, which must not appear in a log. */
 function withoutCommand(error: unknown): unknown {
   if (error instanceof Error) Reflect.deleteProperty(error, 'command');
   return error;
 }
 
-/** When a connection that broke is tried again, in milliseconds; null where it ends. */
+/** Delay before a reconnect, in milliseconds; null if the connection must not reconnect. */
 const retryOf =
   (use: Purpose) =>
   (attempt: number): number | null =>
@@ -233,14 +246,14 @@ function serverOptions(place: RedisPlace, use: Purpose): RedisOptions {
     db: place.database,
     connectTimeout: LIMITS.redisConnectMs,
     retryStrategy: retryOf(use),
-    // A command that fails over is given the time of an API request; BullMQ and whoever blocks waits for ever.
+    // A command that fails over has the time of an API request; BullMQ and blocking commands wait forever.
     ...(use === 'asking'
       ? { commandTimeout: LIMITS.redisCommandMs, maxRetriesPerRequest: 3 }
       : { maxRetriesPerRequest: null }),
   };
 }
 
-/** Read when a connection is opened: a program without Redis does not pay for it. */
+/** Loaded when a connection is opened, so that a program without Redis does not pay for it. */
 const ioredis = (): typeof import('ioredis') => createRequire(import.meta.url)('ioredis');
 
 function connect(place: RedisPlace, use: Purpose): RedisConnection {
@@ -265,20 +278,20 @@ function connect(place: RedisPlace, use: Purpose): RedisConnection {
   return new Redis({ ...options, ...node });
 }
 
-/** Masters of a cluster, or the one server there is. */
+/** Returns the masters of a Redis Cluster, or the single server. */
 const serversOf = (connection: RedisConnection): readonly Redis[] =>
   connection.isCluster ? (connection as Cluster).nodes('master') : [connection as Redis];
 
 const fieldOf = (info: string, name: string): string =>
   new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
 
-/** How many replicas of a master are there, and acknowledge. */
+/** Returns how many replicas of a master are online and acknowledge. */
 const followingOf = (replication: string): number =>
   [...replication.matchAll(/^slave\d+:.*state=online.*lag=(\d+)/gm)].filter(
     ([, lag]) => Number(lag) <= REPLICA_SILENT_SECONDS_MAX,
   ).length;
 
-/** What a server may lose of what it was told to keep, in a sentence; null where it keeps everything. */
+/** Returns how a server may lose data, as part of a sentence; null if it keeps everything. */
 async function lossOf(server: Redis): Promise<string | null> {
   const memory = await server.info('memory');
   const policy = fieldOf(memory, 'maxmemory_policy');
@@ -286,7 +299,7 @@ async function lossOf(server: Redis): Promise<string | null> {
     return `evicts keys when its memory is full (maxmemory-policy ${policy}); set it to noeviction`;
   const appends = fieldOf(await server.info('persistence'), 'aof_enabled') === '1';
   if (appends) return null;
-  // A managed server may not tell its configuration; without an append-only file it is not believed.
+  // A managed server may refuse CONFIG; without an append-only file it counts as unsafe.
   const [, saves = ''] = await server.config('GET', 'save').then(
     (reply) => reply as string[],
     () => [],
@@ -297,8 +310,9 @@ async function lossOf(server: Redis): Promise<string | null> {
 }
 
 /**
- * Connects. A server that is away at the start is waited for by the first command, and after that by each. `replicas`: how many of them
- * have a write before it is acknowledged.
+ * Connects to Redis. If a server is away at the start, every command waits for it.
+ *
+ * @param options - `replicas`: number of replicas that must have a write before it is acknowledged
  */
 export function openRedis(
   place: RedisPlace,
@@ -309,7 +323,7 @@ export function openRedis(
   const further = new Set<RedisConnection>();
   let roundTrips = 0;
   let wasLost = false;
-  /** Why the servers were not reached at last. */
+  /** The last reason why the servers were unreachable. */
   let fault: string | null = null;
   const listen = (client: RedisConnection): void => {
     client.on('error', (error: unknown) => {
@@ -335,12 +349,12 @@ export function openRedis(
     }
   }
 
-  /** A connection of its own: one that waits for replicas answers nobody meanwhile. */
+  /** A separate connection: while it waits for replicas, it cannot process other commands. */
   let waiting: RedisConnection | null = null;
   let safeCalls = 0;
   let replicasLag = false;
 
-  /** A script and the wait behind it; what it replied, and how many replicas have it. */
+  /** Sends a script followed by WAIT; returns the script's reply and the number of replicas that have acknowledged. */
   async function sendSafely(
     client: RedisConnection,
     command: readonly [name: 'eval' | 'evalsha', text: string],
@@ -353,12 +367,12 @@ export function openRedis(
     const [done, waited] = (await pipeline.wait(replicas, LIMITS.redisReplicasMs).exec()) ?? [];
     if (done === undefined || waited === undefined) throw new Error('A pipeline was answered with nothing.');
     if (done[0] !== null) throw done[0];
-    // A master that was replaced while it waited: what it wrote may be lost.
+    // The master was replaced during the wait: its writes may be lost.
     if (waited[0] !== null) throw notReady(waited[0]);
     return { reply: done[1], reached: Number(waited[1]) };
   }
 
-  /** Sends it by its digest; by its text where the server does not know it, and elsewhere where its slot has moved. */
+  /** Sends a script by its digest; with its text if the server does not know the digest; again if its slot has moved. */
   async function untilSent(client: RedisConnection, digest: string, call: SafeCall) {
     let command: readonly ['eval' | 'evalsha', string] = ['evalsha', digest];
     for (let tries = 0; ; tries++) {
@@ -369,14 +383,14 @@ export function openRedis(
         const hasMoved = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)/.test(messageOf(error));
         if (tries >= SAFE_TRIES || !(isUnknown || hasMoved)) throw error;
         if (isUnknown) command = ['eval', call.lua];
-        // A command alone follows its slot, a pipeline does not.
+        // ioredis follows a moved slot for a single command, but not for a pipeline.
         else await client.exists(...call.keys.slice(0, 1));
       }
     }
   }
 
   async function runSafely(digest: string, call: SafeCall): Promise<unknown> {
-    // Where replicas were not reached, one call at a time finds out whether they are now: others would only queue behind it.
+    // If replicas lag, one call at a time probes them; further calls would only queue behind it.
     if (replicasLag && safeCalls > 0) throw behind('nothing was done');
     waiting ??= another('asking');
     safeCalls++;
@@ -405,7 +419,10 @@ export function openRedis(
     shortage = found;
   }
 
-  /** Closed with the store, and so is what is made after its pattern: BullMQ does that, and cannot close it while the server is away. */
+  /**
+   * Closes the connection, and its duplicates, together with the store: BullMQ makes duplicates, and cannot close them while the server is
+   * away.
+   */
   function kept(client: RedisConnection): RedisConnection {
     listen(client);
     further.add(client);
@@ -443,7 +460,7 @@ export function openRedis(
     replicas,
     async *slotsWith(name) {
       const pattern = `${place.prefix}:{*}:${name}`;
-      // Which servers are masters a cluster knows when it has answered.
+      // ioredis knows the masters of a Redis Cluster only after a first reply.
       await guard(connection.ping());
       for (const server of serversOf(connection)) {
         let cursor = '0';
@@ -457,7 +474,7 @@ export function openRedis(
     async checkThere(setting) {
       const where = place.nodes.map(({ host, port }) => `${host}:${port}`).join(', ');
       try {
-        // Whom a cluster is made of it asks for ever, and a database that is not there ioredis takes for the first one.
+        // ioredis retries the nodes of a Redis Cluster forever, and falls back to the first database if the configured one does not exist.
         const answer = place.database === 0 ? connection.ping() : connection.call('select', place.database);
         await within(LIMITS.redisStartMs, answer, 'Redis');
       } catch (error) {
@@ -490,7 +507,7 @@ export function openRedis(
             `The Redis server ${server.options.host}:${server.options.port} ${loss}, or say ASSAY_REDIS_MAY_LOSE=on.`,
             { field: 'ASSAY_REDIS_URL' },
           );
-        // No reason to refuse: a replica that is away comes back, and what needs none is answered meanwhile.
+        // Not an error: an absent replica comes back, and requests that need no replica are processed meanwhile.
         const following = Number(fieldOf(await guard(server.info('replication')), 'connected_slaves'));
         if (following < replicas)
           log.warn(

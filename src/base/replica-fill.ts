@@ -1,6 +1,6 @@
 /**
- * The filling of a replicated store in Redis with what a machine that was alone has in its file, or a node in its replica. Until it ends, the head of the store
- * says so, and no node reads or writes it. It may be begun again at any point: what is there already is looked at and left.
+ * Fills a replicated store in Redis with the file of a standalone machine, or with the replica of a node. Until the filling ends, the head
+ * of the store says so, and no node reads or writes it. A filling may be started again at any point: existing data is compared and kept.
  */
 import { AssayError } from './errors.ts';
 import { LIMITS } from './limits.ts';
@@ -11,8 +11,8 @@ import { isOwnDatabase, isOwnRecord } from './replicated-store.ts';
 import { fieldOf, partsOfField } from './write-set.ts';
 
 /**
- * KEYS head; ARGV id of the filling, id of the installation, `keep` or nothing. Replies with an empty text; with `whole` if this filling has
- * finished the store before and is to keep it; or with the format of a store that is another's.
+ * Claims a store for a filling. KEYS: head. ARGV: id of the filling, id of the installation, `keep` or nothing. Replies with an empty text;
+ * with `whole` if this filling has finished the store before and `keep` was set; or with the format of a store that belongs to another.
  */
 const CLAIM = `
 local found = redis.call('HMGET', KEYS[1], 'format', 'filling', 'last')
@@ -23,7 +23,10 @@ redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'format', '${FILLING}', 'filling', ARGV[1], 'installation', ARGV[2])
 return ''`;
 
-/** KEYS head, data; ARGV id of the filling, then fields and values by turns, or fields alone to remove them. Replies with 1 where it was let. */
+/**
+ * KEYS: head, data. ARGV: id of the filling, then fields and values in turn, or only fields to remove them. Replies with 1 if the filling
+ * still owns the store.
+ */
 const mine = `
 local found = redis.call('HMGET', KEYS[1], 'format', 'filling')
 if found[1] ~= '${FILLING}' or found[2] ~= ARGV[1] then return 0 end`;
@@ -34,7 +37,7 @@ const REMOVE = `${mine}
 for at = 2, #ARGV do redis.call('HDEL', KEYS[2], ARGV[at]) end
 return 1`;
 
-/** KEYS head; ARGV id of the filling, format, and the place in the history that was filled: version, id of the last write set. */
+/** KEYS: head. ARGV: id of the filling, format, and the position of the filled data: version, id of the last write set. */
 const FINISH = `
 local found = redis.call('HMGET', KEYS[1], 'format', 'filling')
 if found[2] ~= ARGV[1] then return 0 end
@@ -45,34 +48,35 @@ return 1`;
 
 export interface StoreFilling {
   readonly name: string;
-  /** Records that the file has, and Redis is to have. */
+  /** Number of records in the file, and in Redis after the filling. */
   readonly records: number;
-  /** Takes the store. Rejects with INVALID_REQUEST where Redis has one that is no filling of this id. */
+  /** Claims the store. Rejects with INVALID_REQUEST if Redis has a store that is not a filling with this id. */
   claim(): Promise<void>;
-  /** Writes what is missing, and reads everything back. Rejects with STORE_CORRUPT where Redis then holds something else. */
+  /** Writes missing records, and reads everything back. Rejects with STORE_CORRUPT if Redis then holds other data. */
   fill(onProgress: (done: number, total: number) => void): Promise<void>;
-  /** Lets the nodes have it. */
+  /** Makes the store available to the nodes. */
   finish(): Promise<void>;
 }
 
 export interface StoreFillingOptions {
-  /** Of the store, as its owner opens it. */
+  /** Name of the store, as its owner opens it. */
   readonly name: string;
   readonly formatVersion: number;
   readonly file: LiveFile;
-  /** Names this filling; taken up again, it is the same one. */
+  /** Id of this filling; a resumed filling has the same id. */
   readonly id: string;
-  /** Id of the installation that the store belongs to. */
+  /** Id of the installation that owns the store. */
   readonly installation: string;
   /**
-   * The place in the history of a replica that is put back: what was finished stays, since nodes go on from there. Left out: the file of
-   * a machine that was alone, which becomes the first write set.
+   * The position of a replica that is restored: a finished store stays as it is, because nodes have continued from it. If omitted, the file
+   * is that of a standalone machine and becomes the first write set.
    */
   readonly at?: { readonly version: number; readonly last: string };
-  /** Aborted between two pages. */
+  /** Checked between two pages. */
   readonly signal: AbortSignal;
 }
 
+/** Prepares the filling of one store; Redis is not changed before `claim`. */
 export function createStoreFilling(
   { name, formatVersion, file, id, installation, at, signal }: StoreFillingOptions,
   { redis }: { readonly redis: RedisStore },
@@ -117,14 +121,14 @@ export function createStoreFilling(
     await flush();
   }
 
-  /** Whether the file has this very record; null where it has none of that key. */
+  /** Returns true if the file has exactly this record, false if its value differs, null if the file has no record with that key. */
   function isSame(field: Buffer, value: Buffer): boolean | null {
     const { database, key } = partsOfField(field);
     if (!databases.includes(database) || isOwnRecord(database, key)) return null;
     return file.record(database, key)?.equals(value) ?? null;
   }
 
-  /** Whether Redis holds what the file has. What the file has no more, since it was filled before, is removed. */
+  /** Returns true if Redis holds the data of the file. Removes records that the file no longer has since an earlier filling. */
   async function holdsAll(onProgress: (done: number) => void): Promise<boolean> {
     let cursor = '0';
     let server: string | null = null;
@@ -133,7 +137,7 @@ export function createStoreFilling(
       signal.throwIfAborted();
       const reply = await copyPage([dataKey], [cursor, LIMITS.replicaCopyPage]);
       const [from, next, page] = reply as [Buffer, Buffer, readonly Buffer[]];
-      // Its cursors mean nothing to the server that took its place.
+      // Cursors are not valid on the server that replaced the first one.
       if (server !== null && server !== from.toString()) return holdsAll(onProgress);
       server = from.toString();
       cursor = next.toString();

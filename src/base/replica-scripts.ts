@@ -1,23 +1,26 @@
 /**
- * What Redis does for a replicated store, a script an atomic step. Of each store it holds `head` (format, version, last id, bytes of
- * the stream, id of the installation), `data` (a field a record), `stream` (the write sets of late, entry `<version>-1`), and of each writer the last write set.
+ * The Redis scripts of a replicated store. Each script is one atomic step. Redis holds four keys for each store: `head` (format, version,
+ * last id, bytes of the stream, installation id), `data` (a hash with one field per record), `stream` (the latest write sets, entry
+ * `<version>-1`), and, for each writer, the id of its last write set.
  */
 
-/** The format that a store has while replica-fill.ts fills it: of no node, so that none reads or writes it. */
+/** The format of a store while replica-fill.ts fills it. It is not the format of any node, so no node reads or writes the store. */
 export const FILLING = 'filling';
 
 /**
- * KEYS head, data, stream, writer, and a fence each; ARGV format, version, id of the last write set, id of this one, bytes of a reply,
- * entries of the stream, its bytes, life of `writer` in ms, the write set (empty: only looks), id of the installation (empty: of none), and
- * a token a fence. Replies with
- * - `appended`: the write set is the next version, now or by an earlier call whose reply was lost;
- * - `same`: nothing was to be written, and nothing was written since;
- * - `behind`, entries: others wrote meanwhile; entries are (version, id, id before, write set), the oldest first;
- * - `ahead`: the version is one that was never written here, or is forgotten: the caller has to copy;
- * - `fenced`, n: the n-th fence was passed by another holder;
- * - `lost`: there is no such store of this installation any more;
- * - `other`, i: it belongs to the installation i;
- * - `format`, f: it is of another format.
+ * Appends a write set to the stream, or only reads the state if the write set is empty.
+ *
+ * KEYS: head, data, stream, writer, and one key per fence. ARGV: format, version, id of the last write set, id of this write set, maximum
+ * bytes of a reply, maximum entries of the stream, maximum bytes of the stream, lifetime of `writer` in ms, the write set (empty: read
+ * only), installation id (empty: none), and one token per fence. Replies:
+ * - `appended`: the write set is the next version, appended now or by an earlier call with a lost reply;
+ * - `same`: there was nothing to write, and no other write has happened;
+ * - `behind`, entries: other nodes wrote meanwhile; entries are (version, id, previous id, write set), the oldest first;
+ * - `ahead`: Redis never had this version, or has already trimmed it: the caller must copy the whole store;
+ * - `fenced`, n: a newer holder has passed the n-th fence;
+ * - `lost`: Redis no longer has this store of this installation;
+ * - `other`, i: the store belongs to the installation i;
+ * - `format`, f: the store has the format f.
  */
 export const APPEND = `
 local format, version, last, id = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -89,8 +92,8 @@ redis.call('SET', KEYS[4], id, 'PX', ARGV[8])
 return {'appended'}`;
 
 /**
- * KEYS data; ARGV cursor, count. Replies with what names the server, the next cursor, and fields and values by turns. Cursors mean
- * nothing to another server: who is sent to one begins anew.
+ * Reads one page of the data. KEYS: data. ARGV: cursor, count. Replies with the run id of the server, the next cursor, and fields and
+ * values in turn. A cursor is valid on one server only: if the run id changes, the caller must start the copy again.
  */
 export const COPY_PAGE = `
 local server = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')

@@ -1,7 +1,7 @@
 /**
- * Live state of many nodes: Redis holds the truth and its order, every node a replica in LMDB that it reads as if it were alone. A
- * transaction is run here on trial, its write set appended in Redis where nothing was written since, and then applied here and, by a
- * stream, on every other node. docs/decisions/replicated-stores.md says why.
+ * Live state that many nodes share. Redis holds the authoritative order of all writes; every node reads a replica in LMDB as if it were
+ * alone. A transaction runs on trial on this node. Its write set is appended in Redis if no other write happened meanwhile, then applied on
+ * this node and, through a stream, on every other node. docs/decisions/replicated-stores.md has the reasons.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -41,24 +41,24 @@ import { isStorageFull, STORAGE_RETRY_SECONDS } from './storage.ts';
 import { within } from './within.ts';
 import { decodeWrites, encodeWrites, fieldOf, partsOfField, type Write, type WriteSet } from './write-set.ts';
 
-/** Where a replica stands in the order of all write sets. */
+/** The position of a replica in the order of all write sets. */
 interface Place {
   readonly version: number;
-  /** Id of the write set of that number; empty before the first. */
+  /** Id of the write set with that number; empty before the first. */
   readonly last: string;
 }
 
-/** A transaction that waits. */
+/** A transaction that waits in the queue. */
 interface Waiting {
   readonly work: () => unknown;
   readonly fence: Fence | null;
-  /** By the monotonic clock. */
+  /** Deadline, by the monotonic clock. */
   readonly untilMs: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** What a trial came to. */
+/** The result of a trial run. */
 type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
 interface Trial {
@@ -67,7 +67,7 @@ interface Trial {
   readonly writes: readonly Write[];
 }
 
-/** What the script of an append replies. */
+/** The reply of the append script. */
 type Reply =
   | { readonly kind: 'appended' | 'same' | 'ahead' | 'lost' }
   | { readonly kind: 'behind'; readonly sets: readonly WriteSet[] }
@@ -79,33 +79,33 @@ export interface ReplicaDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The installation whose stores are replicated; left out: stores that belong to none. */
+  /** The installation that owns the stores; if omitted, the stores belong to none. */
   readonly installation?: Installation;
-  /** Shared by the stores of a node, which meet the same faults of one Redis. */
+  /** Shared by the stores of a node, because they see the same faults of one Redis. */
   readonly states?: StateLog;
 }
 
 const NOTHING = Buffer.alloc(0);
-/** LMDB's ranges begin behind the keys of symbols, unless told otherwise. */
+/** Ranges of LMDB begin after the keys of symbols by default; this key starts them at the first key. */
 const LEAST_KEY = Buffer.from([0]);
-/** Of this node alone: where its replica stands. */
+/** Database of this node only: the position of its replica. */
 const PLACE_DATABASE = '~replica';
 const WRITER_BYTES = 9;
 const RETRY_MS = 50;
-/** The longest pause of who follows and hears nothing: Redis is heard of again within a second of its return. */
+/** The longest pause of a follower without a connection: it reconnects within a second after Redis returns. */
 const FOLLOW_RETRY_MS_MAX = 800;
-/** A shorter pause is no outage: a process that starts is busy for a second, and a fail-over takes two. */
+/** A shorter interruption is not logged: a starting process is busy for a second, and a fail-over takes two. */
 const AWAY_LOGGED_MS = 3_000;
 const READ_COUNT = 64;
-/** What a blocked read may take beyond its wait before its connection is given up. */
+/** Extra time for a blocking read beyond its wait before its connection is closed. */
 const READ_GRACE_MS = 400;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Databases of a replica that are not replicated. */
+/** Returns true for databases of a replica that are not replicated. */
 export const isOwnDatabase = (database: string): boolean => database.startsWith('~');
 
-/** What is written here and travels nowhere. */
+/** Returns true for records that are written on this node only and are not replicated. */
 export const isOwnRecord = (database: string, key: Buffer): boolean =>
   isOwnDatabase(database) || (database === 'meta' && key.equals(keyToBytes('formatVersion')));
 
@@ -137,8 +137,8 @@ function readReply(reply: unknown): Reply {
 }
 
 /**
- * Opens live state that all nodes of a Redis share. A replica stands beside what this machine keeps alone, in a file of its own: of
- * another format it is another one, and copied anew.
+ * Opens live state that all nodes of a Redis share. The replica has a file of its own, beside the state that only this machine holds. The
+ * format version is part of the file name, so another format has another replica, copied again.
  */
 export function openReplicated(deps: ReplicaDeps): OpenStore {
   const states = createStateLog();
@@ -149,17 +149,21 @@ export function openReplicated(deps: ReplicaDeps): OpenStore {
     });
 }
 
-/** Path of the replica of the store whose file on a machine that is alone is at `path`. */
+/** Returns the path of the replica of the store whose standalone file is at `path`. */
 export const replicaPath = (path: string, formatVersion: number, name: string): string =>
   join(dirname(path), 'replicas', `${name}-${formatVersion}.mdb`);
 
-/** Of a replica that no process may have open: its place in the history, and the installation that it follows. */
+/** State of a replica that no process may have open: its position in the history, and the installation that it follows. */
 export interface ReplicaState extends Place {
-  /** Null for a replica that is older than the ids of installations. */
+  /** Null if the replica is older than installation ids. */
   readonly installation: Installation | null;
 }
 
-/** @returns null if nothing was ever written to the replica that `file` is. */
+/**
+ * Reads the position of a replica from its file.
+ *
+ * @returns null if nothing was ever written to the replica.
+ */
 export function readReplica(file: LiveFile): ReplicaState | null {
   const own = file.open<unknown, string>({ name: PLACE_DATABASE, encoding: 'json' });
   const place = own?.get('place') as Place | undefined;
@@ -167,7 +171,12 @@ export function readReplica(file: LiveFile): ReplicaState | null {
   return { ...place, installation: (own?.get('installation') as Installation | undefined) ?? null };
 }
 
-/** As `readReplica`, of the replica of the store at `path`; null too if there is none. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Reads the state of the replica of the store at `path`.
+ *
+ * @returns null if there is no replica, or if nothing was ever written to it.
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export async function replicaState(
   path: string,
   formatVersion: number,
@@ -182,8 +191,10 @@ export async function replicaState(
 }
 
 /**
- * Opens the replica at `path`, a file, of the store `name` in Redis, which the first node to write makes. It is read once `ready`
- * resolves, and throws NOT_READY before. Processes of one machine may share the file. Throws STORE_VERSION, STORE_CORRUPT.
+ * Opens the replica file at `path` of the store `name`. The first node that writes creates the store in Redis. Reads throw NOT_READY until
+ * `ready` resolves. Several processes of one machine may share the file.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
  */
 export function openReplicatedStore(
   path: string,
@@ -209,30 +220,30 @@ export function openReplicatedStore(
   const listeners: ((writes: readonly AppliedWrite[]) => void)[] = [];
   const isBinaryKeyed = new Set<string>();
   const raw = new Map<string, Database<Buffer, Buffer>>();
-  /** Write sets of this process that the stream has not shown yet, or not before they were acknowledged: nobody is told of them. */
+  /** Write sets of this process that are not yet both acknowledged and received from the stream. Listeners are not notified of them. */
   const own = new Map<string, { isAcknowledged: boolean; shown: readonly Write[] | null }>();
-  /** Fields that the transaction of the trial touched; null outside of trials. */
+  /** Records that the transaction of the trial wrote; null outside of trials. */
   let touched: Map<string, Pick<Write, 'database' | 'key'>> | null = null;
   const queue: Waiting[] = [];
   let draining: Promise<void> | null = null;
   let catching: Promise<void> | null = null;
   let upgrades = 0;
   let heardMs = Number.NEGATIVE_INFINITY;
-  /** Why the store in Redis cannot be used, until it can be used again. */
+  /** Why the store in Redis cannot be used; null while it can. */
   let fault: { readonly kind: StoreProblem['kind']; readonly error: AssayError } | null = null;
-  /** Why what others wrote cannot be written to the replica, until it can be: its disk is full. */
+  /** Why write sets of other nodes cannot be applied to the replica: its disk is full; null while they can. */
   let full: AssayError | null = null;
-  /** What waits is tried once more. */
+  /** While closing, a queued transaction is tried once more. */
   let isClosing = false;
   let isClosed = false;
 
-  /** Histories of two installations have no write set in common, and do not begin alike either. */
+  /** The initial position. It differs between installations, so histories of two installations have no write set in common. */
   const nowhere: Place = { version: 0, last: installationId };
   const storedPlace = (): Place => place.get('place') ?? nowhere;
-  /** Up to where this process has told what others wrote. Another one of this machine may have applied more. */
+  /** The position up to which listeners of this process were notified. Another process of this machine may have applied more. */
   let seen: Place = storedPlace();
 
-  /** A database as bytes, whatever its records are. Not inside a transaction when it is new. */
+  /** Opens a database as bytes, whatever its encoding. If the database is new, this must not run inside a transaction. */
   function rawOf(database: string): Database<Buffer, Buffer> {
     const known = raw.get(database);
     if (known !== undefined) return known;
@@ -241,7 +252,7 @@ export function openReplicatedStore(
     return opened;
   }
 
-  /** Inside a transaction. */
+  /** Must run inside a transaction. */
   function put({ database, key, value }: Write): void {
     if (value === null) rawOf(database).removeSync(key);
     else rawOf(database).putSync(key, value);
@@ -268,7 +279,7 @@ export function openReplicatedStore(
     for (const listener of listeners) listener(told);
   }
 
-  /** Applies what others wrote; false where it does not follow upon what is here. */
+  /** Applies write sets of other nodes. Returns false if they do not directly follow the replica's position. */
   function take(sets: readonly WriteSet[]): boolean {
     const fresh = sets.filter(({ version }) => version > seen.version);
     let at = seen;
@@ -356,7 +367,7 @@ export function openReplicatedStore(
     return readReply(reply);
   }
 
-  /** Reads all that is missing here. Resolves when nothing is. Rejects with NOT_READY, STORE_VERSION. */
+  /** Reads all missing write sets. Rejects with NOT_READY, STORE_VERSION. */
   async function readMissing(): Promise<void> {
     while (!isClosed) {
       const askedMs = clock.monotonic();
@@ -367,7 +378,7 @@ export function openReplicatedStore(
       if (reply.kind === 'format') throw otherFormat(reply.found);
       if (reply.kind === 'other') throw otherInstallation(reply.found);
       if (reply.kind === 'behind' && take(reply.sets)) continue;
-      // What was here before the question may be here no more: this node wrote meanwhile.
+      // The position may have changed during the request, because this node wrote meanwhile.
       if (from === seen) await copy();
     }
   }
@@ -379,7 +390,7 @@ export function openReplicatedStore(
     return catching;
   }
 
-  /** Files of copies that a process left which is no more. */
+  /** Removes files of copies that an ended process left behind. */
   function removeLeftCopies(): void {
     const prefix = `${basename(path)}.copy-`;
     for (const file of readdirSync(dirname(path))) {
@@ -389,7 +400,7 @@ export function openReplicatedStore(
     }
   }
 
-  /** Copies everything, beside the replica and then into it by one transaction that changes what is different. */
+  /** Copies the whole store into a file beside the replica, then applies the differences to the replica in one transaction. */
   async function copy(): Promise<void> {
     log.info({ store: name, version: seen.version }, 'A store is copied from Redis.');
     for (let copies = 0; copies < LIMITS.replicaCopiesMax && !isClosed; copies++) {
@@ -416,7 +427,7 @@ export function openReplicatedStore(
     });
   }
 
-  /** Fills the copy; where it then stands, or null where it was overtaken. */
+  /** Fills the copy. Returns the position of the copy, or null if the copy must start again. */
   async function stage(staged: Database<Buffer, Buffer>): Promise<Place | null> {
     const [version, last] = await redis.guard(redis.connection.hmget(headKey, 'version', 'last'));
     if (version == null) throw lost();
@@ -432,7 +443,7 @@ export function openReplicatedStore(
         for (let i = 0; i + 1 < page.length; i += 2) staged.putSync(page[i] as Buffer, page[i + 1] as Buffer);
       }, FLUSHED_LATER);
     } while (cursor !== '0' && !isClosed);
-    // What was written since the copy began may be in it or not: with all of that, it is what was at one place in the order.
+    // Writes since the begin of the copy may or may not be in it. After all of them are applied, the copy equals one position in the order.
     let to: Place = { version: Number(version), last: last ?? '' };
     while (!isClosed) {
       const reply = await ask(look, to, { id: '', writes: NOTHING, fences: [] });
@@ -472,7 +483,7 @@ export function openReplicatedStore(
     tell(changed);
   }
 
-  /** Runs what waits, as far as it goes together, and leaves nothing of it behind but what it wrote. */
+  /** Runs the waiting transactions that fit into one group, rolls the trial back, and returns their writes. */
   function runOnTrial(): Trial {
     const group: { waiting: Waiting; outcome: Outcome }[] = [];
     const writes = new Map<string, Write>();
@@ -501,7 +512,7 @@ export function openReplicatedStore(
     return { from, group, writes: [...writes.values()] };
   }
 
-  /** Inside the transaction of a trial. */
+  /** Must run inside the transaction of a trial. */
   function runOne({ work }: Waiting): { value: unknown; wrote: Map<string, Write> } {
     touched = new Map();
     try {
@@ -539,13 +550,13 @@ export function openReplicatedStore(
     }
   }
 
-  /** Applies what was appended, where nothing else has done so yet, and tells those who waited. */
+  /** Applies an appended write set, unless it is applied already, and resolves the promises of the group. */
   function acknowledge(trial: Trial, id: string): void {
     const { from } = trial;
     const to = { version: from.version + 1, last: id };
     const { version, last } = storedPlace();
     if (version < from.version || (version === from.version && last !== from.last)) {
-      // The reply comes from a server whose history was given up meanwhile.
+      // The reply came from a server with a history that was discarded in a fail-over.
       own.delete(id);
       leave(trial.group);
       for (const { waiting } of trial.group) waiting.reject(undecided(null));
@@ -561,7 +572,7 @@ export function openReplicatedStore(
     settle(trial);
   }
 
-  /** Tries what waits once; whatever does not succeed waits on. */
+  /** Tries the waiting transactions once; those that do not succeed stay in the queue. */
   async function tryOnce(): Promise<void> {
     await catching;
     const trial = runOnTrial();
@@ -595,8 +606,8 @@ export function openReplicatedStore(
   }
 
   /**
-   * Appends, again where no reply came: the write set is known by its id, and is written once. Null where that was not to be learned
-   * until the time of the first that waits was over; then all of the group are told so.
+   * Appends a write set, and retries if no reply came: Redis recognises the write set by its id and writes it once. Returns null if the
+   * outcome is still unknown at the earliest deadline of the group; the whole group is then rejected.
    */
   async function appendSurely(
     trial: Trial,
@@ -621,24 +632,24 @@ export function openReplicatedStore(
         await sleep(RETRY_MS);
       }
     } while (clock.monotonic() < untilMs && !isClosing);
-    // It may still be on its way, or on too few replicas: it is another's as far as anybody here knows.
+    // The write set may still be on its way, or on too few replicas: from now on it is treated like one of another node.
     own.delete(set.id);
     if (mine.shown !== null) tell(mine.shown);
-    // All of them, however long each has waited: who was tried again under another id could be done twice.
+    // Reject the whole group, even transactions with time left: a retry under another id could execute them twice.
     leave(trial.group);
     for (const { waiting } of trial.group) waiting.reject(undecided(error));
     return null;
   }
 
-  /** Never rejects. */
+  /** Empties the queue. Never rejects. */
   async function drain(): Promise<void> {
-    // Whatever is written in this turn of the event loop goes together.
+    // Collect all transactions of this turn of the event loop into one group.
     await sleep(0);
     while (queue.length > 0) {
       try {
         await tryOnce();
       } catch (error) {
-        // Redis or the replica refuses: those who waited are told, and the next one tries anew.
+        // Redis or the replica rejected the write: reject the waiting transactions; the next transaction tries again.
         const told = queue.splice(0, LIMITS.replicaGroupMax);
         for (const { reject } of told) reject(error);
       }
@@ -681,7 +692,7 @@ export function openReplicatedStore(
       touch(key);
       database.removeSync(key);
     }
-    /** What was never heard of is not read as if there were nothing. */
+    /** A store that was never synchronised must not be read as if it were empty. */
     const read = (): Database<V, K> => {
       if (heardMs === Number.NEGATIVE_INFINITY && touched === null) throw fault?.error ?? notCurrent(name);
       return database;
@@ -700,7 +711,7 @@ export function openReplicatedStore(
     };
   }
 
-  /** Waits for write sets of others, and learns whether the store is still the one that this replica follows. */
+  /** Waits for write sets of other nodes, and checks that the store is still the one that this replica follows. */
   async function listen(): Promise<void> {
     const askedMs = clock.monotonic();
     const from = seen;
@@ -730,15 +741,15 @@ export function openReplicatedStore(
       (Number(version ?? 0) > from.version ||
         (Number(version ?? 0) === from.version && (last ?? installationId) === from.last));
     if (!isFollowed) return catchUp();
-    // An empty reply was given at the end of the wait.
+    // An empty reply means that nothing was written until the end of the wait.
     if (entries.length < READ_COUNT) heard(askedMs + (read === null ? LIMITS.replicaListenMs : 0));
   }
 
   let client = redis.another('following');
 
-  /** Ends the pause of who follows. */
+  /** Ends the pause of the follower. */
   const ended = new AbortController();
-  /** Twice as long as the one before, and drawn, so that the stores of all nodes do not ask in step. */
+  /** Exponential back-off with jitter, so that the stores of all nodes do not reconnect at the same time. */
   function pauseOf(failures: number): Promise<void> {
     const ms = Math.min(FOLLOW_RETRY_MS_MAX, RETRY_MS * 2 ** Math.min(failures, 8));
     const drawn = (deps.random.bytes(1)[0] ?? 0) / 256;
@@ -748,7 +759,7 @@ export function openReplicatedStore(
   async function follow(): Promise<void> {
     let isAway = false;
     let failures = 0;
-    /** Since when it is not followed, by the monotonic clock; null while it is. */
+    /** Time at which following failed first, by the monotonic clock; null while it works. */
     let failingMs: number | null = null;
     while (!isClosed) {
       try {
@@ -764,7 +775,7 @@ export function openReplicatedStore(
         if (isClosed) break;
         full = isStorageFull(error) ? replicaFull(path, error) : null;
         failingMs ??= clock.monotonic();
-        // Faults and lost connections were logged when they were found.
+        // Store faults and lost connections were logged when they were detected.
         const isLong = clock.monotonic() - failingMs >= AWAY_LOGGED_MS;
         if (fault === null && !redis.isLost && isLong && !isAway) {
           isAway = true;
@@ -772,7 +783,7 @@ export function openReplicatedStore(
             log.warn({ store: name, error: messageOf(error) }, 'Stores are not followed at the moment.'),
           );
         }
-        // What it waits for may never come, and nothing else comes before it.
+        // The pending read may never return, and it blocks the commands after it: close the connection.
         client.disconnect();
         await pauseOf(failures++);
         if (!isClosed) client = redis.another('following');
@@ -845,8 +856,10 @@ export function openReplicatedStore(
 }
 
 /**
- * Writes down which installation the replica follows, the first time; a replica without an id is one of an earlier version, and
- * the start of the node has checked that it belongs to this installation. Throws INVALID_CONFIG if it follows another one.
+ * Records which installation the replica follows, the first time. A replica without an id was written by an earlier version; the startup of
+ * the node has checked that it belongs to this installation.
+ *
+ * @throws INVALID_CONFIG if the replica follows another installation
  */
 function bindToInstallation(
   path: string,
@@ -875,7 +888,7 @@ const notCurrent = (name: string): AssayError =>
     { retryAfterSeconds: 1 },
   );
 
-/** @param path file of the replica, on the disk that is full. */
+/** @param path - file of the replica, on the full disk */
 const replicaFull = (path: string, cause: unknown): AssayError =>
   new AssayError(
     'NOT_READY',
@@ -890,7 +903,7 @@ const undecided = (cause: unknown): AssayError =>
     { cause, retryAfterSeconds: 1 },
   );
 
-/** A server without memory or disk left says so; it takes writes again when it has. */
+/** A server without free memory or disk rejects writes; it accepts them again when it has space. */
 const refused = (name: string, cause: unknown): AssayError =>
   new AssayError('NOT_READY', `Redis does not write the store '${name}': ${messageOf(cause)}`, { cause });
 

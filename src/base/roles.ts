@@ -1,11 +1,18 @@
-/** What a node may do of the whole. */
+/** The roles that a node can have. */
 import { AssayError } from './errors.ts';
 
-/** `api`: answers requests; `worker`: works chunks of bulk jobs and questions to its graphs; `listener`: follows chains; `delivery`: sends alerts. */
+/**
+ * `api`: serves requests; `worker`: processes chunks of bulk jobs and queries to its graphs; `listener`: follows chains; `delivery`: sends
+ * alerts.
+ */
 export const ROLES = ['api', 'worker', 'listener', 'delivery'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Reads roles with commas between them; each once, in the order of ROLES. Throws INVALID_CONFIG naming `field`. */
+/**
+ * Parses a comma-separated list of roles; returns each once, in the order of ROLES.
+ *
+ * @throws INVALID_CONFIG naming `field`
+ */
 export function readRoles(text: string, field: string): readonly Role[] {
   const words = text.split(',').map((word) => word.trim());
   if (!words.every((word) => ROLES.some((role) => role === word)))

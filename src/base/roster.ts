@@ -1,6 +1,6 @@
 /**
- * Which nodes there are: each tells the others, a beat a second, that it is there and what it does. Kept in Redis by the server's
- * clock; a node that ended without a word is gone after a few beats.
+ * Cluster membership: each node sends a heartbeat every second with its facts. The membership is kept in Redis, by the server's clock; a
+ * node that ends without leaving is gone after a few missed heartbeats.
  */
 import { messageOf } from './errors.ts';
 import type { Logger } from './log.ts';
@@ -12,25 +12,25 @@ export interface RosterNode<Facts> {
   readonly facts: Facts;
 }
 
-/** As of the last beat. Both are sorted by id. */
+/** The members as of the last heartbeat. Both lists are sorted by id. */
 export interface Roster<Facts> {
   live(): readonly RosterNode<Facts>[];
-  /** Of the nodes that were there within the last day and are not now, the last of each facts that no node has which is there. */
+  /** Nodes that were present within the last day and are absent now. A node is omitted if a present or later node has the same facts. */
   gone(): readonly RosterNode<Facts>[];
-  /** Tells the others that this node is there, and learns who else is. Rejects with NOT_READY. */
+  /** Sends a heartbeat, and reads the other members. Rejects with NOT_READY. */
   beat(): Promise<void>;
-  /** Tells them that it leaves. Never rejects. */
+  /** Marks this node as gone. Never rejects. */
   leave(): Promise<void>;
-  /** Leaves as one that never was there, since it did nothing for anybody. Never rejects. */
+  /** Removes this node without a trace, if it did no work. Never rejects. */
   forget(): Promise<void>;
 }
 
 export interface RosterOptions<Facts> {
   readonly nodeId: string;
   readonly facts: Facts;
-  /** Of the installation: nodes of another one in the same Redis are not seen. Default: empty. */
+  /** Scope of the installation: nodes of another installation in the same Redis are not visible. Default: empty. */
   readonly scope?: string;
-  /** Default 1 s. A node that is silent for four beats is gone. */
+  /** Interval of the heartbeat in ms; default 1 s. A node that is silent for four intervals is gone. */
   readonly beatMs?: number;
 }
 
@@ -42,13 +42,13 @@ export interface RosterDeps {
 const BEAT_MS = 1_000;
 const BEATS_MISSED = 4;
 const KEPT_MS = 24 * 3_600_000;
-/** Nodes remembered: every start of a program is one. */
+/** Maximum number of stored nodes: every start of a program is one. */
 const KEPT_MAX = 1_000;
 
 /**
- * KEYS times, facts; ARGV id, facts, ms kept, nodes kept, ms after which a node is gone. Replies, node by node, with its id, the ms since
- * its last beat, and its facts. A node that is gone is forgotten where another one of the same facts was there since: every start of a
- * program is a node, and all would be told of all of them, each second.
+ * Records a heartbeat. KEYS: times, facts. ARGV: id, facts, retention in ms, maximum number of nodes, ms after which a node is gone.
+ * Replies, for each node, with its id, the ms since its last heartbeat, and its facts. A gone node is removed if a node with the same facts
+ * was heard from later: every start of a program is a node, and each heartbeat would otherwise return all of them.
  */
 const BEAT = `
 local time = redis.call('TIME')
@@ -79,17 +79,21 @@ for i = 1, #heard, 2 do
 end
 return reply`;
 
-/** KEYS times; ARGV id, ms. The node is remembered as one that was last heard so long ago; one that is forgotten stays so. */
+/** KEYS: times. ARGV: id, ms. Sets the last heartbeat of the node to that long ago; a node that was removed stays removed. */
 const LEAVE = `
 local time = redis.call('TIME')
 return redis.call('ZADD', KEYS[1], 'XX', time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[2], ARGV[1])`;
 
-/** KEYS times, facts; ARGV id. */
+/** KEYS: times, facts. ARGV: id. */
 const FORGET = `
 redis.call('ZREM', KEYS[1], ARGV[1])
 return redis.call('HDEL', KEYS[2], ARGV[1])`;
 
-/** Facts are kept as JSON. Announces this node, and goes on to until it leaves. Rejects with NOT_READY where Redis is away. */
+/**
+ * Joins the cluster: announces this node, and sends heartbeats until it leaves. Facts are stored as JSON.
+ *
+ * @throws NOT_READY if Redis is unavailable
+ */
 export async function joinRoster<Facts>(
   options: RosterOptions<Facts>,
   { redis, log }: RosterDeps,

@@ -1,6 +1,6 @@
 /**
- * Encryption of secrets that must be read back (webhook secrets, chat tokens): AES-256-GCM under the installation's key, a file that
- * is made at the first use and readable by its owner alone. Who copies a store without that file copies nothing of use.
+ * Encrypts secrets that must be read back (webhook secrets, chat tokens) at rest: AES-256-GCM with the installation's key. The key file is
+ * created at the first use and readable only by its owner. Without it, the secrets in a copy of a store cannot be decrypted.
  */
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import {
@@ -20,17 +20,22 @@ import type { Random } from './random.ts';
 import { scoped } from './redis-installation.ts';
 
 const KEY_BYTES = 32;
-/** NIST SP 800-38D: 96-bit nonces, drawn at random, are safe for 2^32 messages of one key. */
+/** NIST SP 800-38D: random 96-bit nonces are safe for 2^32 messages with one key. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 export interface Seal {
-  /** `context` says what the secret is for: a sealed text moved to another place does not open. */
+  /**
+   * Encrypts a secret.
+   *
+   * @param context - purpose of the secret, authenticated with it: a text moved to another place cannot be decrypted
+   */
   seal(secret: string, context: string): string;
-  /** Throws STORE_CORRUPT where the text was changed, or sealed with another key or for another context. */
+  /** Decrypts a secret. Throws STORE_CORRUPT if the text was changed, or was encrypted with another key or context. */
   open(sealed: string, context: string): string;
 }
 
+/** Creates a `Seal` with a key of 32 bytes. */
 export function createSeal(key: Uint8Array, random: Random): Seal {
   return {
     seal(secret, context) {
@@ -65,17 +70,18 @@ export function createSeal(key: Uint8Array, random: Random): Seal {
 export interface SealPlace {
   readonly path: string;
   /**
-   * Secret of all nodes that share a store: the key is made from it, so that what one of them sealed opens at the others. A key that
-   * is there already stays, whatever it was made from. Default: at random.
+   * Secret that all nodes of a cluster share: the key is derived from it, so that each node can decrypt the secrets of the others. An
+   * existing key file is kept, whatever its origin. Default: a random key.
    */
   readonly clusterSecret?: string | null;
-  /** Of the installation that the nodes share: with one secret, another installation has another key. Default: empty. */
+  /** Scope of the installation: with the same secret, another installation has another key. Default: empty. */
   readonly scope?: string;
 }
 
 /**
- * Reads the installation's key, or makes it: whole or absent, and the first of two processes that start at once wins. Throws
- * STORE_CORRUPT where the file is not a key: what it sealed would be lost with a new one.
+ * Reads the installation's key, or creates it atomically: if two processes start at once, the first one wins.
+ *
+ * @throws STORE_CORRUPT if the file is not a key: a new key could not decrypt the existing secrets
  */
 export function openSeal(options: SealPlace, deps: { readonly random: Random }): Seal {
   const { path, clusterSecret = null, scope = '' } = options;
@@ -112,7 +118,7 @@ function makeKey(path: string, fresh: Uint8Array, read: () => Buffer | null): Bu
     closeSync(file);
   }
   try {
-    // Unlike a rename, a link fails where another process was first.
+    // Unlike a rename, a link fails if another process was first.
     linkSync(draft, path);
     return key;
   } catch (error) {

@@ -1,13 +1,13 @@
-/** Where label snapshots are published and pulled from, as the settings name it. */
+/** Locations from which label snapshots are published and pulled, as the settings name them. */
 import { isIP } from 'node:net';
 import { AssayError } from './errors.ts';
 
-/** A bucket of an object store that speaks S3, and who asks. */
+/** A bucket of an S3-compatible object store, with credentials. */
 export interface S3Place {
   readonly bucket: string;
-  /** Before all keys, without slashes around it; may be empty. */
+  /** Prefix of all keys, without a leading or trailing slash; may be empty. */
   readonly prefix: string;
-  /** `https://host[:port]`; null is AWS itself. */
+  /** `https://host[:port]`; null for AWS itself. */
   readonly endpoint: string | null;
   readonly region: string;
   /** Never written to a log. */
@@ -18,7 +18,7 @@ export interface S3Place {
   };
 }
 
-/** Where releases are pulled from. */
+/** The location from which releases are pulled. */
 export type PullPlace =
   | { readonly kind: 'http'; readonly url: string }
   | { readonly kind: 's3'; readonly place: S3Place };
@@ -35,7 +35,11 @@ const wrong = (variable: string, text: string, expected: string): AssayError =>
     field: variable,
   });
 
-/** Reads `host:port`, an IPv6 address in brackets; null for an empty text. Throws INVALID_CONFIG. */
+/**
+ * Parses `host:port`, with an IPv6 address in brackets; returns null for an empty text.
+ *
+ * @throws INVALID_CONFIG
+ */
 export function optionalHostAndPort(text: string, variable: string): HostAndPort | null {
   if (text === '') return null;
   const found = /^(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+):(\d{1,5})$/.exec(text);
@@ -45,12 +49,17 @@ export function optionalHostAndPort(text: string, variable: string): HostAndPort
   return { host: (found[1] as string).replace(/^\[|\]$/g, ''), port };
 }
 
+/** Returns true if a host is `localhost` or a loopback address. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
-/** Reads `s3://bucket/prefix`; null for an empty text. Throws INVALID_CONFIG. */
+/**
+ * Parses `s3://bucket/prefix`; returns null for an empty text.
+ *
+ * @throws INVALID_CONFIG
+ */
 export function optionalBucket(text: string, variable: string): Bucket | null {
   if (text === '') return null;
   const found = /^s3:\/\/([^/]+)(?:\/([\w./-]{0,512}))?$/.exec(text);
@@ -61,7 +70,11 @@ export function optionalBucket(text: string, variable: string): Bucket | null {
   return { bucket: found[1] as string, prefix };
 }
 
-/** Reads what a node pulls from: `https://host[:port]`, `http://…` or `s3://…`; null for an empty text. Throws INVALID_CONFIG. */
+/**
+ * Parses the location that a node pulls from: `https://host[:port]`, `http://…` or `s3://…`; returns null for an empty text.
+ *
+ * @throws INVALID_CONFIG
+ */
 export function optionalPullPlace(text: string, variable: string): { readonly url: string } | Bucket | null {
   if (text === '') return null;
   if (text.startsWith('s3:')) return optionalBucket(text, variable);

@@ -1,6 +1,6 @@
 /**
- * The one check before an LMDB file is mapped: that it has the size its header names, and that its pages are what was written. A refusal
- * is one sentence that names the file, the fault and the way out.
+ * Checks an LMDB file before it is mapped: its size must match its header, and its pages must match their checksums. An error is one
+ * sentence that names the file, the fault and the remedy.
  */
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
@@ -12,7 +12,7 @@ import { isSealed, readSealed, removeSums, sealPages, sumsFileOf, verifyPages } 
 const INGEST_AGAIN = (name: string): string =>
   `restore it from a backup, or move it away, run 'assay installation accept-loss ${name}' and ingest its files again`;
 
-/** How to get back files that are made of others; all that is not here is restored. */
+/** How to rebuild files that are derived from others; all other files are restored from a backup. */
 const WAYS_OUT: readonly (readonly [RegExp, (name: string) => string])[] = [
   [/\/labels\.mdb$/, () => "'assay index build --force' builds it again"],
   [/\/names\.mdb$/, () => "'assay index build --force' builds it again"],
@@ -24,7 +24,7 @@ const WAYS_OUT: readonly (readonly [RegExp, (name: string) => string])[] = [
 ];
 const RESTORE = 'restore it from a backup (docs/OPERATIONS.md, Damaged files)';
 
-/** The refusal of a damaged file. */
+/** Returns the error for a damaged file. */
 function damaged(path: string, fault: string, cause: unknown): AssayError {
   const name = path.split('/').slice(-2).join('/');
   const wayOut = WAYS_OUT.find(([files]) => files.test(path))?.[1](name) ?? RESTORE;
@@ -40,7 +40,7 @@ function damaged(path: string, fault: string, cause: unknown): AssayError {
   );
 }
 
-/** Runs a look at a file; throws STORE_CORRUPT for what it finds. */
+/** Runs a check of a file; throws STORE_CORRUPT if the check finds damage. */
 function refusing<T>(path: string, look: () => T): T {
   try {
     return look();
@@ -50,15 +50,18 @@ function refusing<T>(path: string, look: () => T): T {
   }
 }
 
-/** Files that this thread has open, and how often: they were looked at when they were opened first. */
+/** Files that this thread has open, with the number of opens: a file is checked at its first open. */
 const opened = new Map<string, number>();
 
+/** Returns true if this thread has the file open. */
 export const isOpenHere = (path: string): boolean => opened.has(path);
 
+/** Records that this thread has opened the file. */
 export function noteOpened(path: string): void {
   opened.set(path, (opened.get(path) ?? 0) + 1);
 }
 
+/** Records that this thread has closed the file. */
 export function noteClosed(path: string): void {
   const left = (opened.get(path) ?? 1) - 1;
   if (left > 0) opened.set(path, left);
@@ -66,8 +69,8 @@ export function noteClosed(path: string): void {
 }
 
 /**
- * Whether a process that lives, this one among them, has the file mapped. Asked of the kernel: to read LMDB's table of readers, its lock
- * file would have to be opened, and closing that again drops the locks which this process holds on it.
+ * Returns true if a running process, including this one, has the file mapped. It asks the kernel: to read LMDB's reader table, it would
+ * have to open the lock file, and closing that again drops the locks that this process holds on it.
  */
 function isInUse(path: string): boolean {
   let real: string;
@@ -84,25 +87,26 @@ function isInUse(path: string): boolean {
         ` ${Buffer.from(real).toString('latin1')}\n`,
       );
     } catch {
-      // Gone since, or of another user.
+      // The process has ended, or belongs to another user.
       return false;
     }
   });
 }
 
 /**
- * Checks a file before it is mapped. Its size always is. Its pages are compared with their checksums if it is small, if a process
- * wrote to it after it was closed, or if it was not closed in order; not if it is in use, as the process that has it open has done so.
+ * Checks a file before it is mapped. The size is always checked. The pages are compared with their checksums if the file is small, if a
+ * process wrote to it after it was closed, or if it was not closed in order; but not if it is in use, because the process that has it open
+ * has done so.
  * @throws STORE_CORRUPT with one sentence.
  */
 export function requireSound(path: string): void {
   const bytes = statSync(path, { throwIfNoEntry: false })?.size;
   if (bytes === undefined) {
-    // What is beside it is of a file that is gone.
+    // A checksum file beside a missing store belongs to a deleted one.
     removeSums(path);
     return;
   }
-  // Another process is making it, unless it had been closed before.
+  // Another process is creating the file, unless it had been closed before.
   if (bytes === 0 && readSealed(path) === null) return;
   refusing(path, () => {
     const file = openPageFile(path);
@@ -113,7 +117,7 @@ export function requireSound(path: string): void {
     }
     if (isOpenHere(path)) return;
     const sealed = readSealed(path);
-    // LMDB makes no file shorter.
+    // LMDB never shrinks a file.
     if (sealed !== null && bytes < sealed.bytes)
       throw new DamagedPages(
         `it has ${bytes} bytes, and had ${sealed.bytes} when it was closed: it was cut off`,
@@ -125,7 +129,7 @@ export function requireSound(path: string): void {
   });
 }
 
-/** Pages that nothing reaches may be missing at the end of a file that is whole. */
+/** Unused pages may be missing at the end of an intact file; throws only if a referenced page is missing. */
 function requireReached(file: ReturnType<typeof openPageFile>): void {
   try {
     walkPages(file, { onPage: () => {} });
@@ -141,7 +145,7 @@ function verify(path: string): number {
   try {
     return verifyPages(path, { sealAfter: true });
   } catch (error) {
-    // A folder that this process may not write to, or a disk that is full: the check is what counts.
+    // The process may not write to the folder, or the disk is full: check without writing the checksums.
     if (error instanceof DamagedPages || !isWriteError(error)) throw error;
     return verifyPages(path, { sealAfter: false });
   }
@@ -152,7 +156,7 @@ const isWriteError = (error: unknown): boolean =>
 
 /**
  * Compares all pages of a file with their checksums, whatever its size.
- * @returns the number of bytes of the file, and how many of them had no checksum yet and were checked in form only.
+ * @returns the number of bytes of the file, and how many of them had no checksum yet, so that only their structure was checked.
  * @throws STORE_CORRUPT with one sentence.
  */
 export function verifyFile(path: string): { readonly bytes: number; readonly formOnly: number } {
@@ -160,13 +164,13 @@ export function verifyFile(path: string): { readonly bytes: number; readonly for
   return { bytes, formOnly: refusing(path, () => verify(path)) };
 }
 
-/** Takes the checksums of a file that was closed; leaves that to the last process that has it open. */
+/** Computes the checksums of a closed file, unless another process still has it open; the last one to close it does so. */
 export function sealFile(path: string): void {
   if (isOpenHere(path) || isInUse(path)) return;
   try {
     const sealed = readSealed(path);
     if (sealed === null || !isSealed(path, sealed)) sealPages(path);
   } catch {
-    // Without them the next open checks the file in full, and says what is wrong with it.
+    // Without checksums the next open checks the file in full, and reports the error.
   }
 }

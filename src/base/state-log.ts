@@ -1,6 +1,6 @@
 /**
- * Logs the changes of a state that several parts enter at once: all stores of a node when Redis is away, say. The first part that enters it
- * and the last that leaves it write a line; the others write none.
+ * Logs the changes of a state that several parts share, for example all stores of a node when Redis is away. The first part that enters the
+ * state and the last part that leaves it write a log line; the others write none.
  */
 export interface StateLog {
   /** Calls `say` if no part was in this state. */
@@ -9,6 +9,7 @@ export interface StateLog {
   leave(state: string, part: string, say: () => void): void;
 }
 
+/** Creates a state log without active states. */
 export function createStateLog(): StateLog {
   const parts = new Map<string, Set<string>>();
   return {

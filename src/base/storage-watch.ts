@@ -1,4 +1,4 @@
-/** Looks whether folders of state can be written, so that a full disk is known before a request meets it, and so is its end. */
+/** Checks whether data folders can be written, so that a full disk, and its end, is detected before a request meets it. */
 import { open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PRIVATE_FILE } from './data-folder.ts';
@@ -6,18 +6,18 @@ import type { Logger } from './log.ts';
 import { asStorageFull, isStorageFull, noteRefused, noteRoom, refusedNow } from './storage.ts';
 
 const LOOK_MS = 1_000;
-/** Below this a file is written to try: the system may keep space from us, or let us have more than it says. */
+/** Below this many free bytes a file is written as a test: the system may reserve space, or allow more than it reports. */
 const DOUBTFUL_BYTES = 1024 * 1024;
-/** As much as a commit of some requests takes. */
+/** About as much as a commit of a few requests writes. */
 const TRIAL_BYTES = 64 * 1024;
 
 export interface StorageWatch {
-  /** Looks now. */
+  /** Checks the folders now. */
   look(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Looks at once and then each second, until `stop`. */
+/** Checks the folders at once and then every second, until `stop`. */
 export function watchStorage(folders: readonly string[], { log }: { readonly log: Logger }): StorageWatch {
   async function tryToWrite(folder: string): Promise<void> {
     const path = join(folder, `.room-${process.pid}`);
@@ -43,7 +43,7 @@ export function watchStorage(folders: readonly string[], { log }: { readonly log
       noteRoom(folder);
       if (isRefused) log.info({ folder }, 'the disk takes writes again');
     } catch (error) {
-      // A folder that is not there, or may not be read, is noticed by what needs it.
+      // If a folder is missing or unreadable, the code that needs it reports that.
       if (!isStorageFull(error)) return;
       if (!isRefused) log.error({ folder, err: error }, 'the disk is full: writes are refused');
       noteRefused(folder, asStorageFull(error, folder));

@@ -1,18 +1,18 @@
 /**
- * Full disks: one form for every error that says that nothing can be written, and the folders and stores of this process that refuse
- * writes now. docs/decisions/full-disk.md says what follows from it.
+ * Full disks: one error for every failure to write, and the list of folders and stores of this process that currently reject writes.
+ * docs/decisions/full-disk.md describes the consequences.
  */
 import { constants } from 'node:os';
 import { isoTime, systemClock } from './clock.ts';
 import { AssayError, messageOf } from './errors.ts';
 
-/** Clients may try again after this: the space is looked at each second, and an operator needs minutes. */
+/** Clients may retry after this many seconds: free space is checked every second, and an operator needs minutes. */
 export const STORAGE_RETRY_SECONDS = 30;
 
 const { ENOSPC, EDQUOT, EFBIG, EIO } = constants.errno;
 const MDB_MAP_FULL = -30792;
 
-/** What the file system says, by the names of Node, and by the numbers and texts of the library of the stores. */
+/** Errors of the file system: by Node's error names, and by the numbers and texts of the LMDB library. */
 const REASONS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   ['ENOSPC', 'no space is left on the device'],
   ['No space left on device', 'no space is left on the device'],
@@ -29,10 +29,10 @@ const REASONS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [MDB_MAP_FULL, 'the store reached the largest size that it can map'],
 ]);
 
-/** Causes of causes that are looked through. */
+/** Maximum depth of nested causes that are examined. */
 const CAUSES_MAX = 8;
 
-/** The reason as a phrase if the storage refused a write, or null. Looks through the causes of the error. */
+/** Returns the reason as a phrase if the error, or one of its causes, is a failed write; null otherwise. */
 function reasonOf(error: unknown): string | null {
   let at: unknown = error;
   for (let depth = 0; depth < CAUSES_MAX && at instanceof Error; depth++, at = at.cause) {
@@ -42,9 +42,7 @@ function reasonOf(error: unknown): string | null {
   return null;
 }
 
-/**
- * Whether the library of the stores refused the write. It says so on stderr itself then, without an end of the line.
- */
+/** Returns true if the LMDB library refused the write. It then prints the error to stderr itself, without a line end. */
 export function saidByLibrary(error: unknown): boolean {
   let at: unknown = error;
   for (let depth = 0; depth < CAUSES_MAX && at instanceof Error; depth++, at = at.cause)
@@ -52,23 +50,24 @@ export function saidByLibrary(error: unknown): boolean {
   return false;
 }
 
+/** Returns true if an error means that the storage refused a write. */
 export const isStorageFull = (error: unknown): boolean =>
   error instanceof AssayError ? error.code === 'STORAGE_FULL' : reasonOf(error) !== null;
 
 /**
- * The error as STORAGE_FULL if the storage refused a write, otherwise the error itself.
+ * Converts an error to STORAGE_FULL if the storage refused a write; otherwise returns the error itself.
  *
- * @param path - The file or folder that was written, if the error does not say which.
+ * @param path - The file or folder that was written, if the error does not name it.
  */
 export function asStorageFull(error: unknown, path: string): unknown {
-  // An interruption, or a sentence of its own, says more than its cause.
+  // An interruption, or an existing AssayError, is more specific than its cause.
   if (error instanceof AssayError) return error;
   if (reasonOf(error) === null) return error;
   const { path: from, dest: to = from } = error as { readonly path?: unknown; readonly dest?: unknown };
   return storageFull(typeof to === 'string' ? to : path, error);
 }
 
-/** The refusal of a write to `path`, a file or folder, by the reason that `cause` carries. */
+/** Returns the error for a failed write to `path`, a file or folder, with the reason of `cause`. */
 export function storageFull(path: string, cause: unknown): AssayError {
   const reason = reasonOf(cause) ?? REASONS.get(ENOSPC);
   return new AssayError(
@@ -78,33 +77,33 @@ export function storageFull(path: string, cause: unknown): AssayError {
   );
 }
 
-/** A store or folder that refuses writes. */
+/** A store or folder that rejects writes. */
 export interface Refusal {
   /** The file or folder. */
   readonly path: string;
-  /** A sentence. */
+  /** One sentence. */
   readonly reason: string;
-  /** ISO 8601 time of the first write that was refused. */
+  /** ISO 8601 time of the first failed write. */
   readonly since: string;
 }
 
 const refusals = new Map<string, Refusal>();
 
-/** Notes that a write to `path` was refused. Errors of other kinds are ignored. */
+/** Records that a write to `path` failed. Errors of other kinds are ignored. */
 export function noteRefused(path: string, error: unknown): void {
   if (refusals.has(path) || !isStorageFull(error)) return;
   refusals.set(path, { path, reason: messageOf(error), since: isoTime(systemClock.now()) });
 }
 
-/** Notes that a write to `path` succeeded. */
+/** Records that a write to `path` succeeded. */
 export function noteWritten(path: string): void {
   if (refusals.size > 0) refusals.delete(path);
 }
 
-/** What refuses writes now, oldest first. */
+/** Returns the paths that currently reject writes, oldest first. */
 export const refusedNow = (): readonly Refusal[] => [...refusals.values()];
 
-/** Clears the refusals of all that lies in `folder`: its file system takes writes again. */
+/** Clears the refusals of all paths in `folder`: its file system accepts writes again. */
 export function noteRoom(folder: string): void {
   for (const path of refusals.keys())
     if (path === folder || path.startsWith(`${folder}/`)) refusals.delete(path);

@@ -1,11 +1,11 @@
-/** The check of all stores in a folder of state: every page of every LMDB file, beside a running server or without one. */
+/** Checks all stores in a data folder: every page of every LMDB file, with or without a running server. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from './errors.ts';
 import { readSealed } from './page-sums.ts';
 import { verifyFile } from './sound-file.ts';
 
-/** Unfinished builds, waste and copies, which nothing opens any more. */
+/** Unfinished builds, deleted data and copies, which are never opened again. */
 const LEFT_OUT = /^(?:building.*|waste-.*|staged|\.backup-.*|\.partial-.*|.*\.copy-.*|.*\.tmp)$/;
 const STORE = /\.(?:mdb|lmdb)$/;
 
@@ -13,10 +13,10 @@ export interface FolderReport {
   readonly stores: readonly {
     readonly path: string;
     readonly bytes: number;
-    /** Written since the store was last closed in order: these have no checksum yet, and were checked in form only. */
+    /** Bytes written since the store was last closed in order: they have no checksum yet, so only their structure was checked. */
     readonly formOnlyBytes: number;
   }[];
-  /** One sentence a damaged store. */
+  /** One sentence for each damaged store. */
   readonly faults: readonly string[];
 }
 
@@ -27,13 +27,13 @@ function storesBelow(folder: string): string[] {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return storesBelow(path);
       const isStore = entry.isFile() && STORE.test(entry.name);
-      // One without a byte is being made, unless it had been closed before.
+      // An empty file is being created, unless it had been closed before.
       return isStore && (statSync(path).size > 0 || readSealed(path) !== null) ? [path] : [];
     })
     .sort();
 }
 
-/** Reads every store below a folder. Reports all that are damaged; throws only if a file cannot be read at all. */
+/** Reads every store below a folder. Reports all damaged stores; throws only if a file cannot be read at all. */
 export function verifyFolder(
   dataDir: string,
   onProgress: (done: number, total: number) => void,

@@ -1,6 +1,10 @@
-/** Waiting for no longer than some time, for what has no limit of its own: a command to a server that may never answer. */
+/** A timeout for operations without one of their own, such as a command to a server that may never reply. */
 
-/** Rejects where `promise` takes longer than `ms`; what it comes to later is of no interest. `what` begins the sentence of the error. */
+/**
+ * Rejects if `promise` takes longer than `ms` milliseconds; its later result is ignored.
+ *
+ * @param what - begins the error message, for example 'Redis'
+ */
 export async function within<T>(ms: number, promise: Promise<T>, what: string): Promise<T> {
   promise.catch(() => undefined);
   let timer: NodeJS.Timeout | undefined;

@@ -1,20 +1,20 @@
 /**
- * Write sets: what a transaction wrote, as bytes that go to Redis and come back to every node. One is a run of (length of the field
- * u32, length of the value u32, field, value), big-endian, where a length of 0xFFFFFFFF says that the record was removed. A field is
- * the length of the name of the database (u8), the name, and the key as LMDB holds it.
+ * Write sets: the writes of a transaction as bytes that are sent to Redis and to every node. A write set is a sequence of (length of the
+ * field u32, length of the value u32, field, value), big-endian; a value length of 0xFFFFFFFF means that the record was removed. A field is
+ * the length of the database name (u8), the name, and the key as LMDB holds it.
  */
 import { AssayError } from './errors.ts';
 
-/** LMDB's own limit of a key is 1,978 bytes: a field holds a name beside it. */
+/** LMDB limits a key to 1,978 bytes, and a field also holds a database name. */
 const KEY_BYTES_MAX = 1_900;
 const NAME_BYTES_MAX = 63;
 const HEAD_BYTES = 8;
 const REMOVED = 0xffff_ffff;
 
-/** One record; `value` is null where it was removed. */
+/** One write; `value` is null if the record was removed. */
 export interface Write {
   readonly database: string;
-  /** As LMDB holds it. */
+  /** The key as LMDB holds it. */
   readonly key: Buffer;
   readonly value: Buffer | null;
 }
@@ -22,13 +22,18 @@ export interface Write {
 export interface WriteSet {
   /** From 1, without gaps. */
   readonly version: number;
-  /** Names this write set among all of its store, and those of a history that was lost. */
+  /** Unique among all write sets of the store, including those of a lost history. */
   readonly id: string;
-  /** Id of the one before it; empty of the first. */
+  /** Id of the previous write set; empty for the first. */
   readonly before: string;
   readonly writes: readonly Write[];
 }
 
+/**
+ * Returns the field of a record: the database name and the key as one key.
+ *
+ * @throws INTERNAL if the name or the key is too long
+ */
 export function fieldOf(database: string, key: Buffer): Buffer {
   const name = Buffer.from(database);
   if (name.length > NAME_BYTES_MAX || key.length > KEY_BYTES_MAX)
@@ -36,11 +41,13 @@ export function fieldOf(database: string, key: Buffer): Buffer {
   return Buffer.concat([Buffer.from([name.length]), name, key]);
 }
 
+/** Splits a field into the database name and the key. */
 export function partsOfField(field: Buffer): Pick<Write, 'database' | 'key'> {
   const end = 1 + (field[0] ?? 0);
   return { database: field.toString('utf8', 1, end), key: field.subarray(end) };
 }
 
+/** Encodes writes as a write set. */
 export function encodeWrites(writes: readonly Write[]): Buffer {
   const parts: Buffer[] = [];
   for (const { database, key, value } of writes) {
@@ -54,7 +61,11 @@ export function encodeWrites(writes: readonly Write[]): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Throws STORE_CORRUPT where the bytes are none of ours. */
+/**
+ * Decodes a write set.
+ *
+ * @throws STORE_CORRUPT if the bytes are not a write set
+ */
 export function decodeWrites(bytes: Buffer): Write[] {
   const writes: Write[] = [];
   let at = 0;

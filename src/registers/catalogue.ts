@@ -1,29 +1,29 @@
-/** What ships about registers and exchanges: data/registers.json and data/exchanges.json, read and checked. */
+/** Reads and validates the shipped data about registers and exchanges: data/registers.json and data/exchanges.json. */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
 import { REGISTRATION_STATUSES, type RegistrationStatus } from '../sources/registers/registration.ts';
 
-/** One regulatory register of the world. */
+/** One regulatory register. */
 export interface RegisterFacts {
   readonly id: string;
   /** ISO 3166-1 alpha-2, or EU. */
   readonly jurisdiction: string;
   readonly authority: string;
   readonly name: string;
-  /** The legal category that it registers, in its own words. */
+  /** The legal category of the registered firms, in the register's own words. */
   readonly registers: string;
   /** A page of the authority. */
   readonly url: string;
   readonly format: string;
-  /** How it gets in here: `esma`, `fincen`, or `registers` (the CSV of docs/registers-csv.md). */
+  /** The importer of its files: `esma`, `fincen`, or `registers` (the CSV of docs/registers-csv.md). */
   readonly importer: string;
   readonly access: string;
   readonly licence: string;
   readonly checkedAt: string;
-  /** False: from general knowledge, not from the register's own page or file. */
+  /** False if the facts come from general knowledge and not from the register's own page or file. */
   readonly verified: boolean;
-  /** Last day of the regime that the register belongs to, ISO date; left out: it has not ended. */
+  /** Last day of the regime of the register, ISO date; omitted if it has not ended. */
   readonly validUntil?: string;
 }
 
@@ -34,7 +34,7 @@ export interface LegalEntity {
   readonly verified: boolean;
 }
 
-/** A registration as a shipped fact. */
+/** A registration that ships as a fact. */
 export interface ShippedRegistration {
   readonly register: string;
   readonly jurisdiction: string;
@@ -46,10 +46,13 @@ export interface ShippedRegistration {
   readonly registeredAt: string | null;
   readonly passportedTo: readonly string[];
   readonly sourceUrl: string;
-  /** ISO date or partial date on which it was known to hold. */
+  /** ISO date or partial date on which the registration was known to be valid. */
   readonly asOf: string;
   readonly verified: boolean;
-  /** Last day on which it can have held, ISO date; left out: no end is known. The end of its register's regime counts as well. */
+  /**
+   * Last day on which the registration can have been valid, ISO date; omitted if no end is known. The end of its register's regime also
+   * applies.
+   */
   readonly validUntil?: string;
   readonly note?: string;
 }
@@ -60,18 +63,18 @@ export interface Closure {
   readonly at: string;
   readonly note: string;
   readonly sourceUrl: string;
-  /** The day the source was published. */
+  /** Publication date of the source. */
   readonly asOf: string;
   readonly verified: boolean;
 }
 
-/** Where an exchange says itself that it does not serve. */
+/** The jurisdictions that an exchange says it does not serve. */
 export interface Restrictions {
   readonly jurisdictions: readonly string[];
   readonly sourceUrl: string;
-  /** The day the source was published; such lists change, and older ones say less. */
+  /** Publication date of the source; such lists change, so an older one is less reliable. */
   readonly asOf: string;
-  /** True where the exchange's own current terms were read. */
+  /** True if the exchange's own current terms were read. */
   readonly verified: boolean;
 }
 
@@ -79,14 +82,14 @@ export interface ExchangeIdentity {
   readonly id: string;
   readonly name: string;
   readonly aliases: readonly string[];
-  /** Entity of the labels (data/entity-aliases.json); null where no label names it. */
+  /** Entity of the labels (data/entity-aliases.json); null if no label names the exchange. */
   readonly entity: string | null;
   readonly legalEntities: readonly LegalEntity[];
   readonly domains: readonly string[];
   readonly homeJurisdiction: string | null;
   readonly registrations: readonly ShippedRegistration[];
   readonly restrictions: Restrictions | null;
-  /** Left out: it is not known to have closed. */
+  /** Omitted if the exchange is not known to have closed. */
   readonly closed?: Closure;
 }
 
@@ -98,7 +101,7 @@ function read<T>(file: string, key: string): readonly T[] {
   return rows as readonly T[];
 }
 
-/** Whether a text is a day of the calendar as an ISO date. */
+/** Returns true if a text is a valid ISO date. */
 function isDay(text: unknown): boolean {
   if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const time = Date.parse(text);
@@ -118,7 +121,7 @@ function requireUrl(file: string, field: string, value: unknown): void {
 }
 
 /**
- * Checks rows of data/registers.json.
+ * Validates rows of data/registers.json.
  *
  * @throws INVALID_CONFIG naming the field.
  */
@@ -132,19 +135,24 @@ export function checkRegisterFacts(registers: readonly RegisterFacts[]): readonl
   return registers;
 }
 
+/**
+ * Reads data/registers.json.
+ *
+ * @throws INVALID_CONFIG naming the field.
+ */
 export const loadRegisterFacts = (): readonly RegisterFacts[] =>
   checkRegisterFacts(read('registers.json', 'registers'));
 
 /**
  * Reads data/exchanges.json.
  *
- * @throws INVALID_CONFIG naming what is wrong.
+ * @throws INVALID_CONFIG naming the exchange and the field.
  */
 export const loadExchanges = (registers: readonly RegisterFacts[]): readonly ExchangeIdentity[] =>
   checkExchanges(read('exchanges.json', 'exchanges'), registers);
 
 /**
- * Checks rows of data/exchanges.json: registers and statuses exist, and every fact has a source and dates that can be read.
+ * Validates rows of data/exchanges.json: registers and statuses exist, and every fact has a source and valid dates.
  *
  * @throws INVALID_CONFIG naming the exchange and the field.
  */

@@ -1,6 +1,6 @@
 /**
- * Who is who: shipped exchange identities and the firms of all imported registers, joined by LEI, legal name and domain. A firm
- * that belongs to no known exchange stands for itself. Built in slices, immutable once built.
+ * The directory of exchanges and firms: shipped exchange identities and the firms of all imported registers, joined by LEI, legal name and
+ * domain. A firm that belongs to no known exchange is a subject of its own. The directory is built in slices, and immutable once built.
  */
 import type { ExchangeIdentity, RegisterFacts, ShippedRegistration } from './catalogue.ts';
 import { type Firm, type FirmDetails, fileOrder, type StatusSpan, spansOf } from './history.ts';
@@ -14,7 +14,7 @@ import {
 } from './name-index.ts';
 import type { RegisterStore } from './store.ts';
 
-/** A registration of a subject: of an imported file, or a shipped fact. */
+/** A registration of a subject: from an imported file, or a shipped fact. */
 export type SubjectRegistration =
   | {
       readonly from: 'file';
@@ -22,19 +22,19 @@ export type SubjectRegistration =
       readonly source: string;
       readonly asOf: string;
       readonly details: FirmDetails;
-      /** Oldest first; the last is that of now. */
+      /** Oldest first; the last one is the current one. */
       readonly spans: readonly StatusSpan[];
     }
   | { readonly from: 'shipped'; readonly fact: ShippedRegistration };
 
-/** An exchange, or a firm that no exchange is known for. */
+/** An exchange, or a firm without a known exchange. */
 export interface Subject {
   readonly name: string;
   readonly identity: ExchangeIdentity | null;
   readonly registrations: readonly SubjectRegistration[];
 }
 
-/** A register of which a file was imported. */
+/** A register with at least one imported file. */
 export interface CheckedRegister {
   readonly id: string;
   readonly jurisdiction: string;
@@ -47,7 +47,7 @@ export interface Directory {
   readonly names: NameIndex;
   readonly checked: readonly CheckedRegister[];
   byLei(lei: string): number | undefined;
-  /** The subject of a host name or of the domain above it. */
+  /** Returns the subject of a host name or of a parent domain. */
   byDomain(host: string): { readonly subject: number; readonly domain: string } | undefined;
 }
 
@@ -62,7 +62,11 @@ interface Draft {
   readonly registrations: SubjectRegistration[];
 }
 
-/** Builds the directory; a step is a few milliseconds. Throws what the store throws. */
+/**
+ * Builds the directory; each step takes a few milliseconds.
+ *
+ * @throws the errors of the store
+ */
 export function* buildDirectory(
   { exchanges, registers }: DirectoryOptions,
   store: Pick<RegisterStore, 'catalogue' | 'shard'>,
@@ -71,7 +75,7 @@ export function* buildDirectory(
   const names: IndexedName[] = [];
   const leis = new Map<string, number>();
   const domains = new Map<string, number>();
-  /** Legal names, with and without the company's form, by jurisdiction where one is known. */
+  /** Subjects by legal name, with and without the company form, and by jurisdiction and legal name. */
   const legal = new Map<string, number>();
   const legalKeys = (name: string): string[] => [foldName(name), foldWithoutForm(name)];
   const first = <Key>(map: Map<Key, number>, key: Key, value: number): void => {
@@ -90,7 +94,7 @@ export function* buildDirectory(
     for (const domain of identity.domains) first(domains, domain, subject);
   }
   const identities = subjects.length;
-  /** Domains and names of exchanges alone join a firm to an exchange: those of firms are often shared (banks, hosting). */
+  /** Only domains and names of exchanges join a firm to an exchange: those of firms are often shared (banks, hosting). */
   const exchangeDomains = new Map(domains);
   const exchangeLegal = new Map(legal);
 
@@ -125,12 +129,12 @@ export function* buildDirectory(
     });
   }
 
-  /** The exchange that a firm belongs to, the firm of that LEI or name seen before, or a new subject. */
+  /** Returns the exchange of a firm, an earlier firm with the same LEI or name, or a new subject. */
   function subjectOf({ details }: Firm, spans: readonly StatusSpan[]): number {
     const { legalName, lei, tradeNames } = details;
     const isWarning = spans.at(-1)?.status === 'WARNING';
     const byLei = lei === null ? undefined : leis.get(lei);
-    // A warning is about a site; a clone bears the name of the exchange that it imitates, and must not be taken for it.
+    // A warning is about a site; a clone has the name of the exchange that it imitates, and must not be joined to it.
     const byName = isWarning
       ? undefined
       : legalKeys(legalName)
@@ -176,7 +180,7 @@ export function* buildDirectory(
   };
 }
 
-/** A shipped fact gives way to what the register's own file says of the same firm. */
+/** A shipped fact is omitted if the register's own file has the same firm. */
 function isCovered(fact: ShippedRegistration, known: readonly SubjectRegistration[]): boolean {
   return known.some(
     (one) =>

@@ -1,6 +1,6 @@
 /**
- * GET /exchange-status: which exchange is meant, where it is registered and how that changed, and which registers were read to
- * say so. Answers come from memory; a new import is taken in between answers.
+ * GET /exchange-status: finds the exchange, its registrations and their history, and the registers that were read. Responses come from
+ * memory; a new import is loaded between responses.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Clock, isoTime } from '../base/clock.ts';
@@ -23,7 +23,7 @@ import { isTypo, type NameKind } from './name-index.ts';
 import { parseScope, registerCovers, type Scope } from './regions.ts';
 import type { RegisterStore } from './store.ts';
 
-/** One status of a registration, with the dates of the first and the last file that say so. */
+/** One status of a registration, with the dates of the first and the last file that give it. */
 export interface StatusHistory {
   readonly status: RegistrationStatus;
   readonly firstSeen: string;
@@ -41,16 +41,16 @@ export interface RegistrationAnswer {
   readonly registeredAs: string;
   readonly legalName: string;
   readonly lei: string | null;
-  /** Row of data/registers.json. */
+  /** Id of a row in data/registers.json. */
   readonly register: string;
-  /** Importer that read it, or `shipped`. */
+  /** The importer that read it, or `shipped`. */
   readonly source: string;
   readonly sourceUrl: string | null;
   readonly asOf: string;
   readonly verified: boolean;
   readonly registeredAt: string | null;
   readonly endedAt: string | null;
-  /** Last day on which it can hold, ISO date; null: no end is known. */
+  /** Last day on which it can be valid, ISO date; null if no end is known. */
   readonly validUntil: string | null;
   readonly services: readonly string[];
   readonly passportedTo: readonly string[];
@@ -58,7 +58,7 @@ export interface RegistrationAnswer {
   readonly history: readonly StatusHistory[];
 }
 
-/** A designation of the exchange, or of the party that operates it, by a sanctions list. */
+/** A designation of the exchange, or of the party that operates it, on a sanctions list. */
 export interface ExchangeDesignation {
   readonly list: SanctionsList;
   readonly authority: string;
@@ -67,12 +67,12 @@ export interface ExchangeDesignation {
   readonly entityId: string;
   readonly program: string | null;
   readonly listedAt: string | null;
-  /** Set: history, not in force. */
+  /** Set if the designation is historical and not in force. */
   readonly delistedAt: string | null;
   readonly assetFreeze: boolean | null;
   readonly measures: readonly string[];
   readonly sourceUrl: string;
-  /** `list`: as the imported list has it. `link`: the list was not imported. */
+  /** `list`: the data comes from the imported list. `link`: the list was not imported. */
   readonly basis: 'list' | 'link';
   /** When the exchange was compared with the listed party. */
   readonly checkedAt: string;
@@ -81,14 +81,14 @@ export interface ExchangeDesignation {
 
 export interface ExchangeStatus {
   readonly exchange: string;
-  /** Which name of it the question met, and how well: 1 where letters and digits are equal. */
+  /** The name of the exchange that matched, and how well: 1 if letters and digits are equal. */
   readonly matched: {
     readonly by: NameKind;
     readonly value: string;
     readonly exact: boolean;
     readonly similarity: number;
   };
-  /** Entity of the labels; null where no label names it. */
+  /** Entity of the labels; null if no label names the exchange. */
   readonly entityId: string | null;
   readonly aliases: readonly string[];
   readonly legalEntities: readonly {
@@ -99,18 +99,18 @@ export interface ExchangeStatus {
   }[];
   readonly domains: readonly string[];
   readonly homeJurisdiction: string | null;
-  /** When and why the exchange ended its business; null: it is not known to have closed. */
+  /** When and why the exchange closed; null if it is not known to have closed. */
   readonly closed: Closure | null;
-  /** A designation with an asset freeze is in force. */
+  /** True if a designation with an asset freeze is in force. */
   readonly sanctioned: boolean;
-  /** In force first. Empty: no link to a listed party is known. The jurisdiction filter does not apply. */
+  /** Designations in force first. Empty if no link to a listed party is known. The jurisdiction filter does not apply. */
   readonly designations: readonly ExchangeDesignation[];
-  /** The filter as it was understood; null without one. */
+  /** The filter as parsed; null without one. */
   readonly jurisdiction: string | null;
   readonly registrations: readonly RegistrationAnswer[];
   readonly totalRegistrations: number;
   readonly restrictedJurisdictions: readonly string[];
-  /** Where and when the exchange says so; null where nothing sure is known. */
+  /** Source and date of the exchange's own statement; null if nothing reliable is known. */
   readonly restrictions: Omit<Restrictions, 'jurisdictions'> | null;
   readonly registersChecked: readonly {
     readonly id: string;
@@ -118,25 +118,25 @@ export interface ExchangeStatus {
     readonly asOf: string;
     readonly records: number;
   }[];
-  /** Registers of these jurisdictions of which no file was imported: silence about them says nothing. */
+  /** Registers of these jurisdictions without an imported file: a missing registration there is no evidence. */
   readonly registersNotRead: readonly string[];
 }
 
-/** Throws NOT_FOUND with the nearest names, INVALID_REQUEST for a name or jurisdiction that is none. */
+/** Returns the status of an exchange. Throws NOT_FOUND with the nearest names, INVALID_REQUEST for an invalid name or jurisdiction. */
 export type ExchangeStatusQuery = (name: string, jurisdiction: string | undefined) => ExchangeStatus;
 
 export interface ExchangeStatuses {
   readonly answer: ExchangeStatusQuery;
-  /** JSON of `answer` as bytes, kept for the next one that asks the same. */
+  /** Returns the JSON of `answer` as bytes, cached for further equal queries. */
   readonly answerBytes: (name: string, jurisdiction: string | undefined) => Buffer;
   /**
-   * Takes in what was imported since, in slices between answers. An import that cannot be read leaves the old state and a log line. Throws what
-   * the store throws where there is no old state.
+   * Loads new imports in slices between responses. If an import cannot be read, the old state remains and the error is logged. If there is
+   * no old state, the error of the store is thrown.
    */
   refresh(): Promise<void>;
 }
 
-/** A designation with the entity of labels that it is of. */
+/** A designation with its label entity. */
 export interface EntityDesignation extends ExchangeDesignation {
   readonly entity: string;
   readonly checkedBy: string;
@@ -147,12 +147,12 @@ const NO_DESIGNATIONS: readonly EntityDesignation[] = [];
 /** Nearest names that a 404 lists. */
 const NEAREST = 5;
 
-/** Opens the directory at the first question or refresh, whichever is first. */
+/** Opens the directory at the first query or refresh. */
 export function createExchangeStatuses(deps: {
   readonly store: RegisterStore;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Designations of entities, by the snapshot in force; the same array for as long as they stay. Left out: none is known. */
+  /** Returns the designations of entities in the current snapshot; the same array while they are unchanged. Omitted if none is known. */
   readonly designations?: () => readonly EntityDesignation[];
 }): ExchangeStatuses {
   const { store, log, clock } = deps;
@@ -211,7 +211,7 @@ export function createExchangeStatuses(deps: {
       const designations = designationsNow();
       if (designations !== keptFor) kept = new Map();
       keptFor = designations;
-      // The day is part of the key: registrations end with a day.
+      // The day is part of the key, because registrations end on a day.
       const key = `${today()}\n${jurisdiction ?? ''}\n${name}`;
       const known = kept.get(key);
       if (known !== undefined) return known;
@@ -237,7 +237,7 @@ export function createExchangeStatuses(deps: {
         }
       } catch (error) {
         if (current === null) throw error;
-        // Asked again only for the next import: what is broken now stays broken until then.
+        // Retried only after the next import: the broken data does not change before that.
         stamp = from;
         log.error({ reason: messageOf(error) }, 'registers could not be read; the former state answers');
       } finally {
@@ -279,7 +279,7 @@ function find(directory: Directory, text: string): Found {
       matched: { by: withoutWord.kind, value: withoutWord.text, exact: false, similarity: 1 },
     };
   }
-  // Exchanges come before firms in the directory, so that of two names as near the exchange is meant.
+  // Exchanges precede firms in the directory, so of two equally similar names the exchange is found.
   const near = directory.names.near(name, NEAREST);
   const [best] = near;
   if (best !== undefined && isTypo(best)) {
@@ -297,7 +297,10 @@ function find(directory: Directory, text: string): Found {
   );
 }
 
-/** Last day on which a shipped registration can hold: its own end, or that of the regime of its register; the earlier of the two. */
+/**
+ * Returns the last day on which a shipped registration can be valid: its own end, or the end of its register's regime, whichever is
+ * earlier.
+ */
 function lastDayOf(fact: ShippedRegistration, registers: readonly RegisterFacts[]): string | null {
   const ends = [fact.validUntil, registers.find(({ id }) => id === fact.register)?.validUntil];
   return ends.reduce<string | null>(
@@ -370,10 +373,10 @@ function registrationAnswer(
   };
 }
 
-/** Registers whose authority is that of the firm's own seat; others warn of firms, or list them, wherever they sit. */
+/** Registers of the authority at the firm's own seat; other registers list firms, or warn of them, wherever they are based. */
 const HOME_REGISTERS: ReadonlySet<string> = new Set(['esma-casp', 'esma-emt', 'esma-art']);
 
-/** What is in force first, then by country, then by name. */
+/** Sort order: registrations in force first, then by country, then by name. */
 const STANDING: Readonly<Record<RegistrationStatus, number>> = {
   WARNING: 0,
   REVOKED: 1,
@@ -392,7 +395,7 @@ function statusOf(
   today: string,
   designations: readonly EntityDesignation[],
 ): ExchangeStatus {
-  // A registration that is carried into the country that is asked for counts there; of a region only its own do.
+  // A passported registration counts in the requested country; for a region, only registrations of its own countries count.
   const counts = ({ jurisdiction, passportedTo }: RegistrationAnswer): boolean =>
     scope === null ||
     scope.countries.has(jurisdiction) ||
@@ -458,7 +461,7 @@ function statusOf(
         ? null
         : { sourceUrl: restricted.sourceUrl, asOf: restricted.asOf, verified: restricted.verified },
     registersChecked: directory.checked.filter(covers),
-    // The register of a regime that has ended leaves no gap.
+    // If a regime has ended, its register is not missing.
     registersNotRead: registers
       .filter(
         (one) =>

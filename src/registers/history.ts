@@ -1,22 +1,22 @@
 /**
- * The history of one register as a function of the files that were imported, whatever their order. A firm's status is what the
- * newest file says of it; a firm that a whole file no longer has is WITHDRAWN from that file's date; an older file adds history only.
+ * The history of one register, computed from its imported files; their order does not matter. A firm has the status that the newest file
+ * gives it. If a complete file no longer contains a firm, the firm is WITHDRAWN from that file's date. An older file only adds history.
  */
 import { createHash } from 'node:crypto';
 import type { Registration, RegistrationStatus } from '../sources/registers/registration.ts';
 
 /** One imported file of a register. */
 export interface RegisterFile {
-  /** ISO date on which the register read so. */
+  /** ISO date of the register's content. */
   readonly asOf: string;
   readonly contentHash: string;
   readonly layout: string;
-  /** The file carries the whole register: what it lacks is off it. */
+  /** True if the file contains the whole register: a missing firm is then off the register. */
   readonly whole: boolean;
   readonly records: number;
 }
 
-/** What can change of a firm while it stays on the register. */
+/** The properties that can change while a firm stays on the register. */
 export interface FirmState {
   readonly status: RegistrationStatus;
   readonly registeredAs: string;
@@ -26,10 +26,10 @@ export interface FirmState {
   readonly passportedTo: readonly string[];
 }
 
-/** Names and places of a firm, from the newest file that has it. */
+/** Names and places of a firm, from the newest file that contains it. */
 export type FirmDetails = Omit<Registration, keyof FirmState | 'type' | 'register' | 'provenance'>;
 
-/** Consecutive files that say the same of a firm: content hash of the first and the last, and the position of the state. */
+/** Consecutive files with the same state of a firm: key of the first and the last file, and the position of the state. */
 export type Run = readonly [from: string, to: string, state: number];
 
 export interface Firm {
@@ -41,13 +41,14 @@ export interface Firm {
 
 export interface RegisterState {
   readonly register: string;
-  /** Which importer read it: `esma`, `fincen`, `registers`. */
+  /** The importer of the files: `esma`, `fincen`, `registers`. */
   readonly source: string;
   /** By date, then content. */
   readonly files: readonly RegisterFile[];
   readonly firms: readonly Firm[];
 }
 
+/** Returns a register without files. */
 export const emptyRegister = (register: string, source: string): RegisterState => ({
   register,
   source,
@@ -55,7 +56,7 @@ export const emptyRegister = (register: string, source: string): RegisterState =
   firms: [],
 });
 
-/** One status of a firm, and the dates of the first and the last file that say so. */
+/** One status of a firm, with the dates of the first and the last file that give it. */
 export interface StatusSpan extends FirmState {
   readonly firstSeen: string;
   readonly lastSeen: string;
@@ -68,8 +69,8 @@ const plain = (text: string): string =>
     .replace(/[^\p{L}\p{N}]/gu, '');
 
 /**
- * What makes two rows the same registration. A warning is a decision, so its date and site count; any other firm is on a register
- * once, by its LEI, its number, or its name.
+ * Returns the id by which two rows are the same registration. A warning is a decision, so its id includes the date and the site; any other
+ * firm is on a register once, by its LEI, its number, or its name.
  */
 export function firmId(row: Registration): string {
   const who = row.lei ?? row.registrationId ?? plain(row.legalName);
@@ -107,7 +108,7 @@ const union = (a: readonly string[], b: readonly string[]): string[] => [...new 
 const earlier = (a: string | null, b: string | null): string | null =>
   a === null || b === null ? (a ?? b) : a < b ? a : b;
 
-/** The rows of one file by firm. A firm that stands there twice (two white papers, a later service) is one, with all of it. */
+/** Groups the rows of one file by firm. If a firm has several rows (two white papers, a later service), they are merged. */
 export function rowsByFirm(rows: Iterable<Registration>): Map<string, FirmRow> {
   const firms = new Map<string, FirmRow>();
   for (const row of rows) {
@@ -128,7 +129,7 @@ export function rowsByFirm(rows: Iterable<Registration>): Map<string, FirmRow> {
       },
       state: {
         ...known.state,
-        // One row that goes on is a firm that goes on.
+        // The firm is withdrawn only if all its rows are.
         status: known.state.status === 'WITHDRAWN' ? state.status : known.state.status,
         endedAt: known.state.endedAt === null || state.endedAt === null ? null : state.endedAt,
         registeredAt: earlier(known.state.registeredAt, state.registeredAt),
@@ -145,7 +146,7 @@ const byDate = (a: RegisterFile, b: RegisterFile): number =>
 
 const NOT_SEEN = -1;
 
-/** Adds one file. The same file (content and date) twice changes nothing. */
+/** Adds one file. Importing the same file (content and date) twice is a no-op. */
 export function addFile(
   register: RegisterState,
   file: RegisterFile,
@@ -169,7 +170,7 @@ export function addFile(
   return { ...register, files, firms: changed };
 }
 
-/** Names a file inside the runs: the same content can come back at a later date. */
+/** Returns the key of a file in the runs; it contains the date, because the same content can return at a later date. */
 export const keyOf = (file: Pick<RegisterFile, 'asOf' | 'contentHash'>): string =>
   `${file.asOf}/${file.contentHash.slice(0, 12)}`;
 
@@ -200,7 +201,7 @@ function withFile(
   };
 }
 
-/** Runs of equal states; a file that is not whole and lacks the firm says nothing, and ends no run. */
+/** Returns runs of equal states. An incomplete file without the firm gives no information, and ends no run. */
 function runsOf(seen: readonly number[], files: readonly RegisterFile[], keys: readonly string[]): Run[] {
   const runs: [string, string, number][] = [];
   let last: [string, string, number] | null = null;
@@ -218,7 +219,7 @@ function runsOf(seen: readonly number[], files: readonly RegisterFile[], keys: r
   return runs;
 }
 
-/** States numbered in the order in which the runs use them, so that equal histories are equal bytes. */
+/** Numbers the states in the order in which the runs use them, so that equal histories are equal bytes. */
 function inOrder(states: readonly FirmState[], runs: readonly Run[]): Pick<Firm, 'states' | 'runs'> {
   const order = [...new Set(runs.map(([, , state]) => state))];
   return {
@@ -227,13 +228,14 @@ function inOrder(states: readonly FirmState[], runs: readonly Run[]): Pick<Firm,
   };
 }
 
-/** Where each file stands, and which was the last whole one: what spans are read with. */
+/** The positions of the files, and of the last complete one, as `spansOf` needs them. */
 export interface FileOrder {
   readonly files: readonly RegisterFile[];
   readonly positions: ReadonlyMap<string, number>;
   readonly lastWhole: number;
 }
 
+/** Returns the positions of files that are in order. */
 export function fileOrder(files: readonly RegisterFile[]): FileOrder {
   return {
     files,
@@ -242,7 +244,9 @@ export function fileOrder(files: readonly RegisterFile[]): FileOrder {
   };
 }
 
-/** The statuses of a firm, oldest first; the last one is that of now. Between and behind its runs it was off the register. */
+/**
+ * Returns the statuses of a firm, oldest first; the last one is the current one. Between and after its runs the firm was off the register.
+ */
 export function spansOf(firm: Firm, order: FileOrder): StatusSpan[] {
   const { files, positions, lastWhole } = order;
   const spans: StatusSpan[] = [];
@@ -268,10 +272,11 @@ export function spansOf(firm: Firm, order: FileOrder): StatusSpan[] {
   return spans;
 }
 
-/** How many firms are on the register as of its newest whole file. */
+/** Returns how many firms are on the register as of its newest complete file. */
 export function countInForce(register: RegisterState): number {
   const order = fileOrder(register.files);
   return register.firms.filter((firm) => spansOf(firm, order).at(-1)?.status !== 'WITHDRAWN').length;
 }
 
+/** Returns the SHA-256 of a text, hex. */
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,4 +1,4 @@
-/** Importing files of registers: reads them, judges whether they are plausible, and adds them to the history of their registers. */
+/** Imports files of registers: reads them, checks that they are plausible, and adds them to the history of their registers. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -18,21 +18,22 @@ import type { RegisterHeader, RegisterReader, Registration } from '../sources/re
 import { addFile, countInForce, type RegisterState, rowsByFirm } from './history.ts';
 import type { RegisterStore } from './store.ts';
 
-/** What `import` takes; ESMA alone can be downloaded by a plain address. */
+/** The sources that can be imported; only ESMA can be downloaded from a plain URL. */
 export const REGISTER_SOURCES = ['esma', 'fincen', 'registers'] as const;
 export type RegisterSourceId = (typeof REGISTER_SOURCES)[number];
 
+/** Returns true if a text is the id of a source. */
 export const isRegisterSource = (text: string): text is RegisterSourceId =>
   (REGISTER_SOURCES as readonly string[]).includes(text);
 
 export interface RegisterImportOptions {
   readonly source: RegisterSourceId;
   readonly files: readonly string[];
-  /** ISO date on which the registers read so, where neither file nor name says it. */
+  /** ISO date of the register's content, if neither the file nor its name contains it. */
   readonly published?: string;
-  /** `registers`: the file carries its registers whole. */
+  /** For `registers`: the file contains the whole of its registers. */
   readonly whole?: boolean;
-  /** Accept a file that takes more than half of a register away. */
+  /** Accepts a file that removes more than half of a register. */
   readonly force?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -42,26 +43,26 @@ export interface RegisterImportDeps {
   readonly clock: Clock;
 }
 
-/** What one file did to one register. */
+/** The result of one file for one register. */
 export interface RegisterReport {
   readonly register: string;
   readonly file: string;
   readonly asOf: string;
   readonly status: 'imported' | 'unchanged';
-  /** Rows of the file. */
+  /** Rows of the file for this register. */
   readonly records: number;
   readonly rejected: number;
-  /** The first of the rows that could not be read. */
+  /** The first rejected rows. */
   readonly rejects: readonly Reject[];
-  /** Firms on the register as of its newest whole file, and those that are off it. */
+  /** Firms on the register as of its newest complete file, and firms that are off it. */
   readonly inForce: number;
   readonly withdrawn: number;
 }
 
-/** Rejected rows that a report repeats. */
+/** Rejected rows that a report lists. */
 const REJECTS_LISTED = 20;
 
-/** Below this, half of a register is too few firms to be a sign of a cut file. */
+/** Below this many firms, losing half of a register is not a sign of a truncated file. */
 const IMPLAUSIBLE_FROM = 10;
 
 const readerOf = ({ source, whole }: RegisterImportOptions): RegisterReader =>
@@ -77,7 +78,7 @@ interface ReadFile {
   readonly rejects: readonly Reject[];
 }
 
-/** Reads a file to its end. Throws INVALID_FILE. */
+/** Reads a whole file. Throws INVALID_FILE. */
 async function readFile(reader: RegisterReader, path: string, signal?: AbortSignal): Promise<ReadFile> {
   const rows: Registration[] = [];
   const rejects: Reject[] = [];
@@ -106,7 +107,11 @@ async function contentHash(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Imports files, all or nothing. Throws INVALID_FILE, INVALID_REQUEST, IMPLAUSIBLE_LIST, STORE_BUSY. */
+/**
+ * Imports files, all or none.
+ *
+ * @throws INVALID_FILE, INVALID_REQUEST, IMPLAUSIBLE_LIST, STORE_BUSY
+ */
 export async function importRegisters(
   options: RegisterImportOptions,
   { store, clock }: RegisterImportDeps,
@@ -170,7 +175,7 @@ export async function importRegisters(
   });
 }
 
-/** Throws IMPLAUSIBLE_LIST where more than half of those on the register would be off it at once: a cut file looks like that. */
+/** Throws IMPLAUSIBLE_LIST if more than half of the firms on the register would be off it at once, which suggests a truncated file. */
 function requirePlausible(before: RegisterState, after: RegisterState, file: string): void {
   const was = countInForce(before);
   const is = countInForce(after);
@@ -191,14 +196,14 @@ export interface RegisterRefresh {
 }
 
 export interface RegisterRefreshOptions {
-  /** A mirror: file names are appended to this URL. */
+  /** URL of a mirror; file names are appended to it. */
   readonly from?: string | undefined;
   readonly force?: boolean;
   readonly signal?: AbortSignal;
   readonly bounds?: Partial<DownloadBounds>;
 }
 
-/** Downloads ESMA's files and imports what changed. What fails is said in `errors`, and leaves the last good state in force. */
+/** Downloads ESMA's files and imports those that changed. Failures are listed in `errors`, and leave the last valid state in force. */
 export async function refreshRegisters(
   options: RegisterRefreshOptions,
   deps: RegisterImportDeps & { readonly log: Logger },
@@ -242,7 +247,7 @@ export async function refreshRegisters(
   return { source: 'esma', ok: errors.length === 0, downloads, registers, errors };
 }
 
-/** Whether what the publisher confirmed is the newest file of some register already: then another date would say nothing new. */
+/** Returns true if the confirmed file is already the newest file of a register: importing it with another date would add no information. */
 async function isNewest(store: RegisterStore, path: string): Promise<boolean> {
   const hash = await contentHash(path);
   return store.catalogue().registers.some((row) => row.files.at(-1)?.contentHash === hash);

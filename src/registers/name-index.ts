@@ -1,13 +1,13 @@
 /**
- * Finds names of exchanges and firms: as written (letters and digits alone count), without the form of the company, and with
- * spelling mistakes, by the trigrams that a name shares with the question and then by edit distance.
+ * Finds names of exchanges and firms: as written (only letters and digits count), without the company form, and with spelling mistakes, by
+ * the trigrams that a name shares with the query and then by edit distance.
  */
 import { distance } from 'fastest-levenshtein';
 import { LIMITS } from '../base/limits.ts';
 
 export type NameKind = 'NAME' | 'ALIAS' | 'LEGAL_NAME' | 'DOMAIN' | 'LEI';
 
-/** One name of one subject. `subject` is a position that the owner of the index gives. */
+/** One name of one subject. The owner of the index assigns the `subject` position. */
 export interface IndexedName {
   readonly text: string;
   readonly kind: NameKind;
@@ -16,11 +16,11 @@ export interface IndexedName {
 
 export interface NameHit {
   readonly name: IndexedName;
-  /** 1 where letters and digits are equal; else the share of letters that are. */
+  /** 1 if letters and digits are equal; otherwise the share of equal letters. */
   readonly similarity: number;
 }
 
-/** Small letters and digits of any script, without accents; all that two spellings of a name must share. */
+/** Returns the lower-case letters and digits of any script, without accents. Two spellings of a name need only share these. */
 export function foldName(text: string): string {
   return text
     .normalize('NFKD')
@@ -31,21 +31,21 @@ export function foldName(text: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** Forms of companies at the end of a legal name, dots and spaces left out. */
+/** Company forms at the end of a legal name, without dots and spaces. */
 const COMPANY_FORMS =
   'limited ltd llc llp lp inc incorporated corp corporation co company gmbh ag aktiengesellschaft kg kgaa se sa sas sasu sarl bv nv uab oy ab asa as aps plc pte pty sl spa srl doo dd sro sia ou ood fzco fze fzllc dmcc ltda kk jsc jsa kft'.split(
     ' ',
   );
 const FORMS: ReadonlySet<string> = new Set(COMPANY_FORMS);
 
-/** The same without the company's form, in front (`UAB Decentralized`) or behind; empty where nothing else is left. */
+/** Folds a name without its company form, at the start (`UAB Decentralized`) or at the end; empty if nothing else is left. */
 export function foldWithoutForm(text: string): string {
   const words = text
     .replace(/\./g, '')
     .split(/[^\p{L}\p{N}]+/u)
     .map(foldName)
     .filter((word) => word !== '');
-  // `s. r. o.` falls apart into letters.
+  // `s. r. o.` is split into single letters.
   while (words.length > 1 && (FORMS.has(words.at(-1) ?? '') || FORMS.has(words.slice(-3).join('')))) {
     if (FORMS.has(words.at(-1) ?? '')) words.pop();
     else words.splice(-3);
@@ -54,23 +54,23 @@ export function foldWithoutForm(text: string): string {
   return words.join('');
 }
 
-/** Below so many letters every typo makes another name. */
+/** In shorter names every typo makes another name. */
 const FUZZY_FROM = 4;
-/** Share of letters that must be right: one in five, and never fewer than one, may be wrong. */
+/** Minimum similarity of a typo: one letter in four may be wrong. */
 const SIMILARITY_MIN = 0.75;
-/** What is shown as near to a name that nobody has. */
+/** Minimum similarity of a suggestion for an unknown name. */
 const NEAREST_MIN = 0.45;
 
-/** Below what counts as a typo: `Coin` is the beginning of many names. */
+/** Lower than the similarity of a typo: `Coin` is the beginning of many names. */
 const PREFIX_SIMILARITY = 0.7;
 
-/** A length that one letter in three, wrong, missing or too many, can explain. */
+/** Returns true if one wrong, missing or extra letter in three can explain the difference in length. */
 const isOfLikeLength = (one: number, other: number): boolean =>
   Math.abs(one - other) * 3 <= Math.max(one, other);
 
-/** Positions packed in one step of the building: a millisecond. */
+/** Positions packed in one build step: a millisecond. */
 const PACKED_A_STEP = 50_000;
-/** Names added in one step. */
+/** Names added in one build step. */
 const NAMES_A_STEP = 250;
 
 function trigramsOf(folded: string): Set<string> {
@@ -81,16 +81,19 @@ function trigramsOf(folded: string): Set<string> {
 }
 
 export interface NameIndex {
-  /** Names that are the text, letter for letter; else those without the company's form. In the order in which they were added. */
+  /**
+   * Returns the names that equal the text letter for letter, or else those that equal it without the company form, in the order in which
+   * they were added.
+   */
   exact(text: string): readonly IndexedName[];
-  /** Names near to the text, best first. */
+  /** Returns names that are similar to the text, best first. */
   near(text: string, limit: number): readonly NameHit[];
 }
 
-/** Whether a hit is near enough to be taken for what was meant. */
+/** Returns true if a hit is similar enough to be the intended name. */
 export const isTypo = ({ similarity }: NameHit): boolean => similarity >= SIMILARITY_MIN;
 
-/** Makes the index in slices: each step takes a millisecond or two, so that a server can answer in between. */
+/** Builds the index in slices: each step takes a millisecond or two, so that a server can process requests in between. */
 export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, NameIndex> {
   const all: { readonly folded: string; readonly name: IndexedName }[] = [];
   const byFolded = new Map<string, IndexedName[]>();
@@ -128,7 +131,7 @@ export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, N
   const shared = new Uint8Array(all.length);
   const touched = new Uint32Array(LIMITS.registerPostingsMax + all.length);
 
-  /** Positions of the names that share most trigrams, few enough to be measured letter by letter. */
+  /** Returns the positions of the names that share most trigrams, few enough to compute their edit distance. */
   function candidates(folded: string): number[] {
     const found = [...trigramsOf(folded)]
       .map((trigram) => lists.get(trigram))
@@ -144,7 +147,7 @@ export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, N
         shared[position] = (shared[position] as number) + 1;
       }
     }
-    // How many names share so many trigrams, and from which number on they are few enough.
+    // Count the names for each number of shared trigrams, and find the smallest number with few enough names.
     const names = new Uint32Array(256);
     for (let at = 0; at < count; at++) {
       const trigrams = shared[touched[at] as number] as number;
@@ -183,7 +186,7 @@ export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, N
         const { folded: other, name } = all[position] as (typeof all)[number];
         const wrong = distance(folded, other);
         const alike = 1 - wrong / Math.max(folded.length, other.length);
-        // The beginning of a longer name is worth showing, and never taken for it.
+        // A longer name that starts with the query is a suggestion, but never a match.
         const similarity = other.startsWith(folded) ? Math.max(alike, PREFIX_SIMILARITY) : alike;
         if (similarity < NEAREST_MIN) continue;
         const known = best.get(name.subject);

@@ -1,9 +1,9 @@
-/** Which countries a `jurisdiction` filter means. */
+/** The countries of a `jurisdiction` filter. */
 import countries from 'i18n-iso-countries/index.js';
 import { AssayError } from '../base/errors.ts';
 
 const EU = 'AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK'.split(' ');
-/** Where MiCA holds beside the Union: the EEA. */
+/** MiCA also applies in the EEA. */
 const EEA = [...EU, 'IS', 'LI', 'NO'];
 
 const REGIONS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -11,17 +11,21 @@ const REGIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ['EEA', EEA],
 ]);
 
-/** Codes that people write for the ISO ones. */
+/** Common codes that differ from the ISO code. */
 const SPELLINGS: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' };
 
 export interface Scope {
-  /** The code in upper case, as ISO has it. */
+  /** The ISO code in upper case. */
   readonly code: string;
   readonly countries: ReadonlySet<string>;
   readonly region: boolean;
 }
 
-/** Reads a country code (ISO 3166-1 alpha-2, any letter case), `EU` or `EEA`. Throws INVALID_REQUEST naming `jurisdiction`. */
+/**
+ * Parses a country code (ISO 3166-1 alpha-2, any letter case), `EU` or `EEA`.
+ *
+ * @throws INVALID_REQUEST naming `jurisdiction`
+ */
 export function parseScope(text: string): Scope {
   const upper = text.trim().toUpperCase();
   const code = SPELLINGS[upper] ?? upper;
@@ -37,7 +41,7 @@ export function parseScope(text: string): Scope {
   );
 }
 
-/** Whether a register of a jurisdiction (a country or EU) says anything about a scope. */
+/** Returns true if a register of a jurisdiction (a country or EU) covers a country of the scope. */
 export function registerCovers(jurisdiction: string, scope: Scope): boolean {
   const own = REGIONS.get(jurisdiction === 'EU' ? 'EEA' : jurisdiction) ?? [jurisdiction];
   return own.some((country) => scope.countries.has(country));

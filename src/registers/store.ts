@@ -1,9 +1,9 @@
 /**
- * The store of registers on disk: the state of each register as immutable shards, and one catalogue that names what counts.
- * Replacing the catalogue is the commit of every change; what it does not name is rubbish of a crash.
+ * The store of registers on disk: the state of each register as immutable shards, and one catalogue that lists the current shards. Every
+ * change is committed by replacing the catalogue; shards that it does not list are obsolete or left over from a crash.
  *
- *   registers/catalogue.json   format, registers
- *   registers/states/FILE      up to 250 firms of one register
+ *     registers/catalogue.json   format, registers
+ *     registers/states/FILE      up to 250 firms of one register
  */
 import {
   closeSync,
@@ -28,7 +28,7 @@ export interface RegisterRow {
   readonly source: string;
   readonly files: readonly RegisterFile[];
   readonly firms: number;
-  /** Files of its firms; their names carry the hash of the content. */
+  /** Files with its firms; their names contain the hash of the content. */
   readonly shards: readonly string[];
   readonly importedAt: string;
 }
@@ -40,21 +40,22 @@ export interface RegisterCatalogue {
 
 export interface RegisterStore {
   readonly folder: string;
-  /** Reads the catalogue as it is now. Throws STORE_VERSION, STORE_CORRUPT. */
+  /** Reads the current catalogue. Throws STORE_VERSION, STORE_CORRUPT. */
   catalogue(): RegisterCatalogue;
-  /** Changes whenever the catalogue was replaced; one `stat`. */
+  /** Returns a value that changes whenever the catalogue is replaced; costs one `stat`. */
   stamp(): string;
   shard(name: string): readonly Firm[];
   state(register: string, source: string): RegisterState;
-  /** Replaces states as the only writer of all processes. Throws STORE_BUSY. */
+  /** Runs `work` as the only writer among all processes. Throws STORE_BUSY. */
   locked<T>(work: (commit: (states: readonly RegisterState[], at: string) => void) => Promise<T>): Promise<T>;
 }
 
 const FORMAT = 1;
 const EMPTY: RegisterCatalogue = { format: FORMAT, registers: [] };
-/** Firms of one shard: parsed in a millisecond or two, so that a server reads a large register between its answers. */
+/** Firms in one shard: parsed in a millisecond or two, so that a server can load a large register between requests. */
 const SHARD_FIRMS = 250;
 
+/** Returns the folder of registers. */
 export const registersFolderOf = (dataDir: string): string => join(dataDir, 'registers');
 
 /** Opens the store; nothing is written before the first change. */
@@ -117,7 +118,7 @@ export function openRegisterStore(options: { readonly dataDir: string }): Regist
   };
 }
 
-/** Shards of the catalogue before this one stay: a server may be reading them. */
+/** Removes shards that neither this nor the previous catalogue lists: a server may still be reading the previous ones. */
 function removeUnnamed(folder: string, named: readonly RegisterRow[]): void {
   const keep = new Set(named.flatMap((row) => row.shards));
   const inside = join(folder, 'states');
@@ -127,8 +128,9 @@ function removeUnnamed(folder: string, named: readonly RegisterRow[]): void {
 }
 
 /**
- * Puts a catalogue that another node wrote in force, after the shards that it names were laid into `states/`. `file` is a whole
- * catalogue on the same file system, and goes.
+ * Puts a catalogue that another node wrote in force, after its shards were copied to `states/`.
+ *
+ * @param file - a complete catalogue on the same file system; it is moved
  */
 export function adoptCatalogue(dataDir: string, file: string): void {
   const { folder, catalogue } = openRegisterStore({ dataDir });
@@ -138,7 +140,7 @@ export function adoptCatalogue(dataDir: string, file: string): void {
   removeUnnamed(folder, [...before.registers, ...catalogue().registers]);
 }
 
-/** A file that holds the id of the only writer. One of a process that died is taken over. */
+/** Takes the lock file, which holds the process id of the only writer. The lock of a dead process is taken over. */
 function takeLock(folder: string): () => void {
   mkdirSync(folder, PRIVATE_FOLDER);
   const path = join(folder, 'LOCK');
@@ -172,12 +174,12 @@ function isAlive(lockPath: string): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: somebody else's process, and alive.
+    // EPERM: the process runs, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** Refuses what another version of the program wrote, rather than start afresh over it. */
+/** Rejects a file of another version of the program, so that it is not overwritten. */
 function checked<T extends { readonly format: number }>(file: T, path: string): T {
   if (file.format === FORMAT) return file;
   throw new AssayError(

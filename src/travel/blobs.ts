@@ -1,6 +1,6 @@
 /**
- * A folder of files named by the SHA-256 of what they hold. On the file system of the state they are further names of the files in
- * force, and cost nothing while those are there.
+ * A folder of files named by the SHA-256 of their content. On the file system of the data folder they are hard links to the files in force,
+ * and use no extra space while those exist.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -18,19 +18,22 @@ import { join } from 'node:path';
 import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 
 const BLOB = /^[0-9a-f]{64}$/;
-/** As much as one look at the event loop costs: about a millisecond of hashing. */
+/** Bytes hashed per turn of the event loop: about a millisecond. */
 const CHUNK_BYTES = 1 << 20;
 
 export interface Blobs {
   readonly folder: string;
   path(sha256: string): string;
   has(sha256: string, bytes: number): boolean;
-  /** Takes over the files at `paths`, which go; returns the name and size of each. Those that are blobs already are not read again. */
+  /**
+   * Moves the files at `paths` into the folder; returns the name and size of each. A file that already has a link here is not read again.
+   */
   take(paths: readonly string[], signal?: AbortSignal): Promise<readonly { sha256: string; bytes: number }[]>;
-  /** Removes all others. */
+  /** Removes all other files. */
   keepOnly(names: ReadonlySet<string>): void;
 }
 
+/** Opens the folder, and creates it if it is missing. */
 export function openBlobs(folder: string): Blobs {
   mkdirSync(folder, PRIVATE_FOLDER);
   const path = (sha256: string): string => join(folder, sha256);
@@ -47,7 +50,7 @@ export function openBlobs(folder: string): Blobs {
         const bytes = statSync(from).size;
         const found = known.get(inodeOf(from));
         const sha256 = found ?? (await sha256OfFile(from, signal));
-        // Renaming one name of a file over another name of it does nothing, and leaves both.
+        // Renaming a file over another link of the same file does nothing, and leaves both.
         if (found !== undefined) rmSync(from, { force: true });
         else renameSync(from, path(sha256));
         taken.push({ sha256, bytes });
@@ -65,7 +68,11 @@ const inodeOf = (path: string): string => {
   return `${dev}:${ino}`;
 };
 
-/** Hex. Throws what reading throws, and the reason of an aborted signal. */
+/**
+ * Returns the SHA-256 of a file, hex.
+ *
+ * @throws the error of reading, and the reason of an aborted signal
+ */
 export async function sha256OfFile(path: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
@@ -75,7 +82,7 @@ export async function sha256OfFile(path: string, signal?: AbortSignal): Promise<
   return hash.digest('hex');
 }
 
-/** Gives a file that never changes a second name; a copy where the file system has no such thing. `to` must not be there. */
+/** Hard-links an immutable file, or copies it if the file system does not support links. `to` must not exist. */
 export function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);

@@ -1,6 +1,6 @@
 /**
- * The work of a node whose state travels: publishes what it builds, carries it to an object store, follows another node. Runs on a thread
- * of its own, so that hashing and sending a gigabyte never cost an answer of the API a millisecond.
+ * Snapshot replication of a node: publishes the state that it builds, uploads it to an object store, follows another node. Runs on a thread
+ * of its own, so that hashing and sending a gigabyte never delay an API response.
  */
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -22,9 +22,9 @@ export interface TravelSettings {
   readonly dataDir: string;
   /** Shared by the nodes of a cluster; never written to a log. */
   readonly secret: string | null;
-  /** Where other nodes may pull from this one. */
+  /** Address on which other nodes can pull from this one. */
   readonly listen: { readonly host: string; readonly port: number } | null;
-  /** An object store that what is built here is carried to. */
+  /** Object store to which releases of this node are uploaded. */
   readonly store: S3Place | null;
   readonly from: PullPlace | null;
 }
@@ -36,7 +36,7 @@ export interface TravelDeps {
   readonly jitter: () => number;
 }
 
-/** A release as `/ready` and `status` tell of it. */
+/** A release as `/ready` and `status` report it. */
 export interface ReleaseState {
   readonly release: string;
   readonly dataVersion: string;
@@ -44,44 +44,46 @@ export interface ReleaseState {
   readonly publishedAt: string;
 }
 
-/** How a node that pulls stands to the one it pulls from. */
+/** Replication state of a node that pulls. */
 export interface PullState {
-  /** The publisher, without secrets. */
+  /** Name of the publisher, without secrets. */
   readonly from: string;
-  /** The newest release that was seen there; null before the first answer. */
+  /** The newest release seen at the publisher; null before the first response. */
   readonly published: ReleaseState | null;
   readonly served: (ReleaseState & { readonly installedAt: string }) | null;
-  /** ISO time since when another release is known than is served; null where they are the same. */
+  /** ISO time since when the served release differs from the newest known one; null if they are the same. */
   readonly behindSince: string | null;
-  /** ISO time of the last answer. */
+  /** ISO time of the last response. */
   readonly lookedAt: string | null;
-  /** What went wrong last, in a sentence; null where nothing did since. */
+  /** The last error, as a sentence; null after a success. */
   readonly error: string | null;
-  /** ISO time since when there is nothing but errors; null where there is none. */
+  /** ISO time of the first error since the last success; null without errors. */
   readonly errorSince: string | null;
 }
 
 export type TravelEvent =
-  /** Serving begins; `url` is null where nobody may pull here. */
+  /** Serving has started; `url` is null if other nodes cannot pull from this one. */
   | { readonly type: 'started'; readonly url: string | null }
-  /** Another release can be had: here, or in the store. */
+  /** A new release is available on this node or in the store. */
   | { readonly type: 'published'; readonly release: string }
   | { readonly type: 'state'; readonly state: PullState }
   | { readonly type: 'swapped'; readonly state: PullState };
 
 export interface Travelling {
-  /** Looks at the publisher now, where it would only do so later. */
+  /** Checks the publisher now instead of at the next interval. */
   look(): void;
   stop(): Promise<void>;
 }
 
-/** How often a publisher looks at what is in force: five `stat`s. */
+/** Interval at which a publisher checks the state in force: five `stat`s. */
 const CAPTURE_EVERY_MS = 250;
 const BACK_OFF_MS = { first: 1_000, most: 60_000 } as const;
 
+/** Derives the cluster keys; returns null without a secret. */
 export const keysOf = (secret: string | null): ClusterKeys | null =>
   secret === null ? null : clusterKeys(secret);
 
+/** Opens the source of releases for a pull location. */
 export function openSource(
   from: PullPlace,
   keys: ClusterKeys | null,
@@ -98,7 +100,11 @@ const stateOf = ({ id, dataVersion, publishedAt }: Release): ReleaseState => ({
   publishedAt,
 });
 
-/** Starts all that the settings ask for. Throws LISTEN_FAILED. */
+/**
+ * Starts replication as configured.
+ *
+ * @throws LISTEN_FAILED
+ */
 export async function startTravelling(
   settings: TravelSettings,
   deps: TravelDeps,
@@ -164,11 +170,11 @@ async function publishOn(
   }
 }
 
-/** Waits; ends early, and never throws, where the signal says so. */
+/** Waits; returns early, without an error, if the signal is aborted. */
 const rest = (ms: number, signal: AbortSignal): Promise<void> =>
   pause(ms, undefined, { signal }).catch(() => undefined);
 
-/** A wait that somebody else can end. */
+/** A wait that can be ended early. */
 class Nap {
   private end = new AbortController();
 
@@ -182,7 +188,7 @@ class Nap {
   }
 }
 
-/** Carries the newest release to the store, and tries until it is there. */
+/** Uploads the newest release to the store, and retries until it succeeds. */
 function openCarrier(
   publisher: Publisher,
   place: S3Place,
@@ -220,7 +226,7 @@ function openCarrier(
   return { wake: () => nap.wake(), done: run() };
 }
 
-/** The store as a place to write to, with its notes in a folder of its own. */
+/** Opens a store for uploads; the state of its uploads is kept in a folder of its own. */
 export function openStoreAt(
   name: string,
   dataDir: string,
@@ -280,12 +286,12 @@ function follow(
         const reason = messageOf(error);
         if (state.error !== reason) deps.log.warn({ from: source.name, reason }, 'snapshot not pulled');
         change({ error: reason, errorSince: state.errorSince ?? now() });
-        // Asked again from the start: what failed may be the release, and the next one need not.
+        // Retry without the tag: if this release caused the error, the next one may work.
         tag = null;
         await nap.rest(backOff(failures++, deps), signal);
         continue;
       }
-      // A publisher that keeps the question until there are news is asked again at once.
+      // After a long poll, the publisher is polled again at once.
       const left = source.lookMs * (0.75 + deps.jitter() / 2) - (deps.clock.monotonic() - askedAt);
       if (left > 0) await nap.rest(left, signal);
     }

@@ -1,6 +1,6 @@
 /**
- * Serves releases to other nodes over a small HTTP listener of its own, away from the API's: files by name with ranges, and the newest
- * release with a wait for news. Nothing can be changed here, and nothing is told without the cluster's secret where there is one.
+ * Serves releases to other nodes over a small separate HTTP listener: files by name, with ranges, and the newest release, with long
+ * polling. It is read-only. If the cluster has a secret, every request but the health check must present the reader key derived from it.
  */
 import { createReadStream, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -13,21 +13,21 @@ import { type ClusterKeys, isSameSecret } from './release.ts';
 
 export interface ListenerOptions {
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Null asks nobody for anything: on loopback only. */
+  /** Null disables authentication: allowed on loopback only. */
   readonly keys: ClusterKeys | null;
 }
 
 export interface Listener {
   /** `http://host:port/` */
   readonly url: string;
-  /** To be called when another release was published: whoever waits is answered. */
+  /** Must be called after a new release was published: answers all long polls. */
   published(): void;
   close(): Promise<void>;
 }
 
-/** Paths of the two things that can be asked for. */
+/** Paths of the two resources. */
 export const LATEST_PATH = '/snapshot';
 export const FILES_PATH = '/snapshot/files/';
 
@@ -35,7 +35,11 @@ const FILE = /^\/snapshot\/files\/([0-9a-f]{64})$/;
 const RANGE = /^bytes=(\d{1,15})-(\d{1,15})?$/;
 const HEADERS_MS = 10_000;
 
-/** Starts to listen. Throws LISTEN_FAILED. */
+/**
+ * Starts the listener.
+ *
+ * @throws LISTEN_FAILED
+ */
 export async function listenForNodes(
   { host, port, keys }: ListenerOptions,
   { publisher, log }: { readonly publisher: Publisher; readonly log: Logger },
@@ -44,7 +48,7 @@ export async function listenForNodes(
 
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
-      // A node that went away in the middle of a file comes back for the rest.
+      // A node that disconnected in the middle of a file requests the rest later.
       log.debug({ reason: messageOf(error) }, 'snapshot: an answer was not taken to its end');
       response.destroy();
     });
@@ -87,7 +91,7 @@ export async function listenForNodes(
       .end(request.method === 'HEAD' ? undefined : current.envelope);
   }
 
-  /** Until the next publication, the end of the time, or of the one who asks. */
+  /** Waits until the next publication, the timeout, or the end of the connection. */
   function news(waitMs: number, request: IncomingMessage): Promise<void> {
     if (waitMs === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -133,7 +137,7 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** `Prefer: wait=20` (RFC 7240, section 4.3), in milliseconds. */
+/** Parses `Prefer: wait=20` (RFC 7240, section 4.3) to milliseconds. */
 function waitOf(request: IncomingMessage): number {
   const { prefer } = request.headers;
   const seconds = /(?:^|[,;\s])wait=(\d{1,4})/.exec(

@@ -1,4 +1,4 @@
-/** Releases of a publishing node over HTTP: its listener, or a proxy with TLS in front of it. */
+/** Pulls releases over HTTP from the listener of a publishing node, or from a proxy with TLS in front of it. */
 import { type Dispatcher, request } from 'undici';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -8,14 +8,15 @@ import type { ClusterKeys } from './release.ts';
 import { type Latest, type ReleaseSource, SourceFault } from './source.ts';
 
 export interface HttpSourceOptions {
-  /** Of the publishing node: whoever runs this node named it, so it may be private and plain http. */
+  /** URL of the publishing node. The operator configured it, so it may be private and plain http. */
   readonly url: string;
   readonly keys: ClusterKeys | null;
 }
 
-/** A publisher that is there keeps the question; this is the pause where it does not. */
+/** A publisher normally supports long polling; this is the polling interval if the request returns early. */
 const LOOK_MS = 2_000;
 
+/** Opens a publishing node as a source of releases. */
 export function openHttpSource({ url: text, keys }: HttpSourceOptions): ReleaseSource {
   const base = new URL(text);
   const root = base.pathname.replace(/\/+$/, '');
@@ -106,7 +107,11 @@ export function openHttpSource({ url: text, keys }: HttpSourceOptions): ReleaseS
   };
 }
 
-/** Throws where the answer does not begin at `from`. */
+/**
+ * Checks that a response starts at byte `from`.
+ *
+ * @throws the error of `refused` for an error status, SOURCE_UNAVAILABLE if the server ignores ranges, SourceFault for a wrong range
+ */
 export function requireFrom(response: Dispatcher.ResponseData, from: number, refused: () => Error): void {
   const { statusCode, headers, body } = response;
   if (statusCode !== (from === 0 ? 200 : 206)) {
@@ -123,7 +128,7 @@ export function requireFrom(response: Dispatcher.ResponseData, from: number, ref
   }
 }
 
-/** What breaks in the middle of a body may pass. */
+/** Passes on the chunks of a body; a broken connection is a SourceFault, which may be retried. */
 export async function* faulty(body: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of body) yield chunk as Uint8Array;
@@ -133,7 +138,11 @@ export async function* faulty(body: AsyncIterable<unknown>, signal: AbortSignal)
   }
 }
 
-/** Reads a small body whole. Throws SourceFault where it is not small. */
+/**
+ * Reads a whole body.
+ *
+ * @throws SourceFault if it is larger than `bytesMax`
+ */
 export async function bodyUpTo(body: AsyncIterable<unknown>, bytesMax: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -149,7 +158,7 @@ export async function bodyUpTo(body: AsyncIterable<unknown>, bytesMax: number): 
   return Buffer.concat(chunks);
 }
 
-/** Lets go of a body that nobody wants to read; its end, whatever it is, concerns nobody. */
+/** Discards an unread body and ignores its errors. */
 export function discard(body: Dispatcher.ResponseData['body']): void {
   body.on('error', () => {});
   body.destroy();

@@ -1,6 +1,6 @@
 /**
- * The publishing side: keeps the newest releases of this node's state as files that never change, for whoever pulls them. Who carries
- * them (HTTP, an object store) is for others.
+ * The publishing side of snapshot replication: keeps the newest releases of this node's state as immutable files. Other modules transfer
+ * them (HTTP, an object store).
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import { captureState, stateMark } from './state-files.ts';
 
 export interface PublisherOptions {
   readonly dataDir: string;
-  /** Null signs nothing. */
+  /** Null: releases are not signed. */
   readonly keys: ClusterKeys | null;
 }
 
@@ -35,7 +35,7 @@ export interface PublisherDeps {
 
 export interface Published {
   readonly release: Release;
-  /** What is sent to readers. */
+  /** The bytes that readers receive. */
   readonly envelope: Buffer;
 }
 
@@ -44,8 +44,10 @@ export interface Publisher {
   /** The newest release; null before the first. */
   readonly current: Published | null;
   /**
-   * Makes a release of what is in force now, where that is not the newest one already. True where it did. A refresh of the lists that
-   * is under way is waited for: in its midst the state says more of the lists than the labels hold.
+   * Creates a release of the state in force, if it differs from the newest release. Waits while the lists are being refreshed: during a
+   * refresh, the list state is ahead of the labels.
+   *
+   * @returns true if a new release was created
    */
   capture(signal?: AbortSignal): Promise<boolean>;
 }
@@ -53,9 +55,10 @@ export interface Publisher {
 /** Hashing a gigabyte takes a second or two. */
 const LOCK_WAIT_MS = 30_000;
 
+/** Returns the folder of snapshot replication. */
 export const travelFolderOf = (dataDir: string): string => join(dataDir, 'travel');
 
-/** Opens what was published before; reads and writes nothing else until it is asked to capture. */
+/** Opens the folder of earlier releases; reads and writes nothing else before `capture` is called. */
 export function openPublisher({ dataDir, keys }: PublisherOptions, deps: PublisherDeps): Publisher {
   const folder = join(travelFolderOf(dataDir), 'published');
   mkdirSync(folder, PRIVATE_FOLDER);
@@ -75,7 +78,7 @@ export function openPublisher({ dataDir, keys }: PublisherOptions, deps: Publish
     );
   }
 
-  /** A command beside the server publishes into the same folder. */
+  /** Runs under the lock: a command beside the server publishes into the same folder. */
   async function captureAlone(signal?: AbortSignal): Promise<boolean> {
     const startedAt = deps.clock.monotonic();
     const before = current?.release.id;
@@ -123,7 +126,7 @@ export function openPublisher({ dataDir, keys }: PublisherOptions, deps: Publish
   };
 }
 
-/** The releases of an earlier run, as far as all their files are there. */
+/** Returns the releases of an earlier run whose files all exist. */
 function readKept(path: string, blobs: Blobs): readonly Release[] {
   if (!existsSync(path)) return [];
   try {
@@ -132,7 +135,7 @@ function readKept(path: string, blobs: Blobs): readonly Release[] {
       .map((row) => openRelease(sealRelease(row, null), null, path))
       .filter(({ files }) => files.every(({ sha256, bytes }) => blobs.has(sha256, bytes)));
   } catch {
-    // Damaged, or of another version. Nothing is lost with it: the next capture makes it anew.
+    // Damaged, or of another version. Nothing is lost: the next capture writes it again.
     return [];
   }
 }

@@ -1,4 +1,4 @@
-/** One pull, to its end: what a node does before it first serves, and what `assay snapshot pull` does. */
+/** Pulls one release, as a node does before it first serves, and as `assay snapshot pull` does. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -11,7 +11,7 @@ import type { Latest, ReleaseSource } from './source.ts';
 
 export interface PullNewestOptions {
   readonly from: PullPlace;
-  /** How long a publisher that does not answer, or has nothing yet, is waited for. */
+  /** How long to wait for a publisher that does not respond or has no release yet. */
   readonly patienceMs: number;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: PullProgress) => void;
@@ -20,8 +20,10 @@ export interface PullNewestOptions {
 const AGAIN_MS = 1_000;
 
 /**
- * Pulls the newest release and puts it in force. Throws SOURCE_UNAVAILABLE where there is none to be had, STORE_VERSION where this version
- * cannot read it, STORE_BUSY where another process pulls here.
+ * Pulls the newest release and puts it in force.
+ *
+ * @throws SOURCE_UNAVAILABLE if no release is available, STORE_VERSION if this version cannot read it, STORE_BUSY if another process is
+ * pulling on this node
  */
 export async function pullNewest(
   settings: Pick<TravelSettings, 'dataDir' | 'secret'>,
@@ -42,7 +44,11 @@ export async function pullNewest(
   }
 }
 
-/** The newest release there. Throws SOURCE_UNAVAILABLE when the patience ends. */
+/**
+ * Returns the newest release, and waits for it up to `patienceMs`.
+ *
+ * @throws SOURCE_UNAVAILABLE on timeout
+ */
 export async function patientLatest(
   source: ReleaseSource,
   patienceMs: number,
@@ -70,14 +76,14 @@ export async function patientLatest(
   }
 }
 
-/** Why nothing is built on a node that pulls: what it built would be replaced by the next release. */
+/** Returns the error for a build on a node that pulls: the next release would replace its result. */
 const buildsNothing = (): AssayError =>
   new AssayError(
     'FORBIDDEN',
     'This node pulls its labels, names and registers (ASSAY_SNAPSHOT_FROM): import, sync and build on the node that publishes them.',
   );
 
-/** What a node that pulls has in place of its stores: they can be read, and every writer is refused. */
+/** Returns the stores of a node that pulls: they can be read, but not written. */
 export const readOnlyStores = (
   labels: LabelStore,
   registers: RegisterStore,
@@ -86,7 +92,11 @@ export const readOnlyStores = (
   registers: { ...registers, locked: () => Promise.reject(buildsNothing()) },
 });
 
-/** Throws FORBIDDEN on a node that pulls. */
+/**
+ * Checks that this node builds its own snapshots.
+ *
+ * @throws FORBIDDEN on a node that pulls
+ */
 export function requireBuilder(from: PullPlace | null): void {
   if (from !== null) throw buildsNothing();
 }

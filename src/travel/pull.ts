@@ -1,6 +1,6 @@
 /**
- * The pulling side: fetches the files of a release that are not here yet, goes on where a connection broke, checks every byte on the
- * way, and puts the whole in force. Until then, and whatever goes wrong, what is in force stays.
+ * The pulling side of snapshot replication: fetches the missing files of a release, resumes after a broken connection, verifies every byte,
+ * and puts the release in force. Until then, and after any error, the state in force is unchanged.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { isInForce, type PutDeps, putInForce, requireReadable } from './state-fi
 
 export interface PullProgress {
   readonly path: string;
-  /** Of all that this release still needs. */
+  /** Progress over all missing files of this release. */
   readonly bytes: number;
   readonly totalBytes: number;
 }
@@ -29,11 +29,11 @@ export interface PullOptions {
   readonly dataDir: string;
   readonly keys: ClusterKeys | null;
   readonly onProgress?: (progress: PullProgress) => void;
-  /** Waits before the second, third, … attempt at a file after a fault that may pass. An attempt that got further starts anew. */
+  /** Delays before the second, third, … attempt at a file after a temporary fault. If an attempt made progress, the count starts again. */
   readonly retryWaitsMs?: readonly number[];
 }
 
-/** What is in force here, where it was pulled. */
+/** The release in force on this node, if it was pulled. */
 export interface Installed {
   readonly release: Release;
   /** ISO time. */
@@ -41,30 +41,33 @@ export interface Installed {
 }
 
 export interface Pulled extends Installed {
-  /** False where it was in force already. */
+  /** False if it was already in force. */
   readonly swapped: boolean;
-  /** Bytes that went over the wire. */
+  /** Bytes transferred. */
   readonly fetchedBytes: number;
 }
 
 const RETRY_WAITS_MS = [250, 1_000, 4_000, 10_000] as const;
-/** Room that a download leaves on the disk: for logs, live stores and the publication itself. */
+/** Free disk space that a download leaves for logs, live stores and the publication itself. */
 const SPARE_BYTES = 256 * 1024 * 1024;
-/** How often progress is told. */
+/** Interval of progress reports. */
 const TELL_EVERY_BYTES = 1 << 20;
 
 export interface Puller {
-  /** Null where nothing was pulled yet, or what was pulled is not in force any more. */
+  /** Null if nothing was pulled yet, or if the pulled release is no longer in force. */
   readonly installed: Installed | null;
-  /** Reads and checks what a source said. Throws SOURCE_UNAVAILABLE, STORE_VERSION. */
+  /** Decodes and verifies the envelope of a source. Throws SOURCE_UNAVAILABLE, STORE_VERSION. */
   read(envelope: Uint8Array, source: ReleaseSource): Release;
   /**
-   * Fetches what is missing of a release and puts it in force. Throws SOURCE_UNAVAILABLE where it cannot be had whole, STORE_BUSY where
-   * another process pulls here, and the reason of an aborted signal; what was fetched is kept for the next attempt.
+   * Fetches the missing files of a release and puts it in force. Fetched bytes are kept for the next attempt.
+   *
+   * @throws SOURCE_UNAVAILABLE if the release cannot be fetched completely, STORE_BUSY if another process is pulling on this node, and the
+   * reason of an aborted signal
    */
   pull(release: Release, source: ReleaseSource, signal: AbortSignal): Promise<Pulled>;
 }
 
+/** Opens the folder of pulled files. */
 export function openPuller(options: PullOptions, deps: PutDeps): Puller {
   const { dataDir, keys } = options;
   const folder = join(travelFolderOf(dataDir), 'pulled');
@@ -92,7 +95,7 @@ export function openPuller(options: PullOptions, deps: PutDeps): Puller {
   }
 
   async function fetchMissing(release: Release, source: ReleaseSource, signal: AbortSignal): Promise<number> {
-    // Equal files of a release are one blob.
+    // Files of a release with equal content share one blob.
     const missing = [
       ...new Map(
         release.files
@@ -127,7 +130,7 @@ export function openPuller(options: PullOptions, deps: PutDeps): Puller {
     );
   }
 
-  /** Fetches one file to its end and checks it. Returns the bytes that came over the wire. */
+  /** Fetches one whole file and verifies it. Returns the number of transferred bytes. */
   async function fetchFile(
     file: ReleaseFile,
     source: ReleaseSource,
@@ -148,7 +151,7 @@ export function openPuller(options: PullOptions, deps: PutDeps): Puller {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof SourceFault)) throw error;
-        // Whoever got further is not stuck.
+        // An attempt with progress resets the count of failures.
         if (taking.bytes > reached.bytes) failures = 0;
         const wait = waits[failures++];
         if (wait === undefined) throw unavailable(source, file, messageOf(error));
@@ -163,7 +166,7 @@ export function openPuller(options: PullOptions, deps: PutDeps): Puller {
         await rename(partial, blobs.path(file.sha256));
         return wire;
       }
-      // A byte was wrong somewhere: on the way, or on this disk. Once more from the start, and not for ever.
+      // A byte was corrupted during the transfer or on this disk: fetch the file once more from the start.
       rmSync(partial, { force: true });
       deps.log.warn({ file: file.path, from: source.name }, 'pull: what came does not match its checksum');
       if (++wrong > 1) throw unavailable(source, file, 'what came does not match its checksum');
@@ -186,7 +189,7 @@ export function openPuller(options: PullOptions, deps: PutDeps): Puller {
 const unavailable = (source: ReleaseSource, file: ReleaseFile, why: string): AssayError =>
   new AssayError('SOURCE_UNAVAILABLE', `${source.name}: ${file.path} could not be fetched: ${why}.`);
 
-/** How far an earlier attempt came, and the hash of that. What is longer than it should be is thrown away. */
+/** Returns how many bytes earlier attempts fetched, and their hash. If the partial file is too long, it is deleted. */
 async function reachedBy(
   partial: string,
   bytesMax: number,
@@ -203,7 +206,7 @@ async function reachedBy(
   return { bytes: size, hash };
 }
 
-/** The taking of one file: writes, counts and hashes what comes, and not a byte more than was promised. */
+/** Writes, counts and hashes the incoming bytes of one file, up to its announced size. */
 class Taking {
   bytes: number;
   private readonly handle: FileHandle;
@@ -255,7 +258,7 @@ function readInstalled(path: string, dataDir: string): Installed | null {
     found = readJson(path) as Installed;
     openRelease(sealRelease(found.release, null), null, path);
   } catch {
-    // Pulled anew: files that are whole are not fetched again.
+    // The release is pulled again; complete files are not fetched again.
     return null;
   }
   return isInForce(dataDir, found.release.dataVersion) ? found : null;

@@ -1,42 +1,42 @@
 /**
- * What travels between nodes: a release names every file that answers of labels, names and registers depend on, with its size and
- * SHA-256. It is immutable; its id is made of its content alone. On the way it stands in an envelope that says who made it.
+ * A release: the unit of snapshot replication. It lists every file on which responses about labels, names and registers depend, with its
+ * size and SHA-256. It is immutable; its id depends only on its content. For transfer it is wrapped in an envelope with a signature.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 
 export interface ReleaseFile {
-  /** Place below the folder of state, with the folder of the snapshot in force left out: `labels/labels.mdb`. */
+  /** Path inside the data folder, without the folder of the snapshot in force: `labels/labels.mdb`. */
   readonly path: string;
   readonly bytes: number;
   /** Hex. */
   readonly sha256: string;
 }
 
-/** Versions of the layouts of the two indexes: a program that reads others leaves the release alone. */
+/** Format versions of the two indexes: a program that reads other versions rejects the release. */
 export interface ReleaseFormats {
   readonly labels: number;
-  /** Null where no index of names was built yet. */
+  /** Null if no name index was built yet. */
   readonly names: number | null;
 }
 
 export interface Release {
   readonly format: number;
-  /** 32 hexadecimal digits: the same content has the same id, whoever publishes it and when. */
+  /** 32 hexadecimal digits: the same content has the same id, regardless of publisher and time. */
   readonly id: string;
-  /** Of the label snapshot: the `dataVersion` of every answer. */
+  /** Version of the label snapshot: the `dataVersion` of every response. */
   readonly dataVersion: string;
   /** ISO time. */
   readonly publishedAt: string;
   readonly formats: ReleaseFormats;
-  /** By path, in order. */
+  /** Sorted by path. */
   readonly files: readonly ReleaseFile[];
 }
 
 const FORMAT = 1;
 
-/** The files that may travel, and nothing else: a release never writes where it likes. */
+/** The only paths that a release may contain, so that it cannot write anywhere else. */
 const PATHS =
   /^(?:labels\/(?:labels\.mdb|labels\.size|freshness\.json)|names\/(?:catalogue\.json|index\/[\w.-]{1,64})|registers\/(?:catalogue\.json|states\/[\w.-]{1,160}))$/;
 
@@ -49,7 +49,7 @@ const idOf = (content: Pick<Release, 'format' | 'dataVersion' | 'formats' | 'fil
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 };
 
-/** Makes the release of these files. */
+/** Creates a release of these files. */
 export function makeRelease(
   content: Pick<Release, 'dataVersion' | 'formats' | 'files' | 'publishedAt'>,
 ): Release {
@@ -58,35 +58,37 @@ export function makeRelease(
   return { ...whole, id: idOf(whole) };
 }
 
+/** Returns the total size of the files of a release. */
 export const bytesOfRelease = (release: Pick<Release, 'files'>): number =>
   release.files.reduce((sum, file) => sum + file.bytes, 0);
 
 // --- the envelope -------------------------------------------------------------------------------------------------------
 
-/** The text of a release, and its HMAC-SHA-256 under a key that is derived from the cluster's secret. */
+/** The text of a release, and its HMAC-SHA-256 under a key that is derived from the cluster secret. */
 interface Envelope {
   readonly release: string;
-  /** Hex; null where the publisher has no secret. */
+  /** Hex; null if the publisher has no secret. */
   readonly signature: string | null;
 }
 
 /**
- * Two keys from one secret: what a reader shows on every request says nothing of the key that signs, and the secret itself never
- * leaves a node.
+ * Two keys derived from one secret: the token that a reader sends does not reveal the signing key, and the secret itself never leaves a
+ * node.
  */
 export interface ClusterKeys {
-  /** Shown by readers as a bearer token. */
+  /** Sent by readers as a bearer token. */
   readonly reader: string;
   readonly signing: Buffer;
 }
 
+/** Derives the keys of a cluster from its secret. */
 export function clusterKeys(secret: string): ClusterKeys {
   const derive = (purpose: string): Buffer =>
     createHmac('sha256', secret).update(`assay ${purpose}`).digest();
   return { reader: derive('snapshot reader').toString('hex'), signing: derive('snapshot release') };
 }
 
-/** Whether two texts are the same, in a time that does not depend on where they differ. */
+/** Compares two texts in constant time. */
 export function isSameSecret(shown: string, wanted: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(shown), digest(wanted));
@@ -95,6 +97,7 @@ export function isSameSecret(shown: string, wanted: string): boolean {
 const signatureOf = (text: string, keys: ClusterKeys): string =>
   createHmac('sha256', keys.signing).update(text).digest('hex');
 
+/** Wraps a release in an envelope, signed if there are keys. */
 export function sealRelease(release: Release, keys: ClusterKeys | null): Buffer {
   const text = JSON.stringify(release);
   const envelope: Envelope = { release: text, signature: keys === null ? null : signatureOf(text, keys) };
@@ -102,8 +105,9 @@ export function sealRelease(release: Release, keys: ClusterKeys | null): Buffer 
 }
 
 /**
- * Reads and checks an envelope: bounds, paths, the id, and the signature where there are keys.
- * Throws SOURCE_UNAVAILABLE with a sentence that begins with `from`.
+ * Decodes and verifies an envelope: limits, paths, the id, and the signature if there are keys.
+ *
+ * @throws SOURCE_UNAVAILABLE with a sentence that begins with `from`
  */
 export function openRelease(bytes: Uint8Array, keys: ClusterKeys | null, from: string): Release {
   const refuse = (why: string): never => {
@@ -127,7 +131,7 @@ function parsed(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch {
-    // Said by whoever asked: "is no release".
+    // The caller reports it as "is no release".
     return null;
   }
 }

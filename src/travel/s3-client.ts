@@ -1,6 +1,6 @@
 /**
- * Requests to an object store that speaks S3, signed with Signature Version 4 (AWS General Reference, "Signing AWS API requests"). The
- * only importer of aws4fetch, which makes the signature; what goes over the wire goes through the guarded client.
+ * Requests to an S3-compatible object store, signed with Signature Version 4 (AWS General Reference, "Signing AWS API requests"). The only
+ * importer of aws4fetch, which computes the signature; the requests are sent by the guarded HTTP client.
  */
 import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
@@ -15,7 +15,7 @@ import { SourceFault } from './source.ts';
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
-  /** Below the prefix. */
+  /** Key below the prefix. */
   readonly key: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -26,9 +26,9 @@ export interface S3Request {
 export interface S3Client {
   /** `s3://bucket/prefix` */
   readonly name: string;
-  /** One request, whatever it answers. Throws SourceFault where no answer comes. */
+  /** Sends one request and returns the response, whatever its status. Throws SourceFault if there is no response. */
   send(asked: S3Request): Promise<Dispatcher.ResponseData>;
-  /** One request whose small answer is read whole. */
+  /** Sends one request and reads the whole, small response. */
   ask(asked: S3Request): Promise<S3Answer>;
   close(): Promise<void>;
 }
@@ -37,20 +37,20 @@ export interface S3Answer {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
   readonly text: string;
-  /** The `<Code>` of an error: `NoSuchKey`, `SignatureDoesNotMatch`. Empty elsewhere. */
+  /** The `<Code>` of an error: `NoSuchKey`, `SignatureDoesNotMatch`. Empty otherwise. */
   readonly code: string;
 }
 
 const EMPTY_SHA256 = createHash('sha256').digest('hex');
 
-/** Text of the first element of this name. Answers of S3 are flat, and the names that are asked for occur once. */
+/** Returns the text of the first element of this name. S3 responses are flat, and the requested names occur once. */
 export const elementOf = (xml: string, name: string): string =>
   new RegExp(`<${name}>([^<]{0,2048})</${name}>`).exec(xml)?.[1] ?? '';
 
-/** Connects to nothing before it is asked. Who runs the program named the store, so it may be private and plain http. */
+/** Creates a client; it connects at the first request. The operator configured the store, so it may be private and plain http. */
 export function openS3(place: S3Place, { clock }: { readonly clock: Clock }): S3Client {
   const { bucket, prefix, endpoint, region, credentials } = place;
-  // Stores other than AWS's are asked by path, which needs no name of its own for every bucket.
+  // Stores other than AWS use path-style URLs, which need no host name per bucket.
   const root =
     endpoint === null
       ? `https://${bucket}.s3.${region}.amazonaws.com`
@@ -81,7 +81,7 @@ export function openS3(place: S3Place, { clock }: { readonly clock: Clock }): S3
     const signed = await new AwsV4Signer({
       method,
       url: url.href,
-      // The store checks what it took against this.
+      // The store verifies the received body against this hash.
       headers: { ...headers, 'x-amz-content-sha256': sha256 },
       accessKeyId: credentials.accessKeyId,
       secretAccessKey: credentials.secretAccessKey,

@@ -1,10 +1,10 @@
 /**
- * Releases in an object store that speaks S3:
+ * Releases in an S3-compatible object store:
  *
- *   PREFIX/files/SHA256         files, by what they hold
- *   PREFIX/releases/ID.json     every release that is kept, in its envelope
- *   PREFIX/history.json         which those are, newest first, for the one who tidies up
- *   PREFIX/latest.json          the envelope of the newest; written when all it names is there, so nobody sees half a release
+ *     PREFIX/files/SHA256         files, by the hash of their content
+ *     PREFIX/releases/ID.json     every kept release, in its envelope
+ *     PREFIX/history.json         the kept releases, newest first, for the cleanup
+ *     PREFIX/latest.json          the envelope of the newest release; written after all its files, so that it is never incomplete
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
@@ -27,13 +27,13 @@ const HISTORY = 'history.json';
 const fileKey = (sha256: string): string => `files/${sha256}`;
 const releaseKey = (id: string): string => `releases/${id}.json`;
 
-/** A look is one GET that answers 304: 17,000 a day. */
+/** One poll is a GET that returns 304: 17,000 a day. */
 const LOOK_MS = 5_000;
 const RETRY_WAITS_MS = [500, 2_000, 8_000] as const;
 
 const isPassing = (status: number): boolean => status === 429 || status >= 500;
 
-/** What the store said, as an error: one that may pass, or one that a person has to look at. */
+/** Converts an error response: to SourceFault if it may be temporary, otherwise to an error that the operator must handle. */
 function refusal(name: string, what: string, status: number, code = ''): Error {
   const text = `${name}: ${what}: HTTP ${status}${code === '' ? '' : ` ${code}`}`;
   return isPassing(status) ? new SourceFault(text) : new AssayError('SOURCE_UNAVAILABLE', `${text}.`);
@@ -41,6 +41,7 @@ function refusal(name: string, what: string, status: number, code = ''): Error {
 
 // --- reading ------------------------------------------------------------------------------------------------------------
 
+/** Opens an object store as a source of releases. */
 export function openS3Source(client: S3Client): ReleaseSource {
   return {
     name: client.name,
@@ -89,18 +90,18 @@ export interface UploadProgress {
 }
 
 export interface UploadOptions {
-  /** Where unfinished uploads are remembered, so that the next attempt goes on. */
+  /** Folder with the state of unfinished uploads, so that the next attempt can resume. */
   readonly folder: string;
   readonly onProgress?: (progress: UploadProgress) => void;
   readonly retryWaitsMs?: readonly number[];
   /** For tests: bytes of one part. */
   readonly partBytes?: number;
-  /** Releases that stay. */
+  /** Number of kept releases. */
   readonly kept?: number;
 }
 
 export interface ReleaseStore {
-  /** Uploads what the store lacks of a release, and makes it the newest. Throws SOURCE_UNAVAILABLE. */
+  /** Uploads the files of a release that the store lacks, and makes it the newest. Throws SOURCE_UNAVAILABLE. */
   put(
     published: Published,
     blobs: Publisher['blobs'],
@@ -108,19 +109,20 @@ export interface ReleaseStore {
   ): Promise<{ readonly bytes: number }>;
 }
 
-/** A release as the history keeps it. */
+/** A release in the history. */
 interface HistoryRow {
   readonly id: string;
   readonly files: readonly string[];
 }
 
-/** How far the upload of one file in parts has come. */
+/** Progress of a multipart upload of one file. */
 interface Unfinished {
   readonly uploadId: string;
   readonly partBytes: number;
   readonly etags: readonly string[];
 }
 
+/** Opens an object store for uploads of releases. */
 export function openReleaseStore(
   client: S3Client,
   options: UploadOptions,
@@ -129,13 +131,13 @@ export function openReleaseStore(
   const { folder, onProgress, retryWaitsMs = RETRY_WAITS_MS } = options;
   const { partBytes = LIMITS.uploadPartBytes, kept = LIMITS.releasesKeptInStore } = options;
 
-  /** Asks until it is answered; an answer that is not among `fine` is thrown. */
+  /** Sends a request, with retries; throws if the status of the response is not in `fine`. */
   async function ask(asked: S3Request, what: string, fine: readonly number[] = [200]): Promise<S3Answer> {
     for (let attempt = 0; ; attempt++) {
       try {
         const answer = await client.ask(asked);
         if (fine.includes(answer.status) && answer.code === '') return answer;
-        // The completion of an upload may say 200 and be an error nonetheless.
+        // CompleteMultipartUpload may return status 200 with an error in the body.
         const status = answer.status === 200 ? 500 : answer.status;
         if (status === 404 && fine.includes(404)) return answer;
         throw refusal(client.name, what, status, answer.code);
@@ -185,7 +187,7 @@ export function openReleaseStore(
     const notePath = join(folder, `${file.sha256}.json`);
     const note = (state: Unfinished): void => writeJsonAtomically(notePath, state);
     let state = readNote(notePath, partBytes);
-    // The store may have thrown the parts away meanwhile (a lifecycle rule, another store): then from the start.
+    // The store may have deleted the parts meanwhile (a lifecycle rule, another store): start the upload again.
     for (let attempt = 0; ; attempt++) {
       if (state === null) {
         const begun = await ask(
@@ -251,7 +253,7 @@ export function openReleaseStore(
       const there = new Set(before[0]?.files);
       const missing: ReleaseFile[] = [];
       for (const file of new Map(release.files.map((one) => [one.sha256, one])).values()) {
-        // What the newest release named is there: nobody takes that away.
+        // The files of the newest release exist: no cleanup removes them.
         if (!there.has(file.sha256) && !(await holds(file, signal))) missing.push(file);
       }
       const totalBytes = missing.reduce((sum, file) => sum + file.bytes, 0);
@@ -268,7 +270,7 @@ export function openReleaseStore(
       await put(releaseKey(release.id), envelope);
       const row: HistoryRow = { id: release.id, files: release.files.map((file) => file.sha256) };
       const rows = [row, ...before.filter(({ id }) => id !== release.id)];
-      // Before the pointer: a release that somebody reads is never one that the next tidying does not know.
+      // Written before the pointer, so that the next cleanup knows every release that a node may be reading.
       await put(HISTORY, Buffer.from(JSON.stringify(rows.slice(0, kept))));
       await put(LATEST, envelope);
       const stay = new Set(rows.slice(0, kept).flatMap(({ files }) => files));
@@ -302,14 +304,14 @@ function readNote(path: string, partBytes: number): Unfinished | null {
     const found = readJson(path) as Unfinished;
     return found.partBytes === partBytes ? found : null;
   } catch {
-    // None, or none to be read: the upload begins anew, and the store drops the old parts by its own rules.
+    // Missing or unreadable: the upload starts again, and the store deletes the old parts by its own rules.
     return null;
   }
 }
 
 const NAME = /^[0-9a-f]{32,64}$/;
 
-/** Names in it become keys that are deleted: only those of ours. */
+/** Names in the history become keys to delete, so only valid names are accepted. */
 function readHistory(text: string): readonly HistoryRow[] {
   let rows: readonly Partial<HistoryRow>[];
   try {
@@ -323,6 +325,6 @@ function readHistory(text: string): readonly HistoryRow[] {
   );
 }
 
-/** Names a store in a folder of notes: two stores never share their unfinished uploads. */
+/** Returns the folder name for the upload state of a store, so that two stores never share it. */
 export const storeFolderName = (name: string): string =>
   createHash('sha256').update(name).digest('hex').slice(0, 16);

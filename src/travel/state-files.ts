@@ -1,6 +1,6 @@
 /**
- * Which files of the folder of state make up answers of labels, names and registers: taken as they stand together on the publisher,
- * and put in force on the node that pulled them. The graph, accounts and monitoring have ways of their own.
+ * The files of the data folder on which responses about labels, names and registers depend: captured as one consistent set on the
+ * publisher, and put in force on the node that pulled them. The graph, accounts and monitoring are replicated in other ways.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -28,7 +28,7 @@ const NAMES_INDEX = 'names/index/';
 const REGISTERS_CATALOGUE = 'registers/catalogue.json';
 const REGISTERS_STATES = 'registers/states/';
 
-/** Whatever replaces one of these publishes something. */
+/** Every publication replaces one of these files. */
 const pointersOf = (dataDir: string): readonly string[] => [
   join(snapshotsFolderOf(dataDir), 'CURRENT'),
   join(nameIndexesOf(namesFolderOf(dataDir)), 'CURRENT'),
@@ -37,7 +37,7 @@ const pointersOf = (dataDir: string): readonly string[] => [
   join(registersFolderOf(dataDir), 'catalogue.json'),
 ];
 
-/** Changes whenever anything that travels was replaced; five system calls. */
+/** Returns a value that changes whenever a replicated file is replaced; costs five system calls. */
 export function stateMark(dataDir: string): string {
   const marks = pointersOf(dataDir).map((path) => {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -49,17 +49,19 @@ export function stateMark(dataDir: string): string {
 export interface CapturedState {
   readonly dataVersion: string;
   readonly formats: ReleaseFormats;
-  /** By path of the release, the file that holds it in the folder of the capture. */
+  /** Path in the release → file in the capture folder. */
   readonly files: ReadonlyMap<string, string>;
   readonly mark: string;
 }
 
-/** Publications are minutes apart; more rounds than this mean that something else is wrong. */
+/** Publications are minutes apart; if this many rounds are not enough, there is another problem. */
 const ROUNDS_MAX = 20;
 
 /**
- * Gives every file that counts now a second name in `folder`, which is emptied first: a state in which nothing was replaced meanwhile.
- * Null where no snapshot was published yet. Throws STORE_BUSY.
+ * Hard-links every current file into `folder`, which is emptied first. Retries until no file was replaced meanwhile.
+ *
+ * @returns null if no snapshot was published yet
+ * @throws STORE_BUSY
  */
 export function captureState(dataDir: string, folder: string): CapturedState | null {
   for (let round = 0; round < ROUNDS_MAX; round++) {
@@ -70,7 +72,7 @@ export function captureState(dataDir: string, folder: string): CapturedState | n
     try {
       captured = linkAll(dataDir, folder);
     } catch (error) {
-      // Taken away between its being named and its being linked: there is a newer one.
+      // The file was deleted after it was listed and before it was linked: there is a newer one.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || stateMark(dataDir) === mark) throw error;
       continue;
     }
@@ -100,7 +102,7 @@ function linkAll(dataDir: string, folder: string): Omit<CapturedState, 'mark'> |
   addIfThere(NAMES_CATALOGUE, join(namesFolderOf(dataDir), 'catalogue.json'));
   const names = currentNames(nameIndexesOf(namesFolderOf(dataDir)));
   for (const name of names === null ? [] : readdirSync(names)) {
-    // Beside what is opened lie a lock file and the checksums of its pages, which each node takes itself.
+    // The folder also has a lock file and page checksums, which each node creates itself.
     if (!/-(?:lock|sums)$/.test(name)) add(`${NAMES_INDEX}${name}`, join(names ?? '', name));
   }
   addIfThere(REGISTERS_CATALOGUE, join(registersFolderOf(dataDir), 'catalogue.json'));
@@ -115,7 +117,11 @@ function linkAll(dataDir: string, folder: string): Omit<CapturedState, 'mark'> |
   };
 }
 
-/** Throws STORE_VERSION where this version of the program cannot read what the release holds. */
+/**
+ * Checks that this version of the program can read a release.
+ *
+ * @throws STORE_VERSION if it cannot
+ */
 export function requireReadable(release: Release, from: string): void {
   const { labels, names } = release.formats;
   const foreign = labels !== LABELS_FORMAT || (names !== null && names !== NAMES_FORMAT);
@@ -126,7 +132,7 @@ export function requireReadable(release: Release, from: string): void {
   );
 }
 
-/** What a release that is in force looks like from outside: whether it still is. */
+/** Returns true if the snapshot in force has this data version. */
 export const isInForce = (dataDir: string, dataVersion: string): boolean => {
   const current = currentSnapshot(snapshotsFolderOf(dataDir));
   return current !== null && dataVersionOf(current) === dataVersion;
@@ -135,15 +141,15 @@ export const isInForce = (dataDir: string, dataVersion: string): boolean => {
 export interface PutInForce {
   readonly dataDir: string;
   readonly release: Release;
-  /** The release in force before; null where what is in force came another way. */
+  /** The release in force before; null if the state in force did not come from a release. */
   readonly before: Release | null;
-  /** Where the content of a file stands, whole and checked. */
+  /** Returns the path of a complete and verified file by its hash. */
   readonly blob: (sha256: string) => string;
 }
 
 /**
- * Puts a release in force: labels, then names, then registers, each by its own pointer, and the state of the lists at the end, so that
- * no answer calls a list checked whose entries are not there yet. What did not change is left as it is. All is milliseconds.
+ * Puts a release in force: labels, then names, then registers, each by its own pointer, and the state of the lists last, so that no
+ * response reports a list as checked before its entries are there. Unchanged parts are not touched. Takes milliseconds.
  */
 export function putInForce({ dataDir, release, before, blob }: PutInForce, deps: PutDeps): void {
   const inside = (prefix: string): ReleaseFile[] =>
@@ -201,7 +207,7 @@ const textOf = (release: Release | null, prefix: string): string =>
     .map((file) => `${file.path} ${file.sha256}`)
     .join('\n');
 
-/** Another name of the blob beside `path`, to be renamed over it. */
+/** Links the blob beside `path`, to be renamed over it. */
 function linked(blob: string, path: string): string {
   const beside = `${path}.${process.pid}-pulled`;
   mkdirSync(dirname(path), PRIVATE_FOLDER);
@@ -210,7 +216,7 @@ function linked(blob: string, path: string): string {
   return beside;
 }
 
-/** Puts a small file in its place, unless it is there already: readers look at its inode. */
+/** Puts a small file in place, unless it is there already: readers compare its inode. */
 function place(file: ReleaseFile | undefined, path: string, blob: (sha256: string) => string): void {
   if (file === undefined) return;
   const beside = linked(blob(file.sha256), path);

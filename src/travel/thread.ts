@@ -1,4 +1,4 @@
-/** The thread's side of travel.ts: does the work of follow.ts until it is told to stop. */
+/** The thread's side of travel.ts: runs follow.ts until it is stopped. */
 import { parentPort } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { errorToData } from '../base/errors.ts';
@@ -8,7 +8,7 @@ import { asStorageFull } from '../base/storage.ts';
 import { startTravelling, type Travelling } from './follow.ts';
 import type { TravelJob, TravelMessage, TravelOrder } from './travel.ts';
 
-/** Runs until it is told to stop; then nothing holds the thread. */
+/** Runs until a stop message arrives; after that nothing keeps the thread alive. */
 export async function runTravelThread({ settings, logLevel }: TravelJob): Promise<void> {
   const port = parentPort;
   if (port === null) throw new Error('This runs on a thread of its own.');

@@ -1,4 +1,4 @@
-/** The server's side of the thread that carries snapshots: starts it, listens to it, starts it anew where it died. */
+/** The server's side of the snapshot replication thread: starts it, receives its events, and restarts it if it dies. */
 import { Worker } from 'node:worker_threads';
 import type { Announcements } from '../base/announcements.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
@@ -7,42 +7,46 @@ import type { Logger, LogLevel } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
 import type { PullState, TravelEvent, TravelSettings } from './follow.ts';
 
-/** What the thread starts with. */
+/** The start parameters of the thread. */
 export interface TravelJob {
   readonly settings: TravelSettings;
   readonly logLevel: LogLevel;
 }
 
-/** What the thread says: events, or that it could not start. */
+/** Messages of the thread: events, or that it could not start. */
 export type TravelMessage = TravelEvent | { readonly type: 'failed'; readonly error: ErrorData };
 
 export type TravelOrder = 'look' | 'stop';
 
-/** The word by which nodes tell each other of a release. */
+/** The broadcast message about a new release. */
 const NEWS = 'snapshot';
 
 export interface TravelWiring {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where nodes hear of each other faster than they look; null where each looks by itself. */
+  /** Broadcasts between nodes, which are faster than polling; null if each node only polls. */
   readonly news?: Announcements | null;
-  /** Another release is in force here. */
+  /** Called when another release is in force on this node. */
   readonly onSwapped: () => void;
 }
 
 export interface Travel {
-  /** Where other nodes can pull from this one; null where they cannot. */
+  /** URL from which other nodes can pull; null if they cannot. */
   readonly url: string | null;
-  /** Null where this node pulls from nobody. */
+  /** Null if this node does not pull. */
   readonly state: PullState | null;
-  /** Looks at the publisher now. */
+  /** Checks the publisher now. */
   look(): void;
   close(): Promise<void>;
 }
 
 const RESTART_MS = 5_000;
 
-/** Starts the thread, and waits until it serves. Throws LISTEN_FAILED. */
+/**
+ * Starts the thread, and waits until it serves.
+ *
+ * @throws LISTEN_FAILED
+ */
 export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<Travel> {
   const { log, news = null } = wiring;
   let state: PullState | null = null;
@@ -113,7 +117,7 @@ export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<
   };
 }
 
-/** Why a node is too far behind to be sent requests, in a sentence; null where it is not. `maxSeconds` 0 never is. */
+/** Returns why a node is too far behind to receive requests, as a sentence; null if it is not. With `maxSeconds` 0 it never is. */
 export function tooFarBehind(state: PullState | null, nowMs: number, maxSeconds: number): string | null {
   if (state === null || maxSeconds === 0) return null;
   const since = lateSince(state);
@@ -125,13 +129,13 @@ export function tooFarBehind(state: PullState | null, nowMs: number, maxSeconds:
   return `${what}, more than ${maxSeconds} s before ${isoTime(nowMs)}.`;
 }
 
-/** Seconds since when this node is behind its publisher, or has not heard of it; 0 where it is not, or pulls from nobody. */
+/** Returns the seconds since when this node is behind its publisher or has not heard from it; 0 if it is current, or does not pull. */
 export function behindSeconds(state: PullState | null, nowMs: number): number {
   const since = state === null ? null : lateSince(state);
   return since === null ? 0 : Math.max(0, nowMs - Date.parse(since)) / 1_000;
 }
 
-/** Since when it is behind, or does not know whether it is. */
+/** Returns since when the node is behind, or has only had errors. */
 function lateSince({ behindSince, errorSince }: PullState): string | null {
   return behindSince ?? errorSince;
 }

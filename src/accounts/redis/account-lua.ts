@@ -1,11 +1,11 @@
 /**
- * The Lua of every atomic step on an account that Redis keeps. All of an account stands in one slot: its log of entries (a stream
- * whose entries are the bytes of ledger-entry.ts), its state (credits held, units taken this month), its holds by the time they end,
- * its events, and beside them what lives for a while: windows of rates, kept answers, marks. Numbers are doubles: whole ones are exact
- * to 2^53, and are written without exponent.
+ * The Lua script with every atomic step on an account in Redis. All keys of an account are in one slot: its log of entries (a stream
+ * of the entries of ledger-entry.ts), its state (reserved credits, units taken this month), its holds by expiry, its events, and
+ * expiring keys: windows of rate limits, stored responses, marks. Numbers are doubles: integers are exact up to 2^53, and are written
+ * without an exponent.
  */
 
-/** Operations, by the name that stands first among the arguments. */
+/** Operations, by their name in the first argument. */
 export type AccountOperation =
   | 'admit'
   | 'commit'
@@ -25,7 +25,7 @@ export type AccountOperation =
   | 'kept'
   | 'confirm';
 
-/** What became of a step: its first number. */
+/** The outcome of a step: the first number of its reply. */
 export const OUTCOME = {
   done: 0,
   rateLimited: 1,

@@ -1,4 +1,4 @@
-/** Runs the atomic steps on an account in Redis: which keys a step touches, how its reply is read, and by whose clock it runs. */
+/** Runs the atomic steps on an account in Redis: selects the keys of a step, decodes its reply, and supplies its clock. */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
@@ -7,32 +7,32 @@ import type { LedgerEntry } from '../ledger.ts';
 import { decodeEntry, type StoredEntry, shownEntry } from '../ledger-entry.ts';
 import { ACCOUNT_LUA, type AccountOperation } from './account-lua.ts';
 
-/** A step's reply: numbers, texts as bytes, and lists of them. */
+/** The reply of a step: numbers, texts as bytes, and lists of them. */
 export type Reply = readonly (number | Buffer | Reply)[];
 
 type Argument = string | number | Uint8Array | null;
 
-/** Names of what a step touches beside the account's log, state, holds and events. */
+/** Names of the keys of a step, in addition to the account's log, state, holds and events. */
 export interface Touched {
-  /** Key of a kept answer, of 32 bytes. */
+  /** Slot of a stored response, 32 bytes. */
   readonly slot?: Uint8Array;
-  /** What is remembered of one step or event for a while. */
+  /** Expiring record of one step or event. */
   readonly mark?: string;
-  /** Window of a rate: whose and of which class. */
+  /** Rate limit window: subject and class. */
   readonly rate?: string;
 }
 
 export interface AccountStepsDeps {
   readonly redis: RedisStore;
   readonly random: Random;
-  /** Stands in for the server's own clock, in tests. */
+  /** Replaces the server's own clock, in tests. */
   readonly time?: Clock;
 }
 
 export interface AccountSteps {
   /**
-   * One round trip. Rejects with NOT_READY where nobody knows whether it was done, LEDGER_UNAVAILABLE where the server refused it: one
-   * that has no memory left, say.
+   * Runs a step in one round trip. Rejects with NOT_READY if it is unknown whether the step was executed, LEDGER_UNAVAILABLE if the server
+   * rejected it, for example because it has no memory left.
    */
   run(
     operation: AccountOperation,
@@ -40,13 +40,13 @@ export interface AccountSteps {
     args: readonly Argument[],
     touched?: Touched,
   ): Promise<Reply>;
-  /** As `run`; and what was written is on as many replicas as are asked for once it resolves. */
+  /** Like `run`, but resolves only after the required number of replicas has the writes. */
   runSafely: AccountSteps['run'];
-  /** A number of 16 digits that names one step, so that it is done once however often it is sent. */
+  /** Returns a number of 16 digits that identifies one step, so that it is executed once however often it is sent. */
   nonce(): string;
   readonly time: Clock | undefined;
   readonly redis: RedisStore;
-  /** Key of an account's log. */
+  /** Returns the key of an account's log. */
   logOf(accountId: string): string;
 }
 
@@ -56,6 +56,7 @@ const refused = (cause: unknown): AssayError =>
 /** Digits of a nonce. */
 const NONCE_DIGITS = 16;
 
+/** Defines the account script in Redis, and returns the functions that run its steps. */
 export function createAccountSteps({ redis, random, time }: AccountStepsDeps): AccountSteps {
   const plain = redis.script('account', ACCOUNT_LUA, { binary: true });
   const safe = redis.script('account', ACCOUNT_LUA, { binary: true, safe: true });
@@ -95,46 +96,55 @@ export function createAccountSteps({ redis, random, time }: AccountStepsDeps): A
   };
 }
 
+/** Returns the number at a position of a reply. */
 export const numberAt = (reply: Reply, position: number): number => Number(reply[position]);
 
+/** Returns the bytes at a position of a reply; empty if there are none. */
 export const bytesAt = (reply: Reply, position: number): Buffer => {
   const value = reply[position];
   return Buffer.isBuffer(value) ? value : Buffer.alloc(0);
 };
 
+/** Returns the list at a position of a reply; empty if there is none. */
 export const listAt = (reply: Reply, position: number): Reply => {
   const value = reply[position];
   return Array.isArray(value) ? (value as Reply) : [];
 };
 
 /**
- * Sequences of one account, in the length of LMDB's, and behind each the nonce of the step that made the entry. Entries that came from
- * LMDB have none: they keep the id that they had there, and its sequence, which no other account has.
+ * An entry id: the account's sequence, with the same length as in LMDB, followed by the nonce of the step that wrote the entry. Entries
+ * that were transferred from LMDB have no nonce: they keep their id and its sequence, which no other account has.
  */
 const ENTRY_ID = /^(\d{12})(\d{16})?$/;
 
-/** An entry as a step replies it: its sequence, its bytes, its nonce. */
+/** An entry in the reply of a step: its sequence, its bytes, its nonce. */
 export interface AccountEntry {
   readonly stored: StoredEntry;
   readonly nonce: string;
 }
 
+/**
+ * Decodes an entry of a reply.
+ *
+ * @throws STORE_CORRUPT
+ */
 export function readEntry(reply: Reply): AccountEntry {
   const sequence = numberAt(reply, 0);
   return { stored: decodeEntry(sequence, bytesAt(reply, 1)), nonce: bytesAt(reply, 2).toString('latin1') };
 }
 
-/** The entry's id: a cursor, sorted as the account's entries are, and of no other account. */
+/** Returns the entry's id, which is also a cursor: ids sort like the account's entries, and no two accounts share one. */
 export function accountEntryId({ stored, nonce }: AccountEntry): string {
   return `${shownEntry(stored).id}${nonce}`;
 }
 
+/** Returns an entry in the form of the API, with its id in Redis. */
 export const shownAccountEntry = (entry: AccountEntry): LedgerEntry => ({
   ...shownEntry(entry.stored),
   id: accountEntryId(entry),
 });
 
-/** What an id names; null where the text is none. */
+/** Parses an entry id; returns null if the text is not an id. */
 export function entryNamed(id: string): { readonly sequence: number; readonly nonce: string } | null {
   const found = ENTRY_ID.exec(id);
   return found === null ? null : { sequence: Number(found[1]), nonce: found[2] ?? '' };

@@ -1,4 +1,4 @@
-/** What is counted and charged of an account, in Redis: one truth for all nodes. */
+/** Counts and charges accounts in Redis, shared by all nodes. */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
@@ -15,12 +15,13 @@ export interface RedisAccountingDeps extends Allowances {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The account of a key; null for a subject that is no key. */
+  /** Returns the account of a key; null if the subject is not a key. */
   readonly accountOf: (subject: string) => string | null;
-  /** Stands in for the server's own clock, in tests. */
+  /** Replaces the server's own clock, in tests. */
   readonly time?: Clock;
 }
 
+/** Creates rate limits, quotas and the ledger over Redis. */
 export function createRedisAccounting(deps: RedisAccountingDeps): Accounting {
   const steps = createAccountSteps(deps);
   const windows = createRateWindows({ ...deps, steps, limitOf: deps.rateOf });

@@ -1,9 +1,14 @@
 /**
- * An answer in parts, between which stands the balance after its charge: Redis alone knows it in the atomic step that keeps the answer,
- * and puts the parts together there. They are found by making the answer with a number that nobody can guess.
+ * Splits a response at the places of the balance after its charge: only the atomic step in Redis that stores the response knows that
+ * balance, and joins the parts with it. The places are found by building the response with an unguessable number.
  */
 
-/** `stand`: a whole number in whose place the balance comes; `answer` is pure. */
+/**
+ * Splits a response at its balance.
+ *
+ * @param answer - pure function that builds the response for a balance
+ * @param stand - whole number that is written in place of the balance
+ */
 export function partsOf(answer: (remaining: number) => Uint8Array, stand: number): readonly Buffer[] {
   const made = Buffer.from(answer(stand));
   const mark = Buffer.from(String(stand));
@@ -17,6 +22,7 @@ export function partsOf(answer: (remaining: number) => Uint8Array, stand: number
   return parts;
 }
 
+/** Joins the parts of a response with the balance between them. */
 export function joined(parts: readonly Buffer[], remaining: number): Buffer {
   const number = Buffer.from(String(remaining));
   return Buffer.concat(parts.flatMap((part, at) => (at === 0 ? [part] : [number, part])));

@@ -1,12 +1,12 @@
-/** Failed attempts at a password over all nodes: an account and an address are counted in Redis, both in one step. */
+/** Counts failed password attempts over all nodes: account and address are counted in Redis, both in one step. */
 import { createHash } from 'node:crypto';
 import { LIMITS } from '../../base/limits.ts';
 import type { RedisStore } from '../../base/redis.ts';
 import { type Attempts, clientUnit, tooMany } from '../attempts.ts';
 
 /**
- * KEYS account, address; ARGV what each may have, window in ms. Replies with the ms that the one which is full has left, or with 0 where
- * both were counted.
+ * Counts an attempt. KEYS: account, address. ARGV: maximum of each, window in ms. Replies with the remaining ms of the window that is full,
+ * or with 0 if both were counted.
  */
 const BEGIN = `
 for i = 1, 2 do
@@ -17,7 +17,7 @@ for i = 1, 2 do
 end
 return 0`;
 
-/** KEYS account, address. */
+/** KEYS: account, address. */
 const SUCCEEDED = `
 redis.call('DEL', KEYS[1])
 if tonumber(redis.call('GET', KEYS[2]) or '0') > 0 then redis.call('DECR', KEYS[2]) end
@@ -26,10 +26,11 @@ return 0`;
 const SLOT = 'attempts';
 const NAME_CHARS = 32;
 
+/** Creates counters of failed attempts that all nodes share. */
 export function createRedisAttempts({ redis }: { readonly redis: RedisStore }): Attempts {
   const begin = redis.script('attempts_begin', BEGIN);
   const succeeded = redis.script('attempts_succeeded', SUCCEEDED);
-  /** Whoever reads the keys of Redis learns no mail address by them. */
+  /** Hashed, so that the keys in Redis do not reveal email addresses. */
   const keyOf = (subject: string): string =>
     redis.key(SLOT, createHash('sha256').update(subject).digest('hex').slice(0, NAME_CHARS));
   const keysOf = (account: string, address: string): readonly string[] => [

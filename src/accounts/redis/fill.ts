@@ -1,7 +1,7 @@
 /**
- * Accounts of a machine that was alone, written into a Redis that has none: the entries of each with the sequences and ids that they
- * have, what was booked once, units of quotas, and answers kept for an Idempotency-Key. Every step may be repeated, so that a filling
- * that was interrupted is begun again. Windows of rates are not kept on a machine that stops, and nothing else is.
+ * Transfers the accounts of a standalone machine into an empty Redis: the entries of each account with their sequences and ids, named
+ * bookings, quota units, and responses stored for an Idempotency-Key. Every step may be repeated, so an interrupted filling can be started
+ * again. Rate limit windows are not transferred, because a stopping machine does not keep them either.
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
@@ -11,7 +11,7 @@ import { decodeEntry, entryId, sequenceOf } from '../ledger-entry.ts';
 import type { AccountSum, AccountsFile } from '../ledger-file.ts';
 import { QUOTA_METERS } from '../plans.ts';
 
-/** KEYS log; ARGV sequences and entries by turns, ascending: those behind the last one are added. */
+/** KEYS: log. ARGV: sequences and entries in turn, ascending. Adds those after the last entry. */
 const FILL_LOG = `
 local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 local from = #last == 0 and 0 or tonumber(string.match(last[1][1], '^%d+'))
@@ -20,7 +20,7 @@ for at = 1, #ARGV, 2 do
 end
 return 1`;
 
-/** KEYS hash; ARGV how long it lives in ms, or nothing, then fields and values by turns. */
+/** KEYS: hash. ARGV: lifetime in ms, or nothing, then fields and values in turn. */
 const FILL_HASH = `
 for at = 2, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1]) end
 if ARGV[1] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
@@ -31,23 +31,23 @@ export interface AccountsFilled {
   readonly entries: number;
   /** Sum of all balances. */
   readonly balance: number;
-  /** Bookings, refunds and settled jobs that are known by their names. */
+  /** Bookings, refunds and settled jobs with a name. */
   readonly events: number;
-  /** Accounts that took of a quota. */
+  /** Accounts that used a quota. */
   readonly quotas: number;
-  /** Jobs that took of a quota. */
+  /** Jobs that used a quota. */
   readonly quotaEvents: number;
-  /** Answers kept for an Idempotency-Key. */
+  /** Responses stored for an Idempotency-Key. */
   readonly answers: number;
-  /** Such answers that do not say whose they are: they stay behind, and a request that is repeated is charged again. */
+  /** Such responses without an account: they are not transferred, and a repeated request is charged again. */
   readonly answersLeft: number;
 }
 
 export interface AccountsFillingOptions {
   readonly file: AccountsFile;
-  /** As `file` says. */
+  /** The sums of `file`. */
   readonly sums: ReadonlyMap<string, AccountSum>;
-  /** Whose an event is that took of a quota; null where nobody will ask for it again. */
+  /** Returns the account of an event that used a quota; null if the event will not be settled again. */
   readonly accountOf: (event: string) => string | null;
   readonly signal: AbortSignal;
   readonly onProgress: (stage: 'entries' | 'check', done: number, total: number) => void;
@@ -55,7 +55,7 @@ export interface AccountsFillingOptions {
 
 type Pair = readonly [name: string, value: Buffer | string];
 
-/** Runs `work` on each, several at a time. Rejects with what the first rejected with, once nothing runs any more. */
+/** Runs `work` for each item, several at a time. Rejects with the first error, after all have ended. */
 async function eachAtOnce<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
   const left = items[Symbol.iterator]();
   const failures: unknown[] = [];
@@ -93,7 +93,11 @@ const costBytes = (...numbers: readonly number[]): Buffer => {
   return bytes;
 };
 
-/** Writes and reads back everything. Rejects with STORE_CORRUPT where Redis then holds something else, NOT_READY. */
+/**
+ * Writes everything to Redis and reads it back.
+ *
+ * @throws STORE_CORRUPT if Redis then holds other data, NOT_READY
+ */
 export async function fillAccounts(
   { file, sums, accountOf, signal, onProgress }: AccountsFillingOptions,
   { redis, clock }: { readonly redis: RedisStore; readonly clock: Clock },
@@ -136,7 +140,7 @@ export async function fillAccounts(
     }
   }
 
-  /** What happened once, as the steps of an account name it, by account. */
+  /** Returns the named events by account, with the names that the account steps use. */
   function eventsByAccount(): ReadonlyMap<string, ReadonlyMap<string, Buffer | string>> {
     const byAccount = new Map<string, Map<string, Buffer | string>>();
     const add = (accountId: string, name: string, value: Buffer | string): void => {
@@ -145,7 +149,7 @@ export async function fillAccounts(
     };
     for (const [name, sequence] of file.bookings()) {
       const { accountId, type } = decodeEntry(sequence, file.bytesOf(sequence));
-      // A refund is named by its charge; whatever a booking is named, it makes an entry of another type.
+      // The name of a refund is that of its charge; a booking of any name makes an entry of another type.
       const charge = type === 'REFUND' ? sequenceOf(name.replace(/^refund:/, '')) : null;
       add(accountId, charge === null ? `book:${name}` : `refund:${charge}`, String(sequence));
     }
@@ -154,7 +158,7 @@ export async function fillAccounts(
     return byAccount;
   }
 
-  /** Months and units, as the state of an account has them. */
+  /** Returns months and units in the form of the account state. */
   function statesByAccount(): ReadonlyMap<string, readonly Pair[]> {
     const states = new Map<string, readonly Pair[]>();
     for (const [accountId, meters] of file.quotas()) {
@@ -195,7 +199,7 @@ export async function fillAccounts(
         ['t', String(Math.floor(keptAt))],
         ['h', Buffer.from(bodyHash)],
         ['b', Buffer.from(body)],
-        // Of no step of Redis: whoever finds it is a repetition.
+        // No step in Redis has this nonce, so every lookup counts as a repetition.
         ['n', ''],
         ['s', '0'],
         ['r', '0'],
@@ -208,7 +212,7 @@ export async function fillAccounts(
   const corrupt = (what: string): AssayError =>
     new AssayError('STORE_CORRUPT', `Redis does not hold what the ledger has: ${what}.`);
 
-  /** Its balance is the sum of its entries, and each of these is the one of the file. */
+  /** Checks that every entry of an account equals that of the file, and that its balance is their sum. */
   async function checkAccount(accountId: string, expected: AccountSum): Promise<void> {
     let from = '-';
     let entries = 0;

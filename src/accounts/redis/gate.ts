@@ -1,4 +1,4 @@
-/** The gate over accounts in Redis: rate, kept answer, quota and credits in one script, and one round trip. */
+/** The gate over accounts in Redis: rate limit, stored response, quota and credits in one script and one round trip. */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -16,7 +16,7 @@ export interface RedisGateDeps {
   readonly steps: AccountSteps;
   readonly windows: RateWindows;
   readonly clock: Clock;
-  /** Opened when first asked for. */
+  /** Opened at the first call. */
   readonly ledger: () => RedisLedger;
   readonly freeCredits: (accountId: string) => number;
   readonly quotaOf: (accountId: string, meter: QuotaMeterName) => number | null;
@@ -26,12 +26,13 @@ type Step = { -readonly [Name in keyof Admission]: Admission[Name] };
 
 const NOTHING: Admission = { rate: null, kept: null, quota: null, reservation: null, refused: null };
 
+/** Creates a gate over accounts in Redis. */
 export function createRedisGate(deps: RedisGateDeps): Gate {
   const { steps, windows, clock, ledger, freeCredits, quotaOf } = deps;
-  /** The server's clock less the monotonic one of this process, by the last reply; null before the first. */
+  /** The server's clock minus the monotonic clock of this process, by the last reply; null before the first. */
   let aheadMs: number | null = null;
 
-  /** What the account answered, in the order of the steps. */
+  /** Converts the reply of the account to the results of the steps. */
   function admission(asked: Asked, limit: number | null, nonce: string, reply: Reply, askedMs: number): Step {
     const { rate, accountId, quota, credits } = asked;
     const [outcome, serverMs] = [numberAt(reply, 0), numberAt(reply, 1)];
@@ -55,8 +56,8 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
   }
 
   /**
-   * Runs the step, which does nothing if it reaches the server after its client got an error: a server that hung counts nothing
-   * of what it finds waiting when it goes on. If the server's clock was set forward, the second try knows it.
+   * Runs the step with a deadline: if it reaches the server after its client got an error, it does nothing, so a server that hung does not
+   * count queued requests when it resumes. If the server's clock was set forward, the second try has the new difference.
    */
   async function inTime(run: (deadlineMs: number | null) => Promise<Reply>): Promise<Reply> {
     for (let tries = 0; tries < 2; tries++) {
@@ -98,7 +99,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
       let reply: Reply;
       try {
         reply = await inTime((deadlineMs) => steps.run('admit', place, [...args, deadlineMs], touched));
-        // Who kept it may not have known whether it would last.
+        // The node that stored the response may not know whether enough replicas have it.
         if (numberAt(reply, 0) === OUTCOME.kept && steps.redis.replicas > 0)
           await steps.runSafely('confirm', place, []);
       } catch (error) {

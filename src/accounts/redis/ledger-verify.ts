@@ -1,15 +1,15 @@
-/** The check of a whole ledger in Redis: account by account, each from its first entry to its last, and its holds beside them. */
+/** Verifies a whole ledger in Redis: each account from its first entry to its last, and its holds. */
 import type { RedisStore } from '../../base/redis.ts';
 import type { LedgerReport } from '../ledger.ts';
 import { decodeEntry, EMPTY_HEAD, entryId, type Head } from '../ledger-entry.ts';
 import { FAULTS_MAX, faultOf } from '../ledger-verify.ts';
 
-/** Entries of one look. */
+/** Entries of one read. */
 const STRIDE = 1_000;
 
 type Row = readonly [id: Buffer, fields: readonly Buffer[]];
 
-/** Beside running servers an account may grow behind what was read of it: that is read at the next check. */
+/** Checks every account. While servers are running, an account may get entries after it was read; the next check reads them. */
 export async function checkAccounts(
   redis: RedisStore,
   onProgress: (checked: number, total: number) => void,
@@ -26,7 +26,7 @@ export async function checkAccounts(
     total += await redis.guard(redis.connection.xlen(redis.key(accountId, 'log')));
   }
 
-  /** Reads all entries of an account; its last one. */
+  /** Reads all entries of an account; returns the last one. */
   async function checkEntries(accountId: string): Promise<Head> {
     let head: Head = EMPTY_HEAD;
     let from = '-';
@@ -53,7 +53,7 @@ export async function checkAccounts(
     }
   }
 
-  /** One look at both, so that what runs meanwhile does not come between. */
+  /** Reads both in one transaction, so that they are of the same moment. */
   async function checkHolds(accountId: string): Promise<void> {
     const look = redis.connection
       .multi()

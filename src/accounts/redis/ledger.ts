@@ -1,7 +1,7 @@
 /**
- * The ledger in Redis: each change of an account is one Lua script, and so is each look at it. A reservation is a hold that ends by
- * itself, so that a node that dies frees what it held. Of a charge whose reply was lost nobody knows whether it was made: where it is
- * kept for an Idempotency-Key its repetition finds it, and elsewhere it is undone as soon as Redis answers again.
+ * The ledger in Redis: each read or change of an account is one Lua script. A reservation is a hold that expires, so that a dead node frees
+ * its credits. If the reply of a charge is lost, it is unknown whether the charge was made. With an Idempotency-Key, a repeated request
+ * finds it; without one, it is undone as soon as Redis replies again.
  */
 import { isoTime } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
@@ -39,17 +39,17 @@ import { checkAccounts } from './ledger-verify.ts';
 export interface RedisLedgerDeps {
   readonly steps: AccountSteps;
   readonly log: Logger;
-  /** Free credits a month of an account; 0 where it may not have any (yet). */
+  /** Free credits per month of an account; 0 if it has none (yet). */
   readonly freeCredits: (accountId: string) => number;
 }
 
-/** The ledger, and what the gate needs of it, which reserves in a step of its own. */
+/** The ledger, with the functions that the gate needs to reserve credits in its own step. */
 export interface RedisLedger extends Ledger {
-  /** A hold that the gate placed by a nonce, at the server's time. */
+  /** Registers a hold that the gate placed with a nonce, at the server's time. */
   held(accountId: string, amount: number, nonce: string, serverMs: number): Reservation;
-  /** Gives back a hold of which nobody knows whether it was placed. */
+  /** Releases a hold that may or may not have been placed. */
   forget(accountId: string, amount: number, nonce: string): void;
-  /** The 402 of an account with `balance`, of which requests hold `holding`. */
+  /** Returns the 402 error of an account with `balance`, of which requests hold `holding`. */
   shortage(accountId: string, needed: number, balance: number, holding: number, serverMs: number): AssayError;
 }
 
@@ -57,18 +57,18 @@ interface Hold {
   readonly accountId: string;
   readonly amount: number;
   readonly nonce: string;
-  /** The server's time when it was placed. */
+  /** The server's time when the hold was placed. */
   readonly since: number;
 }
 
-/** What is to be done once Redis answers again. */
+/** A step to run when Redis replies again. */
 interface Amends extends Hold {
   readonly operation: 'undo' | 'release';
 }
 
 const AMENDS_PAUSE_MS = 500;
 
-/** Instead of what says to try again. */
+/** Replaces an error that asks the client to try again. */
 function undecided(error: unknown): unknown {
   if (!(error instanceof AssayError) || error.code !== 'NOT_READY') return error;
   return new AssayError(
@@ -78,12 +78,13 @@ function undecided(error: unknown): unknown {
   );
 }
 
-/** As a step takes a reference: whether there is one, and its text. */
+/** Encodes a reference for a step: whether there is one, and its text. */
 const referenceArgs = (reference: string | null): readonly [string, string] =>
   reference === null ? ['', ''] : ['1', reference.slice(0, LIMITS.ledgerReferenceMax)];
 
 const kindOf = (type: (typeof LEDGER_TYPES)[number]): number => LEDGER_TYPES.indexOf(type);
 
+/** Creates the ledger over Redis. */
 export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
   const { steps, log, freeCredits } = deps;
   /** Reservations of this process that have not ended. */
@@ -115,7 +116,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
     });
   }
 
-  // What is made good later.
+  // Steps that are run later.
 
   async function makeGood(one: Amends): Promise<void> {
     const { operation, accountId, nonce, amount, since } = one;
@@ -140,7 +141,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
           log.warn({ account: one.accountId }, `ledger: a charge is not undone yet: ${messageOf(error)}`);
         isReported = true;
         if (closed) return;
-        // The server of another account may be there.
+        // The server of another account may be available: continue with the next one.
         amends.push(...amends.splice(0, 1));
         await new Promise((resolve) => setTimeout(resolve, AMENDS_PAUSE_MS).unref());
       }
@@ -187,10 +188,10 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
     const { keep } = charge;
     let parts: readonly Buffer[];
     try {
-      // Sixteen digits that begin with 8 are a number that a double holds exactly.
+      // Sixteen digits that begin with 8 are an integer that a double holds exactly.
       parts = partsOf(charge.answer, Number(`8${steps.nonce().slice(1)}`));
     } catch (error) {
-      // An answer that cannot be made is not charged.
+      // If the response cannot be built, nothing is charged.
       release(reservation);
       throw error;
     }
@@ -205,7 +206,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       const touched = { mark: nonce, ...(keep === undefined ? {} : { slot: keep.slot }) };
       reply = await change('commit', accountId, args, touched);
     } catch (error) {
-      // A kept answer is what its repetition finds; a charge without one would never be answered.
+      // With a stored response, a repeated request finds the charge; a charge without one would never get a response, so it is undone.
       const operation = keep === undefined && charge.amount > 0 ? 'undo' : 'release';
       if (holding > 0) amend({ ...hold, operation });
       throw error;
@@ -227,7 +228,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
     };
   }
 
-  /** Of a reply of balance, free, granted, held and the server's time. */
+  /** Decodes a reply of balance, free, granted, held and the server's time. */
   function balanceOf(standing: Reply): Balance {
     const [balance, free, granted, holding, serverMs] = standing.map(Number) as [
       number,
@@ -281,7 +282,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
     shortage,
     async reserve(accountId, amount) {
       const nonce = steps.nonce();
-      // As the gate asks, for credits alone.
+      // The same arguments as the gate, for credits only.
       const args = [null, null, null, null, null, null, amount, nonce, LIMITS.ledgerHoldMs];
       try {
         const reply = await steps.run('admit', accountId, [...args, freeCredits(accountId)], {
@@ -332,7 +333,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       const rest = [once ?? null, mayOwe === true ? '1' : null, LIMITS.ledgerMarkMs];
       const reply = await change('book', accountId, [...args, ...rest], { mark: `book:${nonce}` }).catch(
         (error: unknown) => {
-          // Whoever booked without a name would book twice.
+          // A caller that repeats a booking without a name would book twice.
           throw once === undefined ? undecided(error) : error;
         },
       );
@@ -358,7 +359,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       closed = true;
       const left = [...holds.values()].filter(({ amount }) => amount > 0);
       holds.clear();
-      // What cannot be given back now ends by itself.
+      // Holds that cannot be released now expire.
       await Promise.allSettled(
         left.map(({ accountId, nonce, amount }) => steps.run('release', accountId, [nonce, amount, null])),
       );

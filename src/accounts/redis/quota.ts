@@ -1,4 +1,4 @@
-/** Monthly quotas over all nodes, counted one by one in the state of each account. */
+/** Monthly quotas over all nodes, counted in the state of each account. */
 import { messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
@@ -11,11 +11,11 @@ import { type AccountSteps, numberAt, type Reply } from './account-steps.ts';
 export interface RedisQuotaDeps {
   readonly steps: AccountSteps;
   readonly log: Logger;
-  /** Units a month of an account; null is unlimited. */
+  /** Units per month of an account; null for unlimited. */
   readonly limitOf: (accountId: string, meter: QuotaMeterName) => number | null;
 }
 
-/** What is left of a quota once `taken` units of it are gone; `month` is counted from year 0. */
+/** Returns the quota decision after `taken` units; `month` is counted from year 0. */
 export const quotaDecision = (
   ok: boolean,
   limit: number | null,
@@ -28,10 +28,11 @@ export const quotaDecision = (
   resetAt: monthEnd(month),
 });
 
+/** Creates the quota meter over Redis. */
 export function createRedisQuotaMeter({ steps, log, limitOf }: RedisQuotaDeps): QuotaMeter {
   const giving = new Set<Promise<void>>();
 
-  /** Of a reply of its outcome, the month, and the units that are taken now. */
+  /** Decodes a reply of the outcome, the month, and the units taken so far. */
   const decide = (reply: Reply, limit: number | null): QuotaDecision =>
     quotaDecision(numberAt(reply, 0) === OUTCOME.done, limit, numberAt(reply, 1), numberAt(reply, 2));
 

@@ -1,4 +1,4 @@
-/** Rate limits over all nodes: the window of a key and class stands in Redis, and what it refused is refused here until it ends. */
+/** Rate limits over all nodes: the window of a key and class is in Redis. A rejection is cached on this node until it ends. */
 import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { RateClass } from '../plans.ts';
@@ -8,23 +8,28 @@ import { type AccountSteps, listAt, numberAt, type Reply } from './account-steps
 export interface RedisRateDeps {
   readonly steps: AccountSteps;
   readonly clock: Clock;
-  /** Requests in any 60 seconds of a key and class. */
+  /** Requests in any 60 seconds for a key and class. */
   readonly limitOf: (subject: string, rateClass: RateClass) => number;
-  /** Changes when an answer of `limitOf` may have changed. */
+  /** Changes when a result of `limitOf` may have changed. */
   readonly generation: () => number;
-  /** The account of a key, in whose slot its window stands; null for a subject that is no key. */
+  /** Returns the account of a key; its slot holds the key's window. Null if the subject is not a key. */
   readonly accountOf: (subject: string) => string | null;
 }
 
-/** How the gate asks for a window, and what it makes of the reply. */
+/** How the gate requests a window, and how it decodes the reply. */
 export interface RateWindows {
-  /** The account whose slot holds the windows of a subject. */
+  /** Returns the account; its slot holds the windows of the subject. */
   slotOf(subject: string): string;
-  /** Name of a window in its slot. */
+  /** Returns the name of a window in its slot. */
   nameOf(subject: string, rateClass: RateClass): string;
-  /** Time and limit as a step takes them. */
+  /** Returns time and limit as arguments of a step. */
   askedOf(subject: string, rateClass: RateClass, monotonicMs: number): readonly [number | null, number];
-  /** `counted`: whether it was let in, requests in the window, the second that frees, the one it counts in; `serverMs`: the time of the step. */
+  /**
+   * Decodes the reply of a step.
+   *
+   * @param counted - whether the request was allowed, requests in the window, the second that frees one, the second in which it counts
+   * @param serverMs - the time of the step
+   */
   decide(
     asked: { readonly subject: string; readonly rateClass: RateClass; readonly monotonicMs: number },
     counted: Reply,
@@ -42,12 +47,13 @@ interface Refusal {
   readonly generation: number;
 }
 
+/** Creates the rate limit windows over Redis. */
 export function createRateWindows(deps: RedisRateDeps): RateWindows {
   const { steps, limitOf, generation, accountOf } = deps;
   const refusals = new Map<string, Refusal>();
   const nameOf = (subject: string, rateClass: RateClass): string => `${subject}:${rateClass}`;
 
-  /** What is forgotten is asked for again: the oldest of too many makes room. */
+  /** Caches a rejection; if there are too many, the oldest is removed and Redis decides again. */
   function remember(name: string, refusal: Refusal): void {
     refusals.delete(name);
     refusals.set(name, refusal);
@@ -64,9 +70,9 @@ export function createRateWindows(deps: RedisRateDeps): RateWindows {
     slotOf,
     async uncount(subject, rateClass, countedSecond) {
       const name = nameOf(subject, rateClass);
-      // What was refused because of it may be allowed now.
+      // The undone count may allow requests whose rejection is cached.
       refusals.delete(name);
-      // If Redis is away, the count ends by itself within a minute.
+      // If Redis is unavailable, the count expires within a minute.
       await steps.run('uncount', slotOf(subject), [countedSecond], { rate: name }).catch(() => undefined);
     },
     nameOf,
@@ -109,6 +115,7 @@ export function createRateWindows(deps: RedisRateDeps): RateWindows {
   };
 }
 
+/** Creates the rate limiter over Redis. */
 export function createRedisRateLimiter(
   windows: RateWindows,
   { steps, clock }: Pick<RedisRateDeps, 'steps' | 'clock'>,
