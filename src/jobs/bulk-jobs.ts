@@ -83,7 +83,7 @@ export interface JobUpload {
   /**
    * The body is complete: reserves quota or credits and queues the job. If it rejects, nothing of the upload is kept.
    *
-   * @throws (rejects with) INVALID_REQUEST (the body is empty, or another body was sent under the name); QUOTA_EXHAUSTED;
+   * @throws INVALID_REQUEST (the body is empty, or another body was sent under the name); QUOTA_EXHAUSTED;
    * CREDITS_EXHAUSTED; OVERLOADED (the account stores too many bytes); NOT_READY (the first request with the name is still being
    * processed)
    */
@@ -119,7 +119,7 @@ export interface BulkJobs {
   /**
    * Starts to receive a job.
    *
-   * @throws (rejects with) OVERLOADED if the account has too many jobs or stores too many bytes, or if the disk has too little
+   * @throws OVERLOADED if the account has too many jobs or stores too many bytes, or if the disk has too little
    * space
    */
   receive(request: JobRequest): Promise<JobUpload>;
