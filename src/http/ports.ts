@@ -30,7 +30,7 @@ export type CallerAccess = Pick<
  * The use cases of the endpoints. Chains are given as the client wrote them, in any letter case; addresses in any valid form. Work
  * that has begun is finished even if its client disconnects: it takes milliseconds, and stopping it would cost the pool a thread.
  *
- * @throws (or rejects with) UNKNOWN_CHAIN, INVALID_ADDRESS, OVERLOADED
+ * @throws UNKNOWN_CHAIN, INVALID_ADDRESS, OVERLOADED
  */
 export interface UseCases {
   /** The entity label set: `GET /entity/{address}`, `POST /screen`, `GET /address/{chain}/{address}/labels`. */

@@ -65,7 +65,7 @@ export interface MonitoringService {
   /**
    * Screens an address and watches it from the newest block on.
    *
-   * @throws (rejects with) UNKNOWN_CHAIN, INVALID_ADDRESS, INVALID_REQUEST
+   * @throws UNKNOWN_CHAIN, INVALID_ADDRESS, INVALID_REQUEST
    */
   register(accountId: string, draft: WalletDraft): Promise<MonitoredWallet>;
   /**
@@ -77,7 +77,7 @@ export interface MonitoringService {
   /**
    * Changes a wallet.
    *
-   * @throws (rejects with) NOT_FOUND; INVALID_REQUEST if its state does not allow the change
+   * @throws NOT_FOUND; INVALID_REQUEST if its state does not allow the change
    */
   change(accountId: string, walletId: string, change: WalletChange): Promise<MonitoredWallet>;
   /** Soft-deletes a wallet. Deleting it again is a no-op. */
@@ -87,7 +87,7 @@ export interface MonitoringService {
   /**
    * Checks every URL and stores the channels.
    *
-   * @throws (rejects with) INVALID_REQUEST with the field
+   * @throws INVALID_REQUEST with the field
    */
   setChannels(accountId: string, channels: AccountChannels): Promise<AccountChannels>;
 }

@@ -119,7 +119,7 @@ export interface MonitoringStore {
    *
    * @param head - newest block of the chain, after which processing starts if no other wallet of the chain is watched; null if not
    * known
-   * @throws (rejects with) INVALID_REQUEST if the account already has the address or the maximum number of wallets
+   * @throws INVALID_REQUEST if the account already has the address or the maximum number of wallets
    */
   addWallet(
     draft: Omit<MonitoredWallet, 'id' | 'createdAtMs' | 'updatedAtMs' | 'deletedAtMs' | 'status'>,
@@ -139,7 +139,7 @@ export interface MonitoringStore {
   /**
    * Changes a wallet in a transaction, including the consequences for its deliveries.
    *
-   * @throws (rejects with) NOT_FOUND, and the errors of `change`
+   * @throws NOT_FOUND, and the errors of `change`
    */
   changeWallet(
     accountId: string,
@@ -241,7 +241,7 @@ export interface MonitoringStore {
   /**
    * Changes the status of an alert.
    *
-   * @throws (rejects with) NOT_FOUND
+   * @throws NOT_FOUND
    */
   moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert>;
   /** Newest first. */
