@@ -8,6 +8,7 @@ import { AssayError } from '../base/errors.ts';
 import type { Exchange } from './server.ts';
 import type { Visit } from './visit.ts';
 
+/** One request in the pipeline. */
 export class Call {
   readonly exchange: Exchange;
   readonly requestId: string;
@@ -42,7 +43,7 @@ export class Call {
   answerSlot: AnswerSlot | null = null;
   /** Ledger entry of this request's charge. */
   chargedEntry: string | null = null;
-  /** Unknown query parameters and body fields; null if the request has neither a query nor a body. */
+  /** Unknown query parameters and body fields. Null if the request has no body and no unknown parameter. */
   ignored: readonly string[] | null = null;
   /** The client's cached copy is still valid: respond with 304. */
   notModified = false;

@@ -113,7 +113,7 @@ const SCRATCH_BYTES = 64 * 1024;
 /** Maximum length of the list of unknown fields, with every character escaped. */
 const ENVELOPE_END_BYTES_MAX = LIMITS.bodyFieldsMax * (64 * 6 + 3) + 32;
 
-/** The end of the envelope after the data of a request with a body or a query. */
+/** The end of the envelope with the list of unknown fields. */
 const closingOf = (ignored: readonly string[]): string => `,"ignored":${JSON.stringify(ignored)}}`;
 
 /** Creates a buffer that begins with the opening of the envelope. */
@@ -188,7 +188,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   /** Whether the request was refused because the server cannot work at the moment, so that no part of it was done. */
   const isUnserved = (error: unknown): boolean => error instanceof AssayError && UNSERVED.has(error.code);
 
-  /** Uncounts a request that could not be served, so that a client that retries after an outage has its whole rate limit. */
+  /** Takes a request that was not served out of the count, so that a client that retries after an outage has its whole rate limit. */
   function uncount({ rate, subject, rateClass }: Call): void {
     const second = rate?.countedSecond ?? null;
     if (second === null || subject === null || rateClass === null) return;
@@ -396,8 +396,8 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   }
 
   /**
-   * Continues with `go` after the gate has admitted the request: synchronously if the gate decides at once, and then throws its
-   * refusal.
+   * Calls `go` after the gate has admitted the request. If the gate decides synchronously, `go` runs synchronously, and a refusal is
+   * thrown.
    *
    * @param isOpen - the handler has not returned yet, so the parts of the request that are needed later must be kept
    */

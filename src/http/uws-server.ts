@@ -536,7 +536,7 @@ class UwsExchange implements Exchange {
     if (status === 304) {
       res.endWithoutBody();
     } else if (this.method === 'HEAD') {
-      // If endWithoutBody gets the length, it waits for a body of that length, and the binding ends the process.
+      // With the length as its argument, endWithoutBody would wait for a body of it, and the binding would end the process.
       const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
       res.writeHeader('Content-Length', String(length)).endWithoutBody();
     } else if (body.length <= LIMITS.bufferedAnswerBytesMax || close) {

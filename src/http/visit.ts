@@ -1,6 +1,6 @@
 /**
- * Authentication of the account operations: open to anyone, or restricted to a session or to an API key instead of one. A browser
- * attaches the session cookie to the requests of any page, so a change is accepted only from a page of this host.
+ * Authentication of the account operations: some are open to anyone, some need a session, some a session or an API key. A browser
+ * attaches the session cookie to the requests of any page, so a change with a session is accepted only from a page of this host.
  */
 import type { Actor } from '../accounts/audit.ts';
 import type { KeyRecord } from '../accounts/keys.ts';
