@@ -11,8 +11,8 @@ import { createProgress } from './progress.ts';
 const PERCENT = 100;
 
 /**
- * Process that started this one. If it used a channel and is gone, the build stops; the thread is too busy to receive the channel's
- * events during a build.
+ * Id of the parent process. If this process has a channel to its parent and the parent is gone, a build stops. During a build, the
+ * thread is too busy to receive the events of the channel.
  */
 const startedBy = process.ppid;
 const isLeft = (): boolean => process.channel !== undefined && process.ppid !== startedBy;

@@ -64,7 +64,7 @@ export interface JobRequest {
   /** Adds the verdict of the oracle to each label set; only for the kind `labels`. Default: false. */
   readonly verdict?: boolean;
   /**
-   * Idempotency name of the request within the account: a request that is repeated under it within 24 hours is the same job.
+   * Idempotency key of the request within the account: a request that is repeated with it within 24 hours is the same job.
    * Default: each request is a new job.
    */
   readonly once?: string | null;
@@ -72,7 +72,7 @@ export interface JobRequest {
 
 /** The body of a job while it is received. */
 export interface JobUpload {
-  /** Whether `end` resolved with the response to an earlier request with the same name. */
+  /** Whether `end` resolved with the response to an earlier request with the same idempotency key. */
   readonly isRepeated: boolean;
   /**
    * Takes a piece of the body. The bytes may be reused after it has returned or resolved.
@@ -83,8 +83,8 @@ export interface JobUpload {
   /**
    * The body is complete: reserves quota or credits and queues the job. If it rejects, nothing of the upload is kept.
    *
-   * @throws INVALID_REQUEST (the body is empty, or another body was sent under the name); QUOTA_EXHAUSTED;
-   * CREDITS_EXHAUSTED; OVERLOADED (the account stores too many bytes); NOT_READY (the first request with the name is still being
+   * @throws INVALID_REQUEST (the body is empty, or another body was sent with the key); QUOTA_EXHAUSTED;
+   * CREDITS_EXHAUSTED; OVERLOADED (the account stores too many bytes); NOT_READY (the first request with the key is still being
    * processed)
    */
   end(): Promise<JobView>;

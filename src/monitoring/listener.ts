@@ -143,7 +143,7 @@ export function createListener(deps: ListenerDeps): Listener {
   const { store, processor, clock, log, leases = createEmbeddedLeases() } = deps;
   const { dutyOf = (chains) => new Map(chains.map((chain) => [chain, 'MINE'])) } = deps;
   const following = new Map<MonitoringChain, Following>();
-  /** Chains that this node is about to stop following. They are not started again before that has ended. */
+  /** Chains that are being stopped. They are not started again before that has ended. */
   const leaving = new Map<MonitoringChain, Promise<void>>();
   const stopped = new AbortController();
   let table: WatchTable = buildWatchTable([]);

@@ -44,7 +44,7 @@ export interface ProcessorDeps {
   readonly riskPolicy: RiskPolicy;
   /** Decides which assets are evidence. */
   readonly assets: Pick<AssetFacts, 'isKnown' | 'decimalsOf'>;
-  /** Returns the newest label snapshot, once per block; null before there is one. */
+  /** Returns the newest label snapshot; called at most once per block. Null before the first snapshot. */
   readonly labels: () => LabelReader | null;
   /** Transfers that show the parties behind an unattributed counterparty; null if no transfers are kept. */
   readonly transfers: TransferReader | null;
@@ -208,7 +208,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
   }
 
   /**
-   * Finds the real counterparty whose address the other side of a worthless transfer imitates.
+   * Finds the real counterparty that the other side of a worthless transfer imitates by its address.
    *
    * @param dealings - cache of the real counterparties of the block's wallets
    */

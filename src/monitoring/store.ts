@@ -158,7 +158,8 @@ export interface MonitoringStore {
   ): { readonly alertCount: number; readonly transactionCount: number };
 
   /**
-   * Returns active wallets of a chain whose screening is due: those after an alert first, each group in the order of the due time.
+   * Returns active wallets of a chain that are due for a screening: those after an alert first, each group in the order of its due
+   * time.
    */
   refreshesDue(
     chain: MonitoringChain,

@@ -29,7 +29,7 @@ export interface ChunkWorkDeps extends OracleDeps {
 const NEWLINE = 0x0a;
 /** Size of a block of lines: small enough to stay in the second-level cache together with the beginnings of its results. */
 const BLOCK_BYTES = 128 * 1024;
-/** Minimum size of a write to the output file. */
+/** Initial size of the output buffer; it is written when it is half full. */
 const OUT_BYTES = 1024 * 1024;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 

@@ -53,11 +53,11 @@ export interface JobRecord {
   readonly reserved: number;
   readonly spent: number | null;
   readonly filesRemoved: boolean;
-  /** Idempotency name of the request, if it has one. */
+  /** Idempotency key of the request, if it has one. */
   readonly once?: string;
 }
 
-/** State of the first request with an idempotency name. */
+/** The first request with an idempotency key, and its response. */
 export interface Claim {
   readonly jobId: string;
   /** SHA-256 of the request, hexadecimal. */
@@ -81,7 +81,7 @@ export interface ChunkRecord extends ChunkDone {
 
 type ChunkKey = [jobId: string, chunk: number];
 
-/** Maximum number of names that one transaction removes. */
+/** Maximum number of claims that one transaction removes. */
 const CLAIMS_REMOVED_MAX = 1_000;
 
 /** Sorts after every id: ids are ASCII. */
@@ -126,11 +126,11 @@ export interface JobWriter {
   putChunk(id: string, chunk: number, record: ChunkRecord): void;
   /** Removes the records of a job's answered chunks. */
   removeChunks(id: string): void;
-  /** Removes a job, and the idempotency name of its request if that was not answered. */
+  /** Removes a job, and the idempotency key of its request if that was not answered. */
   remove(job: JobRecord): void;
   claim(name: string): Claim | null;
   putClaim(name: string, claim: Claim): void;
-  /** Removes a limited number of names that were claimed before the given time; returns the number of removed names. */
+  /** Removes a limited number of claims that were made before the given time; returns the number of removed claims. */
   removeClaims(before: number): number;
 }
 

@@ -166,7 +166,7 @@ function objectLines(shape: LineShape): LineReader {
     }
     address.start = -1;
     chain.start = -1;
-    // The scan stops at the first byte that it does not understand, at the end of the line at the latest.
+    // The scan stops at the first byte that is not part of the object, at the end of the line at the latest.
     const behind = first === OPEN_OBJECT ? scanItem(block, item.start, address, chain) : UNUSUAL;
     if (behind !== item.end) return readSlowly(block, item, shape);
     item.start = address.start;

@@ -87,7 +87,7 @@ const ID_SHAPE = /^[0-9a-f]{28}$/;
 const ID_TIME_DIGITS = 12;
 const ID_RANDOM_BYTES = 8;
 /**
- * Maximum time from the last byte of a body to its response. After it, the request loses its idempotency name to the next one.
+ * Maximum time from the last byte of a body to its response. After it, the request loses its idempotency key to the next one.
  * Calls to Redis may take seconds.
  */
 const TAKING_ON_MS = 30_000;
@@ -110,7 +110,7 @@ const rateOf = ({ rateFrom, answered, changedAt }: JobRecord): number | null => 
   return ((answered - rateFrom.answered) / (changedAt - rateFrom.at)) * 1_000;
 };
 
-/** Whether the first request with a name still owns it. If it was not answered in time, it or its node has failed. */
+/** Whether the first request with an idempotency key still owns it. If it was not answered in time, it or its node has failed. */
 function isHeld({ jobId, at, answer }: Claim, now: number, writer: JobWriter): boolean {
   if (answer !== null) return now - at < LIMITS.idempotencyMs;
   return now - at < TAKING_ON_MS && writer.job(jobId) !== null;
@@ -409,7 +409,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
 
     /**
      * Stores the job and, if it is accepted, the response to its request. Fails if the job was removed meanwhile, if another
-     * request owns the idempotency name, or if the account stores too many bytes.
+     * request owns the idempotency key, or if the account stores too many bytes.
      */
     async function keep(job: JobRecord): Promise<void> {
       const before = written;
@@ -431,7 +431,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     }
 
     /**
-     * Claims the idempotency name. The first request with a name owns it, and its job continues; later requests get the same
+     * Claims the idempotency key. The first request with a key owns it, and its job continues; later requests get the same
      * response.
      *
      * @returns null for the first request

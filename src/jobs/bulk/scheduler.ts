@@ -266,7 +266,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         const rateFrom = rateGoesOn(job, at);
         writer.put({ ...job, state: 'RUNNING', startedAt: job.startedAt ?? at, changedAt: at, rateFrom });
       }, fence)
-      // Recording the first results marks the job as started, too.
+      // If this fails, recording the first results marks the job as started.
       .catch((error: unknown) =>
         log.warn({ job: id }, `bulk job: its start was not written: ${messageOf(error)}`),
       );

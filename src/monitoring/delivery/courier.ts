@@ -108,7 +108,7 @@ export function createCourier(deps: CourierDeps): Courier {
     }
   }
 
-  /** Retries `write` while the disk is full, until the dispatcher stops: without its record, a sent message would be sent again. */
+  /** Retries `write` while the disk is full, until the lease ends: without its record, a sent message would be sent again. */
   async function whenWritten(write: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {
