@@ -1,4 +1,4 @@
-/** Entry of the thread that packs the addresses of a bulk load while those before are written. */
+/** Entry of the thread that packs the addresses of a bulk load while the previous ones are written. */
 import { workerData } from 'node:worker_threads';
 import { idleBeforeEnd } from '../src/base/threads.ts';
 import { type BulkAddressesJob, runBulkAddresses } from '../src/graph/store/bulk-addresses.ts';

@@ -1,4 +1,4 @@
-/** Entry of a bulk file's threads. An error stops the other threads, and goes back as data. */
+/** Entry of the threads that process a bulk file. If a thread fails, it stops the others and posts its error as data. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorToData } from '../src/base/errors.ts';
 import { asStorageFull } from '../src/base/storage.ts';

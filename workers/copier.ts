@@ -1,4 +1,4 @@
-/** Entry of the process that copies and reads files of stores for a backup. */
+/** Entry of the process that copies and reads store files for a backup. */
 import { runCopier } from '../src/backup/copier-process.ts';
 
 runCopier();

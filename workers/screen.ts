@@ -1,4 +1,7 @@
-/** Entry of the pool's threads: opens the read-only stores once, then runs one task a message. Errors go back as data. */
+/**
+ * Entry of the pool's threads: opens the read-only stores once, then runs one task per message. If a task fails, its error is
+ * returned as data.
+ */
 import { workerData } from 'node:worker_threads';
 import { type ErrorData, errorToData, messageOf } from '../src/base/errors.ts';
 import { createLogger } from '../src/base/log.ts';
@@ -13,6 +16,11 @@ const tasks = openTasks(settings);
 const lend = createLender(settings.lendingMemory);
 const asReading = createTaskReadings();
 
+/**
+ * Runs one task.
+ *
+ * @returns its result with `ok: true`, or its error as data
+ */
 export default function run({ name, message }: { name: TaskName; message: never }): unknown {
   return asReading(() => {
     try {

@@ -1,4 +1,4 @@
-/** Entry of the thread that carries label snapshots between nodes. */
+/** Entry of the thread of the snapshot replication. */
 import { workerData } from 'node:worker_threads';
 import { runTravelThread } from '../src/travel/thread.ts';
 import type { TravelJob } from '../src/travel/travel.ts';

@@ -1,4 +1,4 @@
-/** `assay accounts`, `assay plan` and `assay audit`: the operator's hand on people, beside a running server or without one. */
+/** `assay accounts`, `assay plan` and `assay audit`: administration of accounts, with or without a running server. */
 import type { Command } from 'commander';
 import { expectSound } from '../accounts/audit.ts';
 import { PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
@@ -16,7 +16,7 @@ function planFrom(text: string): PlanName {
   throw new AssayError('INVALID_REQUEST', `'${text}' is none of the plans ${PLAN_NAMES.join(', ')}.`);
 }
 
-/** The first line of what is piped in: a password on the command line would stand in the list of processes. */
+/** Reads the first line of the input. A password on the command line would be visible in the list of processes. */
 async function lineFrom(input: NodeJS.ReadableStream): Promise<string> {
   let text = '';
   for await (const chunk of input) {
@@ -26,6 +26,7 @@ async function lineFrom(input: NodeJS.ReadableStream): Promise<string> {
   return text.split(/\r?\n/, 1)[0] ?? '';
 }
 
+/** Adds `assay accounts`. */
 export function addAccountsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const accounts = program
     .command('accounts')
@@ -106,6 +107,7 @@ export function addAccountsCommand(program: Command, terminal: Terminal, parts: 
     });
 }
 
+/** Adds `assay plan`. */
 export function addPlanCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('plan')
@@ -126,6 +128,7 @@ export function addPlanCommand(program: Command, terminal: Terminal, parts: () =
 
 const SHOWN_DEFAULT = '20';
 
+/** Adds `assay audit`. */
 export function addAuditCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const audit = program.command('audit').description('read and check the log of who changed what');
 

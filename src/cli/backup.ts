@@ -1,4 +1,4 @@
-/** `assay backup FOLDER`: a copy of all state while it is served and written. */
+/** `assay backup FOLDER`: copies all state while it is served and written. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { backUp, verifyBackup } from '../backup/backup.ts';
@@ -6,6 +6,7 @@ import { answer, type Terminal } from './context.ts';
 import type { Parts } from './parts.ts';
 import { createProgress, megabytes } from './progress.ts';
 
+/** Adds `assay backup`. */
 export function addBackupCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('backup')

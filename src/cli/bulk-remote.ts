@@ -1,6 +1,6 @@
 /**
- * `assay bulk --remote`: a bulk job on a server elsewhere. Sends the input, waits, and fetches the result, taken up again where a
- * connection broke. The job is the server's: who is interrupted here finds it there.
+ * `assay bulk --remote`: a bulk job on another server. Sends the input, waits, and fetches the result; an interrupted download
+ * continues at its last byte. The job belongs to the server: if this command is interrupted, the job is still there.
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
@@ -29,9 +29,9 @@ export interface RemoteBulkOptions {
   readonly chain: ChainId | null;
   /** Adds the verdict of the oracle to each label set. */
   readonly verdict: boolean;
-  /** A job that was begun before; nothing is sent then. */
+  /** Id of a job that was started before; nothing is sent then. */
   readonly job: string | null;
-  /** What is sent in place of a file. */
+  /** Sent if `input` is null. */
   readonly standardInput: AsyncIterable<Uint8Array>;
 }
 
@@ -40,16 +40,16 @@ const POLL_MS_MIN = 200;
 const POLL_MS_MAX = 2_000;
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 10_000;
-/** Attempts in a row of which none brought anything: a server that restarts is back within about a minute. */
+/** Consecutive attempts without progress: a server that restarts is available again within about a minute. */
 const ATTEMPTS_MAX = 12;
 
-/** A rate limit counts a minute. A server that wants longer is a matter for whoever runs the command. */
+/** A rate limit counts one minute. If the server asks for a longer wait, the user has to decide. */
 const RETRY_AFTER_MS_MAX = 60_000;
 const ONCE_BYTES = 16;
-/** What a server answers of one job, or against it, has 1 KB. */
+/** A response about one job, or an error response, has about 1 KB. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** What was asked may be asked again: the connection failed, or the server is not able to answer now. */
+/** An error after which the request can be retried: the connection failed, or the server cannot respond at the moment. */
 class Passing extends Error {
   readonly waitMs: number | null;
 
@@ -70,30 +70,30 @@ interface Server {
   ): Promise<Dispatcher.ResponseData>;
 }
 
-/** What a server says, without anything that a terminal takes for an order. */
+/** Removes control characters from server text, so that the terminal does not interpret them. */
 const printable = (text: string): string => text.replace(/[\p{Cc}\s]+/gu, ' ');
 
-/** The first bytes of an answer, or all where it has no more. Rejects as its connection does. */
+/** Returns the first bytes of a response, or all of a short one. Rejects if its connection fails. */
 async function beginningOf({ body }: Dispatcher.ResponseData): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of body as AsyncIterable<Uint8Array>) {
     pieces.push(piece);
     length += piece.length;
-    // Leaving ends the connection.
+    // Leaving the loop closes the connection.
     if (length >= ANSWER_BYTES_MAX) break;
   }
   return Buffer.concat(pieces).subarray(0, ANSWER_BYTES_MAX);
 }
 
-/** The sentence of an error answer; what stands there where it is no answer of such a server. */
+/** Returns the message of an error response, or the beginning of its text if it is not one of this API. */
 async function sentenceOf(response: Dispatcher.ResponseData): Promise<string> {
   const text = await beginningOf(response).then(String, () => '');
   try {
     const said = JSON.parse(text) as { error?: unknown };
     if (typeof said.error === 'string') return printable(said.error);
   } catch {
-    // A proxy in between says it in its own way.
+    // A proxy may respond in another format.
   }
   return printable(text).slice(0, 200);
 }
@@ -128,10 +128,14 @@ function connect(agent: Agent, base: URL, key: string, signal: AbortSignal): Ser
   };
 }
 
-/** Ids become part of a file's name. */
+/** Ids become part of a file name. */
 const ID_SHAPE = /^[\w-]{1,64}$/;
 
-/** Rejects with SOURCE_UNAVAILABLE, and with Passing where the answer broke off. */
+/**
+ * Parses a response about a job.
+ *
+ * @throws SOURCE_UNAVAILABLE; Passing if the response is incomplete
+ */
 async function jobIn(response: Dispatcher.ResponseData): Promise<JobView> {
   const bytes = await beginningOf(response).catch((cause: unknown) => {
     throw new Passing('The connection broke.', null, cause);
@@ -140,12 +144,16 @@ async function jobIn(response: Dispatcher.ResponseData): Promise<JobView> {
     const { data } = JSON.parse(bytes.toString()) as { data?: { job?: JobView } };
     if (data?.job !== undefined && ID_SHAPE.test(data.job.id)) return data.job;
   } catch {
-    // No JSON: of another server.
+    // Not JSON, so not a response of this API.
   }
   throw new AssayError('SOURCE_UNAVAILABLE', 'What the server answered tells of no job.');
 }
 
-/** Asks until it is answered or `ATTEMPTS_MAX` attempts in a row have failed. `attempt` tells whether it got further. */
+/**
+ * Retries until it succeeds or `ATTEMPTS_MAX` consecutive attempts have failed.
+ *
+ * @param hasMoved - whether the failed attempt made progress
+ */
 async function persist<T>(
   terminal: Terminal,
   attempt: () => Promise<T>,
@@ -167,8 +175,8 @@ async function persist<T>(
 }
 
 /**
- * Sends the input. A pipe cannot be read again; of a file this rejects with Passing, and it may be sent again: `once` names the job, so
- * that it is not begun twice.
+ * Sends the input. A pipe cannot be read again. For a file, a connection failure rejects with Passing, so that it can be retried:
+ * `once` is the idempotency key, so that the job is not started twice.
  */
 async function send(
   server: Server,
@@ -237,12 +245,12 @@ async function follow(
   }
 }
 
-/** Where a result goes. */
+/** Destination of a result. */
 interface Sink {
-  /** Bytes of this very result that are there already. */
+  /** Bytes of this result that are already there. */
   readonly held: number;
   write(bytes: Uint8Array): Promise<void>;
-  /** All are there. */
+  /** Called when all bytes are there. */
   finish(): Promise<void>;
   close(): Promise<void>;
 }
@@ -259,7 +267,9 @@ function standardOutput(terminal: Terminal): Sink {
   };
 }
 
-/** Beside its place until it is whole, under the name of its job: what was fetched before an interruption is not fetched again. */
+/**
+ * A temporary file named after the job, renamed when it is complete: bytes fetched before an interruption are not fetched again.
+ */
 async function fileSink(path: string, job: JobView): Promise<Sink> {
   const part = `${path}.${job.id}.part`;
   const file: FileHandle = await open(part, 'a');
@@ -277,7 +287,7 @@ async function fileSink(path: string, job: JobView): Promise<Sink> {
   };
 }
 
-/** Fetches what the sink does not hold yet, over as many connections as it takes. */
+/** Fetches the missing bytes of a result, over as many connections as needed. */
 async function fetchResult(
   server: Server,
   job: JobView,
@@ -289,7 +299,7 @@ async function fetchResult(
   let held = sink.held;
   let moved = false;
   let etag = '';
-  // Every job has a line, and every line an answer.
+  // Every job has a line, and every line has a result.
   if (total === 0)
     throw new AssayError('INVALID_REQUEST', `The result of job ${job.id} was removed when it expired.`);
   if (held > total)
@@ -326,7 +336,11 @@ async function fetchResult(
   await persist(terminal, attempt, () => moved);
 }
 
-/** The key of a file, whose first line it is. Throws INVALID_REQUEST. */
+/**
+ * Reads the API key from the first line of a file.
+ *
+ * @throws INVALID_REQUEST
+ */
 export async function keyOfFile(path: string): Promise<string> {
   const key = (await readFile(path, 'utf8')).split(/\r?\n/, 1)[0]?.trim() ?? '';
   if (key === '')
@@ -334,7 +348,11 @@ export async function keyOfFile(path: string): Promise<string> {
   return key;
 }
 
-/** Throws INVALID_REQUEST where the server refuses, the job failed or it was interrupted; SOURCE_UNAVAILABLE. */
+/**
+ * Runs a bulk job on another server.
+ *
+ * @throws INVALID_REQUEST if the server refuses, the job failed or the command was interrupted; SOURCE_UNAVAILABLE
+ */
 export async function runRemoteBulk(
   options: RemoteBulkOptions,
   terminal: Terminal,
@@ -343,7 +361,7 @@ export async function runRemoteBulk(
   if (!URL.canParse(options.url))
     throw new AssayError('INVALID_REQUEST', `--remote: '${options.url}' is not a URL.`);
   const base = new URL(options.url);
-  // Whoever runs the command named the server: it may stand on a private address.
+  // The user has named the server, so a private address is allowed.
   const policy = { trustedHosts: new Set([base.hostname]) };
   checkOutboundUrl(base, policy);
   const timeouts = {
@@ -362,7 +380,7 @@ export async function runRemoteBulk(
   try {
     let job: JobView;
     if (id === null) {
-      // A key that is refused should be so before a gigabyte was sent.
+      // A request with the key first, so that an invalid key is detected before a gigabyte is sent.
       await (await persist(terminal, () => server.ask('GET', '/jobs?limit=1'))).body.dump();
       const once = Buffer.from(systemRandom.bytes(ONCE_BYTES)).toString('hex');
       job = await persist(terminal, () => send(server, options, once, progress));

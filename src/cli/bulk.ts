@@ -1,6 +1,6 @@
 /**
  * `assay bulk --chain C < addresses > labels.ndjson`: labels of any number of addresses, in order, with several threads; or with
- * `--remote`, a job on a server.
+ * `--remote`, as a job on a server.
  */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
@@ -30,7 +30,7 @@ interface BulkOptions {
   readonly verdict?: true;
 }
 
-/** Only a server has use for these. */
+/** Options that are valid only with `--remote`. */
 const REMOTE_ONLY = ['key', 'keyFile', 'kind', 'format', 'job', 'verdict'] as const;
 
 const optionOf = (name: string): string =>
@@ -44,7 +44,7 @@ function oneOf<T extends string>(option: string, text: string, values: readonly 
   throw refuse(`${option}: '${text}' is none of ${values.join(', ')}.`);
 }
 
-/** By the name of the file; plain lines of addresses are CSV without a head. */
+/** Chooses the format by the file name. Plain lines of addresses are CSV without a header. */
 function formatOf(named: string | undefined, input: string | undefined): JobFormat {
   if (named !== undefined) return oneOf('--format', named, JOB_FORMATS);
   return /\.(ndjson|jsonl)$/i.test(input ?? '') ? 'ndjson' : 'csv';
@@ -102,7 +102,7 @@ async function runHere(options: BulkOptions, terminal: Terminal, parts: () => Pa
             ? opened.threads
             : wholeNumber('--threads', options.threads, 1, LIMITS.bulkThreadsMax),
         signal: terminal.signal,
-        // Bytes tell how much is left; lines are what a person counts.
+        // The remaining work is known in bytes, but the progress is shown in lines.
         onProgress: ({ count, rate, bytesRead, bytesTotal }) => {
           const total = bytesTotal === null || bytesRead === 0 ? null : (count * bytesTotal) / bytesRead;
           if (rate > 0) progress.update('bulk', count, total, 'addresses');
@@ -118,14 +118,18 @@ async function runHere(options: BulkOptions, terminal: Terminal, parts: () => Pa
     if (!result.complete)
       throw refuse(`Interrupted after ${result.lines} lines; what was written is whole lines.`);
   } catch (error) {
-    // A reader that left (`| head`) has what it wanted.
+    // If the reader has closed the pipe (`| head`), it has all the output that it wants.
     if (!(error instanceof AssayError) || error.code !== 'OUTPUT_CLOSED') throw error;
   } finally {
     progress.end();
   }
 }
 
-/** `apiKey`: the key of the settings. */
+/**
+ * Adds `assay bulk`.
+ *
+ * @param apiKey - returns the key of the settings
+ */
 export function addBulkCommand(
   program: Command,
   terminal: Terminal,

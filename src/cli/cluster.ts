@@ -1,4 +1,7 @@
-/** `assay cluster <chain>`: clusters the stored transactions of a UTXO chain, and says of members what is known of others. */
+/**
+ * `assay cluster <chain>`: clusters the stored transactions of a UTXO chain, and labels the members of a cluster by its known
+ * members.
+ */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
@@ -10,9 +13,9 @@ import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
 
 interface ClusterAnswer {
-  /** Null where only labels were asked for. */
+  /** Null with `--labels-only`. */
   readonly build: ClusterBuild | null;
-  /** Null where labels were not wanted. */
+  /** Null with `--no-labels`. */
   readonly labels: SpreadReport | null;
 }
 
@@ -51,6 +54,7 @@ function labelLines(report: SpreadReport): readonly string[] {
   ];
 }
 
+/** Adds `assay cluster`. */
 export function addClusterCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('cluster')

@@ -1,4 +1,4 @@
-/** Every command of the program, in the order of its help. */
+/** All commands of the program, in the order of its help. */
 import { addAccountsCommand, addAuditCommand, addPlanCommand } from './accounts.ts';
 import { addBackupCommand } from './backup.ts';
 import { addBulkCommand } from './bulk.ts';
@@ -30,7 +30,7 @@ import { addWatchCommand } from './watch.ts';
 
 /** Settings of commands that open no parts. */
 export interface CommandSettings {
-  /** API key of a server that `assay bulk --remote` asks. */
+  /** API key for the server of `assay bulk --remote`. */
   readonly apiKey: () => string | null;
   readonly place: () => InstallationPlace;
 }

@@ -1,10 +1,10 @@
-/** What every command is given: the world outside (streams, signals) and how answers and errors are written to it. */
+/** The environment of a command (streams, signals), and the output of results and errors. */
 
 import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 
 export interface Terminal {
-  /** Answers. */
+  /** Results. */
   readonly out: NodeJS.WritableStream;
   /** Progress, notes and errors. */
   readonly err: NodeJS.WritableStream & { readonly isTTY?: boolean };
@@ -12,27 +12,27 @@ export interface Terminal {
   /** Aborted by Ctrl-C: long work stops at the next safe point. */
   readonly signal: AbortSignal;
   /**
-   * From this call on until the returned function is called, a signal ends the process at once. For work that keeps the thread busy for
-   * minutes, so that nothing else would hear the signal, and that leaves nothing half done. Missing: signals are not ours to hear.
+   * From this call on until the returned function is called, a signal ends the process at once. For work that blocks the thread for
+   * minutes, so that it could not handle the signal, and that leaves nothing incomplete. If absent, signals are not handled here.
    */
   readonly endAtOnce?: () => () => void;
 }
 
-/** Characters that move the cursor, colour the text or reverse its order. Tabs and line breaks are no danger. */
+/** Characters that move the cursor, colour the text or reverse its order. Tabs and line breaks are harmless. */
 const NOT_PRINTED =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * Returns a text that is safe for a terminal: control characters, which an imported file can bring, become their code.
+ * Makes a text safe for a terminal: replaces control characters, which an imported file may contain, by their code.
  *
- * @param text the text
+ * @param text - the text
  * @returns the text with `\\u001b` in place of an escape, and so on
  */
 export const printable = (text: string): string =>
   text.replace(NOT_PRINTED, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Writes an answer: as JSON on one line where asked, else as the lines that `text` makes of it. */
+/** Writes a result as JSON on one line if `json` is set, else as the lines that `text` returns. */
 export function answer<T>(
   terminal: Terminal,
   json: boolean,
@@ -43,11 +43,11 @@ export function answer<T>(
   terminal.out.write(`${json ? lines.join('\n') : printable(lines.join('\n'))}\n`);
 }
 
-/** Whether the machine refused something (no permission, no space, no such file): its own sentence names what. */
+/** Whether the operating system refused a call (no permission, no space, no such file). Its message names the file. */
 const isOfTheSystem = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';
 
-/** Reason of an abort whose error was written already. */
+/** Reason of an abort if its error has already been printed. */
 export class ReportedFault extends Error {}
 
 function sentenceOf(error: unknown): string {
@@ -56,14 +56,14 @@ function sentenceOf(error: unknown): string {
   return `unexpected error: ${messageOf(error)}`;
 }
 
-/** One clear line for anything thrown; empty for a fault that has its line. An error that was not foreseen keeps its own message. */
+/** Formats any thrown value as one line; empty if it has already been printed. An unexpected error keeps its own message. */
 export function errorLine(error: unknown): string {
   if (error instanceof ReportedFault) return '';
   const text = sentenceOf(error);
   return `assay: ${printable(text.replaceAll('\n', ' '))}\n`;
 }
 
-/** Rows of equal width for reading: each column as wide as its longest cell. */
+/** Formats rows as a table: each column is as wide as its longest cell. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
@@ -77,7 +77,11 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Reads the whole number of an option. Throws INVALID_REQUEST naming the option and its bounds. */
+/**
+ * Parses the whole number of an option.
+ *
+ * @throws INVALID_REQUEST with the option and its bounds
+ */
 export function wholeNumber(option: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= min && value <= max) return value;

@@ -1,4 +1,4 @@
-/** `assay credits grant|adjust|show`: the operator's hand on an account's credits, beside a running server or without one. */
+/** `assay credits grant|adjust|show`: administration of an account's credits, with or without a running server. */
 import type { Command } from 'commander';
 import type { Booking, LedgerEntry } from '../accounts/ledger.ts';
 import { AssayError } from '../base/errors.ts';
@@ -10,7 +10,11 @@ function creditsFrom(text: string): number {
   throw new AssayError('INVALID_REQUEST', `'${text}' is not a whole number of credits.`, { field: 'amount' });
 }
 
-/** Throws NOT_FOUND: credits of an account that nobody can ask for are a typing error. */
+/**
+ * Checks that the account exists: credits for an unknown account are a typing error.
+ *
+ * @throws NOT_FOUND
+ */
 function checkAccount(parts: Parts, accountId: string): void {
   if (parts.keys().planOf(accountId) !== null) return;
   throw new AssayError('NOT_FOUND', `There is no account '${accountId}'.`, { field: 'account' });
@@ -25,6 +29,7 @@ const told = (accountId: string, entry: LedgerEntry): readonly string[] => [
   `${entry.type} ${entry.amount} to '${accountId}': the balance is ${entry.balance}.`,
 ];
 
+/** Adds `assay credits`. */
 export function addCreditsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const credits = program.command('credits').description('grant, adjust and show the credits of an account');
 

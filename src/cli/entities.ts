@@ -17,8 +17,8 @@ import { answer, type Terminal, table } from './context.ts';
 import type { Parts } from './parts.ts';
 
 /**
- * - `DESIGNATED`: in force, and its assets are frozen: labels of the entity make addresses sanctioned.
- * - `NO_FREEZE`: in force without an asset freeze; shown by exchange-status alone.
+ * - `DESIGNATED`: in force with an asset freeze: labels of the entity make addresses sanctioned.
+ * - `NO_FREEZE`: in force without an asset freeze; shown only by exchange-status.
  * - `DELISTED`: history.
  * - `NOT_ON_LIST`: no imported file of the list has the entry.
  */
@@ -27,11 +27,11 @@ type LinkState = 'DESIGNATED' | 'NO_FREEZE' | 'DELISTED' | 'NOT_ON_LIST';
 interface LinkStatus {
   readonly link: EntityPartyLink;
   readonly state: LinkState;
-  /** `list`: as the imported list has it; `link`: the list was not imported. Null for NOT_ON_LIST. */
+  /** `list`: taken from the imported list; `link`: the list was not imported. Null for NOT_ON_LIST. */
   readonly basis: Designation['basis'] | null;
   readonly listedAt: string | null;
   readonly delistedAt: string | null;
-  /** The name that the list prints, if it is not the name of the link. */
+  /** The name on the list, if it differs from the name of the link. */
   readonly nameOnList: string | null;
 }
 
@@ -83,7 +83,7 @@ const statusLines = (statuses: readonly LinkStatus[]): readonly string[] => [
   ),
 ];
 
-/** Reads the organisations in force of every list that has been imported, with all their names. */
+/** Reads the organisations in force, with all their names, from every imported list. */
 async function designatedOrganisations({
   nameStore,
   store,
@@ -92,7 +92,7 @@ async function designatedOrganisations({
   const found: DesignatedOrganisation[] = [];
   for (const row of nameStore.rows()) {
     const list = LINKED_LISTS.find((one) => one === row.list);
-    // Entries of OFAC_CONS freeze nothing: a link to one would change no verdict.
+    // Entries of OFAC_CONS freeze no assets, so a link to one would not change a verdict.
     if (list === undefined || list === 'OFAC_CONS') continue;
     const details = new Map<string, ListedParty>(
       store.listState(list).details.map((party) => [party.entityId, party]),

@@ -1,4 +1,4 @@
-/** `assay exposure build|status`: the index that the oracle reads exposure from. */
+/** `assay exposure build|status`: the index from which the oracle reads exposure. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { CHAINS, type ChainId, parseChainId } from '../chains/registry.ts';
@@ -10,7 +10,10 @@ import { createProgress } from './progress.ts';
 
 const PERCENT = 100;
 
-/** True if another process that started this one with a channel is gone: while an index is built, the thread is too busy to hear it. */
+/**
+ * Id of the parent process. If this process has a channel to its parent and the parent is gone, a build stops. During a build, the
+ * thread is too busy to receive the events of the channel.
+ */
 const startedBy = process.ppid;
 const isLeft = (): boolean => process.channel !== undefined && process.ppid !== startedBy;
 
@@ -42,6 +45,7 @@ function statusLines(rows: readonly ExposureIndexStatus[]): readonly string[] {
   ]);
 }
 
+/** Adds `assay exposure`. */
 export function addExposureCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const exposure = program.command('exposure').description('the index of exposures that the oracle reads');
 
@@ -61,9 +65,9 @@ export function addExposureCommand(program: Command, terminal: Terminal, parts: 
         );
       const progress = createProgress(terminal);
       const reports: BuildExposureReport[] = [];
-      // A process that asked for the index and is gone already is heard here for the last time.
+      // Lets the event loop process a disconnect of the parent process for the last time.
       await new Promise((resolve) => setImmediate(resolve));
-      // The index is put in force in one step at the end.
+      // The index comes into force in one step at the end, so ending the process at once is safe.
       const hearAgain = terminal.endAtOnce?.();
       try {
         for (const chain of chains)

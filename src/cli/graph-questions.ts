@@ -55,6 +55,7 @@ function traceLines(trace: TraceAnswer): readonly string[] {
   ];
 }
 
+/** Adds `assay kyt`. */
 export function addKytCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('kyt')
@@ -84,6 +85,7 @@ export function addKytCommand(program: Command, terminal: Terminal, parts: () =>
     );
 }
 
+/** Adds `assay trace`. */
 export function addTraceCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('trace')

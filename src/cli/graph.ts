@@ -1,4 +1,7 @@
-/** `assay graph push <chain>`: fills the server that the transfers of a chain too large for one machine are read from. */
+/**
+ * `assay graph push <chain>`: fills the server from which the transfers of a chain are read if the chain is too large for one
+ * machine.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
@@ -15,7 +18,7 @@ interface PushCommandOptions {
   readonly json?: boolean;
 }
 
-/** A day: whoever pushes less often has a clock for it. */
+/** One day: for longer intervals, use a system scheduler. */
 const EVERY_SECONDS_MAX = 86_400;
 
 function secondsFrom(text: string): number {
@@ -58,7 +61,7 @@ async function pushOnce(
   }
 }
 
-/** Goes on until it is interrupted; a server that is away is no reason to end. */
+/** Pushes until it is interrupted, also if the server is temporarily unavailable. */
 async function pushForEver(
   chainText: string,
   options: PushCommandOptions,
@@ -80,6 +83,7 @@ async function pushForEver(
   }
 }
 
+/** Adds `assay graph`. */
 export function addGraphCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const graph = program.command('graph').description('the transfer graph of a chain in a server');
   graph

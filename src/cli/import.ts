@@ -1,4 +1,4 @@
-/** `assay import <source> <file…>`: reads publishers' files into the store of labels. */
+/** `assay import <source> <file…>`: reads files of publishers into the store of labels. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { ATTESTABLE_LISTS, parseCheckDate } from '../labels/attest.ts';
@@ -13,7 +13,7 @@ import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
 import { registerLines } from './registers.ts';
 
-/** `address=wallet,entity=owner` as a mapping from the file's column to our field. */
+/** Parses `address=wallet,entity=owner` into a mapping from the file's columns to fields. */
 function mappingFrom(text: string): Record<string, string> {
   const mapping: Record<string, string> = {};
   for (const pair of text.split(',')) {
@@ -26,7 +26,7 @@ function mappingFrom(text: string): Record<string, string> {
   return mapping;
 }
 
-/** Sources that are read into other stores than that of labels. */
+/** Sources that are not imported into the store of labels. */
 const OTHER_SOURCES = [...NAME_SOURCES, ...REGISTER_SOURCES];
 
 const HEAD = ['DATASET', 'STATUS', 'PUBLISHED', 'RECORDS', 'LABELS', 'REJECTED', 'REJECTS FILE'];
@@ -41,7 +41,7 @@ const row = (report: DatasetReport): readonly string[] => [
   report.rejectsFile ?? '-',
 ];
 
-/** What an import did, for people: a row a dataset, a line a list. */
+/** Formats an import report: one row per dataset, one line per list. */
 export function importLines(datasets: readonly DatasetReport[]): readonly string[] {
   const lists = datasets.flatMap((dataset) => dataset.lists);
   return [
@@ -80,7 +80,11 @@ interface AttestedCheck {
   audit(report: ImportReport): Promise<void>;
 }
 
-/** Reads `--checked`. Throws INVALID_REQUEST for a date in the future, or a source that carries no sanctions list. */
+/**
+ * Reads `--checked`.
+ *
+ * @throws INVALID_REQUEST if the date is in the future, or if the source has no sanctions list
+ */
 async function attestedCheck(
   sourceText: string,
   { checked, by }: { readonly checked?: string; readonly by?: string },
@@ -106,7 +110,7 @@ async function attestedCheck(
     checkedAt,
     async audit({ datasets }) {
       for (const { list, publishedAt, newestAt } of datasets.flatMap((dataset) => dataset.lists)) {
-        // An older file adds history only: the check does not count for the newest.
+        // An older file adds only history: the check does not apply to the newest file.
         if (publishedAt !== newestAt) continue;
         const known = ATTESTABLE_LISTS.find((one) => one === list);
         if (known !== undefined) await write({ list: known, checkedAt });
@@ -115,6 +119,7 @@ async function attestedCheck(
   };
 }
 
+/** Adds `assay import`. */
 export function addImportCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('import')

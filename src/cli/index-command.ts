@@ -49,6 +49,7 @@ function statsLines({ meta, bytesOnDisk, path }: IndexStats): readonly string[] 
   ];
 }
 
+/** Adds `assay index`. */
 export function addIndexCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const index = program.command('index').description('build, describe and check the label snapshot');
 
@@ -61,7 +62,7 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
       const progress = createProgress(terminal);
       try {
         const opened = parts();
-        // As a server does when it starts: an index that was never served still knows what ships.
+        // As at the start of a server, so that an index contains the shipped labels even if no server was ever started.
         await ensureShipped(opened);
         const report = await buildLabelIndex(
           {

@@ -90,7 +90,9 @@ interface IngestFlags {
   readonly json?: boolean;
 }
 
-/** The store of transfers, with the worth of each filled in on its way. Files that are loaded in bulk keep what they say. */
+/**
+ * Wraps the transfer store so that it fills in the USD value of each transfer. Files that are loaded in bulk keep their own values.
+ */
 function pricing(opened: Parts, signal: AbortSignal): IngestDeps['store'] {
   const store = opened.transfers('write');
   const prices = opened.prices();
@@ -100,6 +102,7 @@ function pricing(opened: Parts, signal: AbortSignal): IngestDeps['store'] {
   };
 }
 
+/** Adds `assay ingest`. */
 export function addIngestCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('ingest')

@@ -1,4 +1,4 @@
-/** `assay installation` and `assay verify`: what this installation is made of, and whether all of it is in order. */
+/** `assay installation` and `assay verify`: the stores of this installation, and whether all of them are intact. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { acceptLoss, missingStores, readInstallation } from '../base/installation-record.ts';
@@ -7,9 +7,10 @@ import { answer, type Terminal } from './context.ts';
 import { createProgress, megabytes } from './progress.ts';
 import { type FilePlaces, faultsOfFiles } from './verify-files.ts';
 
-/** Of the settings: what these commands need, which work over a folder that no other command opens. */
+/** Settings of these commands, which read a folder without opening its stores as other commands do. */
 export type InstallationPlace = FilePlaces;
 
+/** Adds `assay installation`. */
 export function addInstallationCommand(
   program: Command,
   terminal: Terminal,
@@ -46,6 +47,7 @@ export function addInstallationCommand(
     });
 }
 
+/** Adds `assay verify`. */
 export function addVerifyCommand(program: Command, terminal: Terminal, place: () => InstallationPlace): void {
   program
     .command('verify')

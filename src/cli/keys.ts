@@ -1,4 +1,4 @@
-/** `assay keys create|list|revoke`: API keys, beside a running server or without one. */
+/** `assay keys create|list|revoke`: API keys, with or without a running server. */
 import type { Command } from 'commander';
 import { type KeyRecord, PERMISSIONS, type Permission } from '../accounts/keys.ts';
 import { PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
@@ -32,6 +32,7 @@ const row = (key: KeyRecord): readonly string[] => [
 
 const HEAD = ['ID', 'STATUS', 'KEY', 'PLAN', 'CREATED', 'PERMISSIONS', 'NAME'];
 
+/** Adds `assay keys`. */
 export function addKeysCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const keys = program.command('keys').description('create, list and revoke API keys');
 

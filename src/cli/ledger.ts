@@ -1,10 +1,11 @@
-/** `assay ledger verify`: checks every entry of the ledger, beside a running server or without one. */
+/** `assay ledger verify`: checks every entry of the ledger, with or without a running server. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { answer, type Terminal } from './context.ts';
 import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
 
+/** Adds `assay ledger`. */
 export function addLedgerCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('ledger')

@@ -24,10 +24,10 @@ interface ListState {
 }
 
 /**
- * States the command that helps, if an answer was qualified because lists are missing or too old.
+ * Returns the command that helps if a result was qualified because lists are missing or too old.
  *
- * @param reasons - The reasons of the answer, which name the lists.
- * @returns A line for the terminal; nothing if the lists are fresh.
+ * @param reasons - the reasons of the result, which name the lists
+ * @returns a line for the terminal; none if the lists are fresh
  */
 export function staleAdviceLines(
   reasons: readonly Pick<Reason, 'code'>[],
@@ -46,7 +46,7 @@ export function staleAdviceLines(
 interface ListsReport {
   readonly maxAgeDays: number;
   readonly lists: readonly ListState[];
-  /** One sentence with the commands that help for each list that is missing or too old. */
+  /** One sentence for each list that is missing or too old, with the commands that help. */
   readonly advice: readonly string[];
 }
 
@@ -56,7 +56,7 @@ const METHODS: Readonly<Record<ListCheckMethod, string>> = {
   ATTESTATION: 'attestation',
 };
 
-/** Reads the state of the lists as it is now. */
+/** Reads the current state of the lists. */
 function listsReport(parts: Parts): ListsReport {
   const maxAgeDays = parts.bulkDeps.listMaxAgeDays;
   const checks = readListChecks(parts.store.folder);
@@ -96,14 +96,14 @@ const reportLines = ({ maxAgeDays, lists, advice }: ListsReport): readonly strin
   ...advice,
 ];
 
-/** Characters of the name of a person: the audit log is read on terminals, so it takes no control characters. */
+/** Name of a person. The audit log is read on terminals, so control characters are not allowed. */
 const PERSON = /^[^\p{C}]{1,80}$/u;
 
 /**
  * Returns the function that writes attestations into the audit log.
  *
- * @param by - Name of the person behind the check.
- * @throws INVALID_REQUEST if the name is too long or contains control characters.
+ * @param by - name of the person who checked
+ * @throws INVALID_REQUEST if the name is too long or contains control characters
  */
 export function auditAttestation(
   parts: Parts,
@@ -119,6 +119,7 @@ export function auditAttestation(
   };
 }
 
+/** Adds `assay lists`. */
 export function addListsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const show = (options: { json?: boolean }): void => {
     answer(terminal, options.json ?? false, listsReport(parts()), reportLines);
@@ -153,7 +154,7 @@ export function addListsCommand(program: Command, terminal: Terminal, parts: () 
         audit: auditAttestation(opened, options.by),
         confirmNames: (list, checkedAt) => opened.nameStore.confirm(list, checkedAt),
       });
-      // `--json` of the parent command is parsed there; either place asks for JSON.
+      // The parent command parses `--json` of its own position; either position requests JSON.
       show({ json: options.json ?? lists.opts<{ json?: boolean }>().json ?? false });
     });
 }

@@ -1,4 +1,4 @@
-/** `assay lookup` and `assay screen`: one address, all its labels, or the whole screening. */
+/** `assay lookup` and `assay screen`: the labels of one address, or its whole screening. */
 import type { Command } from 'commander';
 import type { EntityLabelSet, Reason, ScreeningAnswer, TaintShares } from '../screening/answers.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
@@ -44,7 +44,7 @@ interface ScreenOptions {
   readonly json?: boolean;
 }
 
-/** For people the taint stands beside the exposure only where it was asked for. */
+/** The text output shows the taint beside the exposure only if it was requested. */
 function screeningLines(
   screening: ScreeningAnswer,
   { taint }: Pick<ScreenOptions, 'taint'>,
@@ -77,6 +77,7 @@ function screeningLines(
   ];
 }
 
+/** Adds `assay lookup`. */
 export function addLookupCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('lookup')
@@ -91,6 +92,7 @@ export function addLookupCommand(program: Command, terminal: Terminal, parts: ()
     });
 }
 
+/** Adds `assay screen`. */
 export function addScreenCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('screen')

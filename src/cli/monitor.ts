@@ -1,4 +1,6 @@
-/** `assay monitor add|list|alerts|tail`: watched wallets and their alerts, beside a running server, without one, or of one elsewhere. */
+/**
+ * `assay monitor add|list|alerts|tail`: watched wallets and their alerts, with or without a running server, or of a remote server.
+ */
 
 import type { Command } from 'commander';
 import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
@@ -23,9 +25,9 @@ interface Common {
   readonly json?: boolean;
 }
 
-/** How often the store is looked at for what another process wrote. */
+/** Interval between checks of the store for writes of another process. */
 const LOOK_MS = 250;
-/** Silence after which a server is taken for gone: it sends a ping more often. */
+/** Time without data after which the server is considered gone: it sends pings more often than that. */
 const STREAM_SILENCE_MS = 3 * LIMITS.streamPingMs;
 const RECONNECT_MS = 1_000;
 
@@ -40,11 +42,11 @@ function oneOf<T extends string>(
   throw new AssayError('INVALID_REQUEST', `${option}: '${text}' is none of ${values.join(', ')}.`);
 }
 
-/** Spreads into an object what is there. */
+/** Returns an object with the property, or an empty one if the value is undefined. */
 const given = <K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> =>
   value === undefined ? {} : ({ [key]: value } as Partial<Record<K, V>>);
 
-/** Names and notes come from strangers: nothing of them moves a cursor. */
+/** Removes control characters: names and notes come from third parties, and must not move the cursor. */
 const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
 
 const WALLET_HEAD = ['ID', 'STATUS', 'CHAIN', 'ADDRESS', 'RISK', 'ADDED', 'LABEL'];
@@ -73,7 +75,7 @@ const alertRow = (alert: AlertAnswer): readonly string[] => [
   alert.id,
 ];
 
-/** One line of `tail`: the event as it is, or in words. */
+/** Formats one event of `tail`, as JSON or as text. */
 function lineOf({ id, event, data }: StreamEvent, json: boolean): string {
   if (json) return JSON.stringify({ id, event, data: JSON.parse(data) as unknown });
   const said = JSON.parse(data) as {
@@ -99,7 +101,11 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** What changes in the store, from `from` on; null: what comes next. Ends with the signal. */
+/**
+ * Yields the changes of the store until the signal is aborted.
+ *
+ * @param from - number of the change to start after; null starts with the next change
+ */
 async function* changesOfStore(
   parts: Parts,
   account: string,
@@ -122,7 +128,7 @@ async function* changesOfStore(
   }
 }
 
-/** Events of a text of server-sent events as it comes (https://html.spec.whatwg.org/#event-stream-interpretation). */
+/** Parses server-sent events as they arrive (https://html.spec.whatwg.org/#event-stream-interpretation). */
 async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder();
   let text = '';
@@ -144,7 +150,7 @@ async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator<StreamEv
   }
 }
 
-/** The stream of a running server, taken up again behind the last event where the connection ends. */
+/** Yields the stream of a running server. If the connection ends, it resumes after the last event. */
 async function* streamOf(
   url: string,
   key: string,
@@ -153,7 +159,7 @@ async function* streamOf(
 ): AsyncGenerator<StreamEvent> {
   if (!URL.canParse(url)) throw new AssayError('INVALID_REQUEST', `--url: '${url}' is not a URL.`);
   const target = new URL('/api/v1/monitoring/stream', url);
-  // Whoever runs the command named the server: it may stand on a private address.
+  // The user has named the server, so a private address is allowed.
   const policy = { trustedHosts: new Set([target.hostname]) };
   checkOutboundUrl(target, policy);
   const { deliveryTimeoutMs } = LIMITS;
@@ -176,7 +182,7 @@ async function* streamOf(
         });
         if (response.statusCode !== 200) {
           const said = (await response.body.text()).slice(0, 500);
-          // A server that is starting or busy is asked again; one that refuses the key is not.
+          // A server that is starting or busy is retried; one that rejects the key is not.
           const isPassing = response.statusCode >= 500 || response.statusCode === 429;
           const sentence = `The server answered ${response.statusCode}: ${said}`;
           throw new AssayError(isPassing ? 'SOURCE_UNAVAILABLE' : 'INVALID_REQUEST', sentence);
@@ -197,7 +203,7 @@ async function* streamOf(
   }
 }
 
-/** The key of `--key`; `-` reads it from standard input: the command line stands in the list of processes. */
+/** Returns the key of `--key`. `-` reads it from standard input, because the command line is visible in the list of processes. */
 async function keyFrom(text: string | undefined): Promise<string> {
   if (text === undefined)
     throw new AssayError(
@@ -213,6 +219,7 @@ async function keyFrom(text: string | undefined): Promise<string> {
   return read.split(/\r?\n/, 1)[0]?.trim() ?? '';
 }
 
+/** Adds `assay monitor`. */
 export function addMonitorCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const monitor = program
     .command('monitor')

@@ -1,4 +1,4 @@
-/** `assay names screen NAME`, `assay names lists`: names against the lists that are loaded. */
+/** `assay names screen NAME`, `assay names lists`: screens names against the loaded lists. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import type { NameListRow } from '../names/lists.ts';
@@ -82,6 +82,7 @@ const listLines = (rows: readonly NameListRow[]): readonly string[] =>
 
 const collect = (value: string, all: readonly string[] = []): readonly string[] => [...all, value];
 
+/** Adds `assay names`. */
 export function addNamesCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const names = program.command('names').description('screen names of people, organisations and vessels');
 

@@ -1,4 +1,4 @@
-/** What the commands ask of the composition root. A part is opened when a command first needs it and closed at the end. */
+/** Services that the commands get from the composition root. A service is opened on first use and closed at the end. */
 import type { AuditLog } from '../accounts/audit.ts';
 import type { KeyStore } from '../accounts/keys.ts';
 import type { Ledger } from '../accounts/ledger.ts';
@@ -35,27 +35,30 @@ import type { TravelDeps, TravelSettings } from '../travel/follow.ts';
 export interface Served {
   readonly url: string;
   readonly backend: string;
-  /** The key that this first start made, to be shown once; null where keys existed. */
+  /** The key that the first start has created, to be shown once; null if keys existed. */
   readonly firstKey: string | null;
-  /** Finishes what was taken, then closes everything. */
+  /** Finishes open requests, then closes everything. */
   stop(): Promise<void>;
 }
 
-/** What `assay graph push` asks. */
+/** Parameters of `assay graph push`. */
 export interface PushRequest extends Pick<PushOptions, 'chain' | 'isFull' | 'signal' | 'onProgress'> {
-  /** Redis URL; left out: ASSAY_GRAPH_STORE_<CHAIN>. */
+  /** Redis URL. Default: ASSAY_GRAPH_STORE_<CHAIN>. */
   readonly to?: string;
 }
 
-/** What `assay redis fill` asks. */
+/** Parameters of `assay redis fill`. */
 export interface FillRequest {
   readonly signal: AbortSignal;
   readonly onProgress: (stage: string, done: number, total: number, unit: string) => void;
 }
 
-/** What a Redis holds that was filled, read back and compared with the files but for what ends by itself: kept answers, units of jobs. */
+/**
+ * Contents of a filled Redis. They were read back and compared with the files, except records that expire by themselves: stored
+ * responses and units of jobs.
+ */
 export interface FillReport {
-  /** Whether an earlier filling was taken up. */
+  /** Whether an earlier, interrupted run was continued. */
   readonly resumed: boolean;
   /** ISO times. */
   readonly begun: string;
@@ -64,19 +67,22 @@ export interface FillReport {
   readonly ledger: AccountsFilled;
 }
 
-/** What `assay redis restore --from-replica` has done, or would do. */
+/** Result of `assay redis restore --from-replica`, or of its check. */
 export interface RestoreReport {
   /** Id of the installation; null for replicas that are older than ids. */
   readonly installation: string | null;
-  /** Whether an earlier restoring was taken up. */
+  /** Whether an earlier, interrupted run was continued. */
   readonly resumed: boolean;
   /** ISO time; null if it was only checked. */
   readonly ended: string | null;
-  /** Version of each store's replica; 0 for one that was never written to. */
+  /** Version of each store's replica; 0 if it was never written to. */
   readonly stores: readonly { readonly name: string; readonly version: number }[];
 }
 
-/** What nodes may share: keys, people and all that is of accounts; and with that, wallets and their alerts. */
+/**
+ * State that nodes may share: keys, people and all other data of accounts (`accounts`); in addition, wallets and their alerts
+ * (`monitoring`).
+ */
 export type SharedState = 'accounts' | 'monitoring';
 
 /** Operations of `assay exposure`. */
@@ -95,78 +101,108 @@ export interface Parts extends ImportDeps {
   readonly dataDir: string;
   /** Folder of the label snapshots. */
   readonly snapshotsFolder: string;
-  /** Threads that bulk work uses unless told otherwise: one a core. */
+  /** Default number of threads for bulk work: one per core. */
   readonly threads: number;
   readonly bulkDeps: BulkFileDeps;
   /** The exposure indexes of this machine. */
   readonly exposures: ExposureParts;
-  /** The mirror that stands in for the publishers; null asks the publishers. */
+  /** Mirror that replaces the publishers; null downloads from the publishers. */
   readonly syncFrom: string | null;
-  /** Regulatory registers, of which exchanges are looked up. */
+  /** Regulatory registers in which exchanges are looked up. */
   readonly registers: RegisterStore;
   /** The listed parties that names are screened against. */
   readonly nameStore: NameStore;
-  /** Publishes an index of the listed names where they changed, those that ship among them. */
+  /** Publishes an index of the listed names, including the shipped ones, if they have changed. */
   buildNames(): Promise<BuildNamesReport>;
-  /** Throws NOT_READY, when first asked, where no index of names was built yet. */
+  /** Throws NOT_READY on first use if no index of names was built yet. */
   screenNames(): NameScreening;
-  /** Imports lists of names that are no official sanctions lists; those come with the labels. */
+  /** Imports lists of names that are not official sanctions lists; those are imported with the labels. */
   importNames(request: NameImportRequest): Promise<readonly NameImportReport[]>;
   keys(): KeyStore;
   ledger(): Ledger;
   people(): People;
   audit(): AuditLog;
-  /** The published label snapshot. Throws NOT_READY where none was built yet. */
+  /**
+   * Returns the published label snapshot.
+   *
+   * @throws NOT_READY if no snapshot was built yet
+   */
   snapshots(): SnapshotSet;
-  /** The transfer store; only ingest opens it for writing. */
+  /** The transfer store. Only ingest opens it for writing. */
   transfers(mode: 'read' | 'write'): TransferStore;
-  /** Fills the server that a chain's transfers are read from: `to`, or that of the settings. Throws as `pushChain` does. */
+  /**
+   * Fills the server from which a chain's transfers are read: `to`, or the server of the settings. Throws the errors of
+   * `pushChain`.
+   */
   pushGraph(request: PushRequest): Promise<PushReport>;
-  /** Fills an empty Redis with what this machine has in files. Rejects with INVALID_CONFIG where no Redis is named. */
+  /**
+   * Fills an empty Redis from the files of this machine.
+   *
+   * @throws INVALID_CONFIG if no Redis is configured
+   */
   fillRedis(request: FillRequest): Promise<FillReport>;
-  /** Begins an installation in an empty Redis; returns its id. Rejects with INVALID_CONFIG, INVALID_REQUEST, NOT_READY. */
+  /**
+   * Starts an installation in an empty Redis, and returns its id.
+   *
+   * @throws INVALID_CONFIG, INVALID_REQUEST, NOT_READY
+   */
   foundInstallation(): Promise<string>;
-  /** Puts the replicas of this folder back into an empty Redis, or only checks that it could. Rejects as `fillRedis` does. */
+  /**
+   * Restores an empty Redis from the replicas of this folder, or only checks that this is possible. Rejects with the errors of
+   * `fillRedis`.
+   */
   restoreRedis(request: FillRequest & { readonly isCheck: boolean }): Promise<RestoreReport>;
-  /** Outputs of UTXO chains with their spends; only ingest opens it for writing. */
+  /** Outputs of UTXO chains with their spends. Only ingest opens it for writing. */
   outputs(mode: 'read' | 'write'): OutputsStore;
   clusters(): ClusterReader;
   /** Prices from tables, pegs, the operator's EVM nodes and the price server. */
   prices(): PriceSource;
-  /** Prices from tables and pegs alone. */
+  /** Prices from tables and pegs only. */
   installedPrices(): InstalledPrices;
   /** Whether a price server or an EVM node of the operator is configured, from which daily prices can be synced. */
   readonly canSyncPrices: boolean;
-  /** Adds the newest daily closes to the tables. */
+  /** Adds the newest daily closing prices to the tables. */
   syncPrices(
     signal: AbortSignal,
     onProgress: (done: number, total: number) => void,
   ): Promise<PriceSyncReport>;
   labelSet(): LabelSetQuery;
-  /** Chains read live. Nothing is imported or connected before one is asked. */
+  /** Adapters of chains that are read live. They are imported and connected on first use. */
   chains(): ChainAdapters;
-  /** Takes live blocks into the transfer store. */
+  /** Adds live blocks to the transfer store. */
   liveIngest(): LiveIngest;
-  /** Adds to a request what chains say now of its address, within the budget of the settings. */
+  /** Adds the live chain data of its address to a request, within the time budget of the settings. */
   readLive<Request extends { readonly chain: string; readonly address: string }>(
     request: Request,
   ): Promise<Request>;
   screening(): ScreeningQuery;
   kyt(): KytQuery;
   trace(): TraceQuery;
-  /** Wallets and their alerts; follows no chain and sends nothing. */
+  /** Wallets and their alerts. Follows no chain and sends nothing. */
   monitoring(): Monitoring;
-  /** Throws FORBIDDEN on a node that pulls its labels and builds none. */
+  /** Throws FORBIDDEN on a node that pulls its labels instead of building them. */
   requireBuilder(): void;
-  /** How snapshots travel from and to this node. */
+  /** Snapshot replication from and to this node. */
   readonly travel: { readonly settings: TravelSettings; readonly deps: TravelDeps };
-  /** Takes the folders of state for this server, until `close`. Rejects with STORE_BUSY if another server has one of them. */
+  /**
+   * Locks the folders of state for this server until `close`.
+   *
+   * @throws STORE_BUSY if another server uses one of them
+   */
   holdFolders(): Promise<void>;
-  /** Imports what ships with the product and builds the index where either is missing. */
+  /** Imports the shipped data and builds the index, if either is missing. */
   prepare(signal?: AbortSignal): Promise<void>;
-  /** Resolves when what other nodes wrote can be read: at once on a machine that is alone. Rejects with NOT_READY. */
+  /**
+   * Resolves when the data of other nodes can be read; at once on a standalone node.
+   *
+   * @throws NOT_READY
+   */
   ready(of: SharedState): Promise<void>;
-  /** Starts the server, to do what its roles name; default: those of the settings. Throws LISTEN_FAILED where the port is taken. */
+  /**
+   * Starts the server with the given roles. Default: the roles of the settings.
+   *
+   * @throws LISTEN_FAILED if the port is taken
+   */
   serve(roles?: readonly Role[]): Promise<Served>;
   close(): Promise<void>;
 }

@@ -16,7 +16,11 @@ interface ImportFlags {
   readonly json?: boolean;
 }
 
-/** An asset as transfers name it. Throws UNKNOWN_CHAIN, INVALID_ADDRESS. */
+/**
+ * Parses an asset into the form in which transfers name it.
+ *
+ * @throws UNKNOWN_CHAIN, INVALID_ADDRESS
+ */
 function assetFrom(chainText: string, assetText: string): PricedAsset {
   const chain = parseChainId(chainText);
   return { chain, asset: canonicalAssetOf(chain, assetText) };
@@ -27,7 +31,7 @@ const DAY_MS = 86_400_000;
 /** Age in days with one decimal; a peg to the dollar has no age. */
 const ageDays = (ageMs: number): number => Math.round((Math.max(0, ageMs) / DAY_MS) * 10) / 10;
 
-/** Status, source and age of a price in words. */
+/** Describes status, source and age of a price. */
 function describe(price: UsdPrice, atMs: number): string {
   const age = `${ageDays(atMs - price.atMs)} days old, of ${isoTime(price.atMs)}`;
   if (price.status !== 'PEG') return `${price.status}, ${price.source}, ${age}`;
@@ -36,6 +40,7 @@ function describe(price: UsdPrice, atMs: number): string {
   return `PEG, one ${symbol}, whose price is ${status}, ${source}, ${age}`;
 }
 
+/** Adds `assay prices`. */
 export function addPricesCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const prices = program.command('prices').description('USD prices of assets');
 

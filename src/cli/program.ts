@@ -1,13 +1,13 @@
-/** The command line as a whole: every command under one program, with one way to fail. */
+/** The command line: all commands in one program, with uniform error handling. */
 import { Command, CommanderError } from 'commander';
 import { asStorageFull, isStorageFull, saidByLibrary } from '../base/storage.ts';
 import { errorLine, type Terminal } from './context.ts';
 import type { Parts, SharedState } from './parts.ts';
 
-/** Adds one command (or a group) to the program. `parts` opens what the command needs, when it runs. */
+/** Adds one command (or a group) to the program. `parts` opens the services of the command when it runs. */
 export type CommandModule = (program: Command, terminal: Terminal, parts: () => Parts) => void;
 
-/** Commands that read what nodes may share. */
+/** Commands that read state which nodes may share. */
 const OVER_SHARED_STATE: Readonly<Record<string, SharedState>> = {
   keys: 'accounts',
   accounts: 'accounts',
@@ -20,14 +20,14 @@ const OVER_SHARED_STATE: Readonly<Record<string, SharedState>> = {
   monitor: 'monitoring',
 };
 
-/** Name of the command below the program that an action belongs to. */
+/** Returns the name of the top-level command of an action. */
 function commandOf(action: Command): string {
   let command = action;
   while (command.parent?.parent) command = command.parent;
   return command.name();
 }
 
-/** Runs one command line and returns the exit code: 0, or 1 after one clear line on stderr. */
+/** Runs one command line and returns the exit code: 0, or 1 after one line on stderr. */
 export async function runProgram(
   commands: readonly CommandModule[],
   args: readonly string[],
@@ -57,7 +57,7 @@ export async function runProgram(
   inheritSettings(program);
   let code = 1;
   const tell = (error: unknown): void => {
-    // Behind a line of the library's that has no end.
+    // The library has printed a line without a line break.
     const begin = isStorageFull(error) && saidByLibrary(error) ? '\n' : '';
     terminal.err.write(
       begin + errorLine(asStorageFull(error, (opened as Parts | null)?.dataDir ?? 'The disk')),
@@ -67,14 +67,14 @@ export async function runProgram(
     await program.parseAsync([...args], { from: 'user' });
     code = 0;
   } catch (error) {
-    // Commander has written its own sentence (or the help that was asked for) already.
+    // Commander has already printed its own error, or the requested help.
     if (error instanceof CommanderError) code = error.exitCode === 0 ? 0 : 1;
     else tell(error);
   }
   try {
     await (opened as Parts | null)?.close();
   } catch (error) {
-    // What is written at the end fails as the command did.
+    // A failed write during the close fails the command, too.
     if (!isStorageFull(error)) throw error;
     if (code === 0) tell(error);
     code = 1;
@@ -82,7 +82,7 @@ export async function runProgram(
   return code;
 }
 
-/** Subcommands throw instead of exiting, and write where the program writes, as deep as they are nested. */
+/** Makes subcommands at any depth throw instead of exit, and write to the output of the program. */
 function inheritSettings(command: Command): void {
   for (const child of command.commands) {
     child.copyInheritedSettings(command);

@@ -1,26 +1,33 @@
-/** Progress of long work on a terminal: what is done, how fast, and how long it will still take. Silent where nobody looks. */
+/**
+ * Progress of long work on a terminal: the part that is done, the rate, and the remaining time. Silent if stderr is not a terminal.
+ */
 import type { Terminal } from './context.ts';
 
 export interface ProgressDetails {
-  /** How long the stage has run; counted here where left out. */
+  /** Duration of the stage so far. Default: measured here. */
   readonly elapsedMs?: number;
-  /** Draws a bar where the total is known. */
+  /** Draws a bar if the total is known. */
   readonly hasBar?: boolean;
 }
 
 export interface Progress {
-  /** `total` is null where it is not known. Counts are in `unit`s since the start of this stage. */
+  /**
+   * Shows the progress.
+   *
+   * @param done - number of `unit`s since the start of this stage
+   * @param total - null if it is not known
+   */
   update(stage: string, done: number, total: number | null, unit: string, more?: ProgressDetails): void;
-  /** Removes the line, so that what follows stands at the start of one. */
+  /** Removes the line, so that the next output begins in the first column. */
   end(): void;
 }
 
-/** A person reads no faster, and a terminal is slow. */
+/** Minimum interval between two updates: a person cannot read faster, and terminals are slow. */
 const REDRAW_MS = 200;
 
 const silent: Progress = { update: () => {}, end: () => {} };
 
-/** `1234567` as `1.23 M`. */
+/** Formats `1234567` as `1.23 M`. */
 export function shortNumber(value: number): string {
   for (const [size, suffix] of [
     [1e9, ' G'],
@@ -32,10 +39,10 @@ export function shortNumber(value: number): string {
   return String(Math.round(value));
 }
 
-/** Bytes as `1.5 MB`. */
+/** Formats bytes as `1.5 MB`. */
 export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** Seconds as `1 h 02 min`, `3 min 05 s` or `12 s`. */
+/** Formats seconds as `1 h 02 min`, `3 min 05 s` or `12 s`. */
 export function shortDuration(seconds: number): string {
   const whole = Math.round(seconds);
   const two = (value: number): string => String(value).padStart(2, '0');
@@ -46,13 +53,13 @@ export function shortDuration(seconds: number): string {
 
 const BAR_CELLS = 24;
 
-/** A bar of the part that is done, with a space behind it. */
+/** Returns a progress bar, followed by a space. */
 export function progressBar(done: number, total: number): string {
   const full = Math.floor((Math.min(done, total) / total) * BAR_CELLS);
   return `[${'#'.repeat(full)}${'-'.repeat(BAR_CELLS - full)}] `;
 }
 
-/** The line itself. */
+/** Returns the progress line without the bar. */
 export function progressLine(
   stage: string,
   done: number,
@@ -68,7 +75,7 @@ export function progressLine(
   return `${stage}: ${percent} % of ${shortNumber(total)} ${unit}${rate}${left}`;
 }
 
-/** A progress line on `terminal.err` where that is a terminal, nothing otherwise. */
+/** Creates a progress line on `terminal.err` if it is a terminal; otherwise nothing is shown. */
 export function createProgress(terminal: Terminal): Progress {
   if (!terminal.err.isTTY) return silent;
   let stageNow = '';

@@ -1,4 +1,4 @@
-/** `assay redis`: begins an installation in the Redis that nodes share, fills it from a machine that was alone, or restores it. */
+/** `assay redis`: starts an installation in the Redis that nodes share, fills it from a standalone machine, or restores it. */
 import type { Command } from 'commander';
 import { answer, type Terminal, table } from './context.ts';
 import type { FillReport, Parts, RestoreReport } from './parts.ts';
@@ -33,6 +33,7 @@ function restoredLines({ installation, resumed, ended, stores }: RestoreReport):
   ];
 }
 
+/** Adds `assay redis`. */
 export function addRedisCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const redis = program.command('redis').description('the Redis that nodes share');
   redis

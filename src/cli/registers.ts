@@ -1,10 +1,10 @@
-/** What `import` and `sync` say about registers. */
+/** Output of `import` and `sync` about registers. */
 import type { RegisterRefresh, RegisterReport } from '../registers/import.ts';
 import { table } from './context.ts';
 
 const HEAD = ['REGISTER', 'STATUS', 'AS OF', 'RECORDS', 'REJECTED', 'IN FORCE', 'WITHDRAWN'];
 
-/** What an import did, for people: a row a register, a line for each row that could not be read. */
+/** Formats an import report: one row per register, and one line per row that could not be read. */
 export function registerLines(reports: readonly RegisterReport[]): readonly string[] {
   const rejects = new Map(reports.map((report) => [report.file, report.rejects]));
   return [
@@ -26,6 +26,7 @@ export function registerLines(reports: readonly RegisterReport[]): readonly stri
   ];
 }
 
+/** Formats the report of a register refresh. */
 export const registerRefreshLines = (refresh: RegisterRefresh): readonly string[] => [
   `${refresh.source}: ${refresh.ok ? 'ok' : 'failed'}`,
   ...refresh.downloads.map(

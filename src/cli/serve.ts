@@ -1,13 +1,13 @@
-/** `assay serve`: the API, or what this node does of the whole, until it is told to stop. */
+/** `assay serve`: serves the API, or the roles of this node, until it is stopped. */
 import type { Command } from 'commander';
 import { ROLES, readRoles } from '../base/roles.ts';
 import type { Terminal } from './context.ts';
 import type { Parts, Served } from './parts.ts';
 
-/** An address that ships in the seed: Binance's published reserve wallet. */
+/** An address of the shipped seed data: Binance's published reserve wallet. */
 const FIRST_QUESTION = '/api/v1/oracle/address/ETH/0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
 
-/** In one write, so that whoever waits for the first line has the key as well. */
+/** Written in one call, so that a script which waits for the first line gets the key as well. */
 function greeting({ url, backend, firstKey }: Served): string {
   const answers = `Assay answers on ${url} (${backend}).\n`;
   if (firstKey === null) return answers;
@@ -17,6 +17,7 @@ function greeting({ url, backend, firstKey }: Served): string {
   );
 }
 
+/** Adds `assay serve`. */
 export function addServeCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('serve')

@@ -1,4 +1,4 @@
-/** `assay snapshot publish|pull|status`: label snapshots on their way between nodes. */
+/** `assay snapshot publish|pull|status`: snapshot replication between nodes. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { optionalPullPlace, type PullPlace } from '../base/snapshot-places.ts';
@@ -23,7 +23,7 @@ const line = (what: string, state: ReleaseState | null): string =>
     ? `${what}: nothing yet`
     : `${what}: release ${state.release}, data version ${state.dataVersion}, published ${state.publishedAt}`;
 
-/** Where to pull from: what the option says, in place of the settings. */
+/** Returns the source to pull from: the option, or else the settings. */
 function placeOf(opened: Parts, from: string | undefined): PullPlace {
   if (from === undefined) {
     if (opened.travel.settings.from !== null) return opened.travel.settings.from;
@@ -38,6 +38,7 @@ function placeOf(opened: Parts, from: string | undefined): PullPlace {
   );
 }
 
+/** Adds `assay snapshot`. */
 export function addSnapshotCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const snapshot = program
     .command('snapshot')

@@ -1,4 +1,4 @@
-/** `assay stats`: stored transfers by chain, and which assets have no price. */
+/** `assay stats`: stored transfers by chain, and the assets without a price. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import type { PriceStatus } from '../chains/assets.ts';
@@ -12,7 +12,7 @@ interface UnpricedAsset {
   readonly name: string;
   readonly transfers: number;
   readonly unpricedTransfers: number;
-  /** How a transfer of now would be priced from the tables. */
+  /** Status of the price that a current transfer would get from the tables. */
   readonly priceStatus: PriceStatus;
 }
 
@@ -23,11 +23,11 @@ interface ChainStats {
   readonly assets: number;
   readonly unpricedTransfers: number;
   readonly unpricedAssets: number;
-  /** Most unpriced transfers first. */
+  /** Sorted by the number of unpriced transfers, largest first. */
   readonly unpriced: readonly UnpricedAsset[];
 }
 
-/** Assets listed by default, and at most: a chain of spam tokens has hundreds of thousands. */
+/** Default and maximum number of listed assets: a chain with spam tokens has hundreds of thousands. */
 const LISTED = 10;
 const LISTED_MAX = 10_000;
 
@@ -91,6 +91,7 @@ function linesOf(chains: readonly ChainStats[]): readonly string[] {
   ];
 }
 
+/** Adds `assay stats`. */
 export function addStatsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('stats')

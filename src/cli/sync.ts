@@ -31,7 +31,7 @@ const sourceLines = (source: SourceRefresh): readonly string[] => [
   ...source.errors.map((error) => `  ${error}`),
 ];
 
-/** ESMA's registers are no labels: they are refreshed beside the lists, and need no snapshot. */
+/** ESMA's registers are not labels: they are refreshed in addition to the lists, and need no snapshot. */
 type RegisterSync = RegisterRefresh & { readonly imports: readonly [] };
 
 /** Prices are read into tables, and need no snapshot. */
@@ -60,6 +60,7 @@ const reportLines = (report: SyncReport): readonly string[] => [
   report.rebuilt ? `Published snapshot ${report.dataVersion}.` : 'No new snapshot was needed.',
 ];
 
+/** Adds `assay sync`. */
 export function addSyncCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('sync')
@@ -81,7 +82,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
         const failed = report.sources
           .filter((source) => !source.ok)
           .map(({ source, errors }) => `${source} (${errors[0]?.replace(/\.$/, '') ?? 'see above'})`);
-        // With --json the report itself says what failed, and its reader wants it whole.
+        // With --json, the report itself contains the failures, and its reader needs it complete.
         if (options.json === true) return;
         if (failed.length > 0)
           throw new AssayError(
@@ -109,7 +110,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
           );
           return [{ ...report, imports: [] }];
         };
-        // Prices are needed on every node, also on one that pulls its labels.
+        // Every node needs prices, also a node that pulls its labels.
         if (!all && sourceTexts.every((text) => text.toLowerCase() === 'prices')) {
           const sources = await syncedPrices();
           finish({ sources, rebuilt: false, dataVersion: null, buildError: null, namesRebuilt: false });
@@ -117,7 +118,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
         }
         opened.requireBuilder();
         const from = options.from === undefined ? (opened.syncFrom ?? undefined) : mirrorFrom(options.from);
-        // As a server does when it starts: a snapshot of the lists alone would know no exchange and no bridge.
+        // As at the start of a server: a snapshot of the lists alone would have no exchanges and no bridges.
         await ensureShipped(opened);
         const listTexts = sourceTexts.filter((text) => !['esma', 'prices'].includes(text.toLowerCase()));
         const lists = await refreshLists(

@@ -15,7 +15,7 @@ import type { Parts } from './parts.ts';
 
 const HEIGHT_MAX = 0xffff_fffe;
 const OUTPUT = /^([0-9a-fA-F]{64}):(\d{1,10})$/;
-/** Outputs that the text answer shows of each rule. */
+/** Number of outputs that the text output shows for each rule. */
 const SHOWN = 10;
 
 interface TaintArguments {
@@ -33,7 +33,7 @@ function methodsFrom(text: string): readonly TaintMethod[] {
   throw new AssayError('INVALID_REQUEST', `--method: '${text}' is none of all, ${TAINT_METHODS.join(', ')}.`);
 }
 
-/** `txid:n`, or an address, which stands for what it was paid, or held after a block. */
+/** Parses `txid:n`, or an address for all outputs that it received, or that it held after a block. */
 function seedsFrom(
   reader: TaintReader,
   chain: ChainId,
@@ -51,7 +51,7 @@ function seedsFrom(
   });
 }
 
-/** Satoshi as a decimal number of coins. */
+/** Formats satoshi as a decimal number of coins. */
 function coins(chain: ChainId, amount: bigint): string {
   const { decimals, symbol } = chainOf(chain);
   const digits = amount.toString().padStart(decimals + 1, '0');
@@ -77,10 +77,11 @@ function* linesOf(chain: ChainId, taint: NamedTaintAnswer): Generator<string> {
   yield* table(rows);
 }
 
-/** Amounts as decimal text: JSON has no integer of their size. */
+/** Converts amounts to decimal text: JSON numbers cannot represent them exactly. */
 const asJson = (taint: NamedTaintAnswer): unknown =>
   JSON.parse(JSON.stringify(taint, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)));
 
+/** Adds `assay taint`. */
 export function addTaintCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('taint')

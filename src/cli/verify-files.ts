@@ -1,4 +1,4 @@
-/** The check of all files of a folder of state that are not stores: each is compared with the checksum that was written with it. */
+/** Verifies all files of a folder of state that are not stores: compares each with the checksum that was written with it. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readJson } from '../base/atomic-file.ts';
@@ -18,10 +18,10 @@ import { openRegisterStore } from '../registers/store.ts';
 import { sha256OfFile } from '../travel/blobs.ts';
 import { travelFolderOf } from '../travel/publish.ts';
 
-/** Throws, or rejects, if what it reads is not what was written. */
+/** Throws or rejects if the file differs from what was written. */
 type Check = () => unknown;
 
-/** Folders of working copies, and of files whose content is not this program's. */
+/** Folders of temporary files, and of files with content that is not this program's. */
 const LEFT_OUT = /^(?:jobs|downloads|building.*|waste-.*|staged|capture|partial)$/;
 
 function jsonFilesBelow(folder: string): string[] {
@@ -70,7 +70,7 @@ function* ofPrices(dataDir: string): Generator<Check> {
     if (path.endsWith('.csv')) yield () => readTableLines(path);
 }
 
-/** A pointer names a folder that is there. */
+/** Checks that a pointer names an existing folder. */
 function requirePointed(root: string, current: (root: string) => string | null): void {
   const pointer = join(root, 'CURRENT');
   if (!existsSync(pointer)) return;
@@ -86,7 +86,7 @@ function* ofPointers(dataDir: string): Generator<Check> {
     yield () => requirePointed(exposureFolderOf(join(dataDir, 'exposure'), id), currentSnapshot);
 }
 
-/** Files of releases are named by their content. */
+/** Release files are named by the hash of their content. */
 function* ofReleases(dataDir: string): Generator<Check> {
   for (const part of ['published', 'pulled'])
     for (const path of filesIn(join(travelFolderOf(dataDir), part, 'files')))
@@ -100,19 +100,19 @@ function* ofReleases(dataDir: string): Generator<Check> {
         };
 }
 
-/** Of the settings: where the files of an installation are. */
+/** Settings: the folders of an installation's files. */
 export interface FilePlaces {
   readonly dataDir: string;
-  /** Null: below the folder of state. */
+  /** If null, the folder is below the folder of state. */
   readonly jobsDir: string | null;
-  /** Whether a Redis holds what nodes share. */
+  /** Whether Redis holds the state that nodes share. */
   readonly isShared: boolean;
 }
 
 /**
- * Compares every file of an installation that carries a checksum, and is not a store.
+ * Verifies every file of an installation that has a checksum and is not a store.
  *
- * @returns one sentence for each damaged file.
+ * @returns one sentence for each damaged file
  */
 export async function faultsOfFiles(
   { dataDir, jobsDir, isShared }: FilePlaces,
@@ -129,7 +129,7 @@ export async function faultsOfFiles(
   }
   if (!existsSync(dataDir)) return [];
   for (const path of jsonFilesBelow(dataDir)) await look(() => readJson(path));
-  // A catalogue that cannot be read is a fault itself; what it names is then not known.
+  // If a catalogue cannot be read, this is itself a fault, and the files that it lists are unknown.
   for (const checks of [ofLabels, ofNames, ofRegisters, ofPrices, ofPointers, ofReleases])
     await look(async () => {
       for (const check of checks(dataDir)) await look(check);

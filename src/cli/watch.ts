@@ -1,4 +1,4 @@
-/** `assay watch <chain>`: prints transfers as they come, and takes them into the transfer store where asked to. */
+/** `assay watch <chain>`: prints transfers as they arrive, and with `--ingest` adds them to the transfer store. */
 import type { Command } from 'commander';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
@@ -16,11 +16,11 @@ interface WatchOptions {
   readonly json?: boolean;
 }
 
-/** One request of a block and its traces may take this long; the next look comes when it is over. */
+/** Maximum time of one request for a block and its traces; the next poll comes after it. */
 const REQUEST_BUDGET_MS = 30_000;
 const HEIGHT_MAX = 4_294_967_294;
 
-/** An amount in whole units, with no digit lost. */
+/** Formats an amount in whole units without losing a digit. */
 function shownAmount(amount: bigint, decimals: number | null): string {
   if (decimals === null || decimals === 0) return amount.toString();
   const digits = amount.toString().padStart(decimals + 1, '0');
@@ -52,7 +52,11 @@ function linesOf(chain: ChainId, event: ChainEvent, json: boolean): string[] {
   return moved.map(json ? jsonLine : line);
 }
 
-/** Writes lines as fast as the reader takes them. Throws OUTPUT_CLOSED where the reader has left. */
+/**
+ * Writes lines at the pace of the reader.
+ *
+ * @throws OUTPUT_CLOSED if the reader has closed the output
+ */
 async function print(terminal: Terminal, lines: readonly string[]): Promise<void> {
   if (lines.length === 0) return;
   const out = terminal.out as NodeJS.WritableStream & { readonly destroyed?: boolean };
@@ -71,6 +75,7 @@ async function print(terminal: Terminal, lines: readonly string[]): Promise<void
   });
 }
 
+/** Adds `assay watch`. */
 export function addWatchCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('watch')

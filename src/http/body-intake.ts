@@ -1,33 +1,33 @@
 /**
- * A body on its way from a socket to whoever takes it: one piece at a time, the socket held back meanwhile. What both servers do
- * alike; what they do it with is the socket's.
+ * Passes a request body from the socket to its receiver one piece at a time, and pauses the socket meanwhile. Both HTTP servers
+ * share this code; each provides its own `IntakeSocket`.
  */
 import { LIMITS } from '../base/limits.ts';
 import type { BodyReceiver, UploadPace } from './server.ts';
 
-/** What an intake does to the connection that its body comes by. */
+/** Operations of an intake on the connection that carries its body. */
 export interface IntakeSocket {
-  /** Reads no further. Pieces that were read already may still be offered. */
+  /** Stops reading. Pieces that were already read may still be offered. */
   pause(): void;
   resume(): void;
-  /** Called every few seconds while nothing comes, so that the connection is not taken for dead. */
+  /** Called every few seconds while no data arrives, so that the server does not treat the connection as idle. */
   wait(): void;
-  /** Ends the connection; `gone` is called on the way. */
+  /** Closes the connection, which calls `gone`. */
   cut(): void;
-  /** What is left of the body is for nobody: the answer to come is the last by this connection. */
+  /** The rest of the body is discarded, and the response is the last one on this connection. */
   abandon(): void;
 }
 
 export interface BodyIntake {
-  /** The next piece, whose memory is the intake's from here on; `isLast` also with an empty one. */
+  /** Offers the next piece. The intake owns its memory from then on. The last piece may be empty. */
   offer(bytes: Uint8Array, isLast: boolean): void;
-  /** The client went away. */
+  /** The client disconnected. */
   gone(): void;
-  /** The exchange was answered: the receiver hears nothing any more. */
+  /** A response was sent: the receiver is not called any more. */
   answered(): void;
 }
 
-/** Looks at a silent client before it is told to go: one in 5 s, where a minute is allowed. */
+/** Number of checks of a silent client before it is refused: one every 5 s, if a minute of silence is allowed. */
 const WAITS_MAX = 12;
 
 export const UPLOAD_PACE: UploadPace = {
@@ -43,7 +43,11 @@ const joined = (pieces: readonly Uint8Array[], length: number): Uint8Array => {
   return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces, length);
 };
 
-/** Time counts while the client is waited for, and not while the receiver is at work. */
+/**
+ * Creates the intake of one body. The time limits count only while the intake waits for the client, not while the receiver works.
+ *
+ * @param receiver - gets the pieces in order, one at a time, then the reason of the end
+ */
 export function createBodyIntake(
   { bytesMax, pace }: { readonly bytesMax: number; readonly pace: UploadPace },
   receiver: BodyReceiver,
@@ -78,18 +82,18 @@ export function createBodyIntake(
 
   function endWith(how: Ending): void {
     close();
-    // The next request comes by the same socket.
+    // The next request uses the same socket.
     if (isPaused && how === 'whole') socket.resume();
     receiver.end(how);
   }
 
-  /** Nobody waits for the client any more; it is told why. */
+  /** Stops waiting for the client and passes the reason to the receiver. */
   function giveUp(how: Ending): void {
     socket.abandon();
     endWith(how);
   }
 
-  /** Hands over what waits, piece by piece, until nothing does. */
+  /** Passes on the waiting pieces until none is left. */
   async function work(): Promise<void> {
     while (waiting.length > 0 && !isOver && ending !== 'gone') {
       const bytes = joined(waiting, waitingBytes);

@@ -1,4 +1,4 @@
-/** One request on its way through the pipeline: what is known of it so far, and what it holds that an error gives back. */
+/** State of one request in the pipeline, including the units and credits that are returned if it fails. */
 import type { KeyRecord } from '../accounts/keys.ts';
 import type { AnswerSlot } from '../accounts/ledger.ts';
 import type { QuotaMeterName, RateClass } from '../accounts/plans.ts';
@@ -8,43 +8,44 @@ import { AssayError } from '../base/errors.ts';
 import type { Exchange } from './server.ts';
 import type { Visit } from './visit.ts';
 
+/** One request in the pipeline. */
 export class Call {
   readonly exchange: Exchange;
   readonly requestId: string;
-  /** By the monotonic clock. */
+  /** Monotonic clock. */
   readonly startedMs: number;
-  /** Header lines that every answer carries, errors included. */
+  /** Header lines of every response, errors included. */
   head: string;
-  /** Header lines of a success alone, each with its line break before it. */
+  /** Header lines of a successful response only, each preceded by its line break. */
   lines = '';
-  /** The Accept header, taken while it can be read. */
+  /** The Accept header, copied while it can be read. */
   accept = '';
   caller: KeyRecord | null = null;
-  /** Who comes to an operation of people; null elsewhere. */
+  /** The authenticated client of an account operation; null for other operations. */
   visit: Visit | null = null;
-  /** Whose requests this one is counted with; null where none are. */
+  /** Rate limit subject of this request; null if the route has no rate limit. */
   subject: string | null = null;
-  /** Whether the key may do this: a request without permission is counted, and then refused. */
+  /** Whether the key has the permission. A request without it is counted and then refused. */
   isPermitted = true;
-  /** Whether the gate counted it, or refused it. */
+  /** Whether the gate has counted or refused the request. */
   isCounted = false;
-  /** What the gate said of the limit; null before it was asked. */
+  /** Rate limit state returned by the gate; null before the gate was called. */
   rate: RateDecision | null = null;
-  /** The class that it was counted in; null before. */
+  /** Rate limit class in which the request was counted; null before that. */
   rateClass: RateClass | null = null;
   quotaMeter: QuotaMeterName | null = null;
   quota: QuotaDecision | null = null;
-  /** Units held by this request. */
+  /** Quota units taken by this request. */
   quotaTaken = 0;
-  /** Credits that the operation costs: reserved at first, lowered by work that was worth less. */
+  /** Credits of the operation: the amount reserved at first, lowered if the work turns out to be worth less. */
   credits = 0;
-  /** Where the answer is kept for the request's Idempotency-Key; null where it has none. */
+  /** Slot that stores the response for the request's Idempotency-Key; null if it has none. */
   answerSlot: AnswerSlot | null = null;
-  /** The ledger entry that this request was charged with. */
+  /** Ledger entry of this request's charge. */
   chargedEntry: string | null = null;
-  /** Unknown query parameters and fields of the body; null for requests without either. */
+  /** Unknown query parameters and body fields. Null if the request has no body and no unknown parameter. */
   ignored: readonly string[] | null = null;
-  /** The client's copy is still good: answer 304. */
+  /** The client's cached copy is still valid: respond with 304. */
   notModified = false;
 
   constructor(exchange: Exchange, requestId: string, startedMs: number) {
@@ -55,7 +56,11 @@ export class Call {
   }
 }
 
-/** The key of an operation that asks for one. */
+/**
+ * Returns the API key of an operation that requires one.
+ *
+ * @throws INTERNAL if the operation was reached without a key
+ */
 export function callerOf(call: Call): KeyRecord {
   if (call.caller !== null) return call.caller;
   throw new AssayError('INTERNAL', 'An operation that needs a key was reached without one.');

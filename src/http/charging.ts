@@ -1,6 +1,6 @@
 /**
- * The part of the pipeline that credits pass through: gate → work → commit, with the answer made inside the commit. Nothing is
- * sent before its charge is on the disk, and whatever fails before is not charged.
+ * Charged operations of the pipeline: gate → work → commit. The response is created inside the commit, so it is never sent before
+ * its charge is on disk. If any step fails before the commit, nothing is charged.
  */
 import type { Admission, Asked } from '../accounts/gate.ts';
 import {
@@ -16,22 +16,28 @@ import type { Call } from './call.ts';
 import type { HttpDeps } from './ports.ts';
 import type { Route } from './routes.ts';
 
-/** What an operation that costs credits does. */
+/** Work of an operation that costs credits. */
 export interface ChargedWork {
-  /** Credits that this body asks for; the route's where left out. Reserved before the work begins. */
+  /** Credits for this body, reserved before the work begins. Default: the credits of the route. */
   readonly cost?: (body: unknown) => number;
-  /** What the work answers is the whole answer, an object, that stands in no envelope. */
+  /** The result of the work is the whole response, an object without an envelope. */
   readonly bare?: true;
-  /** May lower `call.credits` to what the work was worth in the end. JSON text of `data`. */
+  /** Does the work and returns the JSON text of `data`. It may lower `call.credits` if the work turns out to be worth less. */
   readonly answer: (call: Call, body: unknown) => Promise<Uint8Array>;
 }
 
 export interface Charging {
-  /** Takes the Idempotency-Key of an admitted request while its headers can be read. Throws INVALID_REQUEST. */
+  /**
+   * Reads the Idempotency-Key of an authenticated request while its headers can be read.
+   *
+   * @throws INVALID_REQUEST
+   */
   prepare(call: Call): void;
   /**
-   * Takes what the body asks for, works, charges, and resolves with the whole answer; `readBody` parses and checks the body. Rejects
-   * with what the steps throw, CREDITS_EXHAUSTED among it; then nothing was charged.
+   * Reserves the credits for the body, works, charges, and resolves with the whole response. If it rejects, nothing was charged.
+   *
+   * @param readBody - parses and validates the body
+   * @throws CREDITS_EXHAUSTED and the errors of the steps
    */
   answer(
     call: Call,
@@ -40,16 +46,16 @@ export interface Charging {
     readBody: (bytes: Uint8Array) => unknown,
     work: ChargedWork,
   ): Promise<Uint8Array>;
-  /** Gives back what a request was charged whose answer could not be sent after all. */
+  /** Refunds the charge of a request if its response could not be sent. */
   refund(call: Call): void;
 }
 
-/** Header line of an answer that an earlier request got. */
+/** Header line of a response that was stored for an earlier request. */
 export const REPLAYED = '\r\nIdempotency-Replayed: true';
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The operation, what it was about, and the chain. */
+/** Returns the ledger reference of a charge: operation, subjects and chain. */
 export function referenceOf(route: Route, body: unknown): string {
   const { address, walletAddress, from, to, chain } = body as Readonly<Record<string, unknown>>;
   const subjects = [text(address) || text(walletAddress), text(from), text(to)];
@@ -58,7 +64,7 @@ export function referenceOf(route: Route, body: unknown): string {
     .join(' ');
 }
 
-/** The envelope around `data`, with the balance after the charge. */
+/** Puts `data` into the envelope, with the balance after the charge. */
 function envelopeOf(data: Uint8Array, remaining: number, ignored: readonly string[] | null): Uint8Array {
   const rest = ignored === null ? '' : `,"ignored":${JSON.stringify(ignored)}`;
   return Buffer.concat([
@@ -68,21 +74,22 @@ function envelopeOf(data: Uint8Array, remaining: number, ignored: readonly strin
   ]);
 }
 
-/** An answer without an envelope, with the fields nobody knew at its end. */
+/** A response without an envelope. Unknown fields of the body are appended as `ignored`. */
 function bareOf(data: Uint8Array, ignored: readonly string[] | null): Uint8Array {
   if (ignored === null) return data;
   return Buffer.concat([data.subarray(0, -1), Buffer.from(`,"ignored":${JSON.stringify(ignored)}}`)]);
 }
 
 export interface ChargingDeps extends Pick<HttpDeps, 'access' | 'log'> {
-  /** The gate, which counts the request and throws what refuses it. */
+  /** Admits the request at the gate, which counts it; throws the error that refuses it. */
   readonly admit: (call: Call, route: Route, wants: Pick<Asked, 'slot' | 'credits'>) => Promise<Admission>;
 }
 
+/** Creates the charging steps of the pipeline. */
 export function createCharging({ access, log, admit }: ChargingDeps): Charging {
   const idempotency = createIdempotency();
 
-  /** Gate → work → commit. Ends the reservation either way. */
+  /** Gate → work → commit. The reservation is released in every case. */
   async function charged(
     call: Call,
     route: Route,
@@ -134,7 +141,7 @@ export function createCharging({ access, log, admit }: ChargingDeps): Charging {
       const answer = await idempotency.run(slot, bodyHash, () =>
         charged(call, route, body, work, { slot, bodyHash }),
       );
-      // One that waited for another's answer is a request all the same.
+      // A request that waited for the response of another one with the same key counts as a request too.
       if (!call.isCounted) await admit(call, route, { slot: null, credits: null });
       if (answer.replayed) call.lines += REPLAYED;
       return answer.body;

@@ -1,11 +1,12 @@
-/** The choice between the two HTTP servers, made once at the start. */
+/** Chooses between the two HTTP servers once, at the start. */
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { CreateServer } from './server.ts';
 
 /**
- * Picks the implementation: 'uws' and 'node' as named; 'auto' is uWebSockets.js, or node:http with a loud line where its binding
- * does not load. Throws LISTEN_FAILED for 'uws' without a binding.
+ * Returns the HTTP server implementation. `auto` is uWebSockets.js; if its binding does not load, it is node:http, with a warning.
+ *
+ * @throws LISTEN_FAILED if `uws` is requested and its binding does not load
  */
 export async function chooseServer(backend: 'auto' | 'uws' | 'node', log: Logger): Promise<CreateServer> {
   if (backend !== 'node') {

@@ -1,4 +1,4 @@
-/** `/docs`: the table of operations as one page that loads nothing from anywhere. */
+/** `/docs`: the table of operations as one HTML page without external resources. */
 import { API_BASE, admissionOf, ROUTES, type Route } from './routes.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -15,7 +15,7 @@ td, th { text-align: left; padding: .25rem .75rem .25rem 0; border-bottom: 1px s
 .method { font-weight: 700; }
 `;
 
-/** No script, no image, no font from anywhere: what the page could load is nothing. */
+/** Forbids scripts, images and fonts from any origin. */
 export const DOCS_HEADERS =
   "\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'\r\nX-Content-Type-Options: nosniff";
 
@@ -74,6 +74,7 @@ function sectionOf(route: Route): string {
   ].join('\n');
 }
 
+/** Returns the HTML of `/docs`. */
 export function docsPage(version: string): string {
   const links = ROUTES.map(
     (route) =>

@@ -1,4 +1,4 @@
-/** An error as an answer: `{error}`, or the same by RFC 9457 for a client that asks for `application/problem+json`. */
+/** Error responses: `{error}`, or RFC 9457 problem details for a client that accepts `application/problem+json`. */
 import { AssayError } from '../base/errors.ts';
 import { redactKeys } from '../base/log.ts';
 import { REASONS } from './server.ts';
@@ -6,25 +6,25 @@ import { REASONS } from './server.ts';
 export interface ErrorAnswer {
   readonly status: number;
   readonly contentType: string;
-  /** Further header lines, each with its line break before it. */
+  /** Additional header lines, each preceded by its line break. */
   readonly lines: string;
   readonly body: string;
 }
 
-/** The paths of the full text are for the operator. */
+/** Replaces the full message: the paths in it are for the operator only. */
 const STORAGE_FULL_TEXT =
   'The service cannot store anything at the moment: the request was not completed, and nothing was charged. Try again later.';
 
-/** Whether the client's Accept asks for problem details. */
+/** Whether the Accept header requests problem details. */
 const asksForProblem = (accept: string): boolean => accept.includes('application/problem+json');
 
 /**
- * Renders anything thrown. What is the server's fault (500) says no more than that; its text is for the log. A sentence never
- * repeats an API key, wherever a client may have put it.
+ * Renders a thrown value as a response. A server error (500) gets a generic message; its details go to the log. A message never
+ * contains an API key, even if the client sent one in an unexpected place.
  */
 export function renderError(error: unknown, accept: string, requestId: string): ErrorAnswer {
   const known = error instanceof AssayError ? error : null;
-  // 503 belongs to /ready alone; elsewhere a part that is not there is the server's fault like any other.
+  // Only /ready responds with 503. Elsewhere, an unavailable component is a server error like any other.
   const status = known === null || known.status === 503 ? 500 : known.status;
   const isFull = known?.code === 'STORAGE_FULL';
   const code = known === null || (status === 500 && !isFull) ? 'INTERNAL' : known.code;

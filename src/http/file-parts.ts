@@ -1,11 +1,16 @@
-/** Stretches of files as one answer: opened one after the other, read into one buffer. */
+/** Sends ranges of several files as one response: opens one file after the other and reads into one buffer. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { FilePart } from '../jobs/bulk-jobs.ts';
 import type { ByteSource } from './server.ts';
 
-/** The first file is open when it resolves, so that one that is not there is an error and no broken answer. */
+/**
+ * Opens the file ranges as one byte source. The first file is opened before the promise resolves, so a missing file causes an error
+ * response, not a truncated one.
+ *
+ * @param pieceBytes - size of the read buffer, in bytes
+ */
 export async function openFileParts(
   parts: readonly FilePart[],
   pieceBytes: number = LIMITS.answerPieceBytes,
@@ -16,7 +21,7 @@ export async function openFileParts(
   let at = parts[0]?.start ?? 0;
   let file: FileHandle | null = null;
 
-  /** The file to read on in; null behind the last. */
+  /** Returns the file to read from; null after the last one. */
   async function current(): Promise<{ readonly file: FileHandle; readonly end: number } | null> {
     for (let stretch = parts[part]; stretch !== undefined; stretch = parts[part]) {
       if (at < stretch.end) {

@@ -1,4 +1,4 @@
-/** The front end put together: the table of routes, the pipeline and the chosen server. */
+/** Assembles the front end: the table of routes, the pipeline and the chosen server. */
 import { LIMITS } from '../base/limits.ts';
 import { chooseServer } from './choose-server.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
@@ -58,12 +58,13 @@ import { createRouter } from './router.ts';
 import { type HandlerName, patternsOf, ROUTES } from './routes.ts';
 import type { Handler, HttpServer } from './server.ts';
 
-/** Operations of every node, whatever it does of the whole. */
+/** Operations that every node serves, whatever its roles. */
 const HEALTH: ReadonlySet<HandlerName> = new Set(['health', 'ready', 'metrics']);
 
-/** Requests that no route matches are counted behind the rows of the table. */
+/** Metrics row, after the rows of the table, that counts requests which match no route. */
 const UNKNOWN_ROUTE = ROUTES.length;
 
+/** Creates the HTTP front end. It does not listen yet. */
 export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
   let server: HttpServer | null = null;
   const metrics = createHttpMetrics({

@@ -1,15 +1,17 @@
-/** JSON bodies: of strangers, read with bounded depth, then syntax, then the schema, each fault a sentence that names the field; and of answers. */
+/**
+ * JSON bodies. Request bodies are untrusted: depth, syntax and schema are checked in this order, and each error names the field.
+ */
 import { isUtf8 } from 'node:buffer';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 
-/** What one pass over the bytes of a body tells, before anything is parsed. */
+/** Result of one pass over the bytes of a body, before it is parsed. */
 export interface BodyOutline {
   /** Names of the fields of the outermost object. */
   readonly fields: readonly string[];
-  /** Elements of all arrays that are fields of the outermost object. */
+  /** Number of elements of all arrays that are fields of the outermost object. */
   readonly elements: number;
 }
 
@@ -25,14 +27,14 @@ const SPACE = 0x20;
 
 const invalidJson = (reason: string): AssayError => new AssayError('INVALID_JSON', reason, { field: 'body' });
 
-/** Offset of the quote that ends the string which begins behind `from`; the end of the bytes where none does. */
+/** Offset of the quote that ends the string which begins after `from`; the end of the bytes if no quote follows. */
 function endOfString(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return at;
 }
 
-/** What stands between the quotes of a name, its escapes resolved. Broken ones stay; the parser will find them. */
+/** Resolves the escapes of a field name. Invalid escapes are kept; the parser reports them. */
 function fieldName(raw: string): string {
   if (!raw.includes('\\')) return raw;
   try {
@@ -43,8 +45,10 @@ function fieldName(raw: string): string {
 }
 
 /**
- * One pass over the bytes: that they are UTF-8, that nothing nests deeper than `jsonDepthMax`, and the outline. It does not check
- * the syntax: on broken JSON the outline means nothing, and whoever parses finds the fault. Throws INVALID_JSON.
+ * Scans a body once: checks that it is UTF-8 and nests at most `jsonDepthMax` levels, and collects its outline. The syntax is not
+ * checked; if the JSON is invalid, the outline is meaningless and the parser reports the error.
+ *
+ * @throws INVALID_JSON
  */
 export function outlineBody(bytes: Uint8Array): BodyOutline {
   if (bytes.length === 0) throw invalidJson('The request body is empty; it must be a JSON object.');
@@ -52,7 +56,7 @@ export function outlineBody(bytes: Uint8Array): BodyOutline {
   const fields: string[] = [];
   let elements = 0;
   let depth = 0;
-  /** The array at depth 2 has begun, and nothing of it was seen yet. */
+  /** The array at depth 2 has begun, and no element was seen yet. */
   let arrayBegins = false;
   let inTopArray = false;
   for (let at = 0; at < bytes.length; at++) {
@@ -90,7 +94,11 @@ export function outlineBody(bytes: Uint8Array): BodyOutline {
   return { fields, elements };
 }
 
-/** The body as a value. Throws INVALID_JSON, with the position where the parser gives one; never the client's own text. */
+/**
+ * Parses the body.
+ *
+ * @throws INVALID_JSON with the position if the parser reports one, never with the client's own text
+ */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
@@ -111,7 +119,7 @@ type Params = Readonly<Record<string, unknown>>;
 
 const articleOf = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`);
 
-/** How a broken keyword of a schema reads behind the name of the field. */
+/** Sentences for the schema keywords, appended to the name of the field. */
 const SENTENCES: Readonly<Record<string, (params: Params, schema: Params) => string>> = {
   type: (params) => `must be ${articleOf(String(params.type))}`,
   minLength: (params) => `must have at least ${params.limit} characters`,
@@ -150,8 +158,9 @@ function faultToError(fault: SchemaFault, properties: Readonly<Record<string, Pa
 }
 
 /**
- * Compiles a schema of an object into a check that throws INVALID_REQUEST about the first fault. Fields the schema does not know
- * are no fault.
+ * Compiles the schema of an object into a check. Fields that are not in the schema are allowed.
+ *
+ * @returns a function that throws INVALID_REQUEST for the first error
  */
 export function compileBodyCheck(schema: TSchema): (value: unknown) => void {
   const validator = Compile(schema);
@@ -164,11 +173,11 @@ export function compileBodyCheck(schema: TSchema): (value: unknown) => void {
   };
 }
 
-/** The fields of a body that its schema does not know, at most `bodyFieldsMax`, cut where long. */
+/** Returns the fields of a body that are not in its schema: at most `bodyFieldsMax`, each cut to 64 characters. */
 export function unknownFields(fields: readonly string[], known: ReadonlySet<string>): readonly string[] {
   const unknown = fields.filter((field) => !known.has(field));
   return [...new Set(unknown)].slice(0, LIMITS.bodyFieldsMax).map((field) => field.slice(0, 64));
 }
 
-/** The JSON text of a value, for an answer's `data`. */
+/** Returns the JSON text of a value as UTF-8 bytes, for the `data` of a response. */
 export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

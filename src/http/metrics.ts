@@ -1,6 +1,6 @@
 /**
- * Counts of the front end for Prometheus. A request adds to plain arrays; what Prometheus reads is made from them at the scrape,
- * so that counting costs a request nothing that can be measured.
+ * HTTP metrics for Prometheus. A request only adds to plain arrays, and the scrape converts them, so that counting adds no
+ * measurable cost to a request.
  */
 import { type MetricValue, Gauge as PromGauge, Registry } from 'prom-client';
 import { processMemory } from '../base/process-memory.ts';
@@ -10,18 +10,22 @@ import type { Gauge } from './ports.ts';
 const BUCKETS_SECONDS = [0.00005, 0.0001, 0.00025, 0.001, 0.0025, 0.01, 0.05, 0.25, 1, 5] as const;
 const BUCKETS_MS = BUCKETS_SECONDS.map((seconds) => seconds * 1000);
 
-/** Stands for a status where the client went away before its answer. */
+/** Status that is recorded if the client disconnected before its response. */
 export const CLIENT_GONE = 0;
 
-/** Statuses that are counted apart: all that this program answers. Anything else is counted as the last. */
+/** Statuses with their own count: all that this program sends. Any other status is counted as the last one. */
 const STATUSES = [CLIENT_GONE, 200, 206, 301, 304, 400, 401, 402, 403, 404, 429, 503, 500] as const;
 const statusSlot = new Map<number, number>(STATUSES.map((status, slot) => [status, slot]));
 
 export interface HttpMetrics {
-  /** Counts one answered request of a route (its position in the table). */
+  /**
+   * Counts one answered request.
+   *
+   * @param route - position of the route in the table
+   */
   record(route: number, status: number, durationMs: number): void;
   readonly contentType: string;
-  /** The text of `/metrics`. */
+  /** Returns the text of `/metrics`. */
   scrape(): Promise<string>;
 }
 
@@ -32,7 +36,7 @@ interface Series {
   readonly values: () => MetricValue<string>[];
 }
 
-/** Registers numbers that are kept elsewhere. prom-client's own counters can only be counted up, one call each. */
+/** Registers values that are kept elsewhere. The counters of prom-client can only be incremented, one call each. */
 function register(registry: Registry, series: Series): void {
   const { name, help, type, values } = series;
   const metric = {
@@ -87,6 +91,7 @@ const PROCESS_GAUGES: readonly Gauge[] = [
   },
 ];
 
+/** Creates the HTTP metrics. */
 export function createHttpMetrics(options: {
   /** Label of each route, in the order of the table. */
   readonly routes: readonly string[];
@@ -142,7 +147,7 @@ export function createHttpMetrics(options: {
       collect() {
         const now = value();
         if (typeof now === 'number') return this.set(now);
-        // What had a value before, and has none now, is not told as it was.
+        // Reset first, so that a label which no longer has a value is not reported with its old one.
         this.reset();
         for (const [of, one] of now) this.set({ [label ?? name]: of }, one);
       },

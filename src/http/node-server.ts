@@ -1,4 +1,4 @@
-/** The HTTP server on node:http: the twin for machines where uWebSockets.js has no binding. Same behaviour, several times slower. */
+/** HTTP server on node:http, for machines without a uWebSockets.js binding. Same behaviour, several times slower. */
 import { readFileSync } from 'node:fs';
 import { createServer as createPlainServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -26,10 +26,10 @@ import {
   WS_TRY_AGAIN_LATER,
 } from './server.ts';
 
-/** A body at the slowest rate that uWebSockets.js accepts, 16 KB/s, in milliseconds. */
+/** Milliseconds for a body of the maximum size at 16 KB/s, the slowest rate that uWebSockets.js accepts. */
 const SLOWEST_BODY_MS = (LIMITS.bodyBytesMax / (16 * 1024)) * 1000;
 
-/** `name: value` lines as the flat list that `writeHead` takes. */
+/** Converts `name: value` lines to the flat list that `writeHead` takes. */
 function flatHeaders(block: string): string[] {
   return block.split('\r\n').flatMap((line) => {
     const colon = line.indexOf(': ');
@@ -37,7 +37,7 @@ function flatHeaders(block: string): string[] {
   });
 }
 
-/** Server-sent events over an answer that does not end. */
+/** Server-sent events on a response that stays open. */
 function eventsOver(response: ServerResponse): EventStream {
   const listeners: (() => void)[] = [];
   let isEnded = false;
@@ -70,7 +70,7 @@ function eventsOver(response: ServerResponse): EventStream {
   };
 }
 
-/** A WebSocket, which only speaks. What is sent before its handshake has ended is sent then. */
+/** A WebSocket that only sends. Messages sent before the handshake has ended are queued until then. */
 function socketStream(opening: Promise<WebSocket>): EventStream {
   const listeners: (() => void)[] = [];
   let socket: WebSocket | null = null;
@@ -134,10 +134,10 @@ class NodeExchange implements Exchange {
   #closeAfter = false;
   #gone = false;
   #intake: BodyIntake | null = null;
-  /** What is left of the body is for nobody. */
+  /** The rest of the body will not be read. */
   #isUnread = false;
 
-  /** Where an upgrade was asked for. */
+  /** Set if the request asks for an upgrade. */
   readonly #upgrade: (() => Promise<WebSocket>) | null;
 
   constructor(
@@ -174,7 +174,7 @@ class NodeExchange implements Exchange {
   }
 
   keep(): void {
-    // A request of node:http stays as it is.
+    // Not needed: a node:http request stays readable.
   }
 
   remoteAddress(): string {
@@ -212,7 +212,7 @@ class NodeExchange implements Exchange {
     });
   }
 
-  /** A body that is read whole must come within a time; one that is received piece by piece is watched by its intake. */
+  /** Limits the time of a body that is read as a whole. For a streamed body, its intake does this. */
   #boundBody(): void {
     const request = this.#request;
     if (request.complete) return;
@@ -221,7 +221,7 @@ class NodeExchange implements Exchange {
     request.once('close', () => clearTimeout(deadline));
   }
 
-  /** The next request comes behind a body that nobody asked for. */
+  /** Discards a body that no handler has read: the next request on the connection comes after it. */
   #skipBody(): void {
     if (this.#bodyRead) return;
     this.#boundBody();
@@ -264,7 +264,7 @@ class NodeExchange implements Exchange {
         sent += bytes.length;
         await new Promise<void>((resolve) => {
           wake = resolve;
-          // Not called where the client goes away first.
+          // Not called if the client disconnects first.
           response.write(bytes, () => resolve());
         });
         if (response.destroyed) return;
@@ -284,7 +284,11 @@ class NodeExchange implements Exchange {
     this.#intake?.answered();
   }
 
-  /** `length` is null where an answer has none. */
+  /**
+   * Writes the status line and the headers.
+   *
+   * @param length - null if the response has no Content-Length
+   */
   #writeHead(status: number, headers: string, length: number | null): void {
     const close =
       this.#closeAfter || this.#isUnread || this.#isClosing() || (!this.#bodyRead && this.#hasHugeBody());
@@ -292,7 +296,7 @@ class NodeExchange implements Exchange {
     if (length !== null) flat.push('Content-Length', String(length));
     if (close) flat.push('Connection', 'close');
     this.#response.writeHead(status, REASONS[status] ?? '', flat);
-    // A client that does not take its answer is cut off; node:http itself ends this when the answer is out.
+    // Disconnects a client that does not read its response. node:http itself clears this timeout when the response has been sent.
     this.#request.socket.setTimeout(LIMITS.slowClientMs);
   }
 
@@ -311,8 +315,8 @@ class NodeExchange implements Exchange {
   }
 
   /**
-   * Answers a client that is still sending, and goes on reading for a while: a socket that is closed with bytes unread resets the
-   * connection, and the answer would be lost.
+   * Responds to a client that is still sending and keeps reading for a while: closing a socket with unread bytes resets the
+   * connection, and the response would be lost.
    */
   #linger(bytes: Uint8Array): void {
     const response = this.#response;
@@ -342,18 +346,19 @@ class NodeExchange implements Exchange {
   }
 }
 
+/** Creates the node:http server. */
 export function createNodeServer(options: ServerOptions, deps: ServerDeps): HttpServer {
   const { host, port, tls, uploads: pace = UPLOAD_PACE } = options;
   const { router, fallback } = deps;
   let pending = 0;
   let openSockets = 0;
   let closing = false;
-  /** Answers that are owed, by their connection. */
+  /** Open responses of each connection. */
   const owed = new WeakMap<Socket, Set<ServerResponse>>();
 
   /**
-   * Where a connection closes, node:http says so to the one answer that it is out for, and to none of those that wait behind it: they
-   * are told here.
+   * Returns the open responses of a connection. When it closes, node:http notifies only the response that is being sent, not the
+   * ones that wait behind it; these are notified here.
    */
   function owedOn(socket: Socket): Set<ServerResponse> {
     const known = owed.get(socket);
@@ -391,7 +396,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
 
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1_024, perMessageDeflate: false });
 
-  /** A request that asks for a WebSocket: refused by an ordinary answer, or upgraded. */
+  /** Handles a request for a WebSocket: refuses it with an ordinary response, or upgrades it. */
   const answerUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     const response = new ServerResponse(request);
     response.assignSocket(socket as Socket);
@@ -417,7 +422,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
   const settings = {
     maxHeaderSize: LIMITS.headerBytesMax,
     headersTimeout: LIMITS.slowClientMs,
-    // Bodies may be as large as a job's; how long each may take, its exchange bounds.
+    // Bodies may be as large as a job's. Each exchange limits the time of its own body.
     requestTimeout: 0,
     keepAliveTimeout: LIMITS.slowClientMs,
     connectionsCheckingInterval: 1000,

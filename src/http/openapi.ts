@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the table of routes and the schemas that validate. */
+/** The OpenAPI 3.1 document, generated from the table of routes and the schemas that validate requests. */
 import type { TSchema } from 'typebox';
 import { LIMITS } from '../base/limits.ts';
 import { API_BASE, type Parameter, permissionsOf, ROUTES, type Route } from './routes.ts';
@@ -16,7 +16,7 @@ import * as usage from './schemas/usage.ts';
 
 type JsonObject = { [name: string]: unknown };
 
-/** Schemas that stand in `components` under their own name; wherever one is used, a reference stands in its place. */
+/** Schemas listed in `components` under their own name. Each use of one becomes a reference. */
 const COMPONENTS: Readonly<Record<string, TSchema>> = {
   ChainId: common.ChainIdSchema,
   Category: common.CategorySchema,
@@ -50,7 +50,7 @@ const COMPONENTS: Readonly<Record<string, TSchema>> = {
 
 const nameOf = new Map<unknown, string>(Object.entries(COMPONENTS).map(([name, schema]) => [schema, name]));
 
-/** A schema as plain JSON, with references to the components. `whole` itself is written out. */
+/** Converts a schema to plain JSON with references to the components. `whole` itself is written out. */
 function plain(value: unknown, whole: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const name = nameOf.get(value);
@@ -103,7 +103,7 @@ const IDEMPOTENCY_KEY: Parameter = {
 
 const UNAUTHENTICATED_VISITOR = 'No session, a wrong password or signature, or a key that is not valid.';
 
-/** The errors an operation can answer with follow from its row. */
+/** Derives the errors of an operation from its row. */
 function errorsOf(route: Route): readonly (readonly [status: number, about: string])[] {
   const { visitor } = route;
   const limited = route.rateClass !== null;
@@ -155,7 +155,7 @@ function responsesOf(route: Route): JsonObject {
   return responses;
 }
 
-/** The row's own parameters, and what follows from its other columns. */
+/** The parameters of the row, and Idempotency-Key if the operation is charged. */
 const parametersOf = (route: Route): readonly Parameter[] =>
   route.credits > 0 || route.takes !== undefined ? [...route.parameters, IDEMPOTENCY_KEY] : route.parameters;
 
@@ -168,7 +168,7 @@ function keyWords(route: Route): string {
   return permission === 'any' ? 'Any key.' : `Permission \`${permissionsOf(route).join('` or `')}\`.`;
 }
 
-/** Only what differs from the document's own: an API key. */
+/** Only the difference from the document's default security, which is an API key. */
 function securityOf({ permission, visitor }: Route): JsonObject {
   if (visitor === 'session') return { security: [{ session: [] }] };
   if (visitor === 'session or key') return { security: [{ session: [] }, { apiKey: [] }] };
@@ -209,7 +209,7 @@ function operationOf(route: Route): JsonObject {
   };
 }
 
-/** The whole document, as a value that JSON can write. */
+/** Returns the whole document as a value that can be serialised to JSON. */
 export function openApiDocument(version: string): JsonObject {
   const paths: { [path: string]: JsonObject } = {};
   for (const route of ROUTES) {

@@ -1,6 +1,7 @@
 /**
- * The way of every request: key → permission → schema → gate (rate limit, quota, credits) → work → reply. A step that refuses throws; one place
- * turns what was thrown into an answer and gives back what the request held, so no error is ever charged.
+ * The steps of every request: key → permission → schema → gate (rate limit, quota, credits) → work → reply. A step that refuses the
+ * request throws. One place turns the error into a response and returns the quota taken by the request, so no error is ever
+ * charged.
  */
 import { clientUnit } from '../accounts/attempts.ts';
 import type { Admission, Asked } from '../accounts/gate.ts';
@@ -23,19 +24,19 @@ import type { BodyReceiver, ByteSource, EventStream, Exchange, Handler } from '.
 import { receiveUpload, type Upload } from './uploads.ts';
 import { createVisits } from './visit.ts';
 
-/** Data that comes later: bytes of the caller's own, or bytes that are given back once they were copied. */
+/** Async response data: owned bytes, or a pooled buffer that is released after it has been copied. */
 export type LateData = Uint8Array | { readonly json: Uint8Array; readonly release?: () => void };
 
-/** An answer that is no envelope: probes, documents, metrics. */
+/** A response without an envelope: probes, documents, metrics. */
 export interface Page {
   readonly status: number;
   readonly contentType: string;
-  /** Further header lines, each with its line break before it. */
+  /** Additional header lines, each preceded by its line break. */
   readonly lines?: string;
   readonly body: string | Uint8Array;
 }
 
-/** An answer of any size. */
+/** A response of any size. */
 export interface LargeAnswer {
   readonly status: 200 | 206;
   readonly contentType: string;
@@ -43,40 +44,50 @@ export interface LargeAnswer {
 }
 
 /**
- * Writes the JSON text of `data` into `out` at `offset`; returns the offset behind it, or -1 where it does not fit. `source` is what
- * it is made from: the body of the request as a value, data made elsewhere, or null.
+ * Writes the JSON text of `data` into `out`.
+ *
+ * @param source - input of the data: the parsed body of the request, data made elsewhere, or null
+ * @returns the offset after the written text, or -1 if it does not fit
  */
 type WriteData = (call: Call, out: Buffer, offset: number, source: unknown) => number;
 
-/** What an operation does once it is its turn, by what it needs. */
+/** The work of an operation, by the input that it needs. */
 export type Work =
   | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
-  /** Answered at once, from the path and the query. */
+  /** Answered synchronously, from the path and the query. */
   | { readonly kind: 'lookup'; readonly write: WriteData }
-  /** Answered at once, from a body that fits its schema. */
+  /** Answered synchronously, from a body that matches the schema. */
   | { readonly kind: 'body'; readonly write: WriteData }
-  /** Answered later, from the path and the query. */
+  /** Answered asynchronously, from the path and the query. */
   | { readonly kind: 'query'; readonly answer: (call: Call) => Promise<Uint8Array> }
-  /** Answered later, from a body that fits its schema. Alone of all works it may cost credits. */
+  /** Answered asynchronously, from a body that matches the schema. Only this kind of work can cost credits. */
   | ({ readonly kind: 'task' } & ChargedWork)
-  /** Answered for as long as the client stays. `open` begins the stream, at once or never. */
+  /** Answered for as long as the client stays connected. `open` starts the stream; it is called synchronously or not at all. */
   | { readonly kind: 'stream'; readonly follow: (call: Call, open: () => EventStream) => void }
-  /** Takes a body of any size while it comes; path, query and headers can be read throughout. */
+  /** Receives a body of any size while it arrives. Path, query and headers stay readable. */
   | { readonly kind: 'upload'; readonly bytesMax: number; readonly open: (call: Call) => Promise<Upload> }
-  /** Answered with bytes that are read as the client takes them. `call.lines` go with them. */
+  /** Answered with bytes that are read at the pace of the client. `call.lines` are sent with them. */
   | { readonly kind: 'file'; readonly open: (call: Call) => Promise<LargeAnswer> }
-  /** Answered later, from the bytes of a body, which are parsed elsewhere. */
+  /** Answered asynchronously, from the bytes of a body that is parsed elsewhere. */
   | {
       readonly kind: 'bytes';
-      /** Units of quota that the body asks for. Throws where it asks for too many. */
+      /** Returns the quota units of the body. Throws if the body asks for too many. */
       readonly units: (outline: BodyOutline, body: Uint8Array) => number;
       readonly answer: (call: Call, body: Uint8Array) => Promise<LateData>;
     };
 
 export interface Pipeline {
-  /** The handler of a route; `position` is its row in the metrics. */
+  /**
+   * Returns the handler of a route.
+   *
+   * @param position - row of the route in the metrics
+   */
   handlerFor(route: Route, position: number, work: Work): Handler;
-  /** Answers what no route matches; `position` is the row of the metrics that counts it. */
+  /**
+   * Returns the handler of requests that match no route.
+   *
+   * @param position - row of the metrics that counts them
+   */
   fallback(position: number): Handler;
 }
 
@@ -96,23 +107,23 @@ const BEARER = /^bearer +/i;
 const FAST_BEARER = 'Bearer ';
 const CLOSE_BRACE = 0x7d;
 
-/** Room for all but the most labelled addresses; grown where an answer does not fit. */
+/** Initial size of the response buffer: enough for all but the most labelled addresses. It grows if a response does not fit. */
 const SCRATCH_BYTES = 64 * 1024;
 
-/** A list of unknown fields at its longest, every character escaped. */
+/** Maximum length of the list of unknown fields, with every character escaped. */
 const ENVELOPE_END_BYTES_MAX = LIMITS.bodyFieldsMax * (64 * 6 + 3) + 32;
 
-/** The end of the envelope behind the data of a body with fields. */
+/** The end of the envelope with the list of unknown fields. */
 const closingOf = (ignored: readonly string[]): string => `,"ignored":${JSON.stringify(ignored)}}`;
 
-/** A buffer that begins with the opening of the envelope. */
+/** Creates a buffer that begins with the opening of the envelope. */
 function createScratch(bytes: number): Buffer {
   const scratch = Buffer.allocUnsafeSlow(bytes);
   scratch.set(OPENING, 0);
   return scratch;
 }
 
-/** Data that was made elsewhere, copied: a new buffer an answer would keep the collector busy. */
+/** Copies data that was made elsewhere into the shared buffer: a new buffer per response would burden the garbage collector. */
 const copyData: WriteData = (_call, out, offset, data) => {
   const bytes = data as Uint8Array;
   if (offset + bytes.length > out.length) return -1;
@@ -120,24 +131,25 @@ const copyData: WriteData = (_call, out, offset, data) => {
   return offset + bytes.length;
 };
 
-/** Of an operation that nobody pays or waits for. */
+/** Admission of an operation without a rate limit, quota or credits. */
 const OPEN: Admission = { rate: null, kept: null, quota: null, reservation: null, refused: null };
-/** What operations take of the route's quota, and whether the request can still be read. */
+/** Units that operations take of the route's quota, and whether the headers of the request can still be read. */
 const ONE_UNIT = { units: 1, isOpen: true } as const;
 const NO_UNIT = { units: 0, isOpen: true } as const;
 const UNIT_OF_BODY = { units: 1, isOpen: false } as const;
 const NOTHING: Pick<Asked, 'slot' | 'credits'> = { slot: null, credits: null };
 
-/** Of a body that is refused before it is looked at. */
+/** Receives a body that is refused before it is read. */
 const UNHEARD: BodyReceiver = { write: () => {}, end: () => {} };
 
-/** After this time without a request that could not be served, an outage is over. */
+/** An outage is over after this time without a request that could not be served. */
 const OUTAGE_QUIET_MS = 5_000;
-/** Codes of refusals by a server that cannot work at the moment: nothing of the request was done. */
+/** Error codes of a server that cannot work at the moment; no part of the request was done. */
 const UNSERVED: ReadonlySet<string> = new Set(['NOT_READY', 'LEDGER_UNAVAILABLE', 'STORAGE_FULL']);
 
 const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
 
+/** Creates the pipeline. */
 export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pipeline {
   const { clock, log, access, metrics, requestIdFor, origin } = deps;
   const charging = createCharging({
@@ -173,20 +185,20 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     call.quotaTaken -= units;
   }
 
-  /** Whether the request was refused because this server cannot work at the moment, so that nothing of it was done. */
+  /** Whether the request was refused because the server cannot work at the moment, so that no part of it was done. */
   const isUnserved = (error: unknown): boolean => error instanceof AssayError && UNSERVED.has(error.code);
 
-  /** Takes back the count of a request that could not be served: a client that tries again after an outage has its whole limit. */
+  /** Takes a request that was not served out of the count, so that a client that retries after an outage has its whole rate limit. */
   function uncount({ rate, subject, rateClass }: Call): void {
     const second = rate?.countedSecond ?? null;
     if (second === null || subject === null || rateClass === null) return;
     void access.gate.uncount(subject, rateClass, second);
   }
 
-  /** The outage in which requests cannot be served; null while there is none. */
+  /** The current outage, in which requests cannot be served; null outside of outages. */
   let outage: { readonly reason: string; requests: number; lastMs: number } | null = null;
 
-  /** One line when an outage begins, and one when it is over: many clients that ask on would fill the log. */
+  /** Logs one line when an outage begins and one when it ends: many retrying clients would otherwise fill the log. */
   function noteUnserved(route: string, error: unknown): void {
     if (outage === null) {
       outage = { reason: messageOf(error), requests: 0, lastMs: 0 };
@@ -196,7 +208,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     outage.lastMs = clock.monotonic();
   }
 
-  /** Others may be served meanwhile, which need less: it is over when none was refused for a while. */
+  /** Other requests that need less may succeed during an outage, so it ends only when no request was refused for a while. */
   function noteServed(): void {
     if (outage === null || clock.monotonic() - outage.lastMs < OUTAGE_QUIET_MS) return;
     log.info({ reason: outage.reason, requests: outage.requests }, 'requests are served again');
@@ -226,7 +238,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     }
   }
 
-  /** Written over by every answer; the server copies what it cannot send at once. */
+  /** Overwritten by every response; the server copies the bytes that it cannot send at once. */
   let scratch = createScratch(SCRATCH_BYTES);
 
   function succeed(call: Call, position: number, body: Uint8Array): void {
@@ -239,7 +251,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     finish(call, position, 200, call.head + call.lines + JSON_TYPE, body);
   }
 
-  /** Answers with what `write` writes between the ends of the envelope. */
+  /** Responds with the envelope around the output of `write`. */
   function writeAnswer(call: Call, position: number, write: WriteData, source: unknown): void {
     let end = write(call, scratch, OPENING.length, source);
     while (end < 0 || end + ENVELOPE_END_BYTES_MAX > scratch.length) {
@@ -253,11 +265,11 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     succeed(call, position, new Uint8Array(scratch.buffer, scratch.byteOffset, end));
   }
 
-  /** Sends `www.` requests to the configured host, which alone is named in the answer. */
+  /** Redirects `www.` requests to the configured host. The response names no other host. */
   function redirected(call: Call, position: number): boolean {
     const { exchange } = call;
     const host = exchange.header('host');
-    // 'w' of either case: all other hosts are done here.
+    // 'w' in either case: all other hosts return here.
     if ((host.charCodeAt(0) | 0x20) !== 0x77 || !isWww(host)) return false;
     if (options.publicHost === null)
       throw new AssayError('NOT_FOUND', 'This service does not answer at a host name that begins with www.');
@@ -273,7 +285,11 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     return BEARER.test(authorization) ? authorization.replace(BEARER, '') : '';
   }
 
-  /** Throws UNAUTHENTICATED. */
+  /**
+   * Authenticates the API key.
+   *
+   * @throws UNAUTHENTICATED
+   */
   function callerOf(call: Call): KeyRecord {
     const authorization = call.exchange.header('authorization');
     const token = tokenOf(authorization);
@@ -289,12 +305,16 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     return caller;
   }
 
-  /** Every answer tells of the limit. */
+  /** Adds the rate limit headers to every response of the call. */
   function tellRate(call: Call, rate: RateDecision): void {
     call.head += `\r\nX-RateLimit-Limit: ${rate.limit}\r\nX-RateLimit-Remaining: ${rate.remaining}\r\nX-RateLimit-Reset: ${rate.resetEpochSeconds}`;
   }
 
-  /** Session, key or neither, as the operation asks. Throws UNAUTHENTICATED, FORBIDDEN. */
+  /**
+   * Authenticates the session or key that the operation requires, if any.
+   *
+   * @throws UNAUTHENTICATED, FORBIDDEN
+   */
   function identify(call: Call, route: Route): void {
     const isCounted = route.rateClass !== null;
     if (route.visitor !== null) {
@@ -312,7 +332,11 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     call.isPermitted = wanted.length === 0 || wanted.some((one) => caller.permissions.includes(one));
   }
 
-  /** As `identify`, before a body is read: throws RATE_LIMITED where that is certain already, FORBIDDEN after the count. */
+  /**
+   * Like `identify`, before a body is read.
+   *
+   * @throws RATE_LIMITED if the limit is already exhausted; FORBIDDEN, after which the request is still counted
+   */
   function identifySender(call: Call, route: Route): void {
     identify(call, route);
     if (!call.isPermitted) throw lacksPermission(route);
@@ -331,7 +355,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
       { field: 'permission' },
     );
 
-  /** Asks the gate, for `units` of the route's quota. A request without permission is counted, and takes nothing. */
+  /** Calls the gate for `units` of the route's quota. A request without permission is counted, but takes no quota. */
   function admit(call: Call, route: Route, units: number, wants = NOTHING): Awaitable<Admission> {
     const { subject, caller, isPermitted } = call;
     const { rateClass, quota } = route;
@@ -350,7 +374,11 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     );
   }
 
-  /** Notes what the gate gave. Throws what refused the request: FORBIDDEN, RATE_LIMITED, QUOTA_EXHAUSTED, CREDITS_EXHAUSTED. */
+  /**
+   * Records the admission in the call.
+   *
+   * @throws the error that refuses the request: FORBIDDEN, RATE_LIMITED, QUOTA_EXHAUSTED, CREDITS_EXHAUSTED
+   */
   function letIn(call: Call, route: Route, units: number, admission: Admission): Admission {
     const { rate, quota, refused } = admission;
     call.isCounted = true;
@@ -368,8 +396,10 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   }
 
   /**
-   * Goes on once the gate let the request in: in this turn where the gate says so at once, and throws what refuses it then. `isOpen`:
-   * the handler has not returned, so that what it could read of the request has to be kept.
+   * Calls `go` after the gate has admitted the request. If the gate decides synchronously, `go` runs synchronously, and a refusal is
+   * thrown.
+   *
+   * @param isOpen - the handler has not returned yet, so the parts of the request that are needed later must be kept
    */
   function onceIn(
     call: Call,
@@ -397,8 +427,8 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   }
 
   /**
-   * Fails a request that did not come to the gate: it is counted like any other, and what it may be told is bounded by that. One that
-   * could not be served is not counted.
+   * Fails a request that has not reached the gate. It is counted like any other, and if the gate refuses it, that refusal is the
+   * response. A request that could not be served is not counted.
    */
   function failCounted(call: Call, position: number, route: Route, error: unknown): void {
     if (call.isCounted || call.subject === null || isUnserved(error)) {
@@ -419,7 +449,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     }
   }
 
-  /** Answers with what `data` resolves with. */
+  /** Responds with the resolved value of `data`. */
   function answerLater(call: Call, route: Route, position: number, data: Promise<LateData>): void {
     data
       .then((late) => {
@@ -457,7 +487,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     };
   }
 
-  /** Returns what lists the query parameters that an operation does not know: a misspelt option must be seen. */
+  /** Returns a function that lists unknown query parameters in the response, so that a misspelt option is noticed. */
   function unknownQuery(route: Route): (call: Call) => void {
     const known = new Set(
       route.parameters.filter(({ in: place }) => place === 'query').map(({ name }) => name),
@@ -486,7 +516,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     };
   }
 
-  /** Reads the body of an admitted request; `answer` replies, now or later, or throws. */
+  /** Reads the body of an authenticated request. `answer` replies, now or later, or throws. */
   function bodyHandler(
     route: Route,
     position: number,
@@ -527,7 +557,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     };
   }
 
-  /** Reads a body that must fit the schema of its route. */
+  /** Reads a body that must match the schema of its route. */
   function schemaHandler(
     route: Route,
     position: number,
@@ -542,7 +572,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     });
   }
 
-  /** Reads a body that must fit the schema of its route, works, and charges before it answers. */
+  /** Reads a body that must match the schema of its route, works, and charges before it replies. */
   function chargedHandler(route: Route, position: number, work: ChargedWork): Handler {
     if (route.body === null) throw new Error(`The table gives ${route.path} no schema for its body.`);
     const check = compileBodyCheck(route.body);
@@ -635,14 +665,14 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
         });
         exchange.receiveBody(bytesMax, receiver);
       } catch (error) {
-        // A client that is sending a gigabyte should still read why it is refused.
+        // A client that is sending a gigabyte must still be able to read the error.
         exchange.receiveBody(0, UNHEARD);
         failCounted(call, position, route, error);
       }
     };
   }
 
-  /** Sends the head of an answer at once, and its bytes as they are taken. */
+  /** Sends the headers of a response at once, and its bytes at the pace of the client. */
   function sendLarge(call: Call, position: number, { status, contentType, source }: LargeAnswer): void {
     const { exchange } = call;
     const headers = `${call.head}${call.lines}\r\nContent-Type: ${contentType}`;

@@ -1,6 +1,7 @@
 /**
- * What the HTTP front end asks of the rest of the program: keys, limits, quotas, and the use cases. Implementations are chosen by
- * the composition root. Answers are the JSON text of `data` as bytes: written to the socket as they are, never parsed on the way.
+ * Dependencies of the HTTP front end on the rest of the program: keys, limits, quotas and the use cases. The composition root
+ * chooses the implementations. Responses are the JSON text of `data` as bytes, which are written to the socket without being
+ * parsed.
  */
 import type { Access } from '../accounts/access.ts';
 import type { Clock } from '../base/clock.ts';
@@ -19,66 +20,79 @@ import type { ScreeningRequest } from '../screening/screen.ts';
 import type { TraceRequest, TraceResult } from '../screening/trace.ts';
 import type { UploadPace } from './server.ts';
 
-/** As much of the accounts as a request needs: who is this key, may it ask now, has its account any quota or credits left. */
+/** The part of the accounts that a request needs: key verification, rate limits, quotas and credits. */
 export type CallerAccess = Pick<
   Access,
   'verify' | 'gate' | 'quota' | 'ledger' | 'keys' | 'people' | 'audit' | 'payments'
 >;
 
 /**
- * The use cases of the endpoints. Chains come as the client wrote them, in any letter case; addresses in any valid form. Each throws
- * (or rejects with) AssayError: UNKNOWN_CHAIN, INVALID_ADDRESS, OVERLOADED. Work that was begun is finished though its client went
- * away: it takes milliseconds, and to stop it would cost the pool its thread.
+ * The use cases of the endpoints. Chains are given as the client wrote them, in any letter case; addresses in any valid form. Work
+ * that has begun is finished even if its client disconnects: it takes milliseconds, and stopping it would cost the pool a thread.
+ *
+ * @throws UNKNOWN_CHAIN, INVALID_ADDRESS, OVERLOADED
  */
 export interface UseCases {
   /** The entity label set: `GET /entity/{address}`, `POST /screen`, `GET /address/{chain}/{address}/labels`. */
   readonly labelSet: AnswerWriter;
   /**
-   * Changes whenever an answer of `labelSet` may change (the data version, and what makes its coverage): printable ASCII without
-   * quotes, what a cacheable read is validated against.
+   * Validator of cacheable responses: changes whenever a response of `labelSet` may change (the data version and what determines
+   * its coverage). Printable ASCII without quotes.
    */
   labelSetVersion(): string;
   readonly sanctionsCheck: AnswerWriter;
   readonly oracle: OracleWriter;
-  /** The body of `POST /screen/bulk` as received: valid UTF-8, at most `jsonDepthMax` deep, JSON not yet checked. */
+  /** Screens the body of `POST /screen/bulk` as received: valid UTF-8, at most `jsonDepthMax` deep, JSON not yet checked. */
   bulk(body: Uint8Array): Promise<BulkAnswer>;
-  /** JSON text of `data` of `GET /exchange-status`. Throws NOT_FOUND with the nearest names. */
+  /**
+   * Returns the JSON text of `data` of `GET /exchange-status`.
+   *
+   * @throws NOT_FOUND with the nearest names
+   */
   exchangeStatus(name: string, jurisdiction: string | undefined): Uint8Array;
-  /** JSON text of `data`, UTF-8. */
+  /** Returns the JSON text of `data`, UTF-8. */
   screening(request: ScreeningRequest): Promise<Uint8Array>;
-  /** JSON text of `data`; names in place of addresses are resolved on the way. Rejects with INVALID_REQUEST where they cannot be. */
+  /**
+   * Returns the JSON text of `data`. Names that are given instead of addresses are resolved.
+   *
+   * @throws INVALID_REQUEST if a name cannot be resolved
+   */
   kyt(request: KytRequest): Promise<Uint8Array>;
   trace(request: TraceRequest): Promise<TraceResult>;
   readonly names: NameUseCases;
-  /** Opened when first asked for: an installation that watches nothing holds nothing. */
+  /** Opened on first use: an installation that watches no wallet allocates nothing for it. */
   monitoring(): MonitoringService;
-  /** Opened when first asked for. */
+  /** Opened on first use. */
   jobs(): BulkJobs;
 }
 
-/** What the operations on names ask for. */
+/** The use cases of name screening. */
 export interface NameUseCases {
-  /** Screens names; JSON text of the whole answer, UTF-8. Rejects with NOT_READY, OVERLOADED. */
+  /**
+   * Screens names and returns the JSON text of the whole response, UTF-8.
+   *
+   * @throws NOT_READY, OVERLOADED
+   */
   screen(requests: readonly NameRequest[]): Promise<Uint8Array>;
-  /** Opened when first asked for. */
+  /** Opened on first use. */
   cleared(): ClearedStore;
 }
 
-/** One list's state, as `/ready` tells it. */
+/** State of one list in `/ready`. */
 export interface ListFreshness {
   readonly list: string;
   readonly publishedAt: string | null;
   readonly checkedAt: string | null;
   /** DOWNLOAD, IMPORT or ATTESTATION; null if not known. */
   readonly checkedBy: ListCheckMethod | null;
-  /** Never loaded, or last checked longer ago than the maximum age. */
+  /** True if the list was never loaded, or was last checked longer ago than the maximum age. */
   readonly stale: boolean;
 }
 
 export interface Readiness {
-  /** False while no snapshot is open, or a list is stale and the configuration asks for fresh ones. */
+  /** False while no snapshot is open, or if a list is stale and the configuration requires fresh lists. */
   readonly ready: boolean;
-  /** Why not, in sentences; empty where ready. */
+  /** Sentences that say why the service is not ready; empty if it is. */
   readonly reasons: readonly string[];
   readonly snapshot: {
     readonly dataVersion: string;
@@ -88,24 +102,24 @@ export interface Readiness {
     readonly syntheticLabels: number;
   } | null;
   readonly lists: readonly ListFreshness[];
-  /** Where labels are pulled from and how far behind they are. Left out where they are built here. */
+  /** The source that labels are pulled from, and how far this node is behind it. Omitted if labels are built here. */
   readonly pulledFrom?: PulledFrom;
-  /** Stores and folders that refuse writes, as on a full disk. Left out if there are none. */
+  /** Stores and folders that refuse writes, for example because the disk is full. Omitted if there are none. */
   readonly degraded?: readonly { readonly path: string; readonly reason: string; readonly since: string }[];
-  /** Chains on which a wallet is watched, and whether they are followed. Left out where nothing is watched. */
+  /** Chains on which wallets are watched, and whether their blocks are followed. Omitted if no wallet is watched. */
   readonly monitoring?: readonly FollowedChain[];
-  /** Leases by which nodes divide work, and their holders. Left out on a machine that is alone. */
+  /** Leases that divide work among the nodes, and their holders. Omitted on a standalone node. */
   readonly leases?: readonly HeldLeaseState[];
 }
 
-/** A lease, as `/ready` shows it. */
+/** State of one lease in `/ready`. */
 export interface HeldLeaseState {
   readonly lease: string;
-  /** Names a node; null while no node holds it. */
+  /** Name of the node that holds it; null if no node does. */
   readonly holder: string | null;
-  /** Whether that is the node that answers. */
+  /** Whether the node that sends this response holds it. */
   readonly here: boolean;
-  /** ISO time; null while no node holds it. */
+  /** ISO time; null if no node holds it. */
   readonly since: string | null;
 }
 
@@ -115,22 +129,22 @@ interface ReleaseState {
   readonly publishedAt: string;
 }
 
-/** How a node that pulls its labels stands to the one it pulls from, as `/ready` tells it. */
+/** State of a node that pulls its labels from another one, as shown in `/ready`. */
 export interface PulledFrom {
   readonly from: string;
-  /** The newest that was seen there; null before the first answer. */
+  /** The newest release seen at the source; null before its first response. */
   readonly published: ReleaseState | null;
   readonly served: (ReleaseState & { readonly installedAt: string }) | null;
-  /** Since when another release is known than is served; null where they are the same. */
+  /** Time since which the newest known release differs from the served one; null if they are the same. */
   readonly behindSince: string | null;
-  /** Time of the last answer. */
+  /** Time of the last response. */
   readonly lookedAt: string | null;
   readonly error: string | null;
-  /** Since when there is nothing but errors. */
+  /** Time since which every attempt has failed. */
   readonly errorSince: string | null;
 }
 
-/** One chain that is watched, as `/ready` tells it. */
+/** State of one watched chain in `/ready`. */
 export interface FollowedChain {
   readonly chain: string;
   readonly state: 'FOLLOWING' | 'WAITING' | 'STANDBY' | 'UNREACHABLE';
@@ -139,11 +153,11 @@ export interface FollowedChain {
   readonly blockTime: string | null;
 }
 
-/** A number that another room wants on `/metrics`; read at each scrape. */
+/** A metric of another component for `/metrics`; read at each scrape. */
 export interface Gauge {
   readonly name: string;
   readonly help: string;
-  /** One number, or where `label` names a label, one for each of its values. */
+  /** One number or, if `label` names a label, one number for each of its values. */
   readonly value: () => number | ReadonlyMap<string, number>;
   readonly label?: string;
 }
@@ -161,25 +175,29 @@ export interface HttpDeps {
 export interface HttpOptions {
   readonly backend: 'auto' | 'uws' | 'node';
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
-  /** Where requests to `www.…` are sent; null answers them 404. */
+  /** Host that requests to `www.…` are redirected to; if null, they are answered with 404. */
   readonly publicHost: string | null;
-  /** Addresses and CIDR ranges whose X-Forwarded-* headers are believed. */
+  /** Addresses and CIDR ranges whose X-Forwarded-* headers are trusted. */
   readonly trustedProxies: readonly string[];
-  /** The program's version, for the OpenAPI document. */
+  /** Version of the program, for the OpenAPI document. */
   readonly version: string;
-  /** Default: all operations. `health`: only those that tell how the program is; a node without the role `api`. */
+  /** Default: all operations. `health`: only the health endpoints, for a node without the role `api`. */
   readonly operations?: 'all' | 'health';
-  /** How large bodies must come. Default: as LIMITS has it. */
+  /** Minimum pace of uploaded bodies. Default: the values of LIMITS. */
   readonly uploads?: UploadPace;
 }
 
 /** A front end that is not listening yet. */
 export interface HttpApp {
-  /** Throws LISTEN_FAILED with a sentence where the port is taken or may not be used. */
+  /**
+   * Starts to listen.
+   *
+   * @throws LISTEN_FAILED if the port is taken or this user may not use it
+   */
   listen(): Promise<{ readonly port: number; readonly url: string; readonly backend: 'uws' | 'node' }>;
-  /** Takes no new connection, finishes what it took (bounded by LIMITS.shutdownMsMax), then closes what is left. */
+  /** Accepts no new connections, finishes open requests (at most LIMITS.shutdownMsMax), then closes the remaining connections. */
   close(): Promise<void>;
 }

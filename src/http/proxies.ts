@@ -1,16 +1,21 @@
-/** Who is asking: the address and the scheme of the client, believed from a header only where a trusted proxy wrote it. */
+/** Address and scheme of the client. Forwarding headers are trusted only if a trusted proxy wrote them. */
 import { BlockList, isIP } from 'node:net';
 import type { Exchange } from './server.ts';
 
 export interface ClientOrigin {
-  /** The client's address: the nearest one that is not a trusted proxy's. */
+  /** The client's address: the nearest one that does not belong to a trusted proxy. */
   address(exchange: Exchange): string;
-  /** Whether the client came by TLS. */
+  /** Whether the client connected by TLS. */
   isSecure(exchange: Exchange): boolean;
 }
 
 const kindOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
+/**
+ * Creates the reader of client addresses and schemes.
+ *
+ * @param options - `trustedProxies`: addresses and CIDR ranges
+ */
 export function createClientOrigin(options: {
   readonly trustedProxies: readonly string[];
   readonly tls: boolean;
@@ -28,7 +33,7 @@ export function createClientOrigin(options: {
     address(exchange) {
       const peer = exchange.remoteAddress();
       if (!isTrusted(peer)) return peer;
-      // Read from the right: what stands left of the first untrusted address was written by strangers.
+      // Read from the right: everything to the left of the first untrusted address can be forged by the client.
       const hops = exchange.header('x-forwarded-for').split(',');
       let nearest = peer;
       while (isTrusted(nearest)) {

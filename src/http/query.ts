@@ -1,8 +1,12 @@
-/** Query parameters and percent-encoded path segments, decoded and bounded. */
+/** Query parameters and percent-encoded path segments, decoded and limited in length. */
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 
-/** Decodes one path segment or query value. Throws INVALID_REQUEST naming `field`. */
+/**
+ * Decodes one path segment or query value.
+ *
+ * @throws INVALID_REQUEST with `field`
+ */
 export function decodeParameter(text: string, field: string): string {
   let value = text;
   if (text.includes('%')) {
@@ -24,7 +28,7 @@ export function decodeParameter(text: string, field: string): string {
   return value;
 }
 
-/** Names of the parameters of a query, as far as they can be decoded. */
+/** Returns the names of the parameters of a query. A name with invalid percent-encoding is returned as sent. */
 export const queryNames = (query: string): string[] =>
   query
     .split('&')
@@ -39,7 +43,11 @@ export const queryNames = (query: string): string[] =>
       }
     });
 
-/** The value of a query parameter; undefined where it is absent. Throws INVALID_REQUEST where it is given twice. */
+/**
+ * Returns the value of a query parameter; undefined if it is absent.
+ *
+ * @throws INVALID_REQUEST if the parameter is given twice
+ */
 export function queryValue(query: string, name: string): string | undefined {
   if (query === '') return undefined;
   let found: string | undefined;
@@ -53,7 +61,11 @@ export function queryValue(query: string, name: string): string | undefined {
   return found;
 }
 
-/** The same, required and not empty. */
+/**
+ * Returns the value of a required query parameter.
+ *
+ * @throws INVALID_REQUEST if it is absent or empty
+ */
 export function requiredQueryValue(query: string, name: string): string {
   const value = queryValue(query, name);
   if (value === undefined || value === '')
@@ -61,7 +73,11 @@ export function requiredQueryValue(query: string, name: string): string {
   return value;
 }
 
-/** A whole number of the query, or `fallback` where it is absent. Throws INVALID_REQUEST with its bounds. */
+/**
+ * Returns a whole number from the query, or `fallback` if it is absent.
+ *
+ * @throws INVALID_REQUEST with the bounds
+ */
 export function wholeNumber(
   query: string,
   name: string,
@@ -78,17 +94,21 @@ export function wholeNumber(
   });
 }
 
-/** The word of a list that a text is. Throws INVALID_REQUEST with the list. */
+/**
+ * Returns `text` if it is one of `words`.
+ *
+ * @throws INVALID_REQUEST with the list of words
+ */
 export function oneOf<T extends string>(field: string, text: string, words: readonly T[]): T {
   const found = words.find((word) => word === text);
   if (found !== undefined) return found;
   throw new AssayError('INVALID_REQUEST', `${field}: must be one of ${words.join(', ')}.`, { field });
 }
 
-/** Rows of a page where nobody says how many. */
+/** Default number of rows of a page. */
 export const PAGE_DEFAULT = 50;
 
-/** Which part of a list is asked for, by `limit` and `offset`. */
+/** Returns the page that the query asks for by `limit` and `offset`. */
 export const pageOf = (
   query: string,
   limitMax: number,

@@ -1,6 +1,6 @@
-/** Ranges of bytes, as a client asks for part of an answer (RFC 9110, section 14). */
+/** Byte ranges of a response (RFC 9110, section 14). */
 
-/** From `start` up to `end`, behind the last byte. */
+/** Bytes from `start` (inclusive) to `end` (exclusive). */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -9,8 +9,10 @@ export interface ByteRange {
 const ONE_RANGE = /^bytes *= *(\d{0,15})-(\d{0,15}) *$/i;
 
 /**
- * What a Range header asks for of `length` bytes: `whole` where there is none, it is of another unit or form, or names several
- * ranges (which a server may answer so); `none` where nothing of it is there.
+ * Parses a Range header for a resource of `length` bytes.
+ *
+ * @returns `whole` if the header is absent, malformed, of another unit, or names several ranges (a server may ignore these); `none`
+ * if no byte of the range exists
  */
 export function rangeOf(header: string, length: number): ByteRange | 'whole' | 'none' {
   const [, first = '', last = ''] = ONE_RANGE.exec(header) ?? [];
@@ -21,11 +23,14 @@ export function rangeOf(header: string, length: number): ByteRange | 'whole' | '
   }
   const start = Number(first);
   const end = last === '' ? length : Math.min(Number(last) + 1, length);
-  // A last byte before the first is no range at all.
+  // A range whose last byte comes before its first is invalid and is ignored.
   if (last !== '' && Number(last) < start) return 'whole';
   return start >= length ? 'none' : { start, end };
 }
 
-/** Whether an If-Range header lets a range be answered: it names this very version. A date never does, for none is sent. */
+/**
+ * Whether an If-Range header allows a range response: it is absent or names exactly this version. A date never matches, because no
+ * Last-Modified header is sent.
+ */
 export const mayAnswerRange = (ifRange: string, etag: string): boolean =>
   ifRange === '' || ifRange.trim() === etag;

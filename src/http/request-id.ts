@@ -1,10 +1,13 @@
-/** The id of a request: the client's own where it is sane, else a new one. It names the request in answers and logs. */
+/** Request ids: the client's own if it is valid, else a new one. The id identifies the request in responses and logs. */
 import { LIMITS } from '../base/limits.ts';
 import type { Random } from '../base/random.ts';
 
 const SANE = /^[0-9A-Za-z._:-]+$/;
 
-/** Ids are unique without a random number each: 64 random bits of the process, then a counter. */
+/**
+ * Returns a function that gives each request its id. To save a random number per request, an id consists of 64 random bits of the
+ * process and a counter.
+ */
 export function createRequestIds(random: Random): (clientSent: string) => string {
   const prefix = Buffer.from(random.bytes(8)).toString('hex');
   let counter = 0;

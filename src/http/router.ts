@@ -1,4 +1,4 @@
-/** Matches a method and a path to a route, segment by segment, without allocating anything but the parameters. */
+/** Matches a method and a path to a route, segment by segment. It allocates nothing except the parameters. */
 
 interface Node<T> {
   readonly text: string;
@@ -8,13 +8,17 @@ interface Node<T> {
 }
 
 export interface Router<T> {
-  /** The value of the matching route, its parameters pushed to `params` as they stand in the path; null where none matches. */
+  /**
+   * Returns the value of the matching route and pushes its parameters to `params`, still percent-encoded; null if no route matches.
+   */
   match(method: string, path: string, params: string[]): T | null;
 }
 
 export interface RouteEntry<T> {
   readonly method: string;
-  /** `/entity/{address}`: whole segments in braces match anything but an empty segment. A literal wins over a parameter. */
+  /**
+   * For example `/entity/{address}`: a segment in braces matches any non-empty segment. A literal has priority over a parameter.
+   */
   readonly pattern: string;
   readonly value: T;
 }
@@ -41,6 +45,7 @@ function literalAt<T>(node: Node<T>, path: string, from: number, to: number): No
   return null;
 }
 
+/** Creates a router of the entries. */
 export function createRouter<T>(entries: readonly RouteEntry<T>[]): Router<T> {
   const root = emptyNode<T>('');
   for (const { method, pattern, value } of entries) {

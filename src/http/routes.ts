@@ -1,6 +1,6 @@
 /**
- * The one table of operations: routing, validation, permission, limits, quota, OpenAPI, /docs and the README's table are all made
- * from these rows.
+ * The table of all operations. Routing, validation, permissions, limits, quotas, OpenAPI, /docs and the table in the README are all
+ * derived from these rows.
  */
 
 import { type TSchema, Type } from 'typebox';
@@ -61,13 +61,13 @@ import { Health, NotReady, Ready, ReadyFor } from './schemas/service.ts';
 import { TraceBody, TraceResult } from './schemas/trace.ts';
 import { UsageRecord } from './schemas/usage.ts';
 
-/** What stands before the version's paths. */
+/** Path prefix of the API version. */
 export const API_BASE = '/api/v1';
 
-/** Specification: what a trace costs, and one in path mode, whatever its depth. */
+/** Specification: credits of a trace, and of a trace in path mode, whatever its depth. */
 export const TRACE_CREDITS = { graph: 5, path: 10 } as const;
 
-/** What a key must be allowed for a bulk job: what it must be for one of its lines. One of several is enough. */
+/** Permissions for each kind of bulk job: the same as for a single request for one of its lines. One of several is enough. */
 export const JOB_PERMISSIONS: Readonly<Record<JobKind, readonly Permission[]>> = {
   labels: ['intel'],
   sanctions: ['intel'],
@@ -139,39 +139,42 @@ export type HandlerName =
   | 'jobResult'
   | 'cancelJob';
 
-/** Who comes to an operation that people use: the owner of a session, a key in its place, anyone, or who signs its body. */
+/** Authentication of an operation that does not need a permission: a session, a session or an API key, none, or a signed body. */
 export type Visitor = 'session' | 'session or key' | 'anyone' | 'signature';
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Relative to where it stands; `{name}` is a whole segment. */
+  /** Relative to the mount point; `{name}` matches a whole segment. */
   readonly path: string;
-  /** Under the version (`api`), beside it (`root`), or at both places (probes: the specification and an orchestrator differ). */
+  /**
+   * Mount point: under the version prefix (`api`), at the root (`root`), or both (probes: the specification and orchestrators
+   * expect different paths).
+   */
   readonly stands: 'api' | 'root' | 'both';
   readonly handler: HandlerName;
   /**
-   * What the key must be allowed: of several permissions one is enough. `any`: a key is asked for, and nothing of it. Null: no key
-   * is asked for, and then nothing else is either.
+   * Permission that the key needs; if several are listed, one is enough. `any`: any valid key is enough. Null: no key is needed,
+   * and then no other requirement applies.
    */
   readonly permission: Permission | readonly Permission[] | 'any' | null;
-  /** Who comes instead of a key with a permission; null where a key is all that is asked for. */
+  /** Authentication instead of a key with a permission; null if only a key is required. */
   readonly visitor: Visitor | null;
   readonly rateClass: RateClass | null;
-  /** What the monthly quota counts: one a request, or one an address of the body. */
+  /** Units of the monthly quota: one per request, or one per address of the body. */
   readonly quota: { readonly meter: QuotaMeterName; readonly per: 'request' | 'address' } | null;
-  /** Credits that a success costs; where it depends on the body, the least. Such an operation honours Idempotency-Key. */
+  /** Credits of a successful request; if they depend on the body, the minimum. Such an operation honours Idempotency-Key. */
   readonly credits: number;
-  /** What the ledger calls the charge. */
+  /** Type of the charge in the ledger. */
   readonly chargeType: ChargeType;
   readonly parameters: readonly Parameter[];
   readonly body: TSchema | null;
-  /** Media types of a body that is no JSON and may be larger than others are. */
+  /** Media types of a body that is not JSON and may exceed the usual size limit. */
   readonly upload?: readonly string[];
-  /** What the table of operations says where neither `quota` nor `credits` can: what is taken depends on the body. */
+  /** Text for the table of operations if `quota` and `credits` cannot express the charge, because it depends on the body. */
   readonly takes?: { readonly quota: string; readonly credits: string };
-  /** Schema of a 200, or the media type of an answer that is not JSON. */
+  /** Schema of a 200 response, or the media type of a response that is not JSON. */
   readonly answer: TSchema | string;
-  /** Answers beside 200 and the errors that follow from the other columns. */
+  /** Responses other than 200 and the errors that follow from the other columns. */
   readonly otherAnswers: Readonly<
     Record<number, { readonly about: string; readonly schema: TSchema | null }>
   >;
@@ -203,7 +206,7 @@ const keyIdInPath: Parameter = {
   about: 'Id of a key of the own account.',
 };
 
-/** What most rows share: no key, no limit, no body. */
+/** Defaults of most rows: no key, no limit, no body. */
 const open = {
   permission: null,
   visitor: null,
@@ -228,7 +231,7 @@ const inQuery = (name: string, schema: TSchema, about: string): Parameter => ({
   about,
 });
 
-/** Pages of alerts and transactions. */
+/** Parameters of paged lists such as alerts and transactions. */
 const paging = (limitMax: number, limitDefault: number): Parameter[] => [
   inQuery('limit', Type.Integer({ minimum: 1, maximum: limitMax }), `Default ${limitDefault}.`),
   inQuery('offset', Type.Integer({ minimum: 0 }), 'Default 0.'),
@@ -247,7 +250,7 @@ const alertFilters: Parameter[] = [
 
 const jobIdInPath: Parameter = { ...keyIdInPath, about: 'Id of a job of the own account.' };
 
-/** What the operations of bulk jobs share. */
+/** Common fields of the bulk job operations. */
 const jobs = {
   ...open,
   stands: 'api',
@@ -258,7 +261,7 @@ const jobErrors = {
   404: { about: 'There is no job of this id in the account.', schema: ErrorBody },
 } as const;
 
-/** What the operations of monitoring share. */
+/** Common fields of the monitoring operations. */
 const monitoring = { ...open, stands: 'api', permission: 'monitoring', rateClass: 'monitoring' } as const;
 
 export const ROUTES: readonly Route[] = [
@@ -1049,19 +1052,19 @@ export const ROUTES: readonly Route[] = [
   },
 ];
 
-/** The absolute patterns a route answers at. */
+/** Returns the absolute patterns of a route. */
 export function patternsOf(route: Route): readonly string[] {
   const places = { api: [API_BASE], root: [''], both: ['', API_BASE] } as const;
   return places[route.stands].map((base) => `${base}${route.path}`);
 }
 
-/** The permissions of which an operation asks for one; empty where it asks for none. */
+/** Returns the permissions of which an operation requires one; empty if it requires none. */
 export const permissionsOf = ({ permission }: Pick<Route, 'permission'>): readonly Permission[] => {
   if (permission === null || permission === 'any') return [];
   return typeof permission === 'string' ? [permission] : permission;
 };
 
-/** What a client must bring, in a few words. */
+/** Describes the required authentication in a few words. */
 export function admissionOf(route: Route): string {
   const { permission, visitor } = route;
   if (visitor !== null) return visitor === 'anyone' ? 'no key' : visitor;
@@ -1069,7 +1072,7 @@ export function admissionOf(route: Route): string {
   return permission === 'any' ? 'any key' : permissionsOf(route).join(' or ');
 }
 
-/** The README's table of operations, in Markdown. */
+/** Returns the README's table of operations, in Markdown. */
 export function routesMarkdown(): string {
   const rows = ROUTES.map((route) => {
     const place = route.stands === 'api' ? `${API_BASE}${route.path}` : route.path;

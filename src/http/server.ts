@@ -1,6 +1,6 @@
 /**
- * The small interface between the application and whatever speaks HTTP. Its two implementations, uWebSockets.js and a node:http
- * twin, pass one conformance suite.
+ * The interface between the application and an HTTP server. It has two implementations, uWebSockets.js and node:http, which pass
+ * the same conformance suite.
  */
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -8,125 +8,145 @@ import type { Logger } from '../base/log.ts';
 import type { Router } from './router.ts';
 
 /**
- * One request and its answer. `method`, `path`, `query` and `header` are valid only until the handler first returns, so whoever
- * goes on later takes what is needed before. A handler that returns without a reply keeps the exchange open until it replies.
+ * One request and its response. `method`, `path`, `query` and `header` are valid only until the handler first returns, so a handler
+ * that continues later reads them before. If a handler returns without a reply, the exchange stays open until it replies.
  */
 export interface Exchange {
   /** Upper case. */
   readonly method: string;
   /** As sent: percent-encoded, without the query. */
   readonly path: string;
-  /** What the pattern's `{…}` matched, in order, still percent-encoded. */
+  /** Values of the pattern's `{…}` parameters, in order, still percent-encoded. */
   readonly params: readonly string[];
-  /** What follows the `?`; empty where nothing does. */
+  /** The text after the `?`; empty if the URL has no query. */
   query(): string;
-  /** Value of the header of that lower-case name; empty where absent. */
+  /**
+   * Value of a header; empty if it is absent.
+   *
+   * @param name - in lower case
+   */
   header(name: string): string;
-  /** Keeps query and headers readable after the handler returned. Called before that; costs a copy of them. */
+  /** Keeps query and headers readable after the handler has returned. It must be called before that, and costs a copy of them. */
   keep(): void;
-  /** The address at the other end of the socket (a proxy's, behind a proxy). */
+  /** Address of the peer of the socket; behind a proxy, this is the proxy's address. */
   remoteAddress(): string;
   /**
-   * Reads the whole body and hands it over, or null where it is longer than `bytesMax` (nothing of it is kept then). Called at
-   * most once, before the handler first returns. `onBody` is not called when the client goes away before.
+   * Reads the whole body and passes it to `onBody`, or null if it is longer than `bytesMax` (no part of it is kept then). Called at
+   * most once, before the handler first returns. `onBody` is not called if the client disconnects first.
    */
   readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void;
   /**
-   * Reads a body of any size as it comes, in place of `readBody`. The client is held back while the receiver is at work, so that no
-   * more than what was on its way is in memory. Called at most once, before the handler first returns.
+   * Reads a body of any size as it arrives, instead of `readBody`. The socket is paused while the receiver works, so that at most
+   * the data in flight is held in memory. Called at most once, before the handler first returns.
    */
   receiveBody(bytesMax: number, receiver: BodyReceiver): void;
-  /** The client went away before it was answered. */
+  /** The client disconnected before it got a response. */
   readonly isGone: boolean;
   /**
-   * Answers, once; a second time throws. No effect after the client went away. `headers` is a block as `headerBlock` makes it,
-   * without Content-Length. `body` may be reused by the caller afterwards.
+   * Sends the response. It has no effect if the client has disconnected. The caller may reuse `body` afterwards.
+   *
+   * @param headers - header lines as returned by `headerBlock`, without Content-Length
+   * @throws if the exchange was already answered
    */
   reply(status: number, headers: string, body: string | Uint8Array): void;
   /**
-   * Answers with bytes that are read as the client takes them, in place of `reply`; then closes the source. Resolves when all were
-   * handed over or the client went away. Rejects with what the source threw: the client then sees an answer that breaks off.
+   * Sends bytes that are read at the pace of the client, instead of `reply`, then closes the source. Resolves when all bytes were
+   * handed to the socket or the client has disconnected.
+   *
+   * @throws the error of the source; the client then gets an incomplete response
    */
   replyBytes(status: number, headers: string, source: ByteSource): Promise<void>;
-  /** Answers with a stream in place of `reply`: before the handler first returns, or to a client that is not gone after `keep`. */
+  /**
+   * Responds with a stream instead of `reply`: before the handler first returns or, after `keep`, if the client is still connected.
+   */
   openStream(headers: string): EventStream;
 }
 
-/** Takes a body as it comes. Must neither throw nor reject, and is not called any more once the exchange is answered. */
+/**
+ * Receives a body as it arrives. Its methods must neither throw nor reject. They are not called after the exchange was answered.
+ */
 export interface BodyReceiver {
-  /** The bytes are its own until it returned, or its promise resolved; nothing else is called before. */
+  /** Takes a piece. The receiver owns the bytes until it returns or its promise resolves; no other call is made before that. */
   write(bytes: Uint8Array): Awaitable<void>;
   /**
-   * Called once and last: all came; or nothing is read any more, since more than `bytesMax` came, or less than the server waits for;
-   * or the client went away.
+   * Called once, as the last call: the body is complete (`whole`); or reading has stopped because more than `bytesMax` bytes came
+   * (`too large`), no data came (`silent`) or it came below the minimum rate (`too slow`); or the client disconnected (`gone`).
    */
   end(how: 'whole' | 'too large' | 'silent' | 'too slow' | 'gone'): void;
 }
 
-/** How a client must send a body that is taken as it comes. */
+/** Minimum pace at which a client must send a streamed body. */
 export interface UploadPace {
-  /** How long it may send nothing. */
+  /** Longest time without any data. */
   readonly silenceMs: number;
-  /** From then on it must have sent so much a second since it began. */
+  /** After this time, the average rate since the start must be at least `bytesPerSecondMin`. */
   readonly graceMs: number;
   readonly bytesPerSecondMin: number;
 }
 
-/** Bytes of a known number, read one piece after the other. */
+/** A source of a known number of bytes, read piece by piece. */
 export interface ByteSource {
   readonly length: number;
-  /** The next bytes, at least one; valid until the next call. */
+  /** Returns the next bytes, at least one; they are valid until the next call. */
   next(): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** Messages to one client, for as long as it stays: a WebSocket where it asked for one, else server-sent events. */
+/** A stream of messages to one client until it disconnects: a WebSocket if the client asked for one, else server-sent events. */
 export interface EventStream {
-  /** False once the client is gone. `id` is what it may resume behind; empty for none. `data` is one line. */
+  /**
+   * Sends a message; returns false if the client has disconnected.
+   *
+   * @param message - `id` is the position after which the client may resume, or empty for none; `data` is one line
+   */
   send(message: { readonly id: string; readonly event: string; readonly data: string }): boolean;
-  /** What was sent and not taken yet, in bytes. */
+  /** Bytes that were sent but not yet taken by the client. */
   readonly waitingBytes: number;
-  /** Says why and ends. No effect on a stream that has ended. */
+  /** Sends the reason and ends the stream. It has no effect on a stream that has ended. */
   close(reason: string): void;
-  /** Called once, when the stream has ended, whoever ended it. */
+  /** Called once when the stream has ended, whichever side ended it. */
   onEnd(listener: () => void): void;
 }
 
-/** Must not throw: the connection of one that does is closed without an answer. */
+/** Handles one exchange. It must not throw: if it does, its connection is closed without a response. */
 export type Handler = (exchange: Exchange) => void;
 
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
-  /** Default: as LIMITS has it. */
+  /** Default: the values of LIMITS. */
   readonly uploads?: UploadPace;
 }
 
 export interface ServerDeps {
   readonly router: Router<Handler>;
-  /** Answers what no route matches. */
+  /** Answers requests that match no route. */
   readonly fallback: Handler;
-  /** Patterns at which a WebSocket may be asked for; elsewhere such a request is one like any other. Default: none. */
+  /** Patterns at which a WebSocket may be requested; elsewhere an upgrade request is handled as an ordinary one. Default: none. */
   readonly streams?: readonly string[];
   readonly log: Logger;
 }
 
 export interface HttpServer {
   readonly backend: 'uws' | 'node';
-  /** Resolves with the port. Throws LISTEN_FAILED where it is taken: a port is never shared with another process. */
+  /**
+   * Starts to listen and resolves with the port.
+   *
+   * @throws LISTEN_FAILED if the port is taken; a port is never shared with another process
+   */
   listen(): Promise<number>;
-  /** Sockets that are open now. */
+  /** Number of open sockets. */
   openSockets(): number;
-  /** Exchanges that are not answered yet. */
+  /** Number of exchanges without a response yet. */
   pending(): number;
-  /** Takes no new connection, answers what it took (at most `withinMs` long), then closes every socket. */
+  /** Accepts no new connections, finishes open exchanges within `withinMs`, then closes every socket. */
   close(withinMs: number): Promise<void>;
 }
 
 export type CreateServer = (options: ServerOptions, deps: ServerDeps) => HttpServer;
 
-/** Reason phrases of every status this program sends. */
+/** Reason phrases of all statuses that this program sends. */
 export const REASONS: Readonly<Record<number, string>> = {
   101: 'Switching Protocols',
   200: 'OK',
@@ -143,28 +163,28 @@ export const REASONS: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-/** What a stream of server-sent events says of itself. Nothing on the way may keep or transform it. */
+/** Headers of a stream of server-sent events. No proxy may cache or transform it. */
 export const SSE_HEADERS =
   'Content-Type: text/event-stream\r\nCache-Control: no-store, no-transform\r\nX-Accel-Buffering: no';
-/** WebSocket close code for a server that cannot go on as asked (RFC 6455, IANA registry: 1013, try again later). */
+/** WebSocket close code of a server that cannot continue (RFC 6455, IANA registry: 1013, try again later). */
 export const WS_TRY_AGAIN_LATER = 1013;
-/** RFC 6455 § 5.5: a close frame holds 123 bytes of reason. */
+/** RFC 6455 § 5.5: a close frame holds at most 123 bytes of reason. */
 export const WS_REASON_BYTES_MAX = 123;
 
-/** A message as the lines of server-sent events. */
+/** Formats a message as server-sent events. */
 export const sseText = ({ id, event, data }: { id: string; event: string; data: string }): string =>
   `${id === '' ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`;
 
-/** A message as the text of a WebSocket frame. `data` is JSON already. */
+/** Formats a message as the text of a WebSocket frame. `data` is already JSON. */
 export const frameText = ({ id, event, data }: { id: string; event: string; data: string }): string =>
   `{"id":${JSON.stringify(id)},"event":${JSON.stringify(event)},"data":${data}}`;
 
-/** Header lines in the form `reply` takes. Values must hold no line break; they never come from a client unchecked. */
+/** Joins header lines into the form that `reply` takes. Values must not contain line breaks; client input must be checked first. */
 export function headerBlock(lines: readonly (readonly [name: string, value: string])[]): string {
   return lines.map(([name, value]) => `${name}: ${value}`).join('\r\n');
 }
 
-/** A listen error of the operating system as a sentence about the setting that caused it. */
+/** Turns a listen error of the operating system into an error that explains the setting which caused it. */
 export function listenError(host: string, port: number, cause: unknown): AssayError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const reasons: Readonly<Record<string, string>> = {

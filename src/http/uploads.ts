@@ -1,40 +1,42 @@
-/** A body that is taken piece by piece by whoever works on it: from its first byte to the answer, or to nothing left of it. */
+/** Streams a request body to an `Upload` piece by piece, from its first byte to the response or to a complete abort. */
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { BodyReceiver } from './server.ts';
 
-/** Who takes a body. After a call that throws or rejects, `abort` is called, but behind `end` nothing is. */
+/** Receiver of a body. If `write` fails or the client stops sending, `abort` is called; after `end`, no method is called. */
 export interface Upload {
-  /** The bytes may be used until it returned, or its promise settled. */
+  /** Takes a piece. The bytes are valid until it returns or its promise settles. */
   write(bytes: Uint8Array): Awaitable<void>;
-  /** All came. Resolves with the JSON text of `data`. */
+  /** The body is complete. Resolves with the JSON text of `data`. */
   end(): Promise<Uint8Array>;
-  /** Leaves nothing of it. */
+  /** Discards everything that was received. */
   abort(): Promise<void>;
 }
 
 const SECOND_MS = 1_000;
 
-/** Why the rest of a body is not taken, in a sentence. */
+/** Sentences that say why the rest of a body was refused. */
 const STOPPED: Readonly<Record<'silent' | 'too slow', string>> = {
   silent: `The upload was given up: nothing came for ${LIMITS.uploadSilenceMs / SECOND_MS} seconds.`,
   'too slow': `The upload was given up: an upload of more than ${LIMITS.uploadGraceMs / SECOND_MS} seconds must bring ${LIMITS.uploadBytesPerSecondMin} bytes a second on average.`,
 };
 
-/** What becomes of an upload. Exactly one of them is called, once. */
+/** Outcome of an upload. Exactly one of `done`, `refused` and `gone` is called, once. */
 export interface UploadOutcome {
   readonly done: (data: Uint8Array) => void;
   readonly refused: (error: unknown) => void;
-  /** The client went away before it had sent all. */
+  /** The client disconnected before the end of the body. */
   readonly gone: () => void;
-  /** What was begun could not be cleared away; called besides the others. */
+  /** The received part could not be discarded. Called in addition to one of the others. */
   readonly notCleared: (error: unknown) => void;
 }
 
 /**
- * Receives a body for `opened`, which may still be asking whether it may come: until then the client waits. A refusal is told at
- * once, though the body is still on its way.
+ * Receives a body for an upload that is still being opened; until then the client waits. A refusal is reported at once, even if the
+ * body is still arriving.
+ *
+ * @param opened - rejects if the upload is refused
  */
 export function receiveUpload(
   bytesMax: number,
@@ -44,7 +46,7 @@ export function receiveUpload(
   let upload: Upload | null = null;
   let isOver = false;
 
-  /** Where it was not opened nothing is there to clear away. */
+  /** Aborts the upload. If it was not opened, there is nothing to discard. */
   const clear = (): void => {
     opened.then(
       (begun) => begun.abort().catch(notCleared),
@@ -70,7 +72,7 @@ export function receiveUpload(
       const begun = upload ?? (await opened);
       await begun.write(bytes);
     } catch (error) {
-      // One that was never opened is refused already.
+      // If the upload was never opened, it has already been refused.
       if (upload !== null) fail(error);
     }
   }

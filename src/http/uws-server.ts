@@ -1,4 +1,4 @@
-/** The HTTP server on uWebSockets.js, of which this is the only importer. */
+/** HTTP server on uWebSockets.js. No other module imports the library. */
 
 import uws, {
   type HttpRequest,
@@ -30,17 +30,17 @@ import {
   WS_TRY_AGAIN_LATER,
 } from './server.ts';
 
-/** What the library has and its types lack. */
+/** Members of the library that its types lack. */
 interface Untyped {
   _cfg(key: string): void;
   readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
 }
 const { _cfg: configure, LIBUS_LISTEN_EXCLUSIVE_PORT } = uws as unknown as Untyped;
 
-// Without this it names itself in a header of every answer.
+// Otherwise the library adds a header with its name to every response.
 configure('silent');
 
-/** The same for this overload of listen. */
+/** An overload of `listen` that the types lack. */
 type ListenExclusively = (
   host: string,
   port: number,
@@ -52,7 +52,7 @@ const STATUS_LINES = new Map(
   Object.entries(REASONS).map(([status, reason]) => [Number(status), `${status} ${reason}`]),
 );
 
-/** Counts of the server that its exchanges keep. */
+/** Counters of the server, updated by its exchanges. */
 interface Tally {
   pending: number;
   closing: boolean;
@@ -65,7 +65,7 @@ function settle(tally: Tally): void {
   if (tally.pending === 0) tally.onIdle?.();
 }
 
-/** Four or sixteen bytes as text; IPv4 inside IPv6 as IPv4. */
+/** Formats four or sixteen bytes as an address; an IPv4-mapped IPv6 address as IPv4. */
 function addressText(bytes: Uint8Array): string {
   const mapped =
     bytes.length === 16 && bytes[10] === 0xff && bytes[11] === 0xff && !bytes.subarray(0, 10).some(Boolean);
@@ -76,7 +76,7 @@ function addressText(bytes: Uint8Array): string {
   return groups.join(':');
 }
 
-/** Server-sent events over an answer that does not end. */
+/** Server-sent events on a response that stays open. */
 class UwsEvents implements EventStream {
   readonly #res: HttpResponse;
   readonly #onEnd: (() => void)[] = [];
@@ -115,7 +115,7 @@ class UwsEvents implements EventStream {
     else this.#onEnd.push(listener);
   }
 
-  /** The client went away, or the stream was closed. */
+  /** The client disconnected, or the stream was closed. */
   ended(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -134,7 +134,7 @@ class UwsEvents implements EventStream {
   }
 }
 
-/** A WebSocket, which only speaks. */
+/** A WebSocket that only sends. */
 class UwsSocket implements EventStream {
   #socket: WebSocket<SocketData> | null = null;
   readonly #onEnd: (() => void)[] = [];
@@ -154,7 +154,7 @@ class UwsSocket implements EventStream {
     if (this.#ended) return;
     const socket = this.#socket;
     this.#ended = true;
-    // A reader that does not read would keep the socket until it idles out.
+    // A client that does not read would otherwise keep the socket open until its idle timeout.
     if (this.waitingBytes > 0 || socket === null) socket?.close();
     else socket.end(WS_TRY_AGAIN_LATER, Buffer.from(reason).subarray(0, WS_REASON_BYTES_MAX));
     this.#tell();
@@ -184,14 +184,17 @@ interface SocketData {
   readonly stream: UwsSocket;
 }
 
-/** What an exchange holds whose body or answer is taken piece by piece. */
+/** State of an exchange if its body or response is passed piece by piece. */
 class Large {
   intake: BodyIntake | null = null;
-  /** Told when the client went away while bytes wait for it. */
+  /** Called if the client disconnects while bytes wait to be sent. */
   onGone: (() => void) | null = null;
-  /** Called when the socket takes bytes again; tells whether it took all it was given. */
+  /** Called when the socket accepts bytes again; returns whether it took all bytes that it was given. */
   onWritable: (() => boolean) | null = null;
-  /** What is left of the body is for nobody, whether that has come to its end, and whether it is read on behind an answer. */
+  /**
+   * The rest of the body will be discarded (`isUnread`); the body has ended (`isSkipped`); reading continues after the response
+   * (`lingers`).
+   */
   isUnread = false;
   isSkipped = false;
   lingers = false;
@@ -205,7 +208,7 @@ class UwsExchange implements Exchange {
   readonly #res: HttpResponse;
   readonly #req: HttpRequest;
   readonly #tally: Tally;
-  /** The handler has returned: writes need a cork of their own, and the request object is gone. */
+  /** The handler has returned: writes need a cork of their own, and the request object is invalid. */
   #later = false;
   #held = false;
   #replied = false;
@@ -213,13 +216,13 @@ class UwsExchange implements Exchange {
   #done = false;
   #closeAfter = false;
   #bodyRead = false;
-  /** Null where nothing large passes: the usual exchange should cost no more for those that are. */
+  /** Null unless a body or a response is passed piece by piece, so that a usual exchange has no extra cost. */
   #large: Large | null = null;
 
-  /** Query and headers, once `keep` took them: the request object ends with the handler. */
+  /** Query and headers, copied by `keep`: the request object is valid only until the handler returns. */
   #kept: { readonly query: string; readonly headers: ReadonlyMap<string, string> } | null = null;
 
-  /** Where an upgrade was asked for. */
+  /** Set if the request asks for an upgrade. */
   readonly #context: us_socket_context_t | null;
 
   constructor(
@@ -263,7 +266,7 @@ class UwsExchange implements Exchange {
     return this.#gone;
   }
 
-  /** Closes the connection without an answer. */
+  /** Closes the connection without a response. */
   drop(): void {
     if (this.#gone || this.#done) return;
     this.#hold();
@@ -280,7 +283,7 @@ class UwsExchange implements Exchange {
     if (this.#held) return;
     this.#held = true;
     this.#res.onAborted(() => {
-      // Once answered in full, an abort is the client closing a connection that owes it nothing.
+      // After the complete response, an abort only means that the client closed the connection.
       if (this.#done) return;
       this.#gone = true;
       settle(this.#tally);
@@ -311,7 +314,7 @@ class UwsExchange implements Exchange {
         onBody(null);
         return;
       }
-      // uWebSockets.js takes the memory of a chunk back when this callback returns.
+      // uWebSockets.js reuses the memory of a chunk after this callback returns.
       if (chunk.byteLength > 0) received.push(new Uint8Array(chunk.slice(0)));
       if (!isLast) return;
       const [only] = received;
@@ -340,7 +343,7 @@ class UwsExchange implements Exchange {
         res.pause();
       }),
       resume: whileOpen(() => this.#resume(large)),
-      // The binding gives a socket 10 s from each `resume` on; how long a silence may last, the intake knows.
+      // The binding closes a socket 10 s after each `resume`. The intake enforces the actual limit, so the 10 s are renewed here.
       wait: whileOpen(() => {
         res.pause();
         res.resume();
@@ -357,23 +360,23 @@ class UwsExchange implements Exchange {
     });
   }
 
-  /** A socket that is resumed without having been paused is not read any more. */
+  /** Resumes the socket if it was paused. A socket that is resumed without having been paused is not read any more. */
   #resume(large: Large): void {
     if (!large.isPaused) return;
     large.isPaused = false;
     this.#res.resume();
   }
 
-  /** More of a body that nobody reads. At its end a client that was told why is let go. */
+  /** Discards a part of the body. At its end, the connection of a client that has got its response is closed. */
   #skip(large: Large, isLast: boolean): void {
     large.isSkipped ||= isLast;
     if (isLast && large.lingers && !this.#gone) this.#res.close();
   }
 
   /**
-   * Answers a client that is still sending, and goes on reading for a while: a socket that is closed with bytes unread resets the
-   * connection, and the answer would be lost. The binding reads no further behind an answer that it knows to be ended, so the
-   * whole of it goes out as a header; the line break that ends one is counted with the body.
+   * Responds to a client that is still sending and keeps reading for a while: closing a socket with unread bytes resets the
+   * connection, and the response would be lost. The binding stops reading after a response that it knows to be complete, so the
+   * whole response is written as a header. The line break that ends a header is counted with the body.
    */
   #replyAndLinger(large: Large, status: number, headers: string, body: Buffer): void {
     if (this.#gone) return;
@@ -415,7 +418,7 @@ class UwsExchange implements Exchange {
     }
   }
 
-  /** Hands over one piece of `total` bytes, with the head of the answer where there is one. Resolves when it was taken. */
+  /** Sends one piece of `total` bytes, after the headers if `head` is not null. Resolves when the socket has taken it. */
   #push(large: Large, bytes: Uint8Array, total: number, status: number, head: string | null): Promise<void> {
     const res = this.#res;
     let rest = bytes;
@@ -424,7 +427,7 @@ class UwsExchange implements Exchange {
       const [taken, done] = res.tryEnd(rest, total);
       if (done) this.#sent();
       if (taken || done) return true;
-      // The binding tells offsets by their last 32 bits.
+      // The binding reports offsets modulo 2^32.
       rest = rest.subarray((res.getWriteOffset() - before) >>> 0);
       return false;
     };
@@ -451,8 +454,8 @@ class UwsExchange implements Exchange {
   }
 
   /**
-   * With one listener an exchange: the binding forgets one that is registered while another is called, and without any it closes a
-   * socket 10 s after it was paused.
+   * Registers one listener per exchange: the binding drops a listener that is registered while another one is called, and without
+   * any listener it closes a socket 10 s after it was paused.
    */
   #startLarge(): Large {
     if (this.#large !== null) return this.#large;
@@ -473,7 +476,7 @@ class UwsExchange implements Exchange {
     if (this.#gone) return;
     const large = this.#large;
     if (large?.isUnread) {
-      // What came with the head may be the whole body: then nothing is left to read.
+      // The data that arrived with the headers may be the whole body; then nothing is left to read.
       const copy = Buffer.from(body);
       setImmediate(() => this.#replyAndLinger(large, status, headers, copy));
       return;
@@ -508,12 +511,12 @@ class UwsExchange implements Exchange {
       this.#res.writeHeader(all.slice(0, colon), all.slice(colon + 2));
       this.#res.write(': open\n\n');
     });
-    // An open stream is no request that a stop would wait for.
+    // Shutdown does not wait for open streams.
     this.#sent();
     return stream;
   }
 
-  /** Whether a body that nobody will read is too long to be skipped on a connection that lives on. */
+  /** Whether a body that will not be read is too long to be skipped on a connection that stays open. */
   #hasHugeBody(): boolean {
     if (this.#req.getHeader('transfer-encoding') !== '') return true;
     return Number(this.#req.getHeader('content-length')) > LIMITS.bodyBytesMax;
@@ -521,7 +524,7 @@ class UwsExchange implements Exchange {
 
   #writeHead(status: number, headers: string): void {
     if (status !== 200) this.#res.writeStatus(STATUS_LINES.get(status) ?? String(status));
-    // One call for all headers: each costs a transition into the binding, and a value is written as it is given.
+    // One call for all headers: each call costs a transition into the binding, and the value is written as given.
     const colon = headers.indexOf(': ');
     this.#res.writeHeader(headers.slice(0, colon), headers.slice(colon + 2));
   }
@@ -533,7 +536,7 @@ class UwsExchange implements Exchange {
     if (status === 304) {
       res.endWithoutBody();
     } else if (this.method === 'HEAD') {
-      // Told the length, endWithoutBody waits for a body of it, and the binding ends the process.
+      // With the length as its argument, endWithoutBody would wait for a body of it, and the binding would end the process.
       const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
       res.writeHeader('Content-Length', String(length)).endWithoutBody();
     } else if (body.length <= LIMITS.bufferedAnswerBytesMax || close) {
@@ -567,7 +570,7 @@ class UwsExchange implements Exchange {
   }
 }
 
-/** uWebSockets.js says only that listening failed; node:net, asked the same, says why. */
+/** Finds the reason why listening failed: uWebSockets.js does not report it, so node:net tries the same. */
 async function reasonOfRefusal(host: string, port: number): Promise<AssayError> {
   return new Promise((resolve) => {
     const probe = createTcpServer();
@@ -578,6 +581,7 @@ async function reasonOfRefusal(host: string, port: number): Promise<AssayError> 
   });
 }
 
+/** Creates the uWebSockets.js server. */
 export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpServer {
   const { host, port, tls, uploads: pace = UPLOAD_PACE } = options;
   const { router, fallback } = deps;
@@ -596,7 +600,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     try {
       handler(exchange);
     } catch (error) {
-      // A request that is left without an answer ends the whole process in the binding, so this one ends here.
+      // The binding ends the process if a request is left without a response, so its connection is closed here.
       deps.log.error({ err: error, path: exchange.path }, 'a handler threw');
       exchange.drop();
       return;
@@ -621,10 +625,10 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     openSockets += Number(change);
   };
   const sockets: uws.WebSocketBehavior<SocketData> = {
-    // Nothing is expected from a reader.
+    // No messages are expected from clients.
     maxPayloadLength: 1_024,
     maxBackpressure: LIMITS.streamBufferBytesMax * 2,
-    // The types of the library want a number.
+    // The types of the library require a number.
     closeOnBackpressureLimit: 1,
     idleTimeout: 60,
     sendPingsAutomatically: true,
@@ -638,7 +642,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     .post('/*', (res, req) => answer(res, req, 'POST'))
     .any('/*', (res, req) => answer(res, req, req.getCaseSensitiveMethod().toUpperCase()));
 
-  // Each by its own path: a pattern for all of them would look for a handshake in every request.
+  // One registration per path: a pattern for all paths would look for a handshake in every request.
   for (const pattern of deps.streams ?? []) app.ws(pattern, sockets);
 
   return {
@@ -647,7 +651,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     pending: () => tally.pending,
     async listen() {
       const socket = await new Promise<us_listen_socket | false>((resolve) => {
-        // By default the port would be shared in silence with any other process that asks for it.
+        // By default, the port would be shared silently with any other process that listens on it.
         (app.listen as unknown as ListenExclusively).call(
           app,
           host,
@@ -672,7 +676,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
           resolve();
         };
       });
-      // One more turn of the loop, in which the last answer leaves.
+      // One more turn of the event loop, in which the last response is sent.
       await new Promise((resolve) => setImmediate(resolve));
       app.close();
     },

@@ -1,6 +1,6 @@
 /**
- * Who comes to the operations that people use: anyone, the owner of a session, or an API key in the place of one. A session is a
- * cookie, so a browser sends it along whoever made it ask; a change is taken only from a page of this very host.
+ * Authentication of the account operations: some are open to anyone, some need a session, some a session or an API key. A browser
+ * attaches the session cookie to the requests of any page, so a change with a session is accepted only from a page of this host.
  */
 import type { Actor } from '../accounts/audit.ts';
 import type { KeyRecord } from '../accounts/keys.ts';
@@ -12,19 +12,19 @@ import { decodeParameter } from './query.ts';
 import type { Visitor } from './routes.ts';
 import type { Exchange } from './server.ts';
 
-/** What is known of the client of such an operation, taken while its headers can be read. */
+/** The client of such an operation. It is created while the request headers can be read. */
 export interface Visit {
-  /** For the audit log. */
+  /** Actor in the audit log. */
   readonly actor: Actor;
-  /** Account that asks; null for anyone. */
+  /** Account of the session or key; null if the operation needs neither. */
   readonly accountId: string | null;
   readonly session: Session | null;
-  /** Text of the session; empty where there is none. */
+  /** Session token; empty without a session. */
   readonly token: string;
   readonly key: KeyRecord | null;
-  /** Whether the client came by TLS. */
+  /** Whether the client connected by TLS. */
   readonly isSecure: boolean;
-  /** What the pattern's `{…}` matched, decoded. */
+  /** Values of the pattern's `{…}` parameters, decoded. */
   readonly params: readonly string[];
   /** The Stripe-Signature header. */
   readonly signature: string;
@@ -33,13 +33,13 @@ export interface Visit {
 export interface VisitDeps {
   readonly people: () => People;
   readonly origin: ClientOrigin;
-  /** Host (with port) that this service is known by, beside the one it is asked at. */
+  /** Public host (with port) of this service, accepted in Origin in addition to the request's Host. */
   readonly publicHost: string | null;
 }
 
 const COOKIE = 'assay_session';
 
-/** The header line that gives a client its session, or takes it away where `token` is empty. */
+/** Returns the header line that sets the session cookie or, if `token` is empty, deletes it. */
 export function sessionCookie(token: string, isSecure: boolean): string {
   const life = token === '' ? 0 : LIMITS.sessionMs / 1000;
   const secure = isSecure ? '; Secure' : '';
@@ -57,11 +57,16 @@ function cookieOf(exchange: Exchange): string {
 const noSession = (): AssayError =>
   new AssayError('UNAUTHENTICATED', 'This operation needs a session; log in with POST /auth/login.');
 
-/** Admits a client. Throws UNAUTHENTICATED, FORBIDDEN (a change asked for by a page of another host). */
+/**
+ * Authenticates the client of an operation.
+ *
+ * @throws UNAUTHENTICATED; FORBIDDEN if a page of another host requests a change
+ */
 export type AdmitVisitor = (exchange: Exchange, visitor: Visitor, verifyKey: () => KeyRecord) => Visit;
 
+/** Creates the authentication of the account operations. */
 export function createVisits(deps: VisitDeps): AdmitVisitor {
-  /** Whether the Origin header names this host. Which one that is, a page of another host cannot choose. */
+  /** Whether the Origin header names this host. A page of another host cannot choose the Host header. */
   function isOwnOrigin(exchange: Exchange, origin: string): boolean {
     if (!URL.canParse(origin)) return false;
     const { host, protocol } = new URL(origin);

@@ -1,6 +1,7 @@
 /**
- * Bulk jobs as a port: a file of addresses in, a file of answers out, in the order of the lines, worked off in chunks beside the
- * requests of everybody else. What is received is on disk before it is promised; what is answered is answered once.
+ * The port for bulk jobs: a file of addresses as input, a file of results as output, in the order of the lines. Jobs are processed
+ * in chunks beside the requests of all clients. An upload is on disk before it is acknowledged, and every line is answered exactly
+ * once.
  */
 import type { Awaitable } from '../base/awaitable.ts';
 import type { ChainId } from '../chains/registry.ts';
@@ -8,47 +9,50 @@ import type { ChainId } from '../chains/registry.ts';
 export const JOB_KINDS = ['labels', 'sanctions', 'screening', 'kyt'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
-/** `csv`: a head line that names `address` and, where lines differ, `chain`; without one, addresses alone. */
+/**
+ * `csv`: a header line that names `address` and, if the lines differ in their chain, `chain`. Without a header, each line is an
+ * address.
+ */
 export const JOB_FORMATS = ['ndjson', 'csv'] as const;
 export type JobFormat = (typeof JOB_FORMATS)[number];
 
 export const JOB_STATES = ['RECEIVING', 'QUEUED', 'RUNNING', 'DONE', 'CANCELLED', 'FAILED'] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** What a client sees of a job. Times are ISO 8601 UTC with milliseconds. */
+/** A job as a client sees it. Times are ISO 8601 UTC with milliseconds. */
 export interface JobView {
   readonly id: string;
   readonly kind: JobKind;
   readonly format: JobFormat;
-  /** Of lines that name none. */
+  /** Chain of the lines that name none. */
   readonly chain: ChainId | null;
-  /** Each label set has the verdict of the oracle. */
+  /** Whether each label set includes the verdict of the oracle. */
   readonly verdict: boolean;
   readonly state: JobState;
   readonly createdAt: string;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
-  /** When its files are removed; null while it runs. */
+  /** Time at which its files are removed; null while it runs. */
   readonly expiresAt: string | null;
-  /** Lines of the input; null while it is received. */
+  /** Number of input lines; null while the input is received. */
   readonly items: number | null;
-  /** Lines that are answered, errors among them. */
+  /** Number of answered lines, including errors. */
   readonly answered: number;
-  /** Of them: lines that were answered with an error in their place. They cost nothing. */
+  /** Number of lines that were answered with an error. They cost nothing. */
   readonly failed: number;
   readonly bytesReceived: number;
-  /** Bytes of the result that can be read now: whole lines, without a gap from the first on. */
+  /** Bytes of the result that can be read now: whole lines, without a gap from the first one on. */
   readonly resultBytes: number;
-  /** Lines a second since it was started; null before. */
+  /** Lines per second since the start; null before. */
   readonly itemsPerSecond: number | null;
   readonly secondsLeft: number | null;
-  /** What was taken at the start, and what of it is spent when it ends: units of quota or credits. */
+  /** Quota units or credits reserved at the start, and spent at the end. */
   readonly cost: {
     readonly unit: 'intel' | 'credits';
     readonly reserved: number;
     readonly spent: number | null;
   };
-  /** Why a FAILED job ended, in a sentence. */
+  /** A sentence that says why a FAILED job ended. */
   readonly error: string | null;
 }
 
@@ -57,46 +61,52 @@ export interface JobRequest {
   readonly kind: JobKind;
   readonly format: JobFormat;
   readonly chain: ChainId | null;
-  /** Adds the verdict of the oracle to each label set; only of the kind `labels`. Default: false. */
+  /** Adds the verdict of the oracle to each label set; only for the kind `labels`. Default: false. */
   readonly verdict?: boolean;
   /**
-   * Name of the request, of the account's own: what is sent again under it within 24 hours is the same job. Default: each is one of
-   * its own.
+   * Idempotency key of the request within the account: a request that is repeated with it within 24 hours is the same job.
+   * Default: each request is a new job.
    */
   readonly once?: string | null;
 }
 
-/** The body of a job while it comes in. */
+/** The body of a job while it is received. */
 export interface JobUpload {
-  /** Whether `end` resolved with what an earlier request under the same name was answered. */
+  /** Whether `end` resolved with the response to an earlier request with the same idempotency key. */
   readonly isRepeated: boolean;
-  /** Bytes may be reused once it returned or resolved. Throws BODY_TOO_LARGE, INVALID_REQUEST (a line too long, too many lines). */
+  /**
+   * Takes a piece of the body. The bytes may be reused after it has returned or resolved.
+   *
+   * @throws BODY_TOO_LARGE, INVALID_REQUEST (a line is too long, or there are too many lines)
+   */
   write(bytes: Uint8Array): Awaitable<void>;
   /**
-   * All was sent: takes quota or credits and queues the job. Rejects with INVALID_REQUEST (nothing in it, or another body under the
-   * name), QUOTA_EXHAUSTED, CREDITS_EXHAUSTED, OVERLOADED (the account keeps too many bytes), NOT_READY (the first under the name is
-   * still being taken on); then nothing is left of it.
+   * The body is complete: reserves quota or credits and queues the job. If it rejects, nothing of the upload is kept.
+   *
+   * @throws INVALID_REQUEST (the body is empty, or another body was sent with the key); QUOTA_EXHAUSTED;
+   * CREDITS_EXHAUSTED; OVERLOADED (the account stores too many bytes); NOT_READY (the first request with the key is still being
+   * processed)
    */
   end(): Promise<JobView>;
-  /** The client went away, or the upload failed: nothing is left of it. */
+  /** The client disconnected, or the upload failed: discards everything. */
   abort(): Promise<void>;
 }
 
-/** A stretch of a file. */
+/** A byte range of a file. */
 export interface FilePart {
   readonly path: string;
   readonly start: number;
-  /** Behind the last byte. */
+  /** Offset after the last byte. */
   readonly end: number;
 }
 
 export interface JobResult {
   readonly bytes: number;
-  /** Whether nothing will be added. */
+  /** Whether the result is complete. */
   readonly isComplete: boolean;
-  /** Of this job and this many bytes, without quotes. */
+  /** Identifies this job and this number of bytes; without quotes. */
   readonly etag: string;
-  /** The stretches of files that hold the bytes from `start` up to `end`, in order. */
+  /** Returns the file ranges that hold the bytes from `start` (inclusive) to `end` (exclusive), in order. */
   parts(start: number, end: number): readonly FilePart[];
 }
 
@@ -106,17 +116,26 @@ export interface JobPage {
 }
 
 export interface BulkJobs {
-  /** Rejects with OVERLOADED where the account has too many jobs or keeps too many bytes, or the disk has no room. */
+  /**
+   * Starts to receive a job.
+   *
+   * @throws OVERLOADED if the account has too many jobs or stores too many bytes, or if the disk has too little
+   * space
+   */
   receive(request: JobRequest): Promise<JobUpload>;
-  /** Newest first; of `kinds` alone, where they are given. */
+  /** Newest first; only jobs of `kinds`, if given. */
   list(
     accountId: string,
     page: { readonly limit: number; readonly offset: number; readonly kinds?: readonly JobKind[] },
   ): Awaitable<JobPage>;
-  /** Null also for another account's. */
+  /** Null also for an id of another account. */
   get(accountId: string, id: string): Awaitable<JobView | null>;
-  /** What can be read now; null where there is no such job. Throws INVALID_REQUEST where its files were removed. */
+  /**
+   * Returns the part of the result that can be read now; null if the job does not exist.
+   *
+   * @throws INVALID_REQUEST if its files were removed
+   */
   result(accountId: string, id: string): Awaitable<JobResult | null>;
-  /** Stops it (what is answered stays and is paid for), or removes one that has ended. Null where there is no such job. */
+  /** Stops a job, or removes one that has ended. Answered lines are kept and charged. Null if the job does not exist. */
   cancel(accountId: string, id: string): Promise<JobView | null>;
 }

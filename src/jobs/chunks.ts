@@ -1,55 +1,57 @@
 /**
- * The port between who plans the chunks of bulk jobs and who works them off. A chunk is a reference: a stretch of the input, and the
- * file that its answers go to. Both ends see the same folder of jobs, and no answer travels in a message.
+ * The port between the scheduler of bulk jobs and the runners of chunks. A chunk is a reference: a byte range of the input, and a
+ * file for the results. Both sides see the same folder of jobs, so no message contains results.
  */
 import type { ChainId } from '../chains/registry.ts';
 import type { FilePart, JobFormat, JobKind } from './bulk-jobs.ts';
 
-/** Plain data: may be kept as JSON and sent to another machine. */
+/** Plain data: can be stored as JSON and sent to another machine. */
 export interface ChunkTask {
   readonly jobId: string;
   /** Counted from 0, in the order of the input. */
   readonly chunk: number;
   readonly kind: JobKind;
-  /** Of lines that name none; null where every line has to. */
+  /** Chain of the lines that name none; null if every line must name one. */
   readonly chain: ChainId | null;
   readonly format: JobFormat;
-  /** Names of the columns of a CSV with a head line, in their order; null where each line is one address. */
+  /** Columns of a CSV with a header line, in their order; null if each line is one address. */
   readonly columns: readonly string[] | null;
-  /** Adds the verdict of the oracle to each label set; left out: false. */
+  /** Adds the verdict of the oracle to each label set. Default: false. */
   readonly verdict?: boolean;
-  /** Whole lines. */
+  /** Consists of whole lines. */
   readonly input: FilePart;
-  /** Number of the first of them in the input, counted from 1: what an error names. */
+  /** Line number of the first line in the input, counted from 1, for error messages. */
   readonly firstLine: number;
   /**
-   * Where the answers are wanted, a line each, in the order of the lines. A chunk that is tried again gets another name, so that who
-   * comes late writes over nobody.
+   * File for the results, one line each, in the order of the input lines. A retried chunk gets another file, so that a delayed
+   * runner does not overwrite its results.
    */
   readonly output: string;
 }
 
-/** A chunk whose answers are in its output file, and on the disk. */
+/** A chunk with durable results in its output file. */
 export interface ChunkDone {
-  /** Lines, errors among them. */
+  /** Number of lines, including errors. */
   readonly items: number;
-  /** Of them: lines that were answered with an error in their place. */
+  /** Number of lines that were answered with an error. */
   readonly failed: number;
-  /** Size of the output file. */
+  /** Size of the output file, in bytes. */
   readonly bytes: number;
   /** CRC-32 of the output file. Absent if a worker of an earlier version answered. */
   readonly crc32?: number;
 }
 
 export interface ChunkRunner {
-  /** Chunks that may be given to it at once; may change from look to look. */
+  /** Number of chunks that may run at once; it may change over time. */
   readonly slots: number;
   /**
-   * Works a chunk: writes its answers under a temporary name, brings them to the disk, and renames them. Running one task twice does
-   * no harm. `signal` says that nobody waits for it any more; then it may reject, or resolve all the same. Rejects with NOT_READY or
-   * OVERLOADED where it should be tried again later, with anything else where it failed.
+   * Processes a chunk: writes its results under a temporary name, makes them durable, and renames the file. Running a task twice is
+   * harmless.
+   *
+   * @param signal - aborted when the caller does not need the result any more; the run may then reject or still resolve
+   * @throws NOT_READY or OVERLOADED if the chunk should be retried later; any other error if it failed
    */
   run(task: ChunkTask, signal: AbortSignal): Promise<ChunkDone>;
-  /** Takes no more and ends what runs. */
+  /** Accepts no more chunks and finishes the running ones. */
   close(): Promise<void>;
 }

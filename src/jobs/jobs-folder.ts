@@ -1,4 +1,4 @@
-/** The folder of jobs that nodes share: each may have it under a path of its own, so messages name what stands below it. */
+/** The jobs folder that nodes share. Each node may mount it at a path of its own, so messages contain paths relative to it. */
 import { existsSync } from 'node:fs';
 import { link, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative, sep } from 'node:path';
@@ -8,7 +8,11 @@ import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { ChunkRunner, ChunkTask } from './chunks.ts';
 
-/** Rejects with INVALID_CONFIG, naming the setting, where the folder cannot be made or written to. */
+/**
+ * Checks that the folder can be created and written to.
+ *
+ * @throws INVALID_CONFIG with the setting
+ */
 export async function requireJobsFolder(folder: string, setting: string): Promise<void> {
   try {
     makeFolder(folder);
@@ -25,11 +29,11 @@ export async function requireJobsFolder(folder: string, setting: string): Promis
   }
 }
 
-/** Holds the name of a folder, by which nodes know whether theirs is the same one. */
+/** File with the name of a folder, by which nodes recognise that they share it. */
 const NAME_FILE = '.folder';
 const NAME_BYTES = 12;
 
-/** The name of a folder, which is given by the first who asks. Rejects with what the file system says. */
+/** Returns the name of a folder; the first caller creates it. Rejects with file system errors. */
 export async function nameOfFolder(folder: string, random: Random): Promise<string> {
   const path = join(folder, NAME_FILE);
   if (!existsSync(path)) {
@@ -37,7 +41,7 @@ export async function nameOfFolder(folder: string, random: Random): Promise<stri
     const name = Buffer.from(random.bytes(NAME_BYTES)).toString('hex');
     const draft = `${path}.${name}`;
     await writeFile(draft, name);
-    // Unlike a rename, a link fails where another node was first.
+    // Unlike a rename, a link fails if another node was first.
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
@@ -52,7 +56,7 @@ const withPaths = (task: ChunkTask, change: (path: string) => string): ChunkTask
   output: change(task.output),
 });
 
-/** Gives chunks to nodes that may have the folder elsewhere. */
+/** Wraps a runner that sends chunks to nodes with another path of the folder. */
 export const towardsOthers = (runner: ChunkRunner, folder: string): ChunkRunner => ({
   get slots() {
     return runner.slots;
@@ -66,15 +70,17 @@ export const towardsOthers = (runner: ChunkRunner, folder: string): ChunkRunner 
 });
 
 /**
- * Works chunks of others in the folder as this node has it. Rejects with NOT_READY where the job is not there, so that another may have
- * the chunk; with INVALID_REQUEST where a path leads out of the folder.
+ * Wraps a runner that processes chunks of other nodes in this node's folder.
+ *
+ * @throws NOT_READY if the job's files are missing here, so that another node may process the chunk; INVALID_REQUEST
+ * if a path leads out of the folder
  */
 export function fromOthers(
   runner: ChunkRunner,
   folder: string,
   { log }: { readonly log: Logger },
 ): ChunkRunner {
-  /** The job whose files were missed last: it is told of once, not with every chunk. */
+  /** The last job with missing files: logged once, not with every chunk. */
   let missed = '';
   const here = (path: string): string => {
     const plain = normalize(path);

@@ -1,11 +1,11 @@
 /**
- * Shared memory for results: a worker writes its bytes into a slot and lends it to the main thread, which gives it back once the
- * bytes are on their way. A result copied in a message costs the worker a serialisation and the main thread a buffer of its own,
- * and tens of kilobytes a request of those keep the collector busy all the time.
+ * Shared buffer pool for results: a worker writes a result into a slot, and the main thread releases the slot when the bytes have
+ * been sent. Copying a result in a message would cost the worker a serialisation and the main thread a buffer; at tens of kilobytes
+ * per request, these would keep the garbage collector busy.
  */
 import { LIMITS } from '../base/limits.ts';
 
-/** Slot states, then the slots. */
+/** States of the slots, followed by the slots. */
 const STATES_BYTES = LIMITS.poolSlots * 4;
 const FREE = 0;
 const LENT = 1;
@@ -15,25 +15,31 @@ export interface Loan {
   readonly length: number;
 }
 
-/** A result whose JSON text may be on loan: who has copied it calls `release`, once, and looks at it no more. */
+/**
+ * A result that may have its JSON text in a slot. After copying it, the caller must call `release` once and not use the text any more.
+ */
 export interface LendableJson {
   readonly json: Uint8Array;
   readonly release?: () => void;
 }
 
-/** What crosses the thread: the result, without its JSON text where that is on loan. */
+/** The message between threads: the result, without its JSON text if that is in a slot. */
 export interface Lendable {
   readonly result: unknown;
   readonly loan?: Loan;
 }
 
+/** Allocates the shared memory of the pool. */
 export function createLendingMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer(STATES_BYTES + LIMITS.poolSlots * LIMITS.poolSlotBytes);
 }
 
 const placeOf = (slot: number): number => STATES_BYTES + slot * LIMITS.poolSlotBytes;
 
-/** The worker's side: copies bytes into a free slot; null where none is free or they do not fit. */
+/**
+ * Creates the worker's side: a function that copies bytes into a free slot; it returns null if no slot is free or the bytes do not
+ * fit.
+ */
 export function createLender(memory: SharedArrayBuffer): (bytes: Uint8Array) => Loan | null {
   const states = new Int32Array(memory, 0, LIMITS.poolSlots);
   const all = new Uint8Array(memory);
@@ -51,14 +57,14 @@ export function createLender(memory: SharedArrayBuffer): (bytes: Uint8Array) => 
   };
 }
 
-/** Takes the JSON text out of a result that has one, and lends it. */
+/** Moves the JSON text of a result, if it has one, into a slot. */
 export function lendJson(result: unknown, lend: (bytes: Uint8Array) => Loan | null): Lendable {
   const json = (result as Partial<LendableJson> | null)?.json;
   const loan = json instanceof Uint8Array ? lend(json) : null;
   return loan === null ? { result } : { result: { ...(result as LendableJson), json: null }, loan };
 }
 
-/** The main thread's side: puts the JSON text of a loan back in its place. */
+/** Creates the main thread's side: a function that restores the JSON text of a result from its slot. */
 export function createBorrower(memory: SharedArrayBuffer): (answer: Lendable) => unknown {
   const states = new Int32Array(memory, 0, LIMITS.poolSlots);
   return ({ result, loan }) => {

@@ -1,6 +1,6 @@
 /**
- * Which node holds which chain's transfers: what every node tells the others of itself, who follows a chain, and where a question
- * about a chain is answered.
+ * Routing of chains to nodes: the facts that every node announces, the node that follows each chain, and the node that answers a
+ * request about a chain.
  */
 import { AssayError } from '../base/errors.ts';
 import type { Role } from '../base/roles.ts';
@@ -12,18 +12,18 @@ import type { TraceRequest, TraceResult } from '../screening/trace.ts';
 import type { JobKind } from './bulk-jobs.ts';
 import type { ChunkTask } from './chunks.ts';
 
-/** Chains whose transfers a node holds; `all`: every chain that is there. */
+/** Chains of which a node stores the transfers; `all`: every chain. */
 export type HeldChains = 'all' | readonly ChainId[];
 
-/** What a node tells the others. */
+/** Facts that a node announces to the others. */
 export interface NodeFacts {
   readonly roles: readonly Role[];
   readonly holds: HeldChains;
-  /** Chains that it has a node of, so that it could follow them. */
+  /** Chains that it could follow, because it has access to a chain node. */
   readonly follows: readonly ChainId[];
-  /** Chunks of bulk jobs that it works at once. */
+  /** Number of bulk job chunks that it processes at once. */
   readonly slots: number;
-  /** Name of its folder of jobs; left out where it has none. */
+  /** Name of its jobs folder; omitted if it has none. */
   readonly jobsFolder?: string;
 }
 
@@ -31,15 +31,15 @@ export type PlacedNode = RosterNode<NodeFacts>;
 
 const isHeld = (holds: HeldChains, chain: ChainId): boolean => holds === 'all' || holds.includes(chain);
 
-/** Names what a node holds: nodes of one name answer each other's questions. Null where it holds nothing. */
+/** Names the set of chains that a node stores: nodes with the same name answer the same requests. Null if it stores none. */
 export function placementOf(holds: HeldChains): string | null {
   if (holds === 'all') return 'all';
   return holds.length === 0 ? null : [...holds].sort().join('-');
 }
 
 /**
- * Divides chains between the nodes that may follow them: a listener that holds the chain and has a node of it. One chain after the
- * other goes to whoever has the fewest. The same nodes and chains give the same answer everywhere.
+ * Divides chains between the nodes that may follow them: listeners that store the chain and have access to a node of it. Each chain
+ * goes to the node with the fewest chains so far. The result is the same on every node.
  */
 export function shareChains<Chain extends ChainId>(
   chains: readonly Chain[],
@@ -62,15 +62,15 @@ export function shareChains<Chain extends ChainId>(
   return shared;
 }
 
-/** Where a question about a chain is answered: on this node, by those of a placement, or by nobody at the moment. */
+/** Route of a request about a chain: this node, the nodes of a placement, or none at the moment. */
 export type Whereabouts =
   | { readonly kind: 'HERE' | 'AWAY' }
   | { readonly kind: 'THERE'; readonly placements: readonly string[] };
 
 /**
- * A chain that this node does not hold is asked of the workers that hold it. One that nobody holds is answered here, and its coverage
- * says that nothing was read; but where somebody held it within the last day, an answer without its transfers would look like a
- * better one than it is, and there is none.
+ * Routes a chain. A chain that this node does not store is sent to the workers that store it. If no node stores it, this node
+ * answers, with a coverage that says that no transfers were read. But if a node stored it within the last day, such an answer would
+ * look better than it is, so there is no answer.
  */
 export function whereIs(
   chain: ChainId,
@@ -88,8 +88,10 @@ export function whereIs(
 const KINDS_OF_LABELS: ReadonlySet<JobKind> = new Set(['labels', 'sanctions']);
 
 /**
- * The placement whose workers a chunk is for; null where any of them will do. Throws NOT_READY while those that hold its chain are
- * away, INVALID_REQUEST where its lines may be of any chain and no worker holds all.
+ * Returns the placement of the workers for a chunk; null if any worker can process it.
+ *
+ * @throws NOT_READY while the workers that store its chain are away; INVALID_REQUEST if its lines may be of any chain and no worker
+ * stores all chains
  */
 export function placementOfChunk(
   { kind, chain, chunk, verdict = false }: Pick<ChunkTask, 'kind' | 'chain' | 'chunk' | 'verdict'>,
@@ -118,20 +120,20 @@ const nobodyHolds = (chain: string): AssayError =>
     { retryAfterSeconds: 5 },
   );
 
-/** What is asked of a chain's transfers. */
+/** Use cases that read a chain's transfers. */
 export interface GraphUseCases {
   screening(request: ScreeningRequest): Promise<Uint8Array>;
   kyt(request: KytRequest): Promise<Uint8Array>;
   trace(request: TraceRequest): Promise<TraceResult>;
 }
 
-/** One of these questions as it travels. */
+/** One request to these use cases, as sent between nodes. */
 export type GraphQuestion =
   | { readonly task: 'screening'; readonly request: ScreeningRequest }
   | { readonly task: 'kyt'; readonly request: KytRequest }
   | { readonly task: 'trace'; readonly request: TraceRequest };
 
-/** The answer to any of them; `isKnown` is true where the use case does not say. */
+/** Runs the use case of a question; `isKnown` is true if the use case does not report it. */
 export async function answerQuestion(question: GraphQuestion, of: GraphUseCases): Promise<TraceResult> {
   if (question.task === 'trace') return of.trace(question.request);
   const data = await (question.task === 'screening'
@@ -140,10 +142,17 @@ export async function answerQuestion(question: GraphQuestion, of: GraphUseCases)
   return { data, isKnown: true };
 }
 
-/** Sends a question to the nodes of one of the placements. Rejects with what they answer, OVERLOADED, NOT_READY. */
+/**
+ * Sends a question to the nodes of one of the placements.
+ *
+ * @throws the error of the other node, OVERLOADED, NOT_READY
+ */
 export type AskElsewhere = (placements: readonly string[], question: GraphQuestion) => Promise<TraceResult>;
 
-/** The use cases, each asked where its chain is held. A chain that is none is refused here, in the use case's own words. */
+/**
+ * Wraps the use cases so that each request is routed by its chain. An invalid chain is passed to the local use case, which rejects
+ * it.
+ */
 export function placedUseCases(
   here: GraphUseCases,
   where: (chain: ChainId) => Whereabouts,

@@ -1,4 +1,4 @@
-/** The worker pool: bounded, first come first served, errors as data. The only importer of Piscina. */
+/** The worker pool: bounded, first in, first out, errors as data. No other module imports Piscina. */
 import { Piscina } from 'piscina';
 import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -11,7 +11,7 @@ export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch' | 'len
   readonly threads: number;
   /** Tasks that wait or run at once; default LIMITS.poolTasksMax. */
   readonly tasksMax?: number;
-  /** Tasks that one thread is given at once; default TASKS_PER_THREAD. */
+  /** Tasks that one thread gets at once; default TASKS_PER_THREAD. */
   readonly tasksPerThread?: number;
   /** Built entry of the threads; default workers/screen.ts. */
   readonly worker?: URL;
@@ -22,38 +22,41 @@ export interface PoolDeps {
 }
 
 /**
- * Tasks that one thread is given at once. Piscina's default of one sends a waiting task to the tail of the queue and its thread
- * back to sleep between two; four keep a thread busy and a task's wait near 10 ms under saturation.
+ * Tasks that one thread gets at once. With Piscina's default of one, a waiting task goes to the tail of the queue, and its thread
+ * sleeps between two tasks. Four keep a thread busy and the wait of a task near 10 ms under saturation.
  */
 const TASKS_PER_THREAD = 4;
 
 /**
- * Threads load their module by `import`, not by Piscina's first try, `require`: a thread that is ended while Node requires an ES module
- * takes the whole process with it (V8's "IsGraphAsync must be used on an instantiated module"). Versions without the option import anyway.
+ * Threads load their module by `import`, not by `require`, which Piscina tries first: if a thread is terminated while Node requires
+ * an ES module, the whole process crashes (V8's "IsGraphAsync must be used on an instantiated module"). Node versions without the
+ * option use `import` anyway.
  */
 const WITHOUT_REQUIRE = '--no-experimental-require-module';
 const THREAD_ARGV = process.allowedNodeEnvironmentFlags.has(WITHOUT_REQUIRE) ? [WITHOUT_REQUIRE] : [];
 
-/** Pause before a pool whose threads do not start begins again: the first, and the longest. */
+/** First and longest pause before a pool with threads that fail to start is opened again. */
 const RENEWAL_MS_MIN = 250;
 const RENEWAL_MS_MAX = 10_000;
 
 export interface WorkerPool {
   /**
-   * Runs a task. Bytes are copied to the thread; the `json` of a result comes back on loan (lending.ts). Rejects with the AssayError that the task threw; OVERLOADED with
-   * `retryAfterSeconds` at once where the queue is full; INTERNAL where the thread died. A task cannot be aborted: Piscina ends the
-   * thread of one that runs, and all other tasks of that thread with it.
+   * Runs a task. Bytes are copied to the thread; the `json` of a result is returned in a pooled slot (lending.ts). A task cannot be
+   * aborted: Piscina would terminate its thread, and with it all other tasks of the thread.
+   *
+   * @throws the AssayError of the task; OVERLOADED with `retryAfterSeconds`, at once, if the queue is full; INTERNAL
+   * if the thread died
    */
   run<Name extends TaskName>(name: Name, message: Tasks[Name]['message']): Promise<Tasks[Name]['result']>;
-  /** Tells every thread to look for a newer snapshot before its next task. */
+  /** Makes every thread check for a newer snapshot before its next task. */
   refresh(): void;
-  /** Tasks that wait or run. */
+  /** Number of tasks that wait or run. */
   readonly pending: number;
-  /** Takes no more, finishes what it took, stops the threads. */
+  /** Accepts no more tasks, finishes the accepted ones, and stops the threads. */
   close(): Promise<void>;
 }
 
-/** Starts the threads. A thread that cannot open its stores fails the tasks it is given. */
+/** Starts the threads. If a thread cannot open its stores, its tasks fail. */
 export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
   const {
     threads,
@@ -77,7 +80,7 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
       maxThreads: threads,
       concurrentTasksPerWorker: tasksPerThread,
       stricterFIFO: true,
-      // The bound is ours: refused before anything is copied.
+      // The limit is enforced in `run`, which rejects a task before anything is copied.
       maxQueue: Number.POSITIVE_INFINITY,
       workerData: settings,
       execArgv: THREAD_ARGV,
@@ -94,8 +97,8 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
   let closing = false;
 
   /**
-   * Piscina replaces a thread that dies, until one dies before it is ready: from then on it replaces none, and tasks that wait for the last
-   * one would wait forever. The pool then begins again, after a pause that doubles.
+   * Piscina replaces a thread that dies, until one dies before it is ready: from then on it replaces none, and tasks that wait for
+   * the last one would wait forever. The pool is then opened again, after a pause that doubles.
    */
   function renewIfShort(short: Piscina): void {
     if (closing || short !== piscina || short.threads.length >= threads || renewal !== undefined) return;
@@ -108,7 +111,7 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
     renewal = setTimeout(() => {
       renewal = undefined;
       piscina = open();
-      // Finishes what it took.
+      // Finishes the tasks that it accepted.
       if (short.threads.length > 0) void short.close();
     }, pauseMs);
     renewal.unref();

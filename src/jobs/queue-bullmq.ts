@@ -1,6 +1,7 @@
 /**
- * Work that leaves this machine: chunks of bulk jobs, and questions to the graphs of other nodes, over BullMQ's queues. The only
- * importer of bullmq. A message is small: a chunk is a reference, and an answer's bytes lie beside the queue until they are fetched.
+ * Work for other machines over BullMQ queues: chunks of bulk jobs, and questions to the graphs of other nodes. No other module
+ * imports bullmq. Messages are small: a chunk is a reference, and the bytes of a result are stored beside the queue until they are
+ * fetched.
  */
 import { EventEmitter, setMaxListeners } from 'node:events';
 import { type ConnectionOptions, Job, Queue, QueueEvents, Worker } from 'bullmq';
@@ -23,60 +24,64 @@ export interface QueuesDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Of the installation: nodes of another one in the same Redis have other queues. Default: empty. */
+  /** Scope of the installation: other installations in the same Redis have other queues. Default: empty. */
   readonly scope?: string;
 }
 
-/** Whoever works a queue, until it is closed: what runs is ended first. */
+/** A consumer of a queue until it is closed; closing finishes the running work. */
 export interface Working {
   close(): Promise<void>;
 }
 
 export interface ChunksOptions {
-  /** Chunks given out at once, as of now. */
+  /** Current maximum number of chunks in progress. */
   readonly slots: () => number;
-  /** The placement whose workers a chunk is for; null for all. What it throws the chunk is rejected with. */
+  /** Returns the placement of the workers for a chunk; null for all workers. If it throws, the chunk is rejected with the error. */
   readonly placementOf: (task: ChunkTask) => string | null;
 }
 
 export interface Queues {
-  /** Gives chunks to whichever nodes work them. */
+  /** Creates a runner that sends chunks to any node that processes them. */
   chunkRunner(options: ChunksOptions): ChunkRunner;
-  /** Works chunks by `runner`, as many at once as it has slots: those that any node may work, and those of its placement. */
+  /** Processes chunks with `runner`, as many at once as it has slots: chunks for any node, and chunks of its placement. */
   workChunks(runner: ChunkRunner, placement: string | null): Working;
-  /** Asks the nodes of a placement. */
+  /** Sends a question to the nodes of a placement. */
   readonly ask: AskElsewhere;
-  /** Answers what is asked of the nodes of a placement, so many questions at once. */
+  /**
+   * Answers the questions to the nodes of a placement.
+   *
+   * @param atOnce - number of questions that are answered concurrently
+   */
   answer(placement: string, of: GraphUseCases, atOnce: number): Working;
   close(): Promise<void>;
 }
 
 /**
- * A worker says every 2 s that it lives, and every 2 s somebody looks for those that have not for 6 s: work of a process that was
- * killed is known to be lost within 8 s. Nothing that is worked here keeps the thread that says so for longer than milliseconds.
+ * A worker renews its lock every 2 s, and every 2 s the queue is checked for locks older than 6 s, so that work of a killed process
+ * is detected within 8 s. No work on this thread blocks the renewal for longer than milliseconds.
  */
 const LOCK_MS = 6_000;
 const RENEW_MS = 2_000;
 const STALL_LOOK_MS = 2_000;
-/** A queue whose connection broke is asked again after this; BullMQ's own 15 s are longer than a fail-over. */
+/** Pause before a queue with a broken connection is read again; BullMQ's default of 15 s is longer than a fail-over. */
 const RETRY_MS = 1_000;
-/** Ends that were not heard of, because a connection broke in between, are looked for so often. */
+/** Interval between checks for completion events that were missed because of a broken connection. */
 const CHECK_MS = 2_000;
-/** Work of which nothing can be learnt for so long, while Redis is away, is given up: trying it again does no harm. */
+/** If Redis is unavailable, work with an unknown state is given up after this time; retrying it is harmless. */
 const UNSEEN_MS = 30_000;
-/** While work is ended at the close, how often it is looked whether Redis is there to be told of it. */
+/** Interval between checks during the close of whether Redis is available to store the outcomes. */
 const CLOSE_LOOK_MS = 1_000;
-/** How long ends of work are kept, for those who did not hear of them. */
+/** Retention of completed work, for callers that missed the event. Age in seconds. */
 const KEPT = { age: 120, count: 2_000 } as const;
-/** Answers that nobody fetches. */
+/** Retention of results that are not fetched. */
 const ANSWER_KEPT_MS = 60_000;
-/** Events that lie in a queue's stream, for listeners that were cut off for a moment. */
+/** Number of events kept in a queue's stream, for listeners that were briefly disconnected. */
 const EVENTS_KEPT = 2_000;
 
-/** What a worker leaves: its value, or why there is none. */
+/** Outcome of a worker: its value, or its error. */
 type Outcome<Value> = { readonly ok: true; readonly value: Value } | ErrorData;
 
-/** Fetches the bytes of an answer and removes them. KEYS answer. */
+/** Fetches the bytes of a result and removes them. KEYS answer. */
 const FETCH = `
 local bytes = redis.call('GET', KEYS[1])
 redis.call('DEL', KEYS[1])
@@ -86,8 +91,8 @@ const lost = (): AssayError =>
   new AssayError('NOT_READY', 'The node that worked on this went away. Try again.', { retryAfterSeconds: 1 });
 
 /**
- * Hears what a part of BullMQ says. BullMQ takes all listeners from a connection that it closes, and one that was still beginning then tells
- * its failure to nobody, which would end the process: these are heard for good.
+ * Listens to the errors of a BullMQ object. BullMQ removes all listeners from a connection that it closes. If the connection was
+ * still being opened, its error would then be unhandled and end the process, so the listener is added again.
  */
 function hear(part: Queue | QueueEvents | Worker, heard: (error: unknown) => void): void {
   (part as EventEmitter).on('error', heard);
@@ -99,28 +104,37 @@ function hear(part: Queue | QueueEvents | Worker, heard: (error: unknown) => voi
   }
 }
 
-/** One queue as the side that asks sees it. */
+/** The requesting side of one queue. */
 interface Asking<Message, Value> {
-  /** Rejects with what the worker threw; NOT_READY where the worker died or the signal was aborted first. */
+  /**
+   * Sends a message and resolves with the worker's value.
+   *
+   * @throws the error of the worker; NOT_READY if the worker died or the signal was aborted first
+   */
   ask(id: string, message: Message, signal: AbortSignal): Promise<Value>;
-  /** Messages that no worker has taken yet, of all who ask. Rejects with NOT_READY. */
+  /**
+   * Returns the number of messages, of all requesting nodes, that no worker has taken yet.
+   *
+   * @throws NOT_READY
+   */
   waiting(): Promise<number>;
   close(): Promise<void>;
 }
 
 interface Waiter<Value> {
-  /** When it was last known to be there. */
+  /** Monotonic time at which the work was last known to exist. */
   seenMs: number;
   settle(outcome: Outcome<Value>): void;
 }
 
+/** Opens the queues. */
 export function openQueues(deps: QueuesDeps): Queues {
   const { redis, clock, random, log, scope = '' } = deps;
   const connection = redis.another('bullmq');
   const fetchAnswer = redis.script('answer_fetch', FETCH, { binary: true });
-  /** By force, nothing is waited for. */
+  /** A forced close does not wait. */
   const opened: { close(isForced: boolean): Promise<void> }[] = [];
-  /** All keys of a queue stand in one slot. */
+  /** All keys of a queue are in one hash slot of Redis Cluster. */
   const optionsOf = (name: string) => ({
     connection: connection as ConnectionOptions,
     prefix: redis.key(scoped(scope, `queue-${name}`), 'bull'),
@@ -147,7 +161,7 @@ export function openQueues(deps: QueuesDeps): Queues {
     events.on('completed', ({ jobId, returnvalue }) =>
       settle(jobId, returnvalue as unknown as Outcome<Value>),
     );
-    // What a worker throws is its value: only what has no worker any more fails.
+    // A worker returns its errors as values, so an event of failure means that the worker is lost.
     events.on('failed', ({ jobId, failedReason }) => settleLost(jobId, failedReason));
 
     async function look(id: string): Promise<void> {
@@ -170,12 +184,12 @@ export function openQueues(deps: QueuesDeps): Queues {
     return {
       async ask(id, message, signal) {
         signal.throwIfAborted();
-        // One signal is given to all chunks of a job.
+        // All chunks of a job share one signal.
         setMaxListeners(0, signal);
         const outcome = new Promise<Outcome<Value>>((resolve) => {
           const leave = (): void => {
             resolve(errorToData(signal.reason instanceof AssayError ? signal.reason : lost()));
-            // What nobody has taken yet is nobody's work any more.
+            // If no worker has taken the message, it is removed.
             void queue.remove(id).catch(heard(name));
           };
           signal.addEventListener('abort', leave, { once: true });
@@ -198,7 +212,7 @@ export function openQueues(deps: QueuesDeps): Queues {
           waiters.delete(id);
         }
       },
-      // BullMQ would wait for a server as long as that is away.
+      // BullMQ would wait for as long as the server is unavailable.
       waiting: () => redis.guard(within(LIMITS.redisCommandMs, queue.getWaitingCount(), 'Redis')),
       async close() {
         clearInterval(checks);
@@ -208,7 +222,11 @@ export function openQueues(deps: QueuesDeps): Queues {
     };
   }
 
-  /** Works a queue. `stalls`: how often a message whose worker died is given to another; then it fails. */
+  /**
+   * Processes a queue.
+   *
+   * @param options - `stalls`: how often a message is given to another worker after its worker died, before it fails
+   */
   function work<Message, Value>(
     name: string,
     options: { readonly atOnce: number; readonly stalls: number },
@@ -317,8 +335,8 @@ export function openQueues(deps: QueuesDeps): Queues {
       };
     },
     workChunks(runner, placement) {
-      // A chunk whose worker died is not given to another as it is: the first may wake, and both would write one file. It fails, and
-      // who planned it tries again under another name.
+      // A chunk of a dead worker is not given to another one unchanged: if the first worker resumes, both would write the same
+      // file. The chunk fails, and the scheduler retries it with another file.
       const options = { atOnce: Math.max(1, runner.slots), stalls: 0 };
       const works = (placement === null ? [null] : [null, placement]).map((one) =>
         work<ChunkTask, ChunkDone>(chunkQueue(one), options, (task) =>
@@ -370,7 +388,7 @@ export function openQueues(deps: QueuesDeps): Queues {
       }
       if (ended.signal.aborted) return;
       log.warn('Queues are left without a word: Redis is away.');
-      // BullMQ would wait for it for ever. What ends now cannot be told; others find it to be lost.
+      // BullMQ would wait for Redis forever. Outcomes of this moment cannot be stored; other nodes treat the work as lost.
       connection.disconnect();
       await within(LIMITS.redisCommandMs, closing, 'BullMQ').catch(heard('all'));
     },

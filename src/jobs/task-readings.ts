@@ -1,20 +1,22 @@
-/** Runs the tasks of a thread of the pool, each as a reading of its own: it sees what was committed before it began. */
+/** Runs each task of a pool thread with a read transaction of its own, which sees everything that was committed before it began. */
 import { endReading } from '../base/reading.ts';
 
 /**
- * Tasks after which the thread's event loop turns once. Each read transaction leaves a timer of the library (some 200 bytes, about
- * five a task) that only the event loop removes: a megabyte at most, for a pause of a millisecond in a thousand tasks.
+ * Number of tasks after which the thread's event loop turns once. Each read transaction leaves a timer of the library (about 200
+ * bytes, about five per task), which only the event loop removes: one megabyte at most, for a pause of one millisecond in a
+ * thousand tasks.
  */
 const TASKS_PER_TURN = 1_000;
 
-/** Resolves when the timers of this thread that are due have fired. Timers of one length fire in the order of their start. */
+/** Resolves when the due timers of this thread have fired. Timers of the same length fire in the order of their start. */
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
 /**
- * Returns what runs one synchronous task. The reading ends before the task, because the thread may have read while it opened its
- * stores, and after it: a thread that sleeps would keep the pages of an old commit from being used again, and the file would grow.
+ * Returns a function that runs one synchronous task. The read transaction ends before the task, because the thread may have read
+ * while it opened its stores, and after it: otherwise, a sleeping thread would prevent the pages of an old commit from being
+ * reused, and the file would grow.
  *
- * @param tasksPerTurn smaller in tests.
+ * @param tasksPerTurn - smaller in tests
  */
 export function createTaskReadings(
   tasksPerTurn: number = TASKS_PER_TURN,

@@ -1,4 +1,4 @@
-/** What a worker of the pool can do, by name, and the stores that it opens for it. All are opened read-only, once a thread. */
+/** The tasks of a pool worker by name, and the stores that it opens for them. All stores are opened read-only, once per thread. */
 import { setPriority } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { createLogger, type Logger, type LogLevel, silentLogger } from '../base/log.ts';
@@ -34,7 +34,7 @@ import { createTrace, type TraceRequest, type TraceResult } from '../screening/t
 import { createChunkWork } from './bulk/chunk-work.ts';
 import type { ChunkDone, ChunkTask } from './chunks.ts';
 
-/** Where a worker finds its stores; sent once, at its start. */
+/** Settings of a worker, sent once at its start. */
 export interface WorkerSettings {
   readonly snapshotsFolder: string;
   readonly labelsFolder: string;
@@ -42,25 +42,25 @@ export interface WorkerSettings {
   readonly outputsFolder: string;
   readonly clustersFolder: string;
   readonly namesFolder: string;
-  /** Folder of the exposure indexes; left out: verdicts say that no transfers were read. */
+  /** Folder of the exposure indexes; if omitted, verdicts say that no transfers were read. */
   readonly exposureFolder?: string;
-  /** Own and synced price tables; absent: the tables that ship alone. */
+  /** Own and synced price tables; if absent, only the tables that ship with the program are used. */
   readonly pricesFolder?: string;
   readonly listMaxAgeDays: number;
-  /** The operator's own list of tokens. Left out: there is none. */
+  /** The operator's own token list. Default: none. */
   readonly tokensFile?: string | null;
-  /** Chains whose transfers are read out of servers. Left out: none. */
+  /** Chains with transfers that are read from servers. Default: none. */
   readonly graphStores?: GraphStores;
   readonly logLevel: LogLevel;
-  /** By how much the threads stand back behind all others of the machine: the niceness of the system, 0 where left out. */
+  /** Niceness of the threads in the operating system. Default: 0. */
   readonly niceness?: number;
-  /** One int32, counted up by the main thread when a new snapshot is in force. */
+  /** One int32, incremented by the main thread when a new snapshot is in force. */
   readonly snapshotEpoch: SharedArrayBuffer;
-  /** Where results are lent (lending.ts). */
+  /** Buffer pool for results (lending.ts). */
   readonly lendingMemory: SharedArrayBuffer;
 }
 
-/** Message in and result out of every task. */
+/** Message and result of every task. */
 export interface Tasks {
   readonly 'bulk-labels': { readonly message: Uint8Array; readonly result: BulkAnswer };
   readonly screening: { readonly message: ScreeningRequest; readonly result: Uint8Array };
@@ -80,7 +80,7 @@ export type TaskTable = {
 const encoder = new TextEncoder();
 const bytesOf = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
 
-/** The tasks over stores that are open. Runs in any thread. */
+/** Creates the tasks over open stores. Can run in any thread. */
 export function createTasks(
   deps: ScreeningDeps,
   screenNames: NameScreening,
@@ -112,10 +112,10 @@ export function createTasks(
   };
 }
 
-/** Opens the stores of one worker thread. The snapshot is looked at again whenever the epoch has moved. */
+/** Opens the stores of one worker thread. The thread checks for a new snapshot whenever the epoch has changed. */
 export function openTasks(settings: WorkerSettings): TaskTable {
   const log = createLogger({ level: settings.logLevel });
-  // Linux keeps it by the thread, and 0 is the one that asks; elsewhere it is the whole process.
+  // Linux has a niceness per thread, and 0 is the calling thread; on other systems it would apply to the whole process.
   if (settings.niceness && process.platform === 'linux') setPriority(0, settings.niceness);
   const labels = openSnapshotSet(settings.snapshotsFolder, { log });
   const freshness = openFreshness({ labelsFolder: settings.labelsFolder });
@@ -126,7 +126,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
   });
   const screenNames = createNameScreening({
     names: () => {
-      // One system call a request: names are published apart from labels.
+      // One system call per request: names are published independently of labels.
       names.refresh();
       return names.current;
     },

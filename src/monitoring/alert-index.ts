@@ -1,6 +1,6 @@
 /**
- * Alerts of an account in the order of their numbers, and beside them a dense index of what lists are filtered by: eight bytes an
- * alert, in chunks of a page, so that counting and paging 100,000 alerts reads a megabyte and no alert that is not shown.
+ * Alerts of an account in the order of their sequence numbers, with a dense index of the fields that lists filter by: eight bytes
+ * per alert, in chunks of one page. Counting and paging 100,000 alerts reads one megabyte, and no alert that is not shown.
  */
 import { AssayError } from '../base/errors.ts';
 import type { LiveDatabase, LiveRoot } from '../base/live-store.ts';
@@ -10,16 +10,16 @@ import { ALERT_STATUSES, type Alert, type AlertStatus, SEVERITIES, type Severity
 export interface AlertFilter {
   readonly status?: AlertStatus;
   readonly severity?: Severity;
-  /** Any of these wallets. */
+  /** Alerts of any of these wallets. */
   readonly walletIds?: readonly string[];
 }
 
 export interface AlertIndex {
-  /** Stores an alert, new or changed. Inside a transaction. */
+  /** Stores a new or changed alert. Call it inside a transaction. */
   put(alert: Alert): void;
   byId(accountId: string, alertId: string): Alert | null;
   bySequence(accountId: string, sequence: number): Alert | null;
-  /** Alerts of an account, or of one of its wallets. */
+  /** Number of alerts of an account or of one of its wallets. */
   count(accountId: string, of?: { readonly walletId: string }): number;
   page(
     accountId: string,
@@ -28,14 +28,15 @@ export interface AlertIndex {
   ): { readonly alerts: readonly Alert[]; readonly total: number; readonly newest: number };
 }
 
-/** Of one alert: number of its wallet in the account (u32), status (u8), severity (u8), two bytes free. */
+/** Entry of one alert: number of its wallet in the account (u32), status (u8), severity (u8), two unused bytes. */
 const ENTRY_BYTES = 8;
-/** A chunk is rewritten with each of its alerts: 4 KB, a page of the store. */
+/** Each alert rewrites its chunk, so a chunk has 4 KB, one page of the store. */
 const CHUNK_ENTRIES = 512;
 
 const chunkOf = (sequence: number): number => Math.floor((sequence - 1) / CHUNK_ENTRIES);
 const placeOf = (sequence: number): number => ((sequence - 1) % CHUNK_ENTRIES) * ENTRY_BYTES;
 
+/** Opens the alert index in the live state of monitoring. */
 export function openAlertIndex(root: LiveRoot): AlertIndex {
   const alerts: LiveDatabase<Alert, [accountId: string, sequence: number]> = root.openDB({
     name: 'alerts',
@@ -49,7 +50,7 @@ export function openAlertIndex(root: LiveRoot): AlertIndex {
     name: 'alertChunks',
     encoding: 'binary',
   });
-  /** Wallets of an account that ever alerted, numbered from 1. Under the empty id: how many there are. */
+  /** Wallets of an account that have ever had an alert, numbered from 1. The empty id holds their count. */
   const walletNumbers: LiveDatabase<number, [accountId: string, walletId: string]> = root.openDB({
     name: 'alertWallets',
     encoding: 'json',

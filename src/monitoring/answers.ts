@@ -1,9 +1,9 @@
-/** Records of monitoring as the API and the webhooks tell them: ISO times, EVM addresses in lower case, nothing of other accounts. */
+/** Monitoring records as shown by the API and in webhooks: ISO times, EVM addresses in lower case, no data of other accounts. */
 import { isoTime } from '../base/clock.ts';
 import type { Alert, Delivery, MonitoredTransaction, MonitoredWallet } from './records.ts';
 
 const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
-/** All chains that are monitored are EVM chains. */
+/** All monitored chains are EVM chains. */
 const shown = (address: string): string => address.toLowerCase();
 const counterparty = <T extends { readonly address: string | null }>(party: T): T => ({
   ...party,
@@ -13,6 +13,7 @@ const counterparty = <T extends { readonly address: string | null }>(party: T): 
 /** USD with two decimals: records of earlier versions have more. */
 const usdShown = (usd: number | null): number | null => (usd === null ? null : Math.round(usd * 100) / 100);
 
+/** Returns a wallet as the API shows it. */
 export function walletAnswer(wallet: MonitoredWallet) {
   return {
     id: wallet.id,
@@ -23,7 +24,7 @@ export function walletAnswer(wallet: MonitoredWallet) {
     riskScore: wallet.riskScore,
     riskLevel: wallet.riskLevel,
     assessed: wallet.assessed ?? false,
-    // Earlier versions screened a wallet when it was added, and never again.
+    // Earlier versions screened a wallet only when it was added.
     screenedAt: isoTime(wallet.screenedAtMs ?? wallet.createdAtMs),
     coverage: wallet.coverage ?? null,
     enabledRules: wallet.enabledRules,
@@ -39,7 +40,7 @@ export function walletAnswer(wallet: MonitoredWallet) {
 
 const walletTexts = new WeakMap<MonitoredWallet, string>();
 
-/** JSON text of `walletAnswer`, made once a record: lists show the same ones again and again. */
+/** Returns the JSON text of `walletAnswer`, cached per record because lists show the same wallets repeatedly. */
 export function walletText(wallet: MonitoredWallet): string {
   const known = walletTexts.get(wallet);
   if (known !== undefined) return known;
@@ -48,6 +49,7 @@ export function walletText(wallet: MonitoredWallet): string {
   return text;
 }
 
+/** Returns an alert as the API and the webhooks show it. */
 export function alertAnswer(alert: Alert) {
   const { transaction } = alert;
   return {
@@ -86,7 +88,10 @@ export function alertAnswer(alert: Alert) {
 }
 export type AlertAnswer = ReturnType<typeof alertAnswer>;
 
-/** `confirmations`: blocks on top of the transaction's and itself; null where the head is not known, 0 where it was taken back. */
+/**
+ * Returns a transaction as the API shows it. `confirmations` counts the blocks from the transaction's own block to the head; null
+ * if the head is not known, 0 if the block was reverted.
+ */
 export function transactionAnswer(transaction: MonitoredTransaction, headHeight: number | null) {
   return {
     id: transaction.id,
@@ -116,6 +121,7 @@ export function transactionAnswer(transaction: MonitoredTransaction, headHeight:
   };
 }
 
+/** Returns a delivery as the API shows it. */
 export function deliveryAnswer(delivery: Delivery) {
   return {
     id: delivery.id,

@@ -1,6 +1,6 @@
 /**
- * Where an account's alerts go beside the webhook of each wallet, and what its webhooks are signed with. Whatever opens a door
- * elsewhere (Slack URLs, bot tokens, signing secrets) is sealed at rest and shown masked.
+ * Receivers of an account's alerts in addition to the webhook of each wallet, and the signing secrets of its webhooks. Credentials
+ * (Slack URLs, bot tokens, signing secrets) are encrypted at rest and shown masked.
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
@@ -12,35 +12,43 @@ import type { AccountChannels } from './records.ts';
 
 const NO_CHANNELS: AccountChannels = { email: null, slackWebhookUrl: null, telegram: null };
 
-/** Standard Webhooks: 24 to 64 random bytes, in base64 behind `whsec_`. */
+/** Standard Webhooks: 24 to 64 random bytes, in base64 after `whsec_`. */
 const SECRET_BYTES = 32;
 const SECRET_PREFIX = 'whsec_';
 const TRIAL = 'installation';
 
 interface SecretRow {
-  /** Sealed. */
+  /** Encrypted. */
   readonly current: string;
   readonly previous: string | null;
-  /** The previous secret signs beside the current one until then. */
+  /** Until this time, the previous secret signs in addition to the current one. */
   readonly previousUntilMs: number;
 }
 
 export interface ChannelStore {
-  /** In the clear: for sending, never for an answer. */
+  /** Returns the channels in the clear: for sending, never for a response. */
   channels(accountId: string): AccountChannels;
-  /** Durable when it resolves. */
+  /**
+   * Stores the channels; durable when it resolves.
+   *
+   * @throws NOT_READY if this node has another key than the nodes that send
+   */
   setChannels(accountId: string, channels: AccountChannels): Promise<void>;
-  /** What signs now: the current secret first. Empty where the account never asked for one. */
+  /** Returns the secrets that sign now, the current one first; empty if the account never requested one. */
   signingSecrets(accountId: string): readonly string[];
-  /** Makes a secret and returns it, for the only time. The one before signs beside it for 24 hours. */
+  /**
+   * Creates a secret and returns it; it cannot be read later. The previous secret stays valid beside it for 24 hours.
+   *
+   * @throws NOT_READY if this node has another key than the nodes that send
+   */
   rotateSecret(
     accountId: string,
   ): Promise<{ readonly secret: string; readonly previousUntilMs: number | null }>;
-  /** Whether what is sealed here opens with the key of this installation: nodes that share the store need the same. */
+  /** Whether the key of this installation decrypts the stored secrets. All nodes that share the store need the same key. */
   opensHere(): Promise<boolean>;
 }
 
-/** Opens the channels inside the live state of monitoring. */
+/** Opens the channels in the live state of monitoring. */
 export function openChannels(
   root: LiveRoot,
   deps: { readonly seal: Seal; readonly clock: Clock; readonly random: Random },
@@ -48,12 +56,12 @@ export function openChannels(
   const { seal, clock, random } = deps;
   const channels: LiveDatabase<string, string> = root.openDB({ name: 'channels', encoding: 'string' });
   const secrets: LiveDatabase<SecretRow, string> = root.openDB({ name: 'webhookSecrets', encoding: 'json' });
-  /** Something sealed by whoever was first, to try a key on. */
+  /** A value encrypted by the first node, to test whether the key of this node decrypts it. */
   const trials: LiveDatabase<string, string> = root.openDB({ name: 'sealTrial', encoding: 'string' });
   const channelContext = (accountId: string): string => `channels:${accountId}`;
   const secretContext = (accountId: string): string => `webhook:${accountId}`;
 
-  /** The last trial, and whether it opened: asked several times a second by a node that sends. */
+  /** Cached result of the last test: a node that sends asks several times a second. */
   let tried: { readonly sealed: string; readonly opened: boolean } | null = null;
   function opens(sealed: string): boolean {
     if (tried?.sealed === sealed) return tried.opened;
@@ -66,7 +74,11 @@ export function openChannels(
     tried = { sealed, opened };
     return opened;
   }
-  /** Throws NOT_READY if what is sealed here could be opened by no node that sends. */
+  /**
+   * Rejects a write if no sending node could decrypt its secrets.
+   *
+   * @throws NOT_READY
+   */
   function requireOpens(): void {
     const sealed = trials.get(TRIAL);
     if (sealed !== undefined && !opens(sealed))
@@ -126,7 +138,7 @@ export function openChannels(
 const LAST_SHOWN = 4;
 const masked = (secret: string): string => `…${secret.slice(-LAST_SHOWN)}`;
 
-/** Channels as an answer shows them. */
+/** Returns the channels with masked secrets, for a response. */
 export const channelsAnswer = ({ email, slackWebhookUrl, telegram }: AccountChannels) => ({
   email,
   slackWebhookUrl:

@@ -1,8 +1,8 @@
-/** Ids that sort by time: ULIDs (https://github.com/ulid/spec) in lower case, rising within a millisecond too. */
+/** Ids that sort by time: ULIDs (https://github.com/ulid/spec) in lower case, which also increase within a millisecond. */
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 
-/** Crockford's base 32, in the order of ASCII. */
+/** Crockford's base 32, in ASCII order. */
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_DIGITS = 10;
 const RANDOM_DIGITS = 16;
@@ -16,13 +16,13 @@ function inBase32(value: bigint, digits: number): string {
   return text;
 }
 
-/** A source of ids; each is greater than the one before, unless the clock was set back. */
+/** Returns a generator of ids. Each id is greater than the one before, unless the clock was set back. */
 export function createIds(deps: { readonly clock: Clock; readonly random: Random }): () => string {
   let lastMs = -1;
   let last = 0n;
   return () => {
     const now = deps.clock.now();
-    // One bit is left free, so that counting up within a millisecond cannot overflow.
+    // One bit is kept free, so that counting up within a millisecond cannot overflow.
     const fresh = BigInt(`0x${Buffer.from(deps.random.bytes(RANDOM_BYTES)).toString('hex')}`) >> 1n;
     last = now === lastMs ? last + 1n : fresh;
     lastMs = now;

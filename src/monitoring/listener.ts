@@ -1,7 +1,7 @@
 /**
- * Follows every chain on which a wallet is watched and which is this node's to follow, from where its checkpoint stands: what was
- * missed while nobody followed it is read first. One chain's trouble is that chain's alone; a fault is waited out and the checkpoint
- * decides where to go on.
+ * Follows every chain that has watched wallets and is assigned to this node, starting at its checkpoint, so that blocks missed
+ * while no node followed it are read first. A failure of one chain does not affect the others. After a failure, the listener backs
+ * off and continues from the checkpoint.
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -20,48 +20,50 @@ import { buildWatchTable, type WatchTable } from './watch-table.ts';
 export interface ListenerDeps {
   readonly store: MonitoringStore;
   readonly processor: Processor;
-  /** The adapter of a chain; null where no node is configured. */
+  /** Returns the adapter of a chain; null if no node is configured. */
   readonly adapter: (chain: ChainId) => Promise<ChainAdapter | null>;
-  /** Takes what comes into the graph, before the rules look at it; idempotent, and asks nobody. Null where no graph is kept. */
+  /** Adds an event to the graph before the rules run. It is idempotent and makes no network requests. Null if no graph is kept. */
   readonly ingest: { apply(chain: ChainId, event: ChainEvent): Promise<unknown> } | null;
-  /** Fills in what transfers are worth, in their order, where that is known. May ask others, who are not waited for for long. */
+  /**
+   * Fills in the USD value of transfers, in their order, if it is known. It may call price sources, which are awaited only briefly.
+   */
   readonly price: (transfers: Iterable<Transfer>) => AsyncIterable<Transfer>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Who of many nodes follows a chain. Default: this one. */
+  /** Decides which node follows a chain. Default: this one. */
   readonly leases?: Leases;
-  /** Whose the chains are, as of now; one that is not named is nobody's. Default: all are this node's. */
+  /** Returns the current owner of each chain; a chain that is missing has no node. Default: this node owns all chains. */
   readonly dutyOf?: (chains: readonly MonitoringChain[]) => ReadonlyMap<MonitoringChain, Duty>;
 }
 
-/** MINE: this node follows the chain; OTHERS: another one does. */
+/** MINE: this node follows the chain; OTHERS: another node does. */
 export type Duty = 'MINE' | 'OTHERS';
 
 export interface ChainState {
   readonly chain: MonitoringChain;
-  /** FOLLOWING, WAITING after a fault, STANDBY while another node follows it, or UNREACHABLE: no node is configured for it. */
+  /** FOLLOWING; WAITING after a failure; STANDBY while another node follows it; UNREACHABLE: no node is configured for it. */
   readonly state: 'FOLLOWING' | 'WAITING' | 'STANDBY' | 'UNREACHABLE';
-  /** Of the last block that was processed; null before the first. */
+  /** Height of the last processed block; null before the first. */
   readonly height: number | null;
-  /** When that was, in milliseconds since the epoch. */
+  /** Time of that processing, in milliseconds since the epoch. */
   readonly processedAtMs: number | null;
-  /** Time of that block; null before the first since the start. */
+  /** Time of that block; null before the first one since the start. */
   readonly blockTimeMs: number | null;
   readonly lastError: string | null;
 }
 
 export interface Listener {
   start(): void;
-  /** Wallets were added or changed: looks at once instead of at the next look. */
+  /** Wallets were added or changed: checks at once instead of at the next interval. */
   nudge(): void;
-  /** Chains that something is watched on. */
+  /** Returns the state of every chain with watched wallets. */
   states(): readonly ChainState[];
-  /** Wallets that are watched, as of the last look. */
+  /** Number of watched wallets at the last check. */
   readonly watched: number;
   stop(): Promise<void>;
 }
 
-/** How often it is looked whether another process changed the wallets. */
+/** Interval between checks for wallet changes by other processes. */
 const LOOK_MS = 1_000;
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 30_000;
@@ -73,8 +75,8 @@ interface Following {
 }
 
 /**
- * Transfers with their worth filled in for those of watched wallets: the others of a block are thousands, of tokens that nobody asked
- * for. A price that does not come in time is not known: the alert is worth more than its value.
+ * Fills in the USD values of watched wallets' transfers only: a block has thousands of others, of tokens that are not needed. If a
+ * price does not arrive in time, it stays unknown, because the alert matters more than its value.
  */
 async function withPrices(
   chain: MonitoringChain,
@@ -105,12 +107,14 @@ async function withPrices(
   return transfers.map((transfer) => worth.get(transfer) ?? transfer);
 }
 
-/** Of the last block that counts. */
+/** Position of the last valid block. */
 type Stand = Pick<ChainState, 'height' | 'blockTimeMs'>;
 
 /**
- * Takes one event of a chain into graph and store; returns where the chain stands then. Taking it again changes nothing:
- * a crash in between is made good by the next event from the checkpoint.
+ * Applies one event of a chain to the graph and the store. It is idempotent: after a crash in between, the next event from the
+ * checkpoint repairs the state.
+ *
+ * @returns the position of the chain after the event
  */
 export async function takeEvent(
   chain: MonitoringChain,
@@ -134,11 +138,12 @@ export async function takeEvent(
   return { height: block.height, blockTimeMs: block.timestampMs };
 }
 
+/** Creates the listener. It does nothing before `start`. */
 export function createListener(deps: ListenerDeps): Listener {
   const { store, processor, clock, log, leases = createEmbeddedLeases() } = deps;
   const { dutyOf = (chains) => new Map(chains.map((chain) => [chain, 'MINE'])) } = deps;
   const following = new Map<MonitoringChain, Following>();
-  /** Chains that are being left: they do not begin again before they have ended. */
+  /** Chains that are being stopped. They are not started again before that has ended. */
   const leaving = new Map<MonitoringChain, Promise<void>>();
   const stopped = new AbortController();
   let table: WatchTable = buildWatchTable([]);
@@ -150,7 +155,7 @@ export function createListener(deps: ListenerDeps): Listener {
     const now = store.generation();
     if (now === generation) return;
     const changes = store.watchChanges(generation);
-    // A million wallets take seconds to read anew; one more or less is a step.
+    // Reading a million wallets takes seconds; applying single changes is one step each.
     if (changes === null) table = buildWatchTable(store.watched());
     else for (const change of changes) table.apply(change);
     generation = changes === null ? now : generation + changes.length;
@@ -195,7 +200,7 @@ export function createListener(deps: ListenerDeps): Listener {
     );
   }
 
-  /** Follows until the lease is lost or the chain is not followed any more. */
+  /** Follows until the lease is lost or the chain is no longer followed. */
   async function followUnder(
     chain: MonitoringChain,
     adapter: ChainAdapter,
@@ -212,7 +217,7 @@ export function createListener(deps: ListenerDeps): Listener {
         of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
         log.error({ chain, error: messageOf(error) }, 'Following a chain was interrupted.');
         if (error instanceof AssayError && error.code === 'CHAIN_REORG_TOO_DEEP') {
-          // What was taken is not on the chain any more: all of it is marked, and read anew as it is now.
+          // The processed blocks are no longer on the chain: all of them are reverted, and the chain is read again.
           await processor.takeBack(chain, -1, lease.fence);
         }
       }
@@ -221,7 +226,7 @@ export function createListener(deps: ListenerDeps): Listener {
     }
   }
 
-  /** Begins chains that are watched now, ends those that are not. */
+  /** Starts chains that are watched now, and stops those that are not. */
   function look(): void {
     if (stopped.signal.aborted) return;
     refreshTable();
@@ -238,7 +243,7 @@ export function createListener(deps: ListenerDeps): Listener {
     following.delete(chain);
     known.stop.abort();
     const left = known.ended
-      // Nobody watches: what comes meanwhile is nobody's, and whoever watches next begins at the head.
+      // Without watched wallets, the checkpoint is removed, so that the next watched wallet starts at the head.
       .then(() => (table.chains.has(chain) ? undefined : store.forgetBlocks(chain)))
       .catch((error: unknown) => {
         log.error({ chain, error: messageOf(error) }, 'The checkpoint of a chain could not be removed.');
@@ -247,7 +252,7 @@ export function createListener(deps: ListenerDeps): Listener {
     leaving.set(chain, left);
   }
 
-  /** Of a chain that this node does not follow. */
+  /** State of a chain that this node does not follow. */
   function elsewhere(chain: MonitoringChain): ChainState {
     const height = store.blocks(chain).at(-1)?.height ?? null;
     const nothing = { processedAtMs: null, blockTimeMs: null };
@@ -276,7 +281,7 @@ export function createListener(deps: ListenerDeps): Listener {
       timer.unref();
     },
     nudge() {
-      // A command that adds a wallet follows nothing: the server beside it does.
+      // A CLI command that adds a wallet does not follow chains; the server does.
       if (timer !== null) look();
     },
     states: () =>

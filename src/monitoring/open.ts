@@ -1,4 +1,4 @@
-/** Monitoring put together: the store, what fills it, what sends from it, and what people ask of it. Opened when first used. */
+/** Assembles monitoring: store, listener, dispatcher and the service for the API. Opened on first use. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -24,13 +24,16 @@ import { openMonitoringStore } from './store.ts';
 export interface MonitoringOptions {
   /** Folder of all state. */
   readonly dataDir: string;
-  /** Whom webhooks and chats may be sent to. */
+  /** Receivers that webhooks and chats may be sent to. */
   readonly receivers: OutboundPolicy;
-  /** What nodes that share the state make the key of its secrets from; null or left out: each has a key of its own. */
+  /**
+   * Secret from which nodes that share the state derive the encryption key of its secrets. If null or omitted, each node has its
+   * own key.
+   */
   readonly clusterSecret?: string | null;
-  /** Of the installation, for the key of its secrets. */
+  /** Scope of the installation, for the key of its secrets. */
   readonly scope?: string;
-  /** Time between two scheduled screenings of a wallet; default a day. */
+  /** Time between two scheduled screenings of a wallet; default: one day. */
   readonly refreshIntervalMs?: number;
 }
 
@@ -42,17 +45,17 @@ export interface MonitoringDeps
   readonly random: Random;
   readonly log: Logger;
   readonly mailer: Mailer | null;
-  /** Who of many nodes does what only one may do. Default: this one. */
+  /** Leases for work that only one of several nodes may do. Default: this node holds them all. */
   readonly leases?: Leases;
-  /** Where the state stands. Default: on this machine. */
+  /** Opens the state. Default: on this machine. */
   readonly openStore?: OpenStore;
 }
 
-/** What a node does of monitoring, beside answering who asks about it. */
+/** Monitoring tasks of a node in addition to serving requests. */
 export interface MonitoringDuties {
-  /** Follows chains, and looks again at whom wallets dealt with when lists change. */
+  /** Follows chains, and rechecks counterparties when lists change. */
   readonly follows: boolean;
-  /** Sends what waits. */
+  /** Sends waiting deliveries. */
   readonly sends: boolean;
 }
 
@@ -60,16 +63,16 @@ export interface Monitoring {
   readonly service: MonitoringService;
   readonly listener: Listener;
   readonly processor: Processor;
-  /** Follows chains and sends what waits, as soon as the store can be read and until `close`; default: both. */
+  /** Follows chains and sends deliveries, from the moment the store can be read until `close`; default: both. */
   start(duties?: MonitoringDuties): void;
-  /** New labels are in force: whom the wallets dealt with is looked at again. Returns at once. */
+  /** New labels are in force: rechecks the counterparties of the wallets. Returns at once. */
   listsChanged(): void;
-  /** Why this node does not do what it was started for, in a sentence; null if it does. */
+  /** Returns a sentence that says why this node does not do what it was started for; null if it does. */
   problem(): string | null;
   close(): Promise<void>;
 }
 
-/** A start that failed is tried again after this: Redis is away for seconds, or until somebody looks after it. */
+/** Wait before a failed start is retried: Redis is usually unavailable for seconds, but may need an operator. */
 const START_RETRY_MS = 1_000;
 const DAY_MS = 86_400_000;
 const TELEGRAM_API = 'https://api.telegram.org';
@@ -78,10 +81,14 @@ const storePath = (dataDir: string): string => join(dataDir, 'monitoring', 'moni
 
 const sealPath = (dataDir: string): string => join(dataDir, 'installation.key');
 
-/** Whether this installation ever watched anything. */
+/** Whether this installation has ever watched a wallet. */
 export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(dataDir));
 
-/** Throws STORE_VERSION, STORE_CORRUPT, INVALID_FILE. */
+/**
+ * Opens monitoring.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT, INVALID_FILE
+ */
 export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps): Monitoring {
   const { dataDir, receivers, clusterSecret = null, scope = '', refreshIntervalMs = DAY_MS } = options;
   const { clock, random, log, leases = createEmbeddedLeases() } = deps;
@@ -111,7 +118,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     telegramApi: TELEGRAM_API,
   });
   const stranger = `This node has another installation.key than the first of those that share its state, so secrets of webhooks and chats do not open here, and it sends no alerts: copy ${sealPath(dataDir)} of that node to this one, and restart it.`;
-  /** Null until this node was to send, and while it can. */
+  /** Null before this node was started to send, and while it can. */
   let sendingProblem: string | null = null;
   const courier = createCourier({
     ...{ outbox: store.outbox, senders, clock, log, leases },
@@ -120,7 +127,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       return sendingProblem;
     },
   });
-  /** A node that is slow or down does not keep anybody from watching. */
+  /** Returns the head of a chain; null if its node is slow or down, because that must not prevent adding a wallet. */
   async function head(chain: ChainId): Promise<number | null> {
     try {
       const adapter = await deps.adapter(chain);
@@ -142,9 +149,9 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   let isRecheckWanted = false;
   let wake: (() => void) | null = null;
 
-  /** While this node is the one that does: one at a time; labels that change meanwhile are looked at after. */
+  /** Rechecks while this node holds the lease, one run at a time. If labels change during a run, another run follows. */
   async function recheck(lease: HeldLease, signal: AbortSignal): Promise<void> {
-    // Lists may have changed while nobody looked.
+    // Lists may have changed while no node held the lease.
     isRecheckWanted = true;
     signal.addEventListener('abort', () => wake?.(), { once: true });
     while (!signal.aborted) {
@@ -158,7 +165,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
         const counts = await processor.recheck(signal, lease.fence);
         if (counts.counterparties > 0) log.info(counts, 'Counterparties were looked at again.');
       } catch (error) {
-        // What was looked at is written down: the next change, or the next start, goes on from there.
+        // Progress is stored: the next change, or the next start, continues from there.
         if (!signal.aborted)
           log.error({ error: messageOf(error) }, 'Counterparties could not be looked at again.');
       }
@@ -170,7 +177,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   }
 
   let starting: Promise<void> | null = null;
-  /** Waits for what others wrote, however long Redis is away; ends, too, when monitoring is closed. */
+  /** Waits until the store can be read, however long Redis is unavailable, or until monitoring is closed. */
   async function untilReadable(sends: boolean): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       stopped.signal.addEventListener('abort', () => resolve(), { once: true });

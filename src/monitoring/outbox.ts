@@ -1,18 +1,20 @@
 /**
- * The port between what raises alerts and what sends them. `enqueue` runs inside the write transaction that stores the alert: both
- * are there after a crash, or neither.
+ * The port between raising alerts and sending them. `enqueue` runs in the write transaction that stores the alert, so that after a
+ * crash either both exist or neither.
  */
 import type { Alert, Delivery, DeliveryEvent, MonitoredWallet } from './records.ts';
 
 export interface Outbox {
   /**
-   * Stores one delivery for each receiver that the wallet and its account have for this event, and says how many. Synchronous, and
-   * called inside the transaction of the environment both live in. Threshold and frequency of the wallet are respected here.
+   * Stores one delivery for each receiver of the wallet and its account for this event. Applies the wallet's threshold and
+   * frequency. Synchronous; call it inside a transaction of the shared environment.
+   *
+   * @returns the number of stored deliveries
    */
   enqueue(event: Exclude<DeliveryEvent, 'digest' | 'test'>, alert: Alert, wallet: MonitoredWallet): number;
-  /** Called after the transaction is on disk: there may be something to send. */
+  /** Called after the transaction is durable: there may be deliveries to send. */
   wake(): void;
-  /** Stops what waits for a wallet that was deleted or paused. Inside the transaction that says so. */
+  /** Cancels the waiting deliveries of a deleted or paused wallet. Call it inside the transaction that changes the wallet. */
   cancelWallet(walletId: string): void;
   delivery(accountId: string, id: string): Delivery | null;
 }

@@ -1,4 +1,7 @@
-/** What raises an alert, read from data/monitoring.json and checked whole, so that a wrong number stops the start with a sentence. */
+/**
+ * The alert policy, read from data/monitoring.json and validated as a whole: an invalid number prevents the start, with an error
+ * that names it.
+ */
 import { readFileSync } from 'node:fs';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
@@ -6,16 +9,16 @@ import { CATEGORIES, type Category } from '../labels/taxonomy.ts';
 import { MONITORING_CHAINS, type MonitoringChain, RULE_IDS, type RuleId } from './records.ts';
 
 export interface VelocityPolicy {
-  /** Days of a wallet's own past that a day is compared with. */
+  /** Days of a wallet's own history that a day is compared with. */
   readonly historyDays: number;
-  /** Days of watching before a wallet has a past. */
+  /** Days of monitoring before a wallet has a history. */
   readonly warmUpDays: number;
   /** Standard deviations above the mean from which a day is unusual. */
   readonly zScore: number;
-  /** Below both, no day is unusual. */
+  /** Below both limits, no day is unusual. */
   readonly countMin: number;
   readonly volumeMinUsd: number;
-  /** What is unusual for a wallet without a past. */
+  /** Limits for a wallet without a history. */
   readonly coldCount: number;
   readonly coldVolumeUsd: number;
 }
@@ -23,18 +26,18 @@ export interface VelocityPolicy {
 export interface MonitoringPolicy {
   readonly version: string;
   readonly ruleNames: Readonly<Record<RuleId, string>>;
-  /** The rule that names a category; categories that none names are the score policy's. */
+  /** The rule of each category; categories without a rule follow the score policy. */
   readonly ruleOf: ReadonlyMap<Category, RuleId>;
   readonly smallUsd: number;
   readonly largeUsd: number;
-  /** Share of a counterparty's own flow, 0 to 1, from which what stands behind it counts. */
+  /** Share of a counterparty's own flow, 0 to 1, from which the parties behind it count. */
   readonly indirectShareMin: number;
-  /** Counterparties of a counterparty that are read, greatest first. */
+  /** Number of counterparties of a counterparty that are read, largest first. */
   readonly indirectRead: number;
   readonly velocity: VelocityPolicy;
-  /** When a list changes, counterparties of so many days are looked at again. */
+  /** When a list changes, counterparties of this many past days are rechecked. */
   readonly recheckDays: number;
-  /** Blocks on top of a transaction's, itself included, from which its alert is final. */
+  /** Number of blocks, including the transaction's own, from which an alert is final. */
   readonly confirmations: Readonly<Record<MonitoringChain, number>>;
 }
 
@@ -54,7 +57,11 @@ function numberOf(of: Fields, field: string, least: number, most: number): numbe
   throw wrong(field, `a number from ${least} to ${most}`);
 }
 
-/** Throws INVALID_FILE naming the field. */
+/**
+ * Validates the policy.
+ *
+ * @throws INVALID_FILE with the field
+ */
 export function parseMonitoringPolicy(document: unknown): MonitoringPolicy {
   const root = fieldsOf(document, 'the document');
   if (typeof root.version !== 'string' || root.version === '') throw wrong('version', 'a text');
@@ -106,6 +113,11 @@ export function parseMonitoringPolicy(document: unknown): MonitoringPolicy {
   return Object.freeze(policy);
 }
 
+/**
+ * Loads the policy from a file.
+ *
+ * @throws INVALID_FILE
+ */
 export function loadMonitoringPolicy(path: string = shippedData('monitoring.json')): MonitoringPolicy {
   let document: unknown;
   try {

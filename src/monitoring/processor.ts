@@ -1,6 +1,6 @@
 /**
- * What a block means for the wallets that are watched: their transfers, judged by the rules, written with the chain's checkpoint in
- * one transaction. Nothing here waits for anybody: labels and graph are read where they lie.
+ * Evaluates a block for the watched wallets: matches their transfers, applies the rules, and writes the result with the chain's
+ * checkpoint in one transaction. It makes no network requests: labels and graph are read from local files.
  */
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Fence } from '../base/live-store.ts';
@@ -42,25 +42,27 @@ export interface ProcessorDeps {
   readonly store: MonitoringStore;
   readonly policy: MonitoringPolicy;
   readonly riskPolicy: RiskPolicy;
-  /** Which assets are evidence. */
+  /** Decides which assets are evidence. */
   readonly assets: Pick<AssetFacts, 'isKnown' | 'decimalsOf'>;
-  /** The newest label snapshot, taken once a block; null before there is one. */
+  /** Returns the newest label snapshot; called at most once per block. Null before the first snapshot. */
   readonly labels: () => LabelReader | null;
-  /** What stands behind a counterparty that nobody knows; null where no transfers are kept. */
+  /** Transfers that show the parties behind an unattributed counterparty; null if no transfers are kept. */
   readonly transfers: TransferReader | null;
   readonly clock: Clock;
 }
 
-/** What is written carries the `fence` of whoever writes it; a holder of before is refused. */
+/** All writes carry the `fence` of the lease holder; a write by a previous holder is rejected. */
 export interface Processor {
-  /** Stores what a block brings. Durable when it resolves; a block that was read before changes nothing. */
+  /** Stores the transfers and alerts of a block. Durable when it resolves. A block that was processed before changes nothing. */
   block(chain: MonitoringChain, block: Block, table: WatchTable, fence?: Fence | null): Promise<BlockCounts>;
-  /** Takes back all blocks above `height`. */
+  /** Reverts all blocks above `height`. */
   takeBack(chain: MonitoringChain, height: number, fence?: Fence | null): Promise<void>;
   /**
-   * Looks again at who the wallets dealt with in the last days, where the labels have changed since that was done. Raises alerts that
-   * say that a list changed, and forgets who was not dealt with for longer. What was interrupted goes on where it was. Returns how
-   * many counterparties were looked at, and how many alerts it raised.
+   * Rechecks the recent counterparties of the wallets if the labels have changed since the last recheck. Raises alerts that say
+   * that a list has changed, and removes counterparties that were last seen too long ago. An interrupted recheck continues from its
+   * stored position.
+   *
+   * @returns the number of checked counterparties and of raised alerts
    */
   recheck(
     signal: AbortSignal,
@@ -69,12 +71,12 @@ export interface Processor {
 }
 
 export interface BlockCounts {
-  /** Transfers of watched wallets. */
+  /** Number of transfers of watched wallets. */
   readonly matched: number;
   readonly alerts: number;
 }
 
-/** A transfer as one wallet sees it. */
+/** A transfer from the viewpoint of one wallet. */
 interface Match {
   readonly watcher: Watcher;
   readonly transfer: Transfer;
@@ -82,7 +84,7 @@ interface Match {
   readonly counterparty: string | null;
 }
 
-/** What the labels say of an address, and of the others of its cluster. */
+/** Label data of an address and of the other addresses of its cluster. */
 interface Party {
   readonly attribution: Attribution;
   readonly clusterSanctioned: boolean;
@@ -90,7 +92,7 @@ interface Party {
   readonly behind: readonly Behind[];
 }
 
-/** A transfer of a watched wallet, and what is known of it before the transaction of its block. */
+/** A transfer of a watched wallet with everything that is evaluated before the transaction of its block. */
 interface Judged {
   readonly match: Match;
   readonly party: Party;
@@ -105,17 +107,19 @@ const NOBODY: Party = {
   behind: [],
 };
 const DAY_MS = 24 * 3_600_000;
-/** Counterparties looked at again at a time: what they raise is one transaction, and the listeners write between two of them. */
+/** Counterparties per page. The alerts of a page are one transaction, and the listeners can write between two pages. */
 const RECHECK_PAGE = 200;
-/** Pages between two places that are written down: what a stop repeats. */
+/** Pages between two stored positions: the most that is repeated after a stop. */
 const RECHECK_PAGES_A_PLACE = 50;
 
-/** USD as answers write it. */
+/** Rounds USD to two decimals, as in responses. */
 const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
 
 const entityOf = ({ entity }: Attribution): CounterpartyEntity | null => entity;
 
-/** Transfers of watched wallets, in the order of the block. A transfer between two of them is one of each. */
+/**
+ * Returns the transfers of watched wallets, in the order of the block. A transfer between two watched wallets is a match of each.
+ */
 export function matchBlock(chain: MonitoringChain, block: Block, table: WatchTable): Match[] {
   const matches: Match[] = [];
   for (const transfer of block.transfers) {
@@ -123,7 +127,7 @@ export function matchBlock(chain: MonitoringChain, block: Block, table: WatchTab
     if (from !== null)
       for (const watcher of table.watchers(chain, from))
         matches.push({ watcher, transfer, direction: 'out', counterparty: to });
-    // What an address sends to itself is one movement, seen as sent.
+    // A transfer from an address to itself is one movement, recorded as sent.
     if (to !== null && to !== from)
       for (const watcher of table.watchers(chain, to))
         matches.push({ watcher, transfer, direction: 'in', counterparty: from });
@@ -131,6 +135,7 @@ export function matchBlock(chain: MonitoringChain, block: Block, table: WatchTab
   return matches;
 }
 
+/** Creates the processor. */
 export function createProcessor(deps: ProcessorDeps): Processor {
   const { store, policy, riskPolicy, assets, transfers, clock } = deps;
   const key = Buffer.alloc(maxKeyBytes);
@@ -141,7 +146,10 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     return length > 0 ? Uint8Array.prototype.slice.call(key, 0, length) : null;
   }
 
-  /** Whom an unattributed counterparty dealt with itself: what it received, for value that came from it, else what it sent on. */
+  /**
+   * Returns the parties behind an unattributed counterparty: for received value, the senders to it; for sent value, the receivers
+   * of what it sent on.
+   */
   function behindOf(
     chain: MonitoringChain,
     own: Uint8Array,
@@ -199,7 +207,11 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     };
   }
 
-  /** The real counterparty that the other side of a worthless transfer looks like. `dealings` are those of the block's wallets. */
+  /**
+   * Finds the real counterparty that the other side of a worthless transfer imitates by its address.
+   *
+   * @param dealings - cache of the real counterparties of the block's wallets
+   */
   function imitationIn(
     chain: MonitoringChain,
     { transfer, direction, counterparty }: Match,
@@ -222,7 +234,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     return imitates === null ? null : { address: counterparty, imitates };
   }
 
-  /** Inside the transaction of the block. Returns the alerts it raised. */
+  /** Records one transfer; returns the number of raised alerts. Call it inside the transaction of the block. */
   function record(
     chain: MonitoringChain,
     block: Block,
@@ -237,9 +249,9 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     const amountUsd = valueUsd === null ? null : twoDecimals(valueUsd);
     const isDustReceived =
       direction === 'in' && isDustTransfer(weighingOf(chain, { assets, policy: riskPolicy }), transfer);
-    // Anybody can send dust, and forge transfers: neither says anything of the wallet.
+    // Anyone can send dust and forge transfers, so neither is evidence about the wallet.
     const isUnasked = spoof !== null || isDustReceived;
-    // A wallet that sends to itself in one transfer, or that two accounts watch, has one row of it each.
+    // One row per transfer and wallet record; an address that two accounts watch has one row in each.
     const known = writer.transaction(wallet.id, txHash, position);
     if (known !== null && !known.reorged) return 0;
     const { attribution } = party;
@@ -265,7 +277,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       known === null ? writer.addTransaction(facts) : { ...known, ...facts, reorged: false };
 
     const before = writer.past(wallet.id) ?? { sinceDay: dayOf(wallet.createdAtMs), days: [] };
-    // Counting forgeable transfers would let anybody make a wallet look busy.
+    // Counting forgeable transfers would allow anyone to make a wallet look busy.
     const past =
       spoof === null
         ? addTransfer(before, { timestampMs: block.timestampMs, usd: amountUsd }, policy.velocity)
@@ -287,7 +299,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     const alertIds = new Set(stored.alertIds);
     let raised = 0;
     const day = dayOf(block.timestampMs);
-    // Anybody can make as many of the last three kinds as they like: each raises one alert a day.
+    // Anyone can create any number of the last three kinds, so each raises one alert a day.
     const causes: Readonly<Record<Basis, string>> = {
       TRANSFER: `${txHash} ${counterparty ?? ''}`,
       BEHAVIOUR: `day ${day}`,
@@ -323,7 +335,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       raised++;
     }
     writer.changeTransaction({ ...stored, alertIds: [...alertIds] });
-    // A list that changes later must not turn a forged transfer or dust into dealings.
+    // Otherwise a later list change would treat a forged transfer or dust as a dealing.
     if (counterparty !== null && !isUnasked)
       writer.noteCounterparty({
         accountId: wallet.accountId,
@@ -337,8 +349,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
   }
 
   /**
-   * What a counterparty falls under now, where that is not what it fell under when it was last looked at. No finding: it is off the
-   * lists, which is nobody's alarm, and remembered for the day it returns.
+   * Evaluates a counterparty again; null if its rule is the same as at the last check. If `finding` is null, the counterparty is
+   * not listed any more: this raises no alert, but is stored, so that a later listing raises one.
    */
   function reassess(
     of: KnownCounterparty,
@@ -385,7 +397,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       const matches = matchBlock(chain, block, table);
       const reader = matches.length === 0 ? null : deps.labels();
       const parties = new Map<string, Party>();
-      // Read before the transaction: what is read of the graph must not keep the writer.
+      // Read before the transaction: reading the graph must not block the writer.
       const dealings = new Map<string, RealCounterparties | null>();
       const judged = matches.map((match): Judged => {
         const { transfer, direction, counterparty } = match;
@@ -402,7 +414,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         chain,
         place,
         (writer) => {
-          // It may run more than once before it stands.
+          // The transaction may run more than once before it is committed.
           alerts = 0;
           for (const one of judged) alerts += record(chain, block, one, writer);
         },
@@ -470,7 +482,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         }
         if (page.next === null) return counts;
         after = page.next;
-        // A page is read without waiting: whoever waits comes between two of them.
+        // A page is processed synchronously; other work runs between two pages.
         await new Promise((resolve) => setImmediate(resolve));
       }
     },

@@ -1,10 +1,10 @@
-/** What monitoring keeps: wallets, alerts, monitored transactions, channels, deliveries. Times are milliseconds since the epoch. */
+/** Records of monitoring: wallets, alerts, monitored transactions, channels, deliveries. Times are milliseconds since the epoch. */
 import type { ChainId } from '../chains/registry.ts';
 import type { Category } from '../labels/taxonomy.ts';
 import type { RiskLevel } from '../risk/policy.ts';
 import type { Coverage } from '../screening/answers.ts';
 
-/** The chains a wallet can be watched on. */
+/** Chains on which a wallet can be watched. */
 export const MONITORING_CHAINS = [
   'ETH',
   'BSC',
@@ -45,14 +45,14 @@ export interface MonitoredWallet {
   readonly id: string;
   readonly accountId: string;
   readonly chain: MonitoringChain;
-  /** Canonical. */
+  /** In canonical form. */
   readonly walletAddress: string;
   readonly label: string | null;
   readonly status: 'ACTIVE' | 'PAUSED' | 'DELETED';
-  /** Of the last screening of the address, as the four fields behind it. */
+  /** Result of the last screening of the address, like the next four fields. */
   readonly riskScore: number | null;
   readonly riskLevel: RiskLevel | null;
-  /** Absent, like the next two, until a wallet that an earlier version stored is screened again. */
+  /** Like the next two, absent for a wallet of an earlier version until it is screened again. */
   readonly assessed?: boolean;
   readonly coverage?: Coverage;
   readonly screenedAtMs?: number;
@@ -64,7 +64,7 @@ export interface MonitoredWallet {
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   readonly deletedAtMs: number | null;
-  /** Transfers of blocks up to and including this height are not looked at: the head when it was added, resumed, restored. */
+  /** Transfers of blocks up to this height are ignored: the head when the wallet was added, resumed or restored. */
   readonly watchFromHeight: number | null;
 }
 
@@ -88,10 +88,10 @@ export interface AlertTransaction {
 
 export interface AlertEvent {
   readonly atMs: number;
-  /** What changed: a status by a person, finality or a reorg by the chain. */
+  /** Kind of change: a status change by a user, or finality or a reorg of the chain. */
   readonly kind: 'CREATED' | 'STATUS' | 'FINAL' | 'REORGED';
   readonly status: AlertStatus;
-  /** Key that moved the status; null where the chain did. */
+  /** Key that changed the status; null if the chain did. */
   readonly by: string | null;
 }
 
@@ -99,7 +99,7 @@ export interface Alert {
   readonly id: string;
   readonly accountId: string;
   readonly walletId: string;
-  /** Grows by one with every alert of the account, so that a receiver can sort and see a gap. */
+  /** Increases by one with every alert of the account, so that a receiver can sort alerts and detect a gap. */
   readonly sequence: number;
   readonly ruleId: RuleId;
   readonly ruleName: string;
@@ -111,10 +111,10 @@ export interface Alert {
   readonly riskType: 'COUNTERPARTY' | 'INDIRECT' | 'BEHAVIOUR' | 'LIST_CHANGE';
   /** The block of the transaction is deep enough that no reorg is expected. */
   readonly final: boolean;
-  /** The block of the transaction left the chain. */
+  /** The block of the transaction was reverted. */
   readonly reorged: boolean;
   readonly transaction: AlertTransaction | null;
-  /** The wallet as it was when the alert was raised. */
+  /** The wallet at the time when the alert was raised. */
   readonly wallet: {
     readonly walletAddress: string;
     readonly chain: MonitoringChain;
@@ -144,11 +144,13 @@ export interface MonitoredTransaction {
   readonly riskLevel: RiskLevel | null;
   readonly alertIds: readonly string[];
   readonly reorged: boolean;
-  /** Anybody can forge the transfer: it raises nothing above LOW, and counts for no velocity. Left out by older versions: false. */
+  /**
+   * Anyone can forge the transfer: it raises no alert above LOW and does not count for velocity. Absent in older records: false.
+   */
   readonly spoofable?: boolean;
 }
 
-/** Where an account's alerts go beside the webhook of each wallet. Null where not set. */
+/** Receivers of an account's alerts in addition to the webhook of each wallet. Null if not set. */
 export interface AccountChannels {
   readonly email: string | null;
   /** An incoming-webhook URL of Slack: a secret, shown masked. */
@@ -159,7 +161,7 @@ export interface AccountChannels {
 export type ChannelKind = 'webhook' | 'email' | 'slack' | 'telegram';
 export type DeliveryEvent = 'alert.created' | 'alert.updated' | 'digest' | 'test';
 
-/** One message to one receiver: stored in the transaction that stores its alert, sent after. */
+/** One message to one receiver: stored in the transaction of its alert, and sent afterwards. */
 export interface Delivery {
   readonly id: string;
   readonly accountId: string;
@@ -168,25 +170,25 @@ export interface Delivery {
   readonly alertId: string | null;
   readonly channel: ChannelKind;
   readonly event: DeliveryEvent;
-  /** The URL, address or chat it goes to, as of when it was stored. */
+  /** URL, address or chat of the receiver at the time when the delivery was stored. */
   readonly target: string;
-  /** The whole message, rendered when stored: a later attempt sends the same bytes. */
+  /** The whole message, rendered when it was stored, so that every attempt sends the same bytes. */
   readonly body: string;
   readonly status: 'PENDING' | 'DELIVERED' | 'FAILED' | 'CANCELLED';
   readonly attempts: readonly DeliveryAttempt[];
-  /** Attempts made before the current round: a replay begins a new one. */
+  /** Attempts before the current series: a replay starts a new one. */
   readonly attemptsBefore: number;
   readonly createdAtMs: number;
-  /** When the next attempt is due; null where none will be made. */
+  /** Due time of the next attempt; null if none will be made. */
   readonly nextAttemptAtMs: number | null;
 }
 
 export interface DeliveryAttempt {
   readonly atMs: number;
   readonly durationMs: number;
-  /** HTTP status, or null where no answer came. */
+  /** HTTP status; null if no response arrived. */
   readonly responseStatus: number | null;
-  /** Why it failed, in words without secrets; null where it did not. */
+  /** Reason of the failure, without secrets; null if it succeeded. */
   readonly error: string | null;
 }
 
@@ -205,7 +207,7 @@ export interface WatchedAddress {
   readonly walletId: string;
 }
 
-/** A wallet that is watched from a change on, or no longer. */
+/** A wallet that is watched from this change on, or no longer. */
 export interface WatchChange extends WatchedAddress {
   readonly isActive: boolean;
 }

@@ -1,17 +1,18 @@
 /**
- * When each wallet is screened again: behind an alert, or by schedule. Each active wallet has one place in the queue of its chain,
- * written in the transaction of what causes it, so that a crash loses no refresh. Everything but `due` runs inside a transaction.
+ * Queue of wallet refreshes: each active wallet is screened again after an alert, or by schedule. A wallet has one place in the
+ * queue of its chain. The place is written in the transaction that causes it, so that a crash loses no refresh. All functions
+ * except `due` must be called inside a transaction.
  */
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { LiveDatabase, LiveRoot } from '../base/live-store.ts';
 import type { MonitoredWallet, MonitoringChain } from './records.ts';
 
-/** Refreshes behind an alert go first: a backlog of scheduled ones does not hold them up. */
+/** Refreshes after an alert have priority, so that a backlog of scheduled ones does not delay them. */
 const BEHIND_ALERT = 0;
 const SCHEDULED = 1;
 
-/** A place as it was read; `changes` differs once an alert was raised while the wallet was being screened. */
+/** A place as it was read. `changes` differs if an alert was raised while the wallet was being screened. */
 export interface RefreshPlace {
   readonly accountId: string;
   readonly walletId: string;
@@ -27,22 +28,26 @@ interface StoredPlace {
 type QueueKey = [chain: string, lane: number, dueAtMs: number, accountId: string, walletId: string];
 
 export interface RefreshQueue {
-  /** An alert of the wallet was raised or taken back. */
+  /** An alert of the wallet was raised or reverted. */
   afterAlert(wallet: MonitoredWallet): void;
-  /** The wallet was added or changed: active ones have a place, others have none. */
+  /** The wallet was added or changed: an active wallet has a place, others have none. */
   keep(wallet: MonitoredWallet): void;
-  /** The wallet was screened. It is due again at `nextAtMs`, or as soon as it may if an alert came meanwhile. */
+  /** The wallet was screened. It is due again at `nextAtMs`, or as soon as possible if an alert was raised meanwhile. */
   done(wallet: MonitoredWallet, place: RefreshPlace, nextAtMs: number): void;
-  /** The screening failed: the place is due again at `untilMs`. */
+  /** The screening failed: the wallet is due again at `untilMs`. */
   putOff(wallet: MonitoredWallet, untilMs: number): void;
-  /** Due wallets of a chain, those behind an alert first and the longest due first. */
+  /** Returns due wallets of a chain: those after an alert first, then the scheduled ones, each in the order of their due time. */
   due(
     chain: MonitoringChain,
     limits: { readonly behindAlert: number; readonly scheduled: number },
   ): readonly RefreshPlace[];
 }
 
-/** @param intervalMs time between two scheduled refreshes of a wallet. */
+/**
+ * Opens the queue in the live state of monitoring.
+ *
+ * @param options - `intervalMs`: time between two scheduled refreshes of a wallet
+ */
 export function openRefreshQueue(
   root: LiveRoot,
   { clock, intervalMs }: { readonly clock: Clock; readonly intervalMs: number },
@@ -74,16 +79,16 @@ export function openRefreshQueue(
     places.putSync([wallet.accountId, wallet.id], to);
   }
 
-  /** The longest that a place waits. One that lies further ahead was written before the clock was set back, and is due now. */
+  /** The longest wait of each lane. A place that is further ahead was written before the clock was set back, and is due now. */
   const LONGEST_MS = [
     Math.max(LIMITS.walletRefreshDelayMs, LIMITS.walletRefreshGapMs, LIMITS.walletRefreshRetryMs),
     Math.max(intervalMs, LIMITS.walletRefreshRetryMs),
   ] as const;
 
-  /** When a wallet was screened, not later than now: the clock may have been set back since. */
+  /** Time of the last screening, but not later than now: the clock may have been set back since. */
   const screenedAt = ({ screenedAtMs = 0 }: MonitoredWallet): number => Math.min(screenedAtMs, clock.now());
 
-  /** A wallet that alerts all the time is screened once a gap. */
+  /** A wallet that alerts all the time is screened once per gap. */
   const soonest = (wallet: MonitoredWallet): number =>
     Math.max(clock.now() + LIMITS.walletRefreshDelayMs, screenedAt(wallet) + LIMITS.walletRefreshGapMs);
 
@@ -116,7 +121,7 @@ export function openRefreshQueue(
     keep(wallet) {
       const isActive = wallet.status === 'ACTIVE';
       if (isActive === (placeOf(wallet) !== undefined)) return;
-      // A wallet that an earlier version stored was never screened again.
+      // Wallets of an earlier version were never screened again.
       const dueAtMs = wallet.screenedAtMs === undefined ? clock.now() : screenedAt(wallet) + intervalMs;
       move(wallet, isActive ? { lane: SCHEDULED, dueAtMs, changes: 0 } : null);
     },

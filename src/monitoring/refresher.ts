@@ -1,6 +1,6 @@
 /**
- * Keeps the scores of wallets current: screens each again behind its alerts, and by schedule. Of many nodes, the one that follows a
- * chain screens its wallets, because its transfers are on that node's disk. If no node follows a chain, any node may, one at a time.
+ * Keeps the scores of wallets current: screens each wallet again after its alerts, and by schedule. The node that follows a chain
+ * screens its wallets, because its transfers are on that node's disk. If no node follows a chain, any node may, one at a time.
  * These screenings are not charged.
  */
 import type { Clock } from '../base/clock.ts';
@@ -20,10 +20,10 @@ export interface RefresherDeps {
     MonitoringStore,
     'wallet' | 'refreshesDue' | 'refreshed' | 'putOffRefresh' | 'planRefreshes' | 'isWatched'
   >;
-  /** The JSON of a screening's `data`. */
+  /** Returns the JSON of a screening's `data`. */
   readonly screen: (request: ScreeningRequest) => Promise<Uint8Array>;
   readonly leases: Leases;
-  /** The node that follows each chain; a chain without one is left out. Default: this node follows all of them. */
+  /** Returns the owner of each chain; a chain without one is missing. Default: this node follows all chains. */
   readonly dutyOf?: (chains: readonly MonitoringChain[]) => ReadonlyMap<MonitoringChain, Duty>;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
@@ -32,14 +32,18 @@ export interface RefresherDeps {
 }
 
 export interface Refresher {
-  /** Screens what is due until the signal is aborted. Never rejects. */
+  /** Screens due wallets until the signal is aborted. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Up to a tenth sooner, so that wallets that were added at one moment do not stay due at one moment. */
+/** Screenings are scheduled up to a tenth earlier, so that wallets that were added together do not stay due together. */
 const EARLIER_SHARE = 0.1;
 
-/** @param intervalMs time between two scheduled screenings of a wallet. */
+/**
+ * Creates the refresher.
+ *
+ * @param options - `intervalMs`: time between two scheduled screenings of a wallet
+ */
 export function createRefresher(
   { intervalMs }: { readonly intervalMs: number },
   deps: RefresherDeps,
@@ -94,7 +98,7 @@ export function createRefresher(
       const lease = await leases.take('monitoring', `refresh:${chain}`);
       if (lease === null) continue;
       try {
-        // Read again under the lease: another node may have screened them in between.
+        // Read again under the lease: another node may have screened some of them in between.
         await refreshAll(chain, store.refreshesDue(chain, limits), lease, signal);
       } finally {
         await lease.release();
@@ -113,7 +117,7 @@ export function createRefresher(
           await pass(signal);
           hasFailed = false;
         } catch (error) {
-          // Redis may be away for seconds: log once, and try again at each look.
+          // Redis may be unavailable for seconds: log once, and retry at each check.
           if (!hasFailed && !signal.aborted)
             log.warn({ error: messageOf(error) }, 'refresh of wallets interrupted');
           hasFailed = true;

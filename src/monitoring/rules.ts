@@ -1,4 +1,4 @@
-/** The rules of monitoring: one table of small pure functions from what is known of a transfer to what to say about it. */
+/** The monitoring rules: a table of small pure functions from the evidence about a transfer to a finding. */
 import type { SanctionsEntry } from '../labels/label.ts';
 import type { ExposureCategory } from '../screening/answers.ts';
 import type { Attribution } from '../screening/attribution.ts';
@@ -7,30 +7,30 @@ import type { MonitoringPolicy } from './policy.ts';
 import { type Alert, RULE_IDS, type RuleId, SEVERITIES, type Severity } from './records.ts';
 import type { Unusual } from './velocity.ts';
 
-/** Somebody that the counterparty dealt with itself, and how much of its flow that was. */
+/** A party that the counterparty itself dealt with, and its share of the counterparty's flow. */
 export interface Behind {
   readonly attribution: Attribution;
-  /** Of what the counterparty received (for value that came in) or sent on (for value that went out), 0 to 1. */
+  /** Share of the value that the counterparty received (if value came in) or sent on (if value went out), 0 to 1. */
   readonly share: number;
 }
 
 export interface Evidence {
   readonly direction: 'in' | 'out';
-  /** Null where nobody could price it. */
+  /** Null if no source could price it. */
   readonly amountUsd: number | null;
   readonly counterparty: Attribution;
-  /** Empty where the counterparty is attributed itself, or the graph does not know it. */
+  /** Empty if the counterparty itself is attributed, or if it is not in the graph. */
   readonly behind: readonly Behind[];
-  /** An address that the counterparty shares its cluster with is listed: known of the cluster, not of the address. */
+  /** Another address of the counterparty's cluster is listed: this is known of the cluster, not of the address. */
   readonly clusterSanctioned: boolean;
-  /** The designation of a party that an uncertain label attributes the counterparty to; null if there is none. */
+  /** The designation of a party to which an uncertain label attributes the counterparty; null without such a label. */
   readonly suspectedOwner: SanctionsEntry | null;
   readonly velocity: Unusual | null;
-  /** The transfer brought less than the dust limit, which anybody can send to anybody. Never true for value sent. */
+  /** The transfer brought less than the dust limit, which anyone can send to anyone. Never true for sent value. */
   readonly isDustReceived: boolean;
-  /** Why the transfer proves nothing: anybody can forge it. Null for a transfer that is evidence. */
+  /** Why the transfer proves nothing: anyone can forge it. Null for a transfer that is evidence. */
   readonly spoof: SpoofKind | null;
-  /** The real counterparty that the counterparty's address looks like, and the counterparty; null if it looks like none. */
+  /** The counterparty's address and the real counterparty that it imitates; null if it imitates none. */
   readonly imitation: { readonly address: string; readonly imitates: string } | null;
 }
 
@@ -43,7 +43,7 @@ const step = (severity: Severity, by: number): Severity => {
   return SEVERITIES[at] as Severity;
 };
 
-/** By what the counterparty is and how much moved. A transfer that nobody could price is not a small one. */
+/** Severity by the kind of the counterparty and the amount. A transfer without a price does not count as small. */
 function severityOf(
   attribution: Attribution,
   amountUsd: number | null,
@@ -64,7 +64,7 @@ const words = (category: ExposureCategory): string => category.toLowerCase().rep
 const verb = { in: 'Received from', out: 'Sent to' } as const;
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** The rule that an attribution falls under; null for one without risk. */
+/** Returns the rule that an attribution falls under; null if it has no risk. */
 export function ruleFor(attribution: Attribution, policy: MonitoringPolicy): RuleId | null {
   if (attribution.sanctioned) return 'SANCTIONS-001';
   if (attribution.category === 'UNKNOWN') return null;
@@ -156,7 +156,7 @@ const SPOOF_WORDS: Readonly<Record<SpoofKind, string>> = {
     'No amount moved: anybody can make such a transfer in the name of others, so it proves nothing.',
 };
 
-/** A finding about a transfer that anybody can forge: it is shown, and never more than LOW. */
+/** Limits a finding about a forgeable transfer to LOW; it is still shown. */
 const asSpoofed = (finding: Finding, kind: SpoofKind): Finding => ({
   ...finding,
   severity: 'LOW',
@@ -164,7 +164,7 @@ const asSpoofed = (finding: Finding, kind: SpoofKind): Finding => ({
   message: `${finding.message} ${SPOOF_WORDS[kind]}`,
 });
 
-/** A finding about dust that the wallet received: the sender alone decided on it. */
+/** Limits a finding about received dust to LOW: the sender alone decided on the transfer. */
 const asDust = (finding: Finding): Finding => ({
   ...finding,
   severity: 'LOW',
@@ -172,7 +172,7 @@ const asDust = (finding: Finding): Finding => ({
   message: `${finding.message} The transfer is dust: anybody can send so little to anybody, so it says nothing of the wallet.`,
 });
 
-/** A look-alike address was planted in the wallet's history. */
+/** Finding: a look-alike address was planted in the wallet's history. */
 function poisoning({ address, imitates }: NonNullable<Evidence['imitation']>): Finding {
   return {
     severity: 'LOW',
@@ -195,7 +195,7 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
   'VELOCITY-001': velocityRule,
 };
 
-/** The basis of a finding decides how often its cause alerts: once a transfer, or once a day. */
+/** The basis of a finding decides how often its cause raises an alert: once per transfer, or once per day. */
 export type Basis = 'TRANSFER' | 'SPOOFED' | 'DUST' | 'POISONING' | 'BEHAVIOUR';
 
 export interface RuleFinding {
@@ -204,7 +204,7 @@ export interface RuleFinding {
   readonly basis: Basis;
 }
 
-/** What the enabled rules find, in the order of the table. */
+/** Returns the findings of the enabled rules, in the order of the table. */
 export function evaluate(
   evidence: Evidence,
   enabled: readonly RuleId[],

@@ -1,4 +1,7 @@
-/** What people ask of monitoring: register, list, change and remove wallets; alerts, transactions, channels and deliveries of an account. */
+/**
+ * The operations of the monitoring API: register, list, change and remove wallets; alerts, transactions, channels and deliveries of
+ * an account.
+ */
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { OutboundPolicy } from '../base/outbound.ts';
@@ -23,7 +26,7 @@ import type { MonitoringStore, Page } from './store.ts';
 import { createStreamHub, type StreamHub } from './stream.ts';
 import { readScreening } from './wallet-screening.ts';
 
-/** A wallet as a client registers it; types are checked, values are not. */
+/** A wallet as a client registers it: types are validated, values are not. */
 export interface WalletDraft {
   readonly walletAddress: string;
   readonly chain: string;
@@ -35,7 +38,7 @@ export interface WalletDraft {
   readonly notes?: string;
 }
 
-/** What a client changes of a wallet. Null removes. */
+/** Changes of a wallet by a client. Null removes a value. */
 export interface WalletChange {
   readonly label?: string | null;
   readonly status?: 'ACTIVE' | 'PAUSED';
@@ -51,7 +54,7 @@ export interface AlertQuery {
   readonly status?: AlertFilter['status'];
   readonly severity?: AlertFilter['severity'];
   readonly walletId?: string;
-  /** Addresses, in any valid form. */
+  /** Addresses in any valid form. */
   readonly walletAddresses?: readonly string[];
   readonly upTo?: number;
 }
@@ -59,38 +62,58 @@ export interface AlertQuery {
 export interface MonitoringService {
   readonly store: MonitoringStore;
   readonly streams: StreamHub;
-  /** Screens an address and watches it from the newest block on. Rejects with UNKNOWN_CHAIN, INVALID_ADDRESS, INVALID_REQUEST. */
+  /**
+   * Screens an address and watches it from the newest block on.
+   *
+   * @throws UNKNOWN_CHAIN, INVALID_ADDRESS, INVALID_REQUEST
+   */
   register(accountId: string, draft: WalletDraft): Promise<MonitoredWallet>;
-  /** Throws NOT_FOUND, also for another account's. */
+  /**
+   * Returns a wallet of the account.
+   *
+   * @throws NOT_FOUND, also for an id of another account
+   */
   wallet(accountId: string, walletId: string): MonitoredWallet;
-  /** Rejects with NOT_FOUND; with INVALID_REQUEST for a change that its state does not allow. */
+  /**
+   * Changes a wallet.
+   *
+   * @throws NOT_FOUND; INVALID_REQUEST if its state does not allow the change
+   */
   change(accountId: string, walletId: string, change: WalletChange): Promise<MonitoredWallet>;
-  /** Soft delete; deleting twice is one deletion. */
+  /** Soft-deletes a wallet. Deleting it again is a no-op. */
   remove(accountId: string, walletId: string): Promise<MonitoredWallet>;
   alerts(accountId: string, query: AlertQuery, page: Page): ReturnType<MonitoringStore['alerts']>;
   moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert>;
-  /** Checks every URL. Rejects with INVALID_REQUEST naming the field. */
+  /**
+   * Checks every URL and stores the channels.
+   *
+   * @throws INVALID_REQUEST with the field
+   */
   setChannels(accountId: string, channels: AccountChannels): Promise<AccountChannels>;
 }
 
 export interface MonitoringServiceDeps {
   readonly store: MonitoringStore;
-  /** The JSON of a screening's `data`. */
+  /** Returns the JSON of a screening's `data`. */
   readonly screen: (request: ScreeningRequest) => Promise<Uint8Array>;
   readonly walletsMax: (accountId: string) => number;
-  /** Whom webhooks and chats may be sent to. */
+  /** Receivers that webhooks and chats may be sent to. */
   readonly policy: OutboundPolicy;
   readonly clock: Clock;
-  /** Height of the newest block of a chain; null where no node says so in time. */
+  /** Returns the height of the newest block of a chain; null if no node responds in time. */
   readonly head: (chain: MonitoringChain) => Promise<number | null>;
-  /** Wallets have changed: whoever watches chains should look. */
+  /** Called when wallets have changed, so that the listener checks them. */
   readonly onWallets: () => void;
 }
 
 const refuse = (field: string, message: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field}: ${message}`, { field });
 
-/** Throws UNKNOWN_CHAIN for a chain that is none, INVALID_REQUEST with the list for one that is not monitored. */
+/**
+ * Parses a chain on which wallets can be watched.
+ *
+ * @throws UNKNOWN_CHAIN; INVALID_REQUEST with the list of monitored chains if the chain is not one of them
+ */
 export function parseMonitoringChain(text: string): MonitoringChain {
   const chain = parseChainId(text);
   const found = MONITORING_CHAINS.find((one) => one === chain);
@@ -101,21 +124,22 @@ export function parseMonitoringChain(text: string): MonitoringChain {
   );
 }
 
-/** Rules in the order of the table, each once. */
+/** Rules in the order of the table, without duplicates. */
 const orderedRules = (rules: readonly RuleId[]): readonly RuleId[] =>
   RULE_IDS.filter((id) => rules.includes(id));
 
+/** Creates the monitoring service. */
 export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService {
   const { store, screen, policy, clock, onWallets } = deps;
 
   const webhookUrl = (url: string | null): string | null =>
     url === null ? null : checkReceiverUrl(url, 'customWebhookUrl', policy);
 
-  /** Height up to which a chain was read; null where nobody watches it. */
+  /** Height up to which a chain was processed; null if it has no watched wallets. */
   const readHeight = (chain: MonitoringChain): number | null =>
     store.isWatched(chain) ? (store.blocks(chain).at(-1)?.height ?? null) : null;
 
-  /** Of the node where it answers: reading may be behind it. */
+  /** Height of the newest known block: the processed height may be behind the chain's node. */
   async function newestHeight(chain: MonitoringChain): Promise<number | null> {
     const heights = [await deps.head(chain), readHeight(chain)].filter((height) => height !== null);
     return heights.length === 0 ? null : Math.max(...heights);
@@ -139,7 +163,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       ...wallet,
       status: next,
       deletedAtMs: null,
-      // What was missed while nobody watched is not made up for.
+      // Transfers that were missed while the wallet was not watched are not processed later.
       watchFromHeight: resumes ? head : wallet.watchFromHeight,
       label: label === undefined ? wallet.label : label,
       notes: notes === undefined ? wallet.notes : notes,
@@ -151,7 +175,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
     };
   }
 
-  /** Ids of the account's wallets at any of these addresses, on whichever chain. */
+  /** Ids of the account's wallets at any of these addresses, on any chain. */
   function walletsAt(accountId: string, addresses: readonly string[]): string[] {
     const wanted = new Set(addresses.map((text) => parseAddress('ETH', text, 'walletAddress').canonical));
     const all = store.wallets(
@@ -169,10 +193,10 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       const chain = parseMonitoringChain(draft.chain);
       const { canonical } = parseAddress(chain, draft.walletAddress, 'walletAddress');
       const customWebhookUrl = webhookUrl(draft.customWebhookUrl ?? null);
-      // Asked again when it is stored; here so that nobody screens for nothing.
+      // Checked again when the wallet is stored; checked here to avoid a useless screening.
       store.requireFree(accountId, chain, canonical, deps.walletsMax(accountId));
       const screening = readScreening(await screen({ chain, address: canonical }));
-      // Transfers up to here are not looked at: what happened before a wallet was watched is the screening's.
+      // Earlier transfers are not processed: the screening covers the time before the wallet was watched.
       const watchFromHeight = readHeight(chain) ?? (await deps.head(chain));
       const wallet = await store.addWallet(
         {

@@ -1,7 +1,7 @@
 /**
- * The store of monitoring on LMDB, one environment: wallets, the blocks each chain was read up to, monitored transactions, alerts and
- * their outbox. What one block brings is written in one transaction with the chain's checkpoint, so that a crash anywhere repeats
- * the block or not, and never half of it.
+ * The store of monitoring, one LMDB environment: wallets, the processed blocks of each chain, monitored transactions, alerts and
+ * their outbox. The data of one block is written in one transaction with the chain's checkpoint, so that after a crash a block is
+ * either stored completely or processed again.
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
@@ -31,13 +31,13 @@ import type { WalletScreening } from './wallet-screening.ts';
 
 export const FORMAT_VERSION = 1;
 
-/** More changes of wallets than one history of the store will ever have. */
+/** More wallet changes than one history of the store can ever have. */
 const GENERATIONS_OF_A_HISTORY = 2 ** 40;
 
-/** Behind every address of a key: they are ASCII. */
+/** Sorts after every address in a key: addresses are ASCII. */
 const PAST_ADDRESSES = '~';
 
-/** A block that was read, and what it is known by. */
+/** A processed block. */
 export interface BlockRef {
   readonly height: number;
   readonly hash: string;
@@ -48,49 +48,51 @@ export interface Page {
   readonly offset: number;
 }
 
-/** How far the counterparties were looked at by a version of the labels. */
+/** Progress of the counterparty recheck for one version of the labels. */
 export interface RecheckState {
   readonly dataVersion: string;
   readonly isDone: boolean;
   readonly after: CounterpartyPlace | null;
 }
 
-/** Somebody a wallet dealt with, for looking again when a list changes. */
+/** A counterparty of a wallet, stored to be rechecked when a list changes. */
 export interface KnownCounterparty {
   readonly accountId: string;
   readonly walletId: string;
   readonly address: string;
   readonly direction: 'in' | 'out';
   readonly lastSeenMs: number;
-  /** Rule that the counterparty fell under when it was last looked at; null for none. */
+  /** Rule of the counterparty at its last check; null for none. */
   readonly ruleId: RuleId | null;
 }
 
-/** Where a page of counterparties ended. */
+/** Position after a page of counterparties. */
 export type CounterpartyPlace = [walletId: string, direction: string, address: string];
 
-/** The last place of a page of watched wallets. */
+/** The last position of a page of watched wallets. */
 export type WatchPlace = [chain: string, address: string, walletId: string];
 
-/** What an alert is raised with; the store adds its id, its number and its history. */
+/** Fields of a new alert; the store adds its id, its sequence number and its history. */
 export type AlertDraft = Pick<
   Alert,
   'ruleId' | 'ruleName' | 'severity' | 'title' | 'message' | 'category' | 'riskType' | 'transaction' | 'final'
 >;
 
-/** Writing inside the transaction of one block, or of one change of the lists. */
+/** Writes inside the transaction of one block or of one list change. */
 export interface BlockWriter {
-  /** The wallet as it is in this transaction: it may have been paused since it was matched. */
+  /** Returns the wallet as of this transaction: it may have been paused since it was matched. */
   wallet(accountId: string, walletId: string): MonitoredWallet | null;
-  /** The transaction if this transfer was seen before, in this block or in one that was taken back. */
+  /** Returns the stored transaction if this transfer was seen before, in this block or in a reverted one. */
   transaction(walletId: string, hash: string, position: string): MonitoredTransaction | null;
   addTransaction(
     transaction: Omit<MonitoredTransaction, 'id' | 'alertIds' | 'reorged'>,
   ): MonitoredTransaction;
   changeTransaction(transaction: MonitoredTransaction): void;
   /**
-   * Raises an alert and stores its messages; null where the same cause has raised one. `cause` names the cause within the wallet.
-   * An alert of the same cause whose block was taken back is brought back to life instead, and returned.
+   * Raises an alert and stores its messages; null if the same cause has already raised one. If the block of that alert was
+   * reverted, the alert is reinstated instead, and returned.
+   *
+   * @param cause - identifies the cause within the wallet
    */
   raise(
     wallet: MonitoredWallet,
@@ -101,7 +103,7 @@ export interface BlockWriter {
   past(walletId: string): WalletPast | null;
   setPast(walletId: string, past: WalletPast): void;
   noteCounterparty(counterparty: KnownCounterparty): void;
-  /** What is too old to be looked at again is not kept. */
+  /** Removes a counterparty that is too old to be rechecked. */
   forgetCounterparty(counterparty: KnownCounterparty): void;
   setRecheckState(state: RecheckState): void;
 }
@@ -109,21 +111,24 @@ export interface BlockWriter {
 export interface MonitoringStore {
   readonly channels: ChannelStore;
   readonly outbox: LmdbOutbox;
-  /** Resolves when everything that was there before can be read. */
+  /** Resolves when all existing data can be read. */
   ready(): Promise<void>;
 
   /**
-   * Rejects with INVALID_REQUEST where the account watches the address already, or as many wallets as it may. `head`: the newest
-   * block of the chain, behind which reading begins where nobody else watches; null where it is not known.
+   * Adds a wallet.
+   *
+   * @param head - newest block of the chain, after which processing starts if no other wallet of the chain is watched; null if not
+   * known
+   * @throws INVALID_REQUEST if the account already has the address or the maximum number of wallets
    */
   addWallet(
     draft: Omit<MonitoredWallet, 'id' | 'createdAtMs' | 'updatedAtMs' | 'deletedAtMs' | 'status'>,
     walletsMax: number,
     head?: number | null,
   ): Promise<MonitoredWallet>;
-  /** Throws INVALID_REQUEST where `addWallet` would reject. */
+  /** Throws INVALID_REQUEST if `addWallet` would reject. */
   requireFree(accountId: string, chain: MonitoringChain, walletAddress: string, walletsMax: number): void;
-  /** Null also for another account's. */
+  /** Null also for an id of another account. */
   wallet(accountId: string, walletId: string): MonitoredWallet | null;
   /** Oldest first. */
   wallets(
@@ -131,15 +136,19 @@ export interface MonitoringStore {
     filter: WalletFilter,
     page: Page,
   ): { readonly wallets: readonly MonitoredWallet[]; readonly total: number };
-  /** Changes a wallet inside a transaction, with what follows for its deliveries. Rejects with NOT_FOUND; with what `change` throws. */
+  /**
+   * Changes a wallet in a transaction, including the consequences for its deliveries.
+   *
+   * @throws NOT_FOUND, and the errors of `change`
+   */
   changeWallet(
     accountId: string,
     walletId: string,
     change: (wallet: MonitoredWallet) => MonitoredWallet,
     options?: {
-      /** As for `addWallet`. */
+      /** Same as for `addWallet`. */
       readonly head?: number | null;
-      /** The webhook's URL was set: it is asked again though it answered 410 before. */
+      /** The webhook URL was set, so it is used again even if it responded with 410 before. */
       readonly isUrlSet?: boolean;
     },
   ): Promise<MonitoredWallet>;
@@ -148,16 +157,19 @@ export interface MonitoringStore {
     walletId: string,
   ): { readonly alertCount: number; readonly transactionCount: number };
 
-  /** Active wallets of a chain that are due to be screened again, those behind an alert first, the longest due first. */
+  /**
+   * Returns active wallets of a chain that are due for a screening: those after an alert first, each group in the order of its due
+   * time.
+   */
   refreshesDue(
     chain: MonitoringChain,
     limits: { readonly behindAlert: number; readonly scheduled: number },
   ): readonly RefreshPlace[];
   /**
-   * Stores the result of a screening of a wallet. If the wallet was paused or deleted meanwhile, it stays as it is. Listeners get a
+   * Stores the result of a screening of a wallet. If the wallet was paused or deleted meanwhile, it is not changed. Listeners get a
    * change only if the score, its level or `assessed` changed.
    *
-   * @param nextAtMs when the wallet is due again.
+   * @param nextAtMs - time when the wallet is due again
    */
   refreshed(
     place: RefreshPlace,
@@ -168,27 +180,30 @@ export interface MonitoringStore {
   /** The wallet could not be screened: it is due again at `untilMs`. */
   putOffRefresh(place: RefreshPlace, untilMs: number, fence?: Fence | null): Promise<void>;
   /**
-   * Gives the wallets that an earlier version stored their places in the schedule, a page of at least two at a time.
+   * Schedules the wallets that an earlier version stored, one page of at least two at a time.
    *
-   * @param after last place of the previous page; null for the first page.
-   * @returns the last place of this page; null when all wallets have their places, as after the first time.
+   * @param after - last position of the previous page; null for the first page
+   * @returns the last position of this page; null if all wallets are scheduled, as after the first run
    */
   planRefreshes(after: WatchPlace | null, limit: number): Promise<WatchPlace | null>;
 
-  /** Grows whenever a wallet is added or changes. */
+  /** Increases whenever a wallet is added or changed. */
   generation(): number;
-  /** Every ACTIVE wallet, a chain after the other. */
+  /** Returns every ACTIVE wallet, chain by chain. */
   watched(): Iterable<WatchedAddress>;
-  /** What changed behind a generation, oldest first; null where it is too long ago, and all have to be read. */
+  /** Returns the changes after a generation, oldest first; null if it is too old and all wallets have to be read. */
   watchChanges(after: number): readonly WatchChange[] | null;
-  /** Whether anybody watches an address of the chain. */
+  /** Whether any address of the chain is watched. */
   isWatched(chain: MonitoringChain): boolean;
 
-  /** Blocks read last, oldest first, at most as many as a reorg may take back. Empty before the first. */
+  /** Returns the last processed blocks, oldest first, at most as many as a reorg may revert. Empty before the first. */
   blocks(chain: MonitoringChain): readonly BlockRef[];
-  /** Where reading begins while `blocks` is empty; null: with the newest block. */
+  /** Returns the height at which processing starts while `blocks` is empty; null for the newest block. */
   firstHeight(chain: MonitoringChain): number | null;
-  /** Reads a block: `work` writes, and the checkpoint moves, or neither. Alerts that became final by it are told. Durable when it resolves. */
+  /**
+   * Stores a block: the writes of `work` and the new checkpoint in one transaction. Alerts that become final by it are updated.
+   * Durable when it resolves.
+   */
   applyBlock(
     chain: MonitoringChain,
     block: BlockRef,
@@ -196,8 +211,8 @@ export interface MonitoringStore {
     fence?: Fence | null,
   ): Promise<void>;
   /**
-   * Takes back all blocks above `height`: their transactions and alerts are marked, and told. Where no block is left, reading begins
-   * anew with the lowest that was taken back. Durable when it resolves.
+   * Reverts all blocks above `height`: their transactions and alerts are marked, and listeners get the changes. If no block is
+   * left, processing starts again at the lowest reverted block. Durable when it resolves.
    */
   takeBack(
     chain: MonitoringChain,
@@ -205,26 +220,30 @@ export interface MonitoringStore {
     onTransaction: (transaction: MonitoredTransaction, writer: BlockWriter) => void,
     fence?: Fence | null,
   ): Promise<void>;
-  /** Forgets how far a chain was read, unless somebody watches it. Transactions and alerts stay. */
+  /** Removes the checkpoint of a chain unless one of its addresses is watched. Transactions and alerts stay. */
   forgetBlocks(chain: MonitoringChain, fence?: Fence | null): Promise<void>;
-  /** Writes without a block: what a changed list brings. */
+  /** Writes without a block, for a list change. */
   write(work: (writer: BlockWriter) => void, fence?: Fence | null): Promise<void>;
-  /** Counterparties of all wallets, a page after the other; `next` is null behind the last one. */
-  /** Null before the first. */
+  /** Progress of the recheck; null before the first. */
   recheckState(): RecheckState | null;
+  /** Returns the counterparties of all wallets page by page; `next` is null after the last page. */
   counterparties(page: { readonly after: CounterpartyPlace | null; readonly limit: number }): {
     readonly counterparties: readonly KnownCounterparty[];
     readonly next: CounterpartyPlace | null;
   };
 
-  /** Newest first. `upTo`: only alerts up to that sequence, so that pages do not shift while new ones come. */
+  /** Newest first. `upTo`: only alerts up to that sequence number, so that pages do not shift when alerts are added. */
   alerts(
     accountId: string,
     filter: AlertFilter,
     page: Page & { readonly upTo?: number },
   ): { readonly alerts: readonly Alert[]; readonly total: number; readonly newest: number };
   alert(accountId: string, alertId: string): Alert | null;
-  /** Rejects with NOT_FOUND. */
+  /**
+   * Changes the status of an alert.
+   *
+   * @throws NOT_FOUND
+   */
   moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert>;
   /** Newest first. */
   transactions(
@@ -233,25 +252,31 @@ export interface MonitoringStore {
     page: Page,
   ): { readonly transactions: readonly MonitoredTransaction[]; readonly total: number };
 
-  /** What changed behind a number, oldest first, each as it is now; `first` is the oldest number that is kept, 0 where none is. */
+  /**
+   * Returns the changes after a number, oldest first, each with its current record. `first` is the oldest number that is kept, 0 if
+   * no change is kept.
+   */
   changes(
     accountId: string,
     after: number,
     limit: number,
   ): { readonly changes: readonly MonitoringChange[]; readonly first: number; readonly last: number };
-  /** Told, after it is on disk, of every alert that was raised or changed and of every wallet that changed, on whatever node. */
+  /**
+   * Registers a listener for every raised or changed alert and every changed wallet, on any node. It is called after the change is
+   * durable.
+   */
   onChange(listener: (change: MonitoringChange) => void): void;
   close(): Promise<void>;
 }
 
-/** Numbered by account, without gaps. */
+/** Numbered per account, without gaps. */
 export type MonitoringChange = { readonly accountId: string; readonly number: number } & Changed;
 
 type Changed =
   | { readonly kind: 'alert.created' | 'alert.updated'; readonly alert: Alert }
   | { readonly kind: 'wallet.created' | 'wallet.updated'; readonly wallet: MonitoredWallet };
 
-/** A change as it is stored: what it is about is read where it lies. */
+/** A change as stored. The current record is read from its own table. */
 interface ChangeRow {
   readonly kind: Changed['kind'];
   readonly id: string;
@@ -260,7 +285,7 @@ interface ChangeRow {
 const notFound = (what: string, id: string): AssayError =>
   new AssayError('NOT_FOUND', `id: there is no ${what} '${id.slice(0, 64)}'.`, { field: 'id' });
 
-/** Ended states: nothing more is to be done about it. */
+/** Final states, which need no further work. */
 const isResolved = (status: AlertStatus): boolean => status === 'RESOLVED' || status === 'DISMISSED';
 
 export interface MonitoringStoreDeps {
@@ -269,15 +294,20 @@ export interface MonitoringStoreDeps {
   readonly seal: Seal;
   /** Default: on this machine. */
   readonly openStore?: OpenStore;
-  /** Time between two scheduled screenings of a wallet; default a day. */
+  /** Time between two scheduled screenings of a wallet; default: one day. */
   readonly refreshIntervalMs?: number;
 }
 
 const DAY_MS = 86_400_000;
-/** Set once each active wallet has its place in the schedule. */
+/** Set when every active wallet has been scheduled. */
 const REFRESHES_PLANNED = 'refreshesPlanned';
 
-/** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens or creates the store.
+ *
+ * @param options - `path`: the LMDB file
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openMonitoringStore(
   options: { readonly path: string },
   deps: MonitoringStoreDeps,
@@ -292,10 +322,10 @@ export function openMonitoringStore(
   ): LiveDatabase<V, K & (string | (string | number)[])> => root.openDB({ name, encoding });
 
   const wallets = db<MonitoredWallet, [accountId: string, walletId: string]>('wallets');
-  /** One wallet an account, chain and address, deleted ones included. */
+  /** One wallet per account, chain and address, including deleted ones. */
   const walletIds = db<string, [accountId: string, chain: string, address: string]>('walletIds', 'string');
   const watched = db<string, [chain: string, address: string, walletId: string]>('watched', 'string');
-  /** Generation → what changed with it. */
+  /** Generation → its change. */
   const watchChanges = db<WatchChange, [number]>('watchChanges');
   const walletCounts = db<number, string>('walletCounts', 'json');
   const transactions = db<MonitoredTransaction, [walletId: string, number: number]>('transactions');
@@ -314,12 +344,12 @@ export function openMonitoringStore(
   const counterparties = db<KnownCounterparty, CounterpartyPlace>('counterparties');
   const rechecks = db<RecheckState, string>('rechecks', 'json');
   const causes = db<number, [walletId: string, cause: string]>('causes', 'json');
-  /** Alerts that wait for their block to be deep enough: where they become final. */
+  /** Alerts that are not final yet, by the height at which they become final. */
   const unfinal = db<string, [chain: string, finalAtHeight: number, accountId: string, sequence: number]>(
     'unfinal',
     'string',
   );
-  /** Where each of them becomes final as of now: it is another place once its transfer stands in another block. */
+  /** The current final height of each of them: it changes if the transfer is included in another block. */
   const finalAt = db<number, [accountId: string, sequence: number]>('finalAt', 'json');
   const changes = db<ChangeRow, [accountId: string, number: number]>('changes');
   const changeCounts = db<number, string>('changeCounts', 'json');
@@ -335,14 +365,14 @@ export function openMonitoringStore(
   });
   const listeners: ((change: MonitoringChange) => void)[] = [];
 
-  /** Changes of the transaction that is being written; told when it is on disk. */
+  /** Changes of the current transaction; listeners get them when it is durable. */
   let pending: MonitoringChange[] = [];
-  /** Whether it adds or changes a wallet. */
+  /** Whether the transaction adds or changes a wallet. */
   let movesGeneration = false;
 
-  /** Runs a write, then tells what it changed. A write that throws, or whose fence is passed, changes nothing and tells nothing. */
+  /** Runs a write, then calls the listeners with its changes. If it throws, or its fence is outdated, nothing is changed. */
   async function commit<T>(work: () => T, fence: Fence | null = null): Promise<T> {
-    // A child transaction, because a plain one keeps what was written before a throw.
+    // A child transaction, because a plain one keeps the writes that precede an error.
     const { value, told, moved } = await root.childTransaction(() => {
       pending = [];
       movesGeneration = false;
@@ -357,7 +387,10 @@ export function openMonitoringStore(
     return value;
   }
 
-  /** The newest generation that was seen, and how often one came anew: then what was built upon the numbers before is of no use. */
+  /**
+   * The newest known generation, and how often a generation was replaced: results derived from the earlier numbers are then
+   * invalid.
+   */
   let knownGeneration = 0;
   let histories = 0;
   const generation = (): number => (meta.get('generation') ?? 0) + histories * GENERATIONS_OF_A_HISTORY;
@@ -366,11 +399,11 @@ export function openMonitoringStore(
     const lanes: Lane[] = [];
     const stored = meta.get('generation') ?? 0;
     for (const { database, key, isRemoved } of writes) {
-      // A list of one is stored as what it holds.
+      // A key with one element is stored as that element.
       const [first, second] = Array.isArray(key) ? key : [key];
       if (database === 'watchChanges') {
         const number = Number(first);
-        // One that was and never happened, or one in the place of another: what was built upon it is of no use.
+        // A generation was rolled back or replaced by another one: results derived from it are invalid.
         const isOther = isRemoved ? number > stored : number <= knownGeneration;
         if (isOther) histories++;
         if (isOther || !isRemoved) knownGeneration = Math.min(number, stored);
@@ -386,7 +419,7 @@ export function openMonitoringStore(
     if (lanes.length > 0) outbox.wake(lanes);
   });
 
-  /** A change as what it is about is now; null where that is gone. */
+  /** Returns a change with its current record; null if the record does not exist any more. */
   function changeOf([accountId, number]: [string, number], { kind, id }: ChangeRow): MonitoringChange | null {
     const place = { accountId, number };
     if (kind === 'alert.created' || kind === 'alert.updated') {
@@ -397,7 +430,7 @@ export function openMonitoringStore(
     return wallet === null ? null : { ...place, kind, wallet };
   }
 
-  /** Inside a transaction. */
+  /** Records a change. Call it inside a transaction. */
   function tell(change: Changed): void {
     const about = 'alert' in change ? change.alert : change.wallet;
     const { accountId, id } = about;
@@ -417,7 +450,7 @@ export function openMonitoringStore(
     const after = afterGeneration - histories * GENERATIONS_OF_A_HISTORY;
     if (after < 0 || after > last || last - after > LIMITS.watchChangesKept) return null;
     const found = [...watchChanges.getRange({ start: [after + 1], end: [last + 1] })];
-    // An older version of the program left none.
+    // Older versions of the program did not store the changes.
     return found.length === last - after ? found.map(({ value }) => value) : null;
   }
 
@@ -441,7 +474,11 @@ export function openMonitoringStore(
       refuse(`this account may have ${walletsMax} wallets, deleted ones included.`);
   }
 
-  /** Inside a transaction. `kind`: of the change that listeners get; null if they get none. */
+  /**
+   * Stores a wallet. Call it inside a transaction.
+   *
+   * @param kind - kind of the change that listeners get; null if they get none
+   */
   function putWallet(wallet: MonitoredWallet, kind: 'wallet.created' | 'wallet.updated' | null): void {
     wallets.putSync([wallet.accountId, wallet.id], wallet);
     refreshes.keep(wallet);
@@ -462,7 +499,7 @@ export function openMonitoringStore(
   const isWatched = (chain: MonitoringChain): boolean =>
     [...watched.getKeys({ start: [chain, '', ''], end: [chain, PAST_ADDRESSES, ''], limit: 1 })].length > 0;
 
-  /** Inside a transaction, before the first wallet of a chain is watched: what was read for others is of no use. */
+  /** Call it inside a transaction, before the first wallet of a chain is watched: earlier checkpoints are not valid for it. */
   function beginChain(chain: MonitoringChain, head: number | null): void {
     if (isWatched(chain)) return;
     for (const { height } of readBlocks(chain)) blocks.removeSync([chain, height]);
@@ -470,7 +507,7 @@ export function openMonitoringStore(
     else meta.putSync(firstHeightOf(chain), head + 1);
   }
 
-  /** Inside a transaction. */
+  /** Changes an alert. Call it inside a transaction. */
   function changeAlert(
     alert: Alert,
     change: Partial<Alert>,
@@ -491,7 +528,7 @@ export function openMonitoringStore(
     return changed;
   }
 
-  /** Inside a transaction: a change that the chain made is sent, unlike a status that a person moved. */
+  /** Sends a change that the chain caused; status changes by users are not sent. Call it inside a transaction. */
   function sendUpdate(alert: Alert): void {
     const wallet = findWallet(alert.accountId, alert.walletId);
     if (wallet?.status === 'ACTIVE') outbox.enqueue('alert.updated', alert, wallet);
@@ -586,7 +623,7 @@ export function openMonitoringStore(
     },
   };
 
-  /** Inside a transaction: alerts whose block is deep enough now. */
+  /** Makes alerts final that are deep enough now. Call it inside a transaction. */
   function finalize(chain: MonitoringChain, height: number): void {
     const range = {
       start: [chain, 0, '', 0] as [string, number, string, number],
@@ -672,7 +709,7 @@ export function openMonitoringStore(
     refreshed: (place, screening, nextAtMs, fence) =>
       commit(() => {
         const before = findWallet(place.accountId, place.walletId);
-        // One that was paused or deleted has lost its place already.
+        // A paused or deleted wallet has already been removed from the queue.
         if (before?.status !== 'ACTIVE') return;
         const after: MonitoredWallet = { ...before, ...screening };
         const isOther =
@@ -733,10 +770,11 @@ export function openMonitoringStore(
       commit(() => {
         const known = readBlocks(chain);
         const last = known.at(-1);
-        // Read already, by this process before it was stopped or by another: once is enough.
+        // Already processed, by this process before a restart or by another one.
         if (last !== undefined && block.height <= last.height) {
           const before = known.find(({ height }) => height === block.height);
-          // Another node read another block there: the chain was changed in between, and whoever reads on has to take it back first.
+          // Another node has processed another block at this height: the chain was reorganised in between, and the caller must
+          // revert first.
           if (before !== undefined && before.hash !== block.hash)
             throw new AssayError(
               'NOT_READY',
@@ -748,7 +786,7 @@ export function openMonitoringStore(
         blocks.putSync([chain, block.height], block.hash);
         for (const { height } of known)
           if (height <= block.height - LIMITS.reorgBlocksMax) blocks.removeSync([chain, height]);
-        // No reorg takes these back any more.
+        // No reorg reverts these blocks any more.
         const settled = {
           start: [chain, 0, '', 0] as [string, number, string, number],
           end: [chain, block.height - LIMITS.reorgBlocksMax + 1, '', 0] as [string, number, string, number],

@@ -1,13 +1,13 @@
 /**
- * The live stream of an account: its changes as they come, from any number that is kept on. A reader that does not keep up is dropped
- * with a reason and can resume where it was; nothing is held for it in memory but what its socket holds.
+ * The live stream of an account: its changes as they happen, from any number that is still kept. A reader that is too slow is
+ * disconnected with a reason and can resume; only the buffer of its socket holds data for it.
  */
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { alertAnswer, walletAnswer } from './answers.ts';
 import type { MonitoringChange, MonitoringStore } from './store.ts';
 
-/** One message. `id` resumes behind it; empty for what cannot be resumed from. */
+/** One message. A reader resumes after `id`; it is empty if the reader cannot resume from this message. */
 export interface StreamEvent {
   readonly id: string;
   readonly event: MonitoringChange['kind'] | 'missed';
@@ -15,25 +15,27 @@ export interface StreamEvent {
   readonly data: string;
 }
 
-/** Where a stream goes. */
+/** The receiving end of a stream. */
 export interface StreamSink {
-  /** False where the reader is gone or does not keep up; nothing more is sent then. */
+  /** Returns false if the reader is gone or too slow; nothing more is sent then. */
   send(event: StreamEvent): boolean;
-  /** What waits to be read, in bytes. */
+  /** Bytes that the reader has not taken yet. */
   readonly waitingBytes: number;
   close(reason: string): void;
 }
 
 export interface StreamHub {
-  /** Throws INVALID_REQUEST where the account has as many streams as it may. */
+  /** Throws INVALID_REQUEST if the account has the maximum number of streams. */
   requireRoom(accountId: string): void;
   /**
-   * Begins a stream behind `after` (null: with what comes next). Returns how to end it.
+   * Starts a stream after the number `after`; null starts with the next change.
+   *
+   * @returns a function that ends the stream
    */
   subscribe(accountId: string, after: number | null, sink: StreamSink): () => void;
-  /** Streams that are open. */
+  /** Number of open streams. */
   readonly size: number;
-  /** Ends all of them with a reason. */
+  /** Ends all streams with a reason. */
   close(reason: string): void;
 }
 
@@ -43,6 +45,7 @@ interface Subscription {
   sent: number;
 }
 
+/** Converts a change to a stream event. */
 export const eventOf = (change: MonitoringChange): StreamEvent => ({
   id: String(change.number),
   event: change.kind,
@@ -51,6 +54,7 @@ export const eventOf = (change: MonitoringChange): StreamEvent => ({
   ),
 });
 
+/** Creates the hub of all streams. */
 export function createStreamHub(deps: { readonly store: MonitoringStore }): StreamHub {
   const { store } = deps;
   const byAccount = new Map<string, Set<Subscription>>();
@@ -64,7 +68,7 @@ export function createStreamHub(deps: { readonly store: MonitoringStore }): Stre
     if (reason !== null) subscription.sink.close(reason);
   }
 
-  /** Sends what lies between the last thing sent and now, a page after the other. */
+  /** Sends all changes since the last one that was sent, page by page. */
   function catchUp(accountId: string, subscription: Subscription): void {
     const { sink } = subscription;
     for (;;) {
@@ -89,7 +93,7 @@ export function createStreamHub(deps: { readonly store: MonitoringStore }): Stre
           return;
         }
       }
-      // What a row was about may be gone: the number counts, not the row.
+      // A change whose record is gone is skipped, but its number counts as sent.
       if (changes.length < LIMITS.streamBacklogPage) {
         subscription.sent = Math.max(subscription.sent, last);
         return;

@@ -1,12 +1,12 @@
 /**
- * Whether a day of a wallet is unusual for it: its count and its volume against the days before, each as a z-score. A wallet that was
- * not watched for long has no past to compare with, and is measured against fixed bounds.
+ * Detects unusual days of a wallet: compares the count and the volume of a day with the days before, each as a z-score. A wallet
+ * that was not watched for long enough has no history, and is compared with fixed limits.
  */
 import type { VelocityPolicy } from './policy.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** One day (UTC) of a wallet. */
+/** Totals of one day (UTC) of a wallet. */
 export interface DayTotals {
   /** Days since the epoch. */
   readonly day: number;
@@ -15,9 +15,9 @@ export interface DayTotals {
   readonly usd: number;
 }
 
-/** What a wallet did day by day, oldest first, days without any transfer left out; the last `historyDays` and today. */
+/** Daily totals of a wallet, oldest first: the last `historyDays` and today. Days without a transfer are left out. */
 export interface WalletPast {
-  /** The day since which every transfer is counted. */
+  /** Day from which every transfer is counted. */
   readonly sinceDay: number;
   readonly days: readonly DayTotals[];
 }
@@ -25,15 +25,16 @@ export interface WalletPast {
 export interface Unusual {
   readonly measure: 'count' | 'volume';
   readonly value: number;
-  /** Mean of a day before; null where there was no past to compare with. */
+  /** Mean of the days before; null without a history. */
   readonly usual: number | null;
-  /** Null where there was no past. */
+  /** Null without a history. */
   readonly zScore: number | null;
 }
 
+/** Returns the day of a time, in days since the epoch. */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
-/** The past with one more transfer. */
+/** Returns the history with one more transfer. */
 export function addTransfer(
   past: WalletPast,
   transfer: { readonly timestampMs: number; readonly usd: number | null },
@@ -48,7 +49,7 @@ export function addTransfer(
   return { sinceDay: past.sinceDay, days: days.filter((one) => one.day >= newest - policy.historyDays) };
 }
 
-/** The past with a transfer taken back, as after a reorg. */
+/** Returns the history without a transfer, for example after a reorg. */
 export function removeTransfer(
   past: WalletPast,
   transfer: { readonly timestampMs: number; readonly usd: number | null },
@@ -63,9 +64,11 @@ export function removeTransfer(
 }
 
 /**
- * Judges the day of `past` that `nowMs` lies in. The baseline is every day before it within `historyDays`, empty days included; the
- * deviation is at least that of a Poisson count of the same mean (√mean, and 1), so that a wallet of perfect regularity does not
- * alert at one transfer more. For volume it is at least a quarter of the mean. Returns the stronger of the two, or null.
+ * Judges the day that contains `nowMs`. The baseline consists of all days before it within `historyDays`, empty days included. The
+ * deviation is at least that of a Poisson count with the same mean (√mean, and 1), so that one more transfer does not raise an
+ * alert for a perfectly regular wallet. For volume it is at least a quarter of the mean.
+ *
+ * @returns the stronger of the two findings; null if the day is not unusual
  */
 export function judgeVelocity(past: WalletPast, nowMs: number, policy: VelocityPolicy): Unusual | null {
   const today = dayOf(nowMs);
@@ -84,7 +87,7 @@ export function judgeVelocity(past: WalletPast, nowMs: number, policy: VelocityP
   const score = (of: (one: DayTotals) => number, floorOf: (mean: number) => number) => {
     const mean = before.reduce((sum, one) => sum + of(one), 0) / length;
     const squares = before.reduce((sum, one) => sum + (of(one) - mean) ** 2, 0);
-    // Days without a transfer are not in the list, and lie a whole mean below it.
+    // Days without a transfer are not in the list; each is a whole mean below it.
     const variance = (squares + (length - before.length) * mean ** 2) / length;
     return { mean, z: (of(now) - mean) / Math.max(Math.sqrt(variance), floorOf(mean)) };
   };

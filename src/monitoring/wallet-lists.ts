@@ -1,12 +1,12 @@
 /**
- * The wallets of the accounts that were listed last, in memory and in the order of their lists: decoding 10,000 records for each page
- * would take longer than all the rest. A change of a wallet replaces its record alone.
+ * Cache of the wallets of the accounts that were listed last, in the order of their lists: decoding 10,000 records for each page
+ * would take longer than everything else. A change of a wallet replaces only its record.
  */
 import { LIMITS } from '../base/limits.ts';
 import type { MonitoredWallet, WalletFilter, WatchChange } from './records.ts';
 
 export interface WalletLists {
-  /** Wallets that are in memory now. */
+  /** Number of cached wallets. */
   readonly held: number;
   list(
     accountId: string,
@@ -16,29 +16,29 @@ export interface WalletLists {
 }
 
 export interface WalletListsDeps {
-  /** Grows with each change of any wallet. */
+  /** Increases with each change of any wallet. */
   readonly generation: () => number;
-  /** What changed behind a generation; null where that is too long ago. */
+  /** Returns the changes after a generation; null if it is too old. */
   readonly changes: (after: number) => readonly WatchChange[] | null;
-  /** All wallets of an account by their ids. */
+  /** Returns all wallets of an account in the order of their ids. */
   readonly readAll: (accountId: string) => Iterable<MonitoredWallet>;
   readonly read: (accountId: string, walletId: string) => MonitoredWallet | null;
 }
 
 interface Row {
   readonly wallet: MonitoredWallet;
-  /** What a search looks through, in lower case. */
+  /** Searched text, in lower case. */
   readonly text: string;
 }
 
 interface Listed {
   generation: number;
   /**
-   * Whether deleted wallets are among the rows: once they were asked for. They are kept in the store for good, so that an account which
-   * watches and deletes would otherwise fill the memory.
+   * Whether the rows include deleted wallets, which is the case after a request for them. Deleted wallets stay in the store
+   * forever, so an account that adds and deletes wallets would otherwise fill the memory.
    */
   readonly hasDeleted: boolean;
-  /** By id. */
+  /** Sorted by id. */
   readonly rows: Row[];
 }
 
@@ -47,7 +47,7 @@ const rowOf = (wallet: MonitoredWallet): Row => ({
   text: `${wallet.walletAddress}\n${wallet.label ?? ''}`.toLowerCase(),
 });
 
-/** Where an id stands, or would stand. */
+/** Position of an id, or the position at which it would be inserted. */
 function placeOf(rows: readonly Row[], walletId: string): number {
   let low = 0;
   let high = rows.length;
@@ -59,8 +59,9 @@ function placeOf(rows: readonly Row[], walletId: string): number {
   return low;
 }
 
+/** Creates the cache. */
 export function createWalletLists(deps: WalletListsDeps): WalletLists {
-  /** The account that was asked for last stands last. */
+  /** In the order of the last use, most recent last. */
   const accounts = new Map<string, Listed>();
   let held = 0;
 

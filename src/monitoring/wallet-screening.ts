@@ -7,7 +7,11 @@ export type WalletScreening = Pick<
   'riskScore' | 'riskLevel' | 'assessed' | 'coverage' | 'screenedAtMs'
 >;
 
-/** @param json the `data` of a screening. */
+/**
+ * Reads the fields from the JSON of a screening.
+ *
+ * @param json - the `data` of a screening
+ */
 export function readScreening(json: Uint8Array): WalletScreening {
   const answer = JSON.parse(Buffer.from(json).toString()) as ScreeningAnswer;
   const { riskScore, riskLevel, assessed, coverage, screenedAt } = answer;

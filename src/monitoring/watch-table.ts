@@ -1,32 +1,32 @@
 /**
- * Which watched wallets an address belongs to, for a million of them and every transfer of a chain: an open-addressing table over
- * packed 20-byte addresses, built whole from the store, then changed as wallets come and go.
+ * Maps addresses to watched wallets, for a million wallets and every transfer of a chain: an open-addressing table over packed
+ * 20-byte addresses. It is built from the store once, then updated as wallets are added and removed.
  */
 import type { MonitoringChain, WatchChange, WatchedAddress } from './records.ts';
 
-/** A wallet that watches an address. Several accounts may watch the same one. */
+/** A wallet that watches an address. Several accounts may watch the same address. */
 export interface Watcher {
   readonly accountId: string;
   readonly walletId: string;
 }
 
 export interface WatchTable {
-  /** Wallets, all chains together. */
+  /** Number of wallets on all chains. */
   readonly size: number;
-  /** Chains on which anything is watched. */
+  /** Chains with watched wallets. */
   readonly chains: ReadonlySet<MonitoringChain>;
-  /** Who watches an address (canonical or in any letter case); empty for nobody. */
+  /** Returns the watchers of an address (canonical or in any letter case); may be empty. */
   watchers(chain: MonitoringChain, address: string): readonly Watcher[];
-  /** Follows a change; one that was followed before changes nothing. */
+  /** Applies a change; applying it again is a no-op. */
   apply(change: WatchChange): void;
 }
 
 const ADDRESS_BYTES = 20;
-/** Of a wallet's id: see ids.ts. */
+/** Length of a wallet id, see ids.ts. */
 const ID_CHARS = 26;
 const NOBODY: readonly Watcher[] = [];
 
-/** Accounts are few beside their wallets: each is kept once. */
+/** Accounts are few compared with wallets, so each name is stored once. */
 interface AccountNames {
   numberOf(accountId: string): number;
   nameOf(number: number): string;
@@ -54,7 +54,7 @@ for (let digit = 0; digit < 16; digit++) {
   HEX[digit.toString(16).toUpperCase().charCodeAt(0)] = digit;
 }
 
-/** Writes the 20 bytes of `0x…`; false where the text is no EVM address. */
+/** Writes the 20 bytes of `0x…`; returns false if the text is not an EVM address. */
 function writeAddress(address: string, into: Uint8Array, at: number): boolean {
   if (address.length !== 2 + 2 * ADDRESS_BYTES) return false;
   for (let i = 0; i < ADDRESS_BYTES; i++) {
@@ -66,7 +66,10 @@ function writeAddress(address: string, into: Uint8Array, at: number): boolean {
   return true;
 }
 
-/** The last 4 bytes: of a hash, as all EVM addresses are, every part is as good as another. Vanity addresses spend theirs in front. */
+/**
+ * The last 4 bytes of the address: an EVM address is part of a hash, so its bytes are uniform, except that vanity addresses have
+ * fixed leading bytes.
+ */
 const hashOf = (bytes: Uint8Array, at: number): number =>
   (((bytes[at + 16] as number) << 24) |
     ((bytes[at + 17] as number) << 16) |
@@ -79,26 +82,26 @@ function equal(a: Uint8Array, atA: number, b: Uint8Array, atB: number): boolean 
   return true;
 }
 
-/** The table of one chain: slots hold 1 + the number of a distinct address, whose wallets are a chain of links. */
+/** The table of one chain. A slot holds 1 + the number of a distinct address; the wallets of an address are a linked list. */
 class ChainTable {
   #count = 0;
   #addresses = new Uint8Array(1_024 * ADDRESS_BYTES);
   #slots = new Uint32Array(4_096);
-  /** Distinct address → its last wallet; wallet → the one before it, all plus 1, 0 for none. */
+  /** Distinct address → its last wallet; wallet → the previous one. All numbers plus 1; 0 for none. */
   #last = new Uint32Array(1_024);
   #before = new Uint32Array(1_024);
-  /** Ids of wallets as their characters, one behind the other: a text of its own takes 48 bytes. */
+  /** Ids of the wallets as consecutive characters: a string of its own takes 48 bytes. */
   #ids = Buffer.alloc(1_024 * ID_CHARS);
   /** Number of the account of each wallet. */
   #accounts = new Uint32Array(1_024);
-  /** Places of wallets that were ever taken. */
+  /** Number of wallet places ever used. */
   #places = 0;
   readonly #accountNames: AccountNames;
-  /** Places of wallets that were taken out. */
+  /** Wallet places that are free again. */
   readonly #free: number[] = [];
   readonly #probe = new Uint8Array(ADDRESS_BYTES);
 
-  /** Wallets that are watched. */
+  /** Number of watched wallets. */
   live = 0;
 
   constructor(accountNames: AccountNames) {
@@ -128,7 +131,7 @@ class ChainTable {
     this.#last[number - 1] = wallet;
   }
 
-  /** Takes a wallet out of the chain of its address. */
+  /** Removes a wallet from the list of its address. */
   remove(address: string, walletId: string): void {
     if (!writeAddress(address, this.#probe, 0)) return;
     const number = this.#find();
@@ -164,7 +167,7 @@ class ChainTable {
     return found.reverse();
   }
 
-  /** Number of the address in the probe, from 1; 0 where it is not there. */
+  /** Number of the address in the probe, from 1; 0 if the table does not contain it. */
   #find(): number {
     const mask = this.#slots.length - 1;
     for (let slot = hashOf(this.#probe, 0) & mask; ; slot = (slot + 1) & mask) {
@@ -182,7 +185,7 @@ class ChainTable {
     }
     if (number > this.#last.length) this.#last = grown(this.#last);
     this.#addresses.set(this.#probe, (number - 1) * ADDRESS_BYTES);
-    // At most half full: probes stay short whatever the addresses.
+    // At most half full, so that probe sequences stay short.
     if (number * 2 > this.#slots.length) {
       this.#slots = new Uint32Array(this.#slots.length * 2);
       for (let one = 1; one < number; one++) this.#place(one);
@@ -205,6 +208,7 @@ function grown(array: Uint32Array): Uint32Array<ArrayBuffer> {
   return more;
 }
 
+/** Builds the table of the watched addresses. */
 export function buildWatchTable(watched: Iterable<WatchedAddress>): WatchTable {
   const tables = new Map<MonitoringChain, ChainTable>();
   const accountNames = createAccountNames();

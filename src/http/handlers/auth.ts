@@ -1,4 +1,4 @@
-/** The operations that people use: registration, sessions, passwords. */
+/** Account operations: registration, sessions, passwords. */
 import type { BegunSession } from '../../accounts/people.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Call } from '../call.ts';
@@ -12,24 +12,35 @@ const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value
 const DONE = bytesOf({ done: true });
 const PRIVATE = '\r\nCache-Control: no-store';
 
+/**
+ * Returns the authenticated client of an account operation.
+ *
+ * @throws INTERNAL if the call has none
+ */
 export function visitOf(call: Call): Visit {
   if (call.visit === null)
     throw new AssayError('INTERNAL', 'An operation of people was reached without a visit.');
   return call.visit;
 }
 
+/**
+ * Returns the account of an authenticated client.
+ *
+ * @throws INTERNAL if it has none
+ */
 export function accountOf(visit: Visit): string {
   if (visit.accountId === null)
     throw new AssayError('INTERNAL', 'An operation of an account was reached without one.');
   return visit.accountId;
 }
 
-/** Gives the client its session by cookie; the answer has everything but its text. */
+/** Sets the session cookie. The response has the session's account and expiry, but not its token. */
 function answerBegun(call: Call, { token, account, expiresAt }: BegunSession): Uint8Array {
   call.lines += sessionCookie(token, visitOf(call).isSecure) + PRIVATE;
   return bytesOf({ account, expiresAt });
 }
 
+/** Handles `POST /auth/register`. */
 export function registerWork({ access }: Deps): Work {
   return {
     kind: 'task',
@@ -41,6 +52,7 @@ export function registerWork({ access }: Deps): Work {
   };
 }
 
+/** Handles `POST /auth/verify`. */
 export function verifyEmailWork({ access }: Deps): Work {
   return {
     kind: 'task',
@@ -51,6 +63,7 @@ export function verifyEmailWork({ access }: Deps): Work {
   };
 }
 
+/** Handles `POST /auth/login`. */
 export function loginWork({ access }: Deps): Work {
   return {
     kind: 'task',
@@ -61,6 +74,7 @@ export function loginWork({ access }: Deps): Work {
   };
 }
 
+/** Handles `POST /auth/logout`. */
 export function logoutWork({ access }: Deps): Work {
   return {
     kind: 'query',
@@ -73,6 +87,7 @@ export function logoutWork({ access }: Deps): Work {
   };
 }
 
+/** Handles `GET /auth/session`. */
 export function sessionWork(): Work {
   return {
     kind: 'query',
@@ -83,6 +98,7 @@ export function sessionWork(): Work {
   };
 }
 
+/** Handles `POST /auth/password`. */
 export function changePasswordWork({ access }: Deps): Work {
   return {
     kind: 'task',
@@ -98,6 +114,7 @@ export function changePasswordWork({ access }: Deps): Work {
   };
 }
 
+/** Handles `POST /auth/password/forgot`. */
 export function forgotPasswordWork({ access }: Deps): Work {
   return {
     kind: 'task',
@@ -108,6 +125,7 @@ export function forgotPasswordWork({ access }: Deps): Work {
   };
 }
 
+/** Handles `POST /auth/password/reset`. */
 export function resetPasswordWork({ access }: Deps): Work {
   return {
     kind: 'task',

@@ -1,6 +1,6 @@
 /**
- * The operations of bulk jobs. Every id is looked up together with the account of the key, and what a job asks of its lines a key
- * must be allowed to ask of one.
+ * Operations of bulk jobs. Every id is looked up together with the account of the key. A job needs the same permission as a single
+ * request for one of its lines.
  */
 import { answerSlot } from '../../accounts/idempotency.ts';
 import type { KeyRecord } from '../../accounts/keys.ts';
@@ -27,7 +27,7 @@ import { JOB_PERMISSIONS } from '../routes.ts';
 
 type Deps = Pick<HttpDeps, 'useCases'>;
 
-/** Names that bodies of lines go by; the first of each is the registered or usual one. */
+/** Media types of job bodies. The first of each format is the registered or usual one. */
 const FORMAT_OF_TYPE: Readonly<Record<string, JobFormat>> = {
   'application/x-ndjson': 'ndjson',
   'application/ndjson': 'ndjson',
@@ -46,7 +46,7 @@ const idOf = (call: Call): string => decodeParameter(call.exchange.params[0] ?? 
 const maySee = ({ permissions }: KeyRecord, kind: JobKind): boolean =>
   JOB_PERMISSIONS[kind].some((one) => permissions.includes(one));
 
-/** Throws FORBIDDEN. */
+/** @throws FORBIDDEN if the key lacks the permission for this kind of job */
 function checkPermission(caller: KeyRecord, kind: JobKind): void {
   if (maySee(caller, kind)) return;
   const names = JOB_PERMISSIONS[kind].join("' or '");
@@ -66,7 +66,11 @@ function formatOf(named: string | undefined, contentType: string): JobFormat {
   );
 }
 
-/** Throws INVALID_REQUEST, UNKNOWN_CHAIN, FORBIDDEN. */
+/**
+ * Reads the parameters of a new job.
+ *
+ * @throws INVALID_REQUEST, UNKNOWN_CHAIN, FORBIDDEN
+ */
 function requestOf(call: Call): JobRequest {
   const caller = callerOf(call);
   const query = call.exchange.query();
@@ -92,7 +96,11 @@ function requestOf(call: Call): JobRequest {
 const noSuchJob = (): AssayError =>
   new AssayError('NOT_FOUND', 'id: there is no job of this id in the account.', { field: 'id' });
 
-/** The job that the path names, where the key may see what it answers. Throws NOT_FOUND, FORBIDDEN. */
+/**
+ * Returns the job that the path names.
+ *
+ * @throws NOT_FOUND; FORBIDDEN if the key may not see this kind of job
+ */
 async function jobOf(call: Call, { useCases }: Deps): Promise<JobView> {
   const caller = callerOf(call);
   const job = await useCases.jobs().get(caller.accountId, idOf(call));
@@ -101,6 +109,7 @@ async function jobOf(call: Call, { useCases }: Deps): Promise<JobView> {
   return job;
 }
 
+/** Handles `POST /jobs`. */
 export function sendJobWork({ useCases }: Deps): Work {
   return {
     kind: 'upload',
@@ -120,6 +129,7 @@ export function sendJobWork({ useCases }: Deps): Work {
   };
 }
 
+/** Handles `GET /jobs`. */
 export function listJobsWork({ useCases }: Deps): Work {
   return {
     kind: 'query',
@@ -134,10 +144,12 @@ export function listJobsWork({ useCases }: Deps): Work {
   };
 }
 
+/** Handles `GET /jobs/{id}`. */
 export function oneJobWork(deps: Deps): Work {
   return { kind: 'query', answer: async (call) => jsonBytes({ job: await jobOf(call, deps) }) };
 }
 
+/** Handles `GET /jobs/{id}/result`, including range requests. */
 export function jobResultWork(deps: Deps): Work {
   return {
     kind: 'file',
@@ -169,6 +181,7 @@ export function jobResultWork(deps: Deps): Work {
   };
 }
 
+/** Handles `DELETE /jobs/{id}`. */
 export function cancelJobWork(deps: Deps): Work {
   return {
     kind: 'query',

@@ -1,4 +1,4 @@
-/** The API keys of an account. Every id is looked up together with its account: another account's key is no key. */
+/** API keys of an account. Every id is looked up together with its account, so a key of another account is not found. */
 import { auditKeys } from '../../accounts/audit.ts';
 import { type KeyRecord, type KeyStore, PERMISSIONS, type Permission } from '../../accounts/keys.ts';
 import { AssayError } from '../../base/errors.ts';
@@ -12,12 +12,16 @@ type Deps = Pick<HttpDeps, 'access'>;
 
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-/** The record without what is its account's. */
+/** The record without the fields that belong to the account. */
 function shown({ accountId: _, plan: _plan, rateLimits: _limits, ...view }: KeyRecord): object {
   return view;
 }
 
-/** Throws NOT_FOUND. */
+/**
+ * Returns the key that the path names.
+ *
+ * @throws NOT_FOUND if the account has no key of this id
+ */
 function ownKey(keys: KeyStore, visit: Visit): KeyRecord {
   const [id = ''] = visit.params;
   const record = keys.get(id);
@@ -25,7 +29,11 @@ function ownKey(keys: KeyStore, visit: Visit): KeyRecord {
   throw new AssayError('NOT_FOUND', 'There is no key of this id.', { field: 'id' });
 }
 
-/** An API key cannot hand on what it does not have. Throws FORBIDDEN. */
+/**
+ * Checks that an API key grants only permissions that it has itself.
+ *
+ * @throws FORBIDDEN
+ */
 function checkGrant(visit: Visit, wanted: readonly Permission[]): void {
   const lacking = visit.key === null ? [] : wanted.filter((one) => !visit.key?.permissions.includes(one));
   if (lacking.length === 0) return;
@@ -37,6 +45,7 @@ function checkGrant(visit: Visit, wanted: readonly Permission[]): void {
 const changing = ({ access }: Deps, visit: Visit): KeyStore =>
   auditKeys(access.keys, () => access.audit(), visit.actor);
 
+/** Handles `GET /keys`. */
 export function listKeysWork({ access }: Deps): Work {
   return {
     kind: 'query',
@@ -49,6 +58,7 @@ export function listKeysWork({ access }: Deps): Work {
   };
 }
 
+/** Handles `POST /keys`. */
 export function createKeyWork(deps: Deps): Work {
   return {
     kind: 'task',
@@ -69,7 +79,7 @@ export function createKeyWork(deps: Deps): Work {
         name,
         accountId,
         permissions: wanted,
-        // What was set for a key alone holds for the keys that it makes.
+        // Rate limits set for one key also apply to the keys that it creates.
         rateLimits: visit.key?.rateLimits ?? {},
       });
       call.lines += '\r\nCache-Control: no-store';
@@ -78,6 +88,7 @@ export function createKeyWork(deps: Deps): Work {
   };
 }
 
+/** Handles `PATCH /keys/{id}`. */
 export function toggleKeyWork(deps: Deps): Work {
   return {
     kind: 'task',
@@ -91,6 +102,7 @@ export function toggleKeyWork(deps: Deps): Work {
   };
 }
 
+/** Handles `DELETE /keys/{id}`. */
 export function revokeKeyWork(deps: Deps): Work {
   return {
     kind: 'query',

@@ -1,14 +1,15 @@
-/** POST /kyt: a small message to the use case, the bytes of `data` back. */
+/** `POST /kyt`: passes the fields of the body to the use case and returns the bytes of `data`. */
 import type { KytRequest } from '../../screening/kyt.ts';
 import type { Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
 
+/** Handles `POST /kyt`. */
 export function kytWork({ useCases }: Pick<HttpDeps, 'useCases'>): Work {
   return {
     kind: 'task',
     answer: (_call, body) => {
       const { chain, address, from, to, direction } = body as KytRequest;
-      // Only the known fields travel: what else a body holds is in `ignored`.
+      // Only known fields are passed on; other fields of the body are listed in `ignored`.
       return useCases.kyt({
         chain,
         ...(address === undefined ? {} : { address }),

@@ -1,4 +1,4 @@
-/** The operations that answer labels: entity, raw labels single and bulk, the sanctions check, the oracle. */
+/** Operations that return labels: entity, raw labels single and bulk, the sanctions check, the oracle. */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { countBulkAddresses } from '../../screening/bulk.ts';
@@ -9,12 +9,13 @@ import { decodeParameter, queryValue, requiredQueryValue } from '../query.ts';
 
 type Deps = Pick<HttpDeps, 'useCases' | 'access'>;
 
-/** Seconds a client may go on with its copy of a label set (specification decisions). */
+/** Seconds for which a client may use its cached copy of a label set (specification decisions). */
 const LABELS_MAX_AGE_SECONDS = 300;
 
 const inPath = (call: Call, position: number, name: string): string =>
   decodeParameter(call.exchange.params[position] ?? '', name);
 
+/** Handles `GET /entity/{address}`. */
 export function entityWork({ useCases }: Deps): Work {
   return {
     kind: 'lookup',
@@ -25,7 +26,7 @@ export function entityWork({ useCases }: Deps): Work {
   };
 }
 
-/** Whether an If-None-Match names the tag, compared weakly (RFC 9110, section 13.1.2). */
+/** Whether an If-None-Match header contains the tag, by weak comparison (RFC 9110, section 13.1.2). */
 function namesTag(header: string, tag: string): boolean {
   if (header === '') return false;
   return header.split(',').some((one) => {
@@ -34,6 +35,7 @@ function namesTag(header: string, tag: string): boolean {
   });
 }
 
+/** Handles `GET /address/{chain}/{address}/labels`. */
 export function labelsWork({ useCases }: Deps): Work {
   return {
     kind: 'lookup',
@@ -47,6 +49,7 @@ export function labelsWork({ useCases }: Deps): Work {
   };
 }
 
+/** Handles `POST /screen`. */
 export function screenWork({ useCases }: Deps): Work {
   return {
     kind: 'body',
@@ -57,12 +60,13 @@ export function screenWork({ useCases }: Deps): Work {
   };
 }
 
+/** Handles `POST /screen/bulk`. */
 export function screenBulkWork({ useCases, access }: Deps): Work {
   return {
     kind: 'bytes',
     units: ({ elements }, body) => {
       if (elements >= 1 && elements <= LIMITS.bulkAddressesMax) return elements;
-      // The outline counts every array of the body; only the body itself says what is wrong with it.
+      // The outline counts the elements of every array; the body itself is parsed only to report the exact error.
       return countBulkAddresses(body);
     },
     answer: async (call, body) => {
@@ -77,6 +81,7 @@ export function screenBulkWork({ useCases, access }: Deps): Work {
   };
 }
 
+/** Handles `GET /sanctions/check`. */
 export function sanctionsCheckWork({ useCases }: Deps): Work {
   return {
     kind: 'lookup',
@@ -88,6 +93,7 @@ export function sanctionsCheckWork({ useCases }: Deps): Work {
   };
 }
 
+/** Handles `GET /oracle/address/{chain}/{address}`. */
 export function oracleWork({ useCases }: Deps): Work {
   return {
     kind: 'lookup',

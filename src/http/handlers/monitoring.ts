@@ -1,4 +1,4 @@
-/** The operations of monitoring. Every id is looked up together with the account of the key: another account's id is not found. */
+/** Monitoring operations. Every id is looked up together with the account of the key, so an id of another account is not found. */
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -37,7 +37,7 @@ const refuse = (field: string, message: string): AssayError =>
 
 const monitoringPage = (query: string): Page => pageOf(query, LIMITS.monitoringPageMax);
 
-/** One of a list of words of the query; undefined where it is absent. */
+/** Returns a query parameter that must be one of `words`; undefined if it is absent. */
 function wordOf<T extends string>(query: string, name: string, words: readonly T[]): T | undefined {
   const text = queryValue(query, name);
   return text === undefined ? undefined : oneOf(name, text, words);
@@ -50,12 +50,13 @@ function flag(query: string, name: string): boolean {
   throw refuse(name, 'must be true or false.');
 }
 
-/** Spreads into an object what is there. */
+/** Returns an object with the property, or an empty one if the value is undefined. */
 const given = <K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> =>
   value === undefined ? {} : ({ [key]: value } as Partial<Record<K, V>>);
 
 const serviceOf = (deps: Deps): MonitoringService => deps.useCases.monitoring();
 
+/** Handles `POST /monitoring/wallets`. */
 export function addWalletWork(deps: Deps): Work {
   return {
     kind: 'task',
@@ -76,6 +77,7 @@ export function addWalletWork(deps: Deps): Work {
   };
 }
 
+/** Handles `GET /monitoring/wallets`. */
 export function listWalletsWork(deps: Deps): Work {
   return {
     kind: 'query',
@@ -88,7 +90,7 @@ export function listWalletsWork(deps: Deps): Work {
       };
       const status = wordOf(query, 'status', ['ACTIVE', 'PAUSED', 'DELETED'] as const);
       const filter = {
-        // Who asks for the deleted ones means to see them.
+        // A filter by DELETED implies that deleted wallets are included.
         includeDeleted: flag(query, 'includeDeleted') || status === 'DELETED',
         ...given('chain', chain === undefined ? undefined : parseMonitoringChain(chain)),
         ...given('status', status),
@@ -107,6 +109,7 @@ function detail(deps: Deps, wallet: MonitoredWallet): Uint8Array {
   return jsonBytes({ wallet: { ...walletAnswer(wallet), ...counts } });
 }
 
+/** Handles `GET /monitoring/wallets/{id}`. */
 export function oneWalletWork(deps: Deps): Work {
   return {
     kind: 'query',
@@ -114,6 +117,7 @@ export function oneWalletWork(deps: Deps): Work {
   };
 }
 
+/** Handles `PATCH /monitoring/wallets/{id}`. */
 export function changeWalletWork(deps: Deps): Work {
   return {
     kind: 'task',
@@ -134,6 +138,7 @@ export function changeWalletWork(deps: Deps): Work {
   };
 }
 
+/** Handles `DELETE /monitoring/wallets/{id}`. */
 export function removeWalletWork(deps: Deps): Work {
   return {
     kind: 'query',
@@ -160,6 +165,7 @@ function alertsAnswer(deps: Deps, call: Call, query: string, filter: AlertQuery)
   return jsonBytes({ alerts: alerts.map(alertAnswer), total, ...page, newest });
 }
 
+/** Handles `GET /monitoring/alerts`. */
 export function listAlertsWork(deps: Deps): Work {
   return {
     kind: 'query',
@@ -174,7 +180,10 @@ export function listAlertsWork(deps: Deps): Work {
   };
 }
 
-/** A list with commas between its parts. One value of the query is bounded by an address; a list of them is longer. */
+/**
+ * Parses a comma-separated query parameter. A single query value may be no longer than an address, but a list of addresses is
+ * longer.
+ */
 function queryList(query: string, name: string): readonly string[] | undefined {
   const raw = query.split('&').find((pair) => pair.startsWith(`${name}=`));
   if (raw === undefined) return undefined;
@@ -187,6 +196,7 @@ function queryList(query: string, name: string): readonly string[] | undefined {
   return parts.map((part) => decodeParameter(part, name).trim());
 }
 
+/** Handles `GET /monitoring/wallets/{id}/alerts`. */
 export function walletAlertsWork(deps: Deps): Work {
   return {
     kind: 'query',
@@ -198,6 +208,7 @@ export function walletAlertsWork(deps: Deps): Work {
   };
 }
 
+/** Handles `PATCH /monitoring/alerts/{id}`. */
 export function moveAlertWork(deps: Deps): Work {
   return {
     kind: 'task',
@@ -209,6 +220,7 @@ export function moveAlertWork(deps: Deps): Work {
   };
 }
 
+/** Handles `GET /monitoring/wallets/{id}/transactions`. */
 export function walletTransactionsWork(deps: Deps): Work {
   return {
     kind: 'query',
@@ -224,6 +236,7 @@ export function walletTransactionsWork(deps: Deps): Work {
   };
 }
 
+/** Handles `GET /monitoring/channels`. */
 export function channelsWork(deps: Deps): Work {
   return {
     kind: 'query',
@@ -232,6 +245,7 @@ export function channelsWork(deps: Deps): Work {
   };
 }
 
+/** Handles `PUT /monitoring/channels`. */
 export function setChannelsWork(deps: Deps): Work {
   return {
     kind: 'task',
@@ -239,7 +253,7 @@ export function setChannelsWork(deps: Deps): Work {
       const account = accountOf(call);
       const before = serviceOf(deps).store.channels.channels(account);
       const { email, slackWebhookUrl, telegram } = body as Partial<AccountChannels>;
-      // What is left out stays: a secret that is shown masked cannot be sent back.
+      // Omitted channels keep their value: a secret is shown masked, so a client cannot send it back.
       const channels = await serviceOf(deps).setChannels(account, {
         email: email === undefined ? before.email : email,
         slackWebhookUrl: slackWebhookUrl === undefined ? before.slackWebhookUrl : slackWebhookUrl,
@@ -250,6 +264,7 @@ export function setChannelsWork(deps: Deps): Work {
   };
 }
 
+/** Handles `POST /monitoring/webhook-secret`. */
 export function webhookSecretWork(deps: Deps): Work {
   return {
     kind: 'query',
@@ -271,6 +286,7 @@ const DELIVERY_STATUSES = [
   'CANCELLED',
 ] as const satisfies readonly Delivery['status'][];
 
+/** Handles `GET /monitoring/deliveries`. */
 export function deliveriesWork(deps: Deps): Work {
   return {
     kind: 'query',
@@ -291,6 +307,7 @@ export function deliveriesWork(deps: Deps): Work {
   };
 }
 
+/** Handles `POST /monitoring/deliveries/{id}/replay`. */
 export function replayDeliveryWork(deps: Deps): Work {
   return {
     kind: 'query',
@@ -301,6 +318,7 @@ export function replayDeliveryWork(deps: Deps): Work {
   };
 }
 
+/** Handles `POST /monitoring/wallets/{id}/test`. */
 export function testWalletWork(deps: Deps): Work {
   return {
     kind: 'query',
@@ -312,6 +330,7 @@ export function testWalletWork(deps: Deps): Work {
   };
 }
 
+/** Handles `GET /monitoring/stream`. */
 export function alertStreamWork(deps: Deps): Work {
   return {
     kind: 'stream',
@@ -326,7 +345,7 @@ export function alertStreamWork(deps: Deps): Work {
       const { streams } = serviceOf(deps);
       streams.requireRoom(account);
       const stream = open();
-      // A stream outlives the moment its key was looked at: a key that was taken away reads nothing more.
+      // A stream outlives the check of its key, so the key is checked again for each event: a revoked key gets no more events.
       const { keys } = deps.access;
       const mayRead = (): boolean => {
         const key = keys.get(keyId);

@@ -1,4 +1,4 @@
-/** POST /namescreen/bulk, and the matches an account has cleared. The matching itself is done by the pool. */
+/** `POST /namescreen/bulk`, and the matches that an account has cleared. The pool does the matching. */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { ClearedMatch } from '../../names/cleared.ts';
@@ -14,7 +14,11 @@ type Deps = Pick<HttpDeps, 'useCases'>;
 
 const accountOf = (call: Call): string => callerOf(call).accountId;
 
-/** Only the known fields travel. Throws INVALID_REQUEST naming the field. */
+/**
+ * Validates a name query and copies its known fields.
+ *
+ * @throws INVALID_REQUEST with the field
+ */
 function queryOf(said: NameQuery, field: string): NameQuery {
   requireName(said.name, `${field}name`);
   const { name, birthDate, countries, schema } = said;
@@ -26,7 +30,7 @@ function queryOf(said: NameQuery, field: string): NameQuery {
   };
 }
 
-/** `1972-13` has the form of a date, and is none. */
+/** Checks that a partial date exists: `1972-13` has the form of a date but is not one. */
 function requireDate(text: string | null, field: string): string | null {
   const [year, month = '01', day = '01'] = (text ?? '').split('-');
   const at = `${year}-${month}-${day}`;
@@ -43,11 +47,12 @@ interface NamesBodyValue {
   readonly names: readonly NameQuery[];
 }
 
-/** One bad name refuses the request before anything is reserved: nothing is charged then. */
+/** An invalid name rejects the request before any credits are reserved, so nothing is charged. */
 function requireNames(body: unknown): readonly NameQuery[] {
   return (body as NamesBodyValue).names.map((one, at) => queryOf(one, `names[${at}].`));
 }
 
+/** Handles `POST /namescreen/bulk`. */
 export function namesWork({ useCases }: Deps): Work {
   return {
     kind: 'task',
@@ -68,7 +73,7 @@ export function namesWork({ useCases }: Deps): Work {
 
 const entityOf = ({ list, entityId, entityVersion }: ClearedMatch) => ({ list, entityId, entityVersion });
 
-/** As the interface writes it: a list is a source there. */
+/** The response calls a list `source`. */
 const shown = ({ id, name, list, entityId, entityName, entityVersion, note, clearedAt }: ClearedMatch) => ({
   id,
   name,
@@ -86,6 +91,7 @@ interface ClearBodyValue extends NameQuery {
   readonly note?: string;
 }
 
+/** Handles `POST /namescreen/cleared`. */
 export function clearWork({ useCases }: Deps): Work {
   return {
     kind: 'task',
@@ -93,7 +99,7 @@ export function clearWork({ useCases }: Deps): Work {
       const { source, entityId, note = null } = body as ClearBodyValue;
       const account = accountOf(call);
       const query = queryOf(body as ClearBodyValue, '');
-      // Only what was answered as a match can be cleared, and only as it is now.
+      // Only a current match of the name can be cleared, with its current version.
       const answer = JSON.parse(Buffer.from(await useCases.names.screen([query])).toString()) as NamesAnswer;
       const match = answer.results[0]?.topMatches.find(
         (one) => one.source === source && one.entityId === entityId,
@@ -118,6 +124,7 @@ export function clearWork({ useCases }: Deps): Work {
   };
 }
 
+/** Handles `GET /namescreen/cleared`. */
 export function clearedListWork({ useCases }: Deps): Work {
   return {
     kind: 'query',
@@ -138,6 +145,7 @@ export function clearedListWork({ useCases }: Deps): Work {
   };
 }
 
+/** Handles `DELETE /namescreen/cleared/{id}`. */
 export function unclearWork({ useCases }: Deps): Work {
   return {
     kind: 'query',

@@ -1,9 +1,10 @@
-/** POST /payments/stripe: the bytes as they were signed, and their signature. */
+/** `POST /payments/stripe`: passes on the signed bytes and their signature. */
 import { AssayError } from '../../base/errors.ts';
 import type { Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
 import { visitOf } from './auth.ts';
 
+/** Handles `POST /payments/stripe`. */
 export function stripeWork({ access }: Pick<HttpDeps, 'access'>): Work {
   return {
     kind: 'bytes',

@@ -1,8 +1,9 @@
-/** GET /exchange-status: answered at once, from memory. */
+/** `GET /exchange-status`: answered synchronously from memory. */
 import type { Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
 import { queryValue, requiredQueryValue } from '../query.ts';
 
+/** Handles `GET /exchange-status`. */
 export function exchangeStatusWork({ useCases }: Pick<HttpDeps, 'useCases'>): Work {
   return {
     kind: 'lookup',

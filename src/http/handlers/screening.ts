@@ -1,14 +1,15 @@
-/** POST /screening: a small message to the use case, the bytes of `data` back. */
+/** `POST /screening`: passes the fields of the body to the use case and returns the bytes of `data`. */
 import type { ScreeningRequest } from '../../screening/screen.ts';
 import type { Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
 
+/** Handles `POST /screening`. */
 export function screeningWork({ useCases }: Pick<HttpDeps, 'useCases'>): Work {
   return {
     kind: 'task',
     answer: (_call, body) => {
       const { chain, address, jurisdiction, asOf, maxHops, taint } = body as ScreeningRequest;
-      // Only the known fields travel: what else a body holds is in `ignored`.
+      // Only known fields are passed on; other fields of the body are listed in `ignored`.
       const options = {
         ...(jurisdiction === undefined ? {} : { jurisdiction }),
         ...(asOf === undefined ? {} : { asOf }),

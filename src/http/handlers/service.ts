@@ -1,11 +1,11 @@
-/** The operations about the service itself: probes, metrics, documents. None asks for a key. */
+/** Operations of the service itself: probes, metrics, documents. None of them requires a key. */
 import { isoTime } from '../../base/clock.ts';
 import type { HttpMetrics } from '../metrics.ts';
 import type { Page, Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
 import { oneOf, queryValue } from '../query.ts';
 
-/** What a prober may ask `/ready` for. Reads are all that is asked without it. */
+/** Values of the `for` parameter of `/ready`. Default: `reads`. */
 export const READY_FOR = ['reads', 'writes'] as const;
 
 const json = (status: number, value: unknown): Page => ({
@@ -15,6 +15,7 @@ const json = (status: number, value: unknown): Page => ({
   body: JSON.stringify(value),
 });
 
+/** Handles `GET /health`. */
 export function healthWork(deps: Pick<HttpDeps, 'clock'>): Work {
   return {
     kind: 'page',
@@ -22,6 +23,7 @@ export function healthWork(deps: Pick<HttpDeps, 'clock'>): Work {
   };
 }
 
+/** Handles `GET /ready`. */
 export function readyWork(deps: Pick<HttpDeps, 'readiness'>): Work {
   return {
     kind: 'page',
@@ -39,6 +41,7 @@ export function readyWork(deps: Pick<HttpDeps, 'readiness'>): Work {
   };
 }
 
+/** Handles `GET /metrics`. */
 export function metricsWork(metrics: HttpMetrics): Work {
   return {
     kind: 'page',
@@ -46,7 +49,11 @@ export function metricsWork(metrics: HttpMetrics): Work {
   };
 }
 
-/** A document that never changes while the process lives. */
+/**
+ * Serves a document that does not change during the life of the process.
+ *
+ * @param lines - additional header lines, each preceded by its line break
+ */
 export function documentWork(contentType: string, document: string, lines = ''): Work {
   const page: Page = {
     status: 200,

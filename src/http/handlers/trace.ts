@@ -1,9 +1,13 @@
-/** POST /trace: a small message to the use case, the bytes of `data` back; what found nothing costs nothing. */
+/**
+ * `POST /trace`: passes the fields of the body to the use case and returns the bytes of `data`. If nothing is found, it costs
+ * nothing.
+ */
 import type { TraceRequest } from '../../screening/trace.ts';
 import type { Work } from '../pipeline.ts';
 import type { HttpDeps } from '../ports.ts';
 import { TRACE_CREDITS } from '../routes.ts';
 
+/** Handles `POST /trace`. */
 export function traceWork({ useCases }: Pick<HttpDeps, 'useCases'>): Work {
   return {
     kind: 'task',

@@ -1,4 +1,4 @@
-/** Schemas of the operations that people use: registration, sessions, passwords. */
+/** Schemas of the account operations: registration, sessions, passwords. */
 import { Type } from 'typebox';
 import { PLAN_NAMES } from '../../accounts/plans.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -36,5 +36,5 @@ export const SessionData = Type.Object(
   { description: 'A session. Its text is in the cookie alone.' },
 );
 
-/** What is done is all there is to say: the same whether the address has an account or not. */
+/** The response says only that the request is done, so that it is the same whether or not the address has an account. */
 export const Done = Type.Object({ done: Type.Literal(true) });

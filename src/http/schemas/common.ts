@@ -1,4 +1,6 @@
-/** Schemas that several endpoints share. They validate requests and make the OpenAPI document; the names are those of its components. */
+/**
+ * Schemas shared by several endpoints. They validate requests and are the components of the OpenAPI document, under the same names.
+ */
 import { type TSchema, Type } from 'typebox';
 import { LIMITS } from '../../base/limits.ts';
 import { CHAINS } from '../../chains/registry.ts';
@@ -28,7 +30,7 @@ export const ChainIdSchema = oneOf(
   'Chain identifier, in upper case in every answer.',
 );
 
-/** A chain as a client may write it: in any letter case, so no enumeration. */
+/** A chain as a client may write it. Not an enumeration, because any letter case is allowed. */
 export const ChainText = Type.String({
   minLength: 1,
   maxLength: 32,
@@ -156,7 +158,7 @@ const sanctionsDetailFields = {
 
 export const SanctionsDetail = Type.Object(sanctionsDetailFields);
 
-/** What belongs to one address, also where many are answered at once. */
+/** Fields of one address, also in responses about several addresses. */
 export const labelSetFields = {
   address: text(),
   chain: ChainIdSchema,
@@ -166,7 +168,7 @@ export const labelSetFields = {
   assessed: flag('False: nothing at all is known of the address.'),
 };
 
-/** What an answer about labels rests on. */
+/** Fields that state the basis of a response about labels. */
 export const labelSetBasis = {
   coverage: Coverage,
   reasons: listOf(Reason),
@@ -255,15 +257,15 @@ export const Ignored = Type.Array(Type.String(), {
     'Fields of the body and query parameters that the operation does not know, so that a misspelt option is seen.',
 });
 
-/** The envelope of a success. */
+/** Returns the envelope of a successful response. */
 export const envelope = (data: TSchema): TSchema =>
   Type.Object({ success: Type.Literal(true), data, ignored: Type.Optional(Ignored) });
 
-/** The envelope of an operation with a body. */
+/** Returns the envelope of an operation with a body. */
 export const bodyEnvelope = (data: TSchema): TSchema =>
   Type.Object({ success: Type.Literal(true), data, ignored: Ignored });
 
-/** The envelope of an operation that costs credits. */
+/** Returns the envelope of an operation that costs credits. */
 export const chargedEnvelope = (data: TSchema): TSchema =>
   Type.Object({
     success: Type.Literal(true),

@@ -36,7 +36,7 @@ const UrlText = Type.String({
   description: 'https, to a public host.',
 });
 
-/** What both registration and change take. */
+/** Settings that both the registration and the change of a wallet accept. */
 const settings = {
   alertThreshold: Type.Optional(oneOf(ALERT_THRESHOLDS, 'What is sent; every alert is stored. Default all.')),
   alertFrequency: Type.Optional(

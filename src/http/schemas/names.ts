@@ -1,4 +1,4 @@
-/** Schemas of the screening of names and of cleared matches. */
+/** Schemas of name screening and of cleared matches. */
 import { Type } from 'typebox';
 import { LIMITS } from '../../base/limits.ts';
 import { count, flag, listOf, nullable, number, oneOf, text } from './common.ts';
@@ -12,7 +12,7 @@ const NameText = Type.String({
   examples: ['Владимир Путин'],
 });
 
-/** What may stand beside a name, as evidence for and against. It never filters. */
+/** Optional evidence for or against a match. It never filters matches out. */
 const evidence = {
   birthDate: Type.Optional(
     Type.String({

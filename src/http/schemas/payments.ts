@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { nullable, oneOf } from './common.ts';
 
-/** As much of an event as is looked at; all fields of its envelope are known, so that none is listed as ignored. */
+/** The part of a Stripe event that is read. All fields of its envelope are declared, so that none is listed as ignored. */
 export const StripeEvent = Type.Object(
   {
     id: Type.String(),

@@ -1,4 +1,4 @@
-/** Schemas of the operations about the service itself. */
+/** Schemas of the operations of the service itself. */
 import { Type } from 'typebox';
 import { count, flag, listOf, nullable, oneOf, text } from './common.ts';
 

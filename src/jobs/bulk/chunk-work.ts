@@ -1,6 +1,6 @@
 /**
- * Works one chunk of a bulk job: lines in, answers out, in the thread that calls it. Answers are on the disk when it returns, under
- * the name that was asked for; before that they stand beside it under another.
+ * Processes one chunk of a bulk job in the calling thread: lines as input, results as output. When it returns, the results are
+ * durable in the output file; before that, they are written to a temporary file beside it.
  */
 import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -27,9 +27,9 @@ export interface ChunkWorkDeps extends OracleDeps {
 }
 
 const NEWLINE = 0x0a;
-/** Answered at once: small enough to stay in the second-level cache with its answers' beginnings. */
+/** Size of a block of lines: small enough to stay in the second-level cache together with the beginnings of its results. */
 const BLOCK_BYTES = 128 * 1024;
-/** Answers are written in pieces of this size at least. */
+/** Initial size of the output buffer; it is written when it is half full. */
 const OUT_BYTES = 1024 * 1024;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
@@ -48,7 +48,7 @@ function readAll({ path, start, end }: ChunkTask['input']): Buffer {
   return bytes;
 }
 
-/** Where the answers of a chunk go. */
+/** Output of a chunk. */
 class Output {
   readonly #file: number;
   bytes = 0;
@@ -65,7 +65,7 @@ class Output {
   }
 }
 
-/** Lets `write` fill the file that will stand at `path`. A crash at any point leaves it whole or not there. */
+/** Lets `write` fill the file at `path`. After a crash at any point, the file is either complete or absent. */
 function writeWhole(path: string, write: (output: Output) => void): Pick<ChunkDone, 'bytes' | 'crc32'> {
   const partial = `${path}.tmp`;
   const file = openSync(partial, 'w');
@@ -83,7 +83,7 @@ function writeWhole(path: string, write: (output: Output) => void): Pick<ChunkDo
   }
 }
 
-/** Where a first line begins that a byte order mark may stand before. A mark alone is a line. */
+/** Offset of the first line after an optional byte order mark. A byte order mark alone is a line. */
 const textStart = (bytes: Buffer, { input }: ChunkTask): number =>
   input.start === 0 &&
   bytes.length > BYTE_ORDER_MARK.length &&
@@ -93,11 +93,12 @@ const textStart = (bytes: Buffer, { input }: ChunkTask): number =>
 
 type Counts = Pick<ChunkDone, 'items' | 'failed'>;
 
-/** Whether an error tells of the line, and not of the machine that was to answer it. */
+/** Whether the error is caused by the line and not by the machine. */
 const isOfLine = (error: unknown): error is AssayError => error instanceof AssayError && error.status < 500;
 
 const shortened = (text: string): string => (text.length > 512 ? `${text.slice(0, 512)}…` : text);
 
+/** Creates the function that processes chunks. */
 export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
   const contextNow = createLabelContext(deps);
   const verdictOf = createItemVerdicts(deps);
@@ -106,7 +107,7 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
   let kept: { readonly name: string; readonly context: LabelContext; readonly answers: BlockAnswers } | null =
     null;
 
-  /** Of the chunk before, where that was of the same kind of lines and the same labels: its buffers have grown already. */
+  /** Reuses the buffers of the previous chunk, which have already grown, if it had the same kind of lines and the same labels. */
   function answersOf({ kind, format, chain, columns, verdict = false }: ChunkTask): BlockAnswers {
     const context = contextNow();
     const shape: LineShape = { kind, format, chain, columns };
@@ -130,7 +131,7 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
     for (let at = textStart(bytes, task); at < bytes.length; ) {
       const cut = bytes.indexOf(NEWLINE, Math.min(bytes.length, at + BLOCK_BYTES));
       const end = cut < 0 ? bytes.length : cut + 1;
-      // Each block is answered from what is stored when its turn comes.
+      // Each block uses the data that is stored when the block is processed.
       if (task.verdict) endReading();
       answers.answer(bytes, at, end);
       const numbered = answers.numbered(task.firstLine - 1 + items);
@@ -142,7 +143,7 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
     return { items, failed };
   }
 
-  /** Writes an answer behind `length`; the length with it. */
+  /** Writes a result at `length`; returns the new length. */
   type WriteAnswer = (fields: LineFields, length: number) => number;
 
   function append(bytes: string, length: number): number {
@@ -162,7 +163,7 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
   const writers: Readonly<Record<Exclude<ChunkTask['kind'], 'labels'>, WriteAnswer>> = {
     sanctions(fields, length) {
       for (;;) {
-        // One byte is kept for the line's end.
+        // One byte is reserved for the line break.
         const room = out.subarray(0, out.length - 1);
         const end = deps.sanctionsCheck(text(fields.chain), text(fields.address), room, length);
         if (end >= 0) return end;
@@ -205,13 +206,14 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
       at = end + 1;
       const number = task.firstLine + items++;
       let fields: LineFields | null = null;
-      // A chunk takes minutes: each line is answered from what is stored when its turn comes.
+      // A chunk takes minutes: each line uses the data that is stored when the line is processed.
       endReading();
       try {
         fields = fieldsOf(line, task);
         length = write(fields, length);
       } catch (error) {
-        // What the store or the machine lacks is the chunk's fault, which is tried again; a line must not stop all others.
+        // A failure of the store or the machine fails the chunk, which is retried. An error of a line must not stop the other
+        // lines.
         if (error instanceof AssayError && !isOfLine(error)) throw error;
         failed++;
         length = append(errorOf(line, fields, error, number), length);

@@ -1,6 +1,6 @@
 /**
- * The records of bulk jobs on LMDB: what each asked for, which of its chunks are answered, what it took. All changes happen inside
- * transactions that may be run again, so that the same store may be one of many that follow each other.
+ * Records of bulk jobs on LMDB: the request of each job, its answered chunks, and its charge. All changes happen in transactions
+ * that may be run again, so that the store can be one of several replicas.
  */
 import { LIMITS } from '../../base/limits.ts';
 import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../../base/live-store.ts';
@@ -10,98 +10,101 @@ import type { ChunkDone } from '../chunks.ts';
 
 export const FORMAT_VERSION = 1;
 
-/** Times are milliseconds since the epoch. */
+/** A job. Times are milliseconds since the epoch. */
 export interface JobRecord {
   readonly id: string;
   readonly accountId: string;
   readonly kind: JobKind;
   readonly format: JobFormat;
   readonly chain: ChainId | null;
-  /** Set if each label set has a verdict; records of earlier versions lack it. */
+  /** Set if each label set has a verdict; absent in records of earlier versions. */
   readonly verdict?: true;
   readonly columns: readonly string[] | null;
-  /** Bytes of the head line of a CSV, its end among them; 0 for none. */
+  /** Bytes of the CSV header line, including its line break; 0 without a header. */
   readonly headBytes: number;
   readonly state: JobState;
-  /** How it is to end: its work is over, and what it took is being settled. Null while it goes on. */
+  /** Final state of a job that has no more work while its charge is being settled. Null while the job continues. */
   readonly ending: Extract<JobState, 'DONE' | 'CANCELLED' | 'FAILED'> | null;
   readonly error: string | null;
   readonly createdAt: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
-  /** When something of it was written down last. */
+  /** Time of the last change of this record. */
   readonly changedAt: number;
-  /** Lines; null while it is received. */
+  /** Number of lines; null while the input is received. */
   readonly items: number | null;
   readonly bytesReceived: number;
   readonly answered: number;
   readonly failed: number;
-  /** The chunks from the first on that are answered without a gap. */
+  /** Totals of the chunks that are answered without a gap from the first one on. */
   readonly prefix: {
     readonly chunks: number;
     readonly items: number;
     readonly failed: number;
     readonly bytes: number;
   };
-  /** Since when, and from how many answers on, the rate is taken: the start of the work, less the time in which no scheduler worked it. */
+  /**
+   * Basis of the rate: start of the work, shifted by the time in which no scheduler processed the job, and the number of lines that
+   * were already answered.
+   */
   readonly rateFrom: { readonly at: number; readonly answered: number } | null;
   readonly unit: 'intel' | 'credits';
   readonly perLine: number;
   readonly reserved: number;
   readonly spent: number | null;
   readonly filesRemoved: boolean;
-  /** Name of the request that sent it, where it had one. */
+  /** Idempotency key of the request, if it has one. */
   readonly once?: string;
 }
 
-/** What became of the first request under a name. */
+/** The first request with an idempotency key, and its response. */
 export interface Claim {
   readonly jobId: string;
-  /** SHA-256 of what was asked, hexadecimal. */
+  /** SHA-256 of the request, hexadecimal. */
   readonly bodyHash: string;
   readonly at: number;
-  /** What it was answered; null while the job is being taken on. */
+  /** The response; null while the job is being accepted. */
   readonly answer: JobView | null;
 }
 
-/** Bytes that the files of a job take, or will at about: its body for as long as it is worked, and its answers. */
+/** Returns the actual or expected size of a job's files, in bytes: its body while it is processed, and its results. */
 export function bytesOnDisk({ filesRemoved, endedAt, prefix, items, bytesReceived }: JobRecord): number {
   if (filesRemoved) return 0;
   if (endedAt !== null) return prefix.bytes;
   return bytesReceived + Math.max(prefix.bytes, (items ?? 0) * LIMITS.jobAnswerBytesExpected);
 }
 
-/** An answered chunk: the name of its file among the job's, and what is in it. */
+/** An answered chunk: the name of its result file within the job's folder, and the file's contents in numbers. */
 export interface ChunkRecord extends ChunkDone {
   readonly file: string;
 }
 
 type ChunkKey = [jobId: string, chunk: number];
 
-/** Names that are forgotten in one transaction. */
+/** Maximum number of claims that one transaction removes. */
 const CLAIMS_REMOVED_MAX = 1_000;
 
-/** Behind every id: they are ASCII. */
+/** Sorts after every id: ids are ASCII. */
 const PAST_IDS = '~';
 
-/** Reading, and writing inside a transaction. */
+/** Reads records, and writes them in transactions. */
 export interface JobStore {
   job(id: string): JobRecord | null;
   chunk(id: string, chunk: number): ChunkRecord | null;
-  /** Ids of an account, newest first. */
+  /** Returns the ids of an account's jobs, newest first. */
   idsOf(accountId: string): string[];
-  /** Ids of all jobs that have not ended, oldest first. */
+  /** Returns the ids of all jobs that have not ended, oldest first. */
   openIds(): string[];
-  /** Ids of all jobs, oldest first. */
+  /** Returns the ids of all jobs, oldest first. */
   allIds(): string[];
   /**
-   * Runs `write` in one durable transaction, and resolves with what it returned. It may run more than once. Refused where another
-   * holds the lease that `fence` names.
+   * Runs `write` in one durable transaction and resolves with its result. `write` may run more than once. Rejects if another node
+   * holds the lease of `fence`.
    */
   transaction<T>(write: (writer: JobWriter) => T, fence?: Fence | null): Promise<T>;
-  /** Resolves when all that was there before can be read. */
+  /** Resolves when all existing records can be read. */
   ready(): Promise<void>;
-  /** Told when other nodes wrote. */
+  /** Registers a listener that is called after writes of other nodes. */
   onApplied(listener: () => void): void;
   close(): Promise<void>;
 }
@@ -111,27 +114,32 @@ export interface JobWriter {
   chunk(id: string, chunk: number): ChunkRecord | null;
   openOf(accountId: string): number;
   countOf(accountId: string): number;
-  /** What an account keeps but for one job, and when the first that has ended did, of those that still have files. */
+  /** Returns the bytes of an account's jobs except one, and the earliest end time of those ended jobs that still have files. */
   keptOf(
     accountId: string,
     exceptId: string,
   ): { readonly bytes: number; readonly firstEndedAt: number | null };
-  /** A new job. */
+  /** Adds a new job. */
   add(job: JobRecord): void;
-  /** A job as it is now. */
+  /** Replaces the record of a job. */
   put(job: JobRecord): void;
   putChunk(id: string, chunk: number, record: ChunkRecord): void;
-  /** Forgets the answered chunks of a job. */
+  /** Removes the records of a job's answered chunks. */
   removeChunks(id: string): void;
-  /** Removes a job, and the name of its request where that was not answered. */
+  /** Removes a job, and the idempotency key of its request if that was not answered. */
   remove(job: JobRecord): void;
   claim(name: string): Claim | null;
   putClaim(name: string, claim: Claim): void;
-  /** Forgets some of the names that were given before `at`; how many. */
+  /** Removes a limited number of claims that were made before the given time; returns the number of removed claims. */
   removeClaims(before: number): number;
 }
 
-/** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens or creates the store.
+ *
+ * @param options - `path`: the LMDB file
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openJobStore(
   { path }: { readonly path: string },
   { openStore = openLiveStore }: { readonly openStore?: OpenStore },
@@ -143,7 +151,7 @@ export function openJobStore(
     name: 'byAccount',
     encoding: 'json',
   });
-  /** Jobs that have not ended, with their accounts. */
+  /** Accounts of the jobs that have not ended, by job id. */
   const open: LiveDatabase<string, string> = root.openDB({ name: 'open', encoding: 'json' });
   const chunks: LiveDatabase<ChunkRecord, ChunkKey> = root.openDB({ name: 'chunks', encoding: 'json' });
   const claims: LiveDatabase<Claim, string> = root.openDB({ name: 'claims', encoding: 'json' });

@@ -1,6 +1,6 @@
 /**
- * The lines of a job's input: what each asks for, in the three shapes that they may have: an object of JSON, a row of CSV under a
- * head line, or an address alone. What is hostile in one costs that line only.
+ * Parses the lines of a job's input. A line has one of three forms: a JSON object, a CSV row under a header line, or an address
+ * alone. An invalid line fails only that line.
  */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -12,19 +12,19 @@ import { splitCsvRow } from '../../sources/csv.ts';
 import type { JobKind } from '../bulk-jobs.ts';
 import type { ChunkTask } from '../chunks.ts';
 
-/** How the lines of one job are written. */
+/** Form of the lines of one job. */
 export type LineShape = Pick<ChunkTask, 'kind' | 'format' | 'columns' | 'chain'>;
 
-/** What a line of a kind may name, beside others that nobody looks at. */
+/** Fields of a line of each kind. Other fields are ignored. */
 const FIELDS: Readonly<Record<JobKind, readonly string[]>> = {
   labels: ['address', 'chain'],
   sanctions: ['address', 'chain'],
   screening: ['address', 'chain', 'jurisdiction', 'asOf', 'maxHops', 'taint'],
   kyt: ['address', 'chain', 'from', 'to', 'direction'],
 };
-/** The rest are texts. */
+/** Numeric fields; all others are strings. */
 const NUMBERS: ReadonlySet<string> = new Set(['maxHops']);
-/** One of these heads a CSV whose first line is no address. */
+/** A first CSV line is a header if it contains one of these. */
 const SUBJECTS: ReadonlySet<string> = new Set(['address', 'from', 'to']);
 
 export type LineFields = Readonly<Record<string, string | number>>;
@@ -39,8 +39,9 @@ const invalid = (field: string, sentence: string): AssayError =>
 const missingChain = (): AssayError => invalid('chain', 'it is missing, in the line and beside the job.');
 
 /**
- * The columns that a first line names; null where it is an address already. Throws INVALID_REQUEST where it names a column twice or
- * too many of them.
+ * Returns the columns of a header line; null if the first line is already an address.
+ *
+ * @throws INVALID_REQUEST if the header has a duplicate column or too many columns
  */
 export function columnsOf(firstLine: string): readonly string[] | null {
   const cells = splitCsvRow(firstLine.trim());
@@ -80,7 +81,11 @@ function rowOf(text: string, columns: readonly string[]): Record<string, string>
   return row;
 }
 
-/** The fields of a line, the job's chain among them where it names none. Throws INVALID_JSON, INVALID_REQUEST naming the field. */
+/**
+ * Parses a line. If it names no chain, the chain of the job is added.
+ *
+ * @throws INVALID_JSON; INVALID_REQUEST with the field
+ */
 export function fieldsOf(text: string, shape: LineShape): LineFields {
   const { format, columns, kind, chain } = shape;
   const isObject = format === 'ndjson' && (text.startsWith('{') || text.startsWith('"'));
@@ -108,12 +113,12 @@ export function fieldsOf(text: string, shape: LineShape): LineFields {
   return fields;
 }
 
-/** Puts the address that a line was found to name over the line's own bytes. It is never longer, unless it is no address. */
+/** Overwrites the bytes of a line with its address. The address is never longer, unless it is invalid. */
 function placeText(block: Buffer, item: BulkItem, text: string): void {
   item.end = item.start + block.write(text, item.start, item.end - item.start, 'utf8');
 }
 
-/** Chains by the text that lines name them with; lines mostly name one over and over, and only a new one is made a text. */
+/** Caches the last chain by its text: most lines repeat the same chain, and only a different text is parsed. */
 function chainReader(): (block: Buffer, start: number, end: number) => ChainId | AssayError {
   let last: Uint8Array = new Uint8Array(0);
   let chain: ChainId | AssayError = missingChain();
@@ -136,7 +141,7 @@ function chainOf(text: string): ChainId | AssayError {
   }
 }
 
-/** Reads a line the long way: any JSON, any quotes. */
+/** Parses a line with the general parser: any JSON, any quotes. */
 function readSlowly(block: Buffer, item: BulkItem, shape: LineShape): void {
   try {
     const fields = fieldsOf(block.toString('utf8', item.start, item.end), shape);
@@ -161,7 +166,7 @@ function objectLines(shape: LineShape): LineReader {
     }
     address.start = -1;
     chain.start = -1;
-    // The scan stops at the first byte that is not its own, a line's end at the latest.
+    // The scan stops at the first byte that is not part of the object, at the end of the line at the latest.
     const behind = first === OPEN_OBJECT ? scanItem(block, item.start, address, chain) : UNUSUAL;
     if (behind !== item.end) return readSlowly(block, item, shape);
     item.start = address.start;
@@ -202,11 +207,11 @@ function columnLines(shape: LineShape, columns: readonly string[]): LineReader {
   };
 }
 
-/** The quick reader of a job of labels; null where each line is an address of the job's chain. */
+/** Returns the fast line reader of a labels job; null if each line is an address of the job's chain. */
 export function lineReader(shape: LineShape): LineReader | null {
   if (shape.columns !== null) return columnLines(shape, shape.columns);
   return shape.format === 'ndjson' ? objectLines(shape) : null;
 }
 
-/** The chain of lines that are addresses alone. */
+/** Chain of lines that consist of an address alone. */
 export const sharedChain = (shape: LineShape): ChainId | AssayError => shape.chain ?? missingChain();

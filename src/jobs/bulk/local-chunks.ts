@@ -1,6 +1,6 @@
 /**
- * Chunks worked on this machine: a pool of threads of their own, which stand back behind those that answer requests, and more of them
- * than cores, because each waits for the disk at the end of its chunk. It is started by the first chunk.
+ * Processes chunks on this machine in a separate thread pool with a lower priority than the threads that serve requests. It has
+ * more threads than cores, because each thread waits for the disk at the end of its chunk. The first chunk starts the pool.
  */
 import { availableParallelism } from 'node:os';
 import { AssayError } from '../../base/errors.ts';
@@ -9,18 +9,19 @@ import { createPool, type PoolDeps, type PoolOptions, type WorkerPool } from '..
 
 export interface LocalChunksOptions
   extends Omit<PoolOptions, 'threads' | 'tasksMax' | 'tasksPerThread' | 'niceness'> {
-  /** Default: half as many again as there are cores. */
+  /** Default: 1.5 times the number of cores. */
   readonly threads?: number;
 }
 
 export interface LocalChunks extends ChunkRunner {
-  /** Tells the threads to look for a newer snapshot before their next chunk. */
+  /** Makes the threads check for a newer snapshot before their next chunk. */
   refresh(): void;
 }
 
-/** The scheduler of Linux gives a thread of this niceness a tenth of what one that answers requests gets. */
+/** With this niceness, the Linux scheduler gives a thread a tenth of the share of a thread that serves requests. */
 const NICENESS = 10;
 
+/** Creates the runner of local chunks. */
 export function createLocalChunks(options: LocalChunksOptions, deps: PoolDeps): LocalChunks {
   const { threads = Math.ceil(availableParallelism() * 1.5), ...settings } = options;
   let pool: WorkerPool | null = null;

@@ -1,6 +1,6 @@
 /**
- * Bulk jobs of one installation behind their port: receiving, telling, cancelling, forgetting; what is worked, and when, is the
- * scheduler's. Nothing is kept in memory that is not on the disk, but for the uploads that come in now.
+ * Bulk jobs of one installation: upload, status, cancellation and removal. The scheduler decides which chunk is processed when. All
+ * state is on disk, except that of the uploads in progress.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -41,9 +41,9 @@ import { createScheduler, type Scheduler } from './scheduler.ts';
 export interface BulkJobsOptions {
   /** File of the records. */
   readonly storePath: string;
-  /** Folder of the jobs' files; where several nodes work them, one that all of them share. */
+  /** Folder of the jobs' files; if several nodes process jobs, a folder that all of them share. */
   readonly folder: string;
-  /** Whether other nodes use the folder too: then what looks like a remnant may be an upload that comes in elsewhere. */
+  /** Whether other nodes use the folder too. If so, apparent remnants may be uploads in progress on another node. */
   readonly isShared?: boolean;
 }
 
@@ -53,42 +53,48 @@ export interface BulkJobsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Default: the store of this machine. */
+  /** Default: the local store. */
   readonly openStore?: OpenStore;
-  /** Who of several nodes plans the chunks. Default: this one. */
+  /** Decides which node schedules the chunks. Default: this one. */
   readonly leases?: Leases;
-  /** Free bytes of the disk that holds a folder. Default: what the system says. */
+  /** Returns the free bytes of the disk that holds a folder. Default: the value of the operating system. */
   readonly freeBytes?: (folder: string) => Promise<number>;
 }
 
 export interface OpenBulkJobs extends BulkJobs {
   readonly scheduler: Scheduler;
-  /** Begins to work, and to remove what an earlier process left behind; of several nodes, whichever holds the lease. */
+  /** Starts to process jobs and to remove remnants of an earlier process, on whichever node holds the lease. */
   start(): void;
-  /** Ends uploads, but for those that came whole; waits for what is worked, and closes. The runner is its owner's. */
+  /**
+   * Aborts uploads except those with a complete body, waits for the work in progress, and closes the store. It does not close the
+   * runner.
+   */
   close(): Promise<void>;
 }
 
 const MINUTE_MS = 60_000;
-/** How often files are looked at that may have expired. */
+/** Interval between checks for expired files. */
 const TIDY_MS = 10 * MINUTE_MS;
-/** An upload of another node that nothing was heard of for so long is dead. */
+/** An upload on another node without a sign of life for this long is considered dead. */
 const SILENT_UPLOAD_MS = 15 * MINUTE_MS;
-/** When a client may try again that was refused for want of room. */
+/** Retry-After of requests that are rejected because of too little disk space. */
 const NO_ROOM_RETRY_SECONDS = 600;
-/** How long a cancellation is waited for; it goes on where settling takes longer. */
+/** Maximum wait for a cancellation; it continues in the background if settling takes longer. */
 const CANCEL_MS = 5_000;
 const CANCEL_LOOK_MS = 50;
-/** Time (12 hexadecimal digits) before randomness, so that ids sort by time. */
+/** An id starts with the time (12 hexadecimal digits), followed by random digits, so that ids sort by time. */
 const ID_SHAPE = /^[0-9a-f]{28}$/;
 const ID_TIME_DIGITS = 12;
 const ID_RANDOM_BYTES = 8;
-/** What takes longer from the last byte of a body to its answer has lost the name of its request to the next: Redis is asked for seconds. */
+/**
+ * Maximum time from the last byte of a body to its response. After it, the request loses its idempotency key to the next one.
+ * Calls to Redis may take seconds.
+ */
 const TAKING_ON_MS = 30_000;
-/** Jobs whose answered chunks are remembered for reading their results: some 100 KB each. */
+/** Number of jobs with a cached chunk index for reading results, at about 100 KB each. */
 const RESULTS_KEPT = 16;
 
-/** Whether this installation ever had a job. */
+/** Whether this installation has ever had a job. */
 export const hasBulkJobs = ({ storePath }: Pick<BulkJobsOptions, 'storePath'>): boolean =>
   existsSync(storePath);
 
@@ -104,7 +110,7 @@ const rateOf = ({ rateFrom, answered, changedAt }: JobRecord): number | null => 
   return ((answered - rateFrom.answered) / (changedAt - rateFrom.at)) * 1_000;
 };
 
-/** Whether the first request under a name has it still. One that is not answered in time has failed, or its node has. */
+/** Whether the first request with an idempotency key still owns it. If it was not answered in time, it or its node has failed. */
 function isHeld({ jobId, at, answer }: Claim, now: number, writer: JobWriter): boolean {
   if (answer !== null) return now - at < LIMITS.idempotencyMs;
   return now - at < TAKING_ON_MS && writer.job(jobId) !== null;
@@ -112,6 +118,7 @@ function isHeld({ jobId, at, answer }: Claim, now: number, writer: JobWriter): b
 
 const timeOf = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
 
+/** Converts a record to the client's view of the job. */
 export function viewOf(job: JobRecord): JobView {
   const rate = rateOf(job);
   const isOver = job.endedAt !== null;
@@ -142,23 +149,23 @@ export function viewOf(job: JobRecord): JobView {
 const verdictOfLabels = (kind: JobKind): string =>
   `verdict: only a job of 'labels' can have verdicts (got '${kind}').`;
 
-/** An upload that comes in. */
+/** An upload in progress. */
 interface Receiving {
   readonly upload: JobUpload;
   readonly input: InputFile;
-  /** Resolves when all of it was taken on, or nothing is left of it; null while bytes come in. */
+  /** Resolves when the job was accepted or completely discarded; null while its body arrives. */
   paying: Promise<void> | null;
 }
 
-/** The files of answers of one job, from the first on, and where each ends in the result. */
+/** Result files of one job, from the first on, and the end offset of each in the whole result. */
 interface ResultIndex {
   readonly files: string[];
   readonly ends: number[];
 }
 
-/** An account's share of the disk, in bytes. */
+/** Disk use of an account, in bytes. */
 interface Room {
-  /** By other jobs of the account. */
+  /** Bytes of the account's other jobs. */
   readonly kept: number;
   readonly wanted: number;
   readonly firstEndedAt: number | null;
@@ -177,7 +184,7 @@ function noRoom({ kept, wanted, firstEndedAt }: Room): AssayError {
   );
 }
 
-/** The stretches of the files that hold `[start, end)`. */
+/** Returns the file ranges that hold `[start, end)`. */
 function partsOf({ files, ends }: ResultIndex, start: number, end: number): FilePart[] {
   const parts: FilePart[] = [];
   let low = 0;
@@ -196,21 +203,25 @@ function partsOf({ files, ends }: ResultIndex, start: number, end: number): File
   return parts;
 }
 
-/** Opens the store. Throws STORE_VERSION, STORE_CORRUPT. Nothing is worked before `start`. */
+/**
+ * Opens bulk jobs. No job is processed before `start`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): OpenBulkJobs {
   const { purse, clock, random, log, runner } = deps;
   const freeBytes = deps.freeBytes ?? systemFreeBytes;
   const places: JobPlaces = jobPlaces(options.folder);
   const store: JobStore = openJobStore({ path: options.storePath }, deps);
-  // Now and not with the first job: on a full disk a folder cannot be made.
+  // Created now and not with the first job, because a folder cannot be created on a full disk.
   mkdirSync(options.folder, PRIVATE_FOLDER);
   const hasRoom = async (): Promise<boolean> => (await freeBytes(options.folder)) >= LIMITS.jobDiskFreeMin;
   const scheduler = createScheduler({ store, places, runner, purse, clock, random, log, hasRoom });
   const uploads = new Map<string, Receiving>();
-  /** Accounts by the ids of their uploads, from before the first byte is taken until nothing is open. */
+  /** Account of each upload by its id, from before its first byte until nothing of it is open. */
   const coming = new Map<string, string>();
   const results = new Map<string, ResultIndex>();
-  /** Last signs of life of uploads of other nodes, by id, and when each was seen first, by the monotonic clock. */
+  /** Last signs of life of uploads on other nodes, by id, and the monotonic time at which each was first seen. */
   let signs = new Map<string, { readonly atMs: number; readonly seenMs: number }>();
   const stopping = new AbortController();
   let leading: Promise<void> | null = null;
@@ -232,24 +243,24 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     clock.now().toString(16).padStart(ID_TIME_DIGITS, '0') +
     Buffer.from(random.bytes(ID_RANDOM_BYTES)).toString('hex');
 
-  /** Another account's job is as unknown as one that never was. */
+  /** Finds a job of the account. A job of another account is treated as unknown. */
   function find(accountId: string, id: string): JobRecord | null {
     if (!ID_SHAPE.test(id)) return null;
     const job = store.job(id);
     return job?.accountId === accountId ? job : null;
   }
 
-  /** Nothing is left of a job; what it took is given back. */
+  /** Removes all of a job and refunds its charge. */
   async function forget(job: JobRecord): Promise<void> {
-    // Who never was charged gives nothing back; who may have been is asked to hold nothing.
+    // A job that was never charged has nothing to refund. For one that may have been charged, the charge is set to 0.
     if (job.endedAt === null && job.reserved > 0) await purse.settle(job, 0);
     results.delete(job.id);
-    // Before its files: a job that is still there has its result, and a folder without one is removed by the next sweep.
+    // Before its files, so that an existing job always has its result. The next sweep removes folders without a job.
     await store.transaction((writer) => writer.remove(job));
     await rm(places.ofJob(job.id), { recursive: true, force: true });
   }
 
-  /** The id of a new upload, which counts from here on until `leave`. */
+  /** Returns the id of a new upload, which counts against the limits until `leave`. */
   function enter(accountId: string): string {
     if (isClosed()) throw new AssayError('OVERLOADED', 'The service is stopping.', { retryAfterSeconds: 5 });
     if (coming.size >= LIMITS.jobUploadsMax)
@@ -269,14 +280,17 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     coming.delete(id);
   }
 
-  /** What is left of its account's share of the disk to a job. */
+  /** Checks the account's disk quota for a job. */
   function roomFor(job: JobRecord, writer: JobWriter): Room {
     const { bytes: kept, firstEndedAt } = writer.keptOf(job.accountId, job.id);
     const wanted = bytesOnDisk(job);
     return { kept, wanted, firstEndedAt, isThere: kept + Math.max(1, wanted) <= LIMITS.jobBytesPerAccount };
   }
 
-  /** Adds a job within its account's share. One that was perhaps sent before needs no room where it was: that shows at its end. */
+  /**
+   * Adds a job within its account's limits. If the request may be a repetition, the disk quota is not checked here: it is known
+   * only at the end of the body whether any space is needed.
+   */
   async function add(record: JobRecord, mayBeKnown: boolean): Promise<void> {
     const { accountId } = record;
     const { open, kept, room } = await store.transaction((writer) => {
@@ -354,7 +368,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       ...(verdict ? { verdict } : {}),
       ...(once === null ? {} : { once }),
     };
-    // Before there is a file, so that a start finds all of them.
+    // Added before any file exists, so that the next start finds all remnants.
     await add(record, once !== null);
     let input: InputFile;
     try {
@@ -374,7 +388,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     const asked = verdict ? `${kind} verdict` : kind;
     const hash = once === undefined ? null : createHash('sha256').update(`${asked}\n${format}\n${chain}\n`);
     let isRepeated = false;
-    /** The job as it was last written. */
+    /** The record as last stored. */
     let written = record;
     let over: Promise<void> | null = null;
     let touchedAt = record.createdAt;
@@ -388,10 +402,10 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
         { retryAfterSeconds: 1 },
       );
 
-    /** Writes a sign of life now and then: other nodes take a silent upload for a dead one. */
+    /** Stores a sign of life at intervals: other nodes consider a silent upload dead. */
     async function touch(): Promise<void> {
       const at = clock.now();
-      // Either way: a clock that was set back must not make an upload silent.
+      // In both directions, so that a clock that was set back does not make an upload appear silent.
       if (Math.abs(at - touchedAt) < MINUTE_MS) return;
       touchedAt = at;
       await store.transaction((writer) => {
@@ -400,10 +414,10 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     }
 
     /**
-     * Writes the job down, and with one that is taken on what its request is answered.
+     * Stores the job and, if it is accepted, the response to its request.
      *
-     * @throws INVALID_REQUEST if the job was removed meanwhile, NOT_READY if a later request took over the name of its request because this
-     *   one was not answered in time, OVERLOADED if its account keeps too much
+     * @throws INVALID_REQUEST if the job was removed meanwhile, NOT_READY if a later request took over the idempotency key because this one
+     *   was not answered in time, OVERLOADED if the account stores too many bytes
      */
     async function keep(job: JobRecord): Promise<void> {
       const before = written;
@@ -427,8 +441,11 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     }
 
     /**
-     * The first under a name has it, and its job goes on; others are told what that one was answered. Null for the first. Throws
-     * INVALID_REQUEST for another body, NOT_READY where the first is not answered yet.
+     * Claims the idempotency key. The first request with a key owns it, and its job continues; later requests get the same
+     * response.
+     *
+     * @returns null for the first request
+     * @throws INVALID_REQUEST if the body differs; NOT_READY if the first request is not answered yet
      */
     async function firstAnswer(): Promise<JobView | null> {
       if (once === undefined || hash === null) return null;
@@ -440,7 +457,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
         writer.putClaim(once, { jobId: id, bodyHash, at, answer: null });
         return null;
       });
-      // A transaction that ran twice finds its own.
+      // If the transaction runs twice, it finds its own claim.
       if (first === null || first.jobId === id) return null;
       if (first.bodyHash !== bodyHash)
         throw new AssayError(
@@ -449,11 +466,11 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
           { field: 'Idempotency-Key' },
         );
       if (first.answer === null) throw notAnswered();
-      // An earlier version kept answers without it.
+      // Earlier versions stored responses without `verdict`.
       return { ...first.answer, verdict: first.answer.verdict ?? false };
     }
 
-    /** Ends the upload with nothing left of it, once. */
+    /** Aborts the upload once, and discards all of it. */
     function undo(): Promise<void> {
       over ??= (async () => {
         leave(id);
@@ -481,7 +498,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
       await syncFolder(options.folder);
       const reserved = items * record.perLine;
       const ready = { ...record, columns, headBytes, items, bytesReceived: bytes, reserved };
-      // Written down before anything is taken: a start that finds it so gives back what may have been.
+      // Stored before anything is charged: if the process stops in between, the next start refunds a possible charge.
       await keep(ready);
       await purse.settle(ready, reserved);
       const queued: JobRecord = { ...ready, state: 'QUEUED', changedAt: clock.now() };
@@ -503,7 +520,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
         return view;
       } catch (error) {
         await undo();
-        // Where it was cancelled meanwhile, that may have given back before this took.
+        // If the job was cancelled meanwhile, its refund may have come before this charge.
         if (written.reserved > 0) await purse.settle(written, 0);
         throw error;
       }
@@ -533,7 +550,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     };
   }
 
-  /** Knows all answered chunks without a gap; reads those that came since. */
+  /** Returns the index of all answered chunks without a gap, and adds the new ones. */
   function indexOf(job: JobRecord): ResultIndex {
     const index = results.get(job.id) ?? { files: [], ends: [] };
     results.delete(job.id);
@@ -561,7 +578,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     if (found.state === 'RECEIVING') {
       const receiving = uploads.get(id);
       if (receiving?.paying != null) {
-        // It is all there, and what it costs is being taken: then it is stopped as one that was taken on.
+        // The body is complete and is being charged: wait for that, then cancel the job as an accepted one.
         await receiving.paying;
         return cancel(accountId, id);
       }
@@ -578,13 +595,13 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     scheduler.wake();
     const late = clock.monotonic() + CANCEL_MS;
     await Promise.race([scheduler.whenEnded(id), pause(CANCEL_MS)]);
-    // Where another node plans its chunks, that one ends it.
+    // If another node schedules the job, that node ends it.
     while (store.job(id)?.endedAt === null && clock.monotonic() < late) await pause(CANCEL_LOOK_MS);
     const job = await store.transaction((writer) => writer.job(id));
     return job === null ? null : viewOf(job);
   }
 
-  /** Removes files that expired, and jobs that nobody asks about any more. */
+  /** Removes expired files, and jobs after their retention time. */
   async function tidy(): Promise<void> {
     const now = clock.now();
     for (const id of store.allIds()) {
@@ -604,19 +621,19 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     }
   }
 
-  /** Removes uploads whose process died, and folders that nobody knows. */
+  /** Removes uploads of dead processes, and folders without a job. */
   async function sweep(): Promise<void> {
     const now = clock.now();
     const seenMs = clock.monotonic();
     const before = signs;
     signs = new Map();
-    // On a machine that is alone, all uploads that come in are known, whatever the clock says: it may have jumped back.
+    // On a standalone node, all uploads in progress are known. The clock is not used, because it may have been set back.
     const mayComeInElsewhere = (name: string, atMs: number): boolean => {
       if (options.isShared !== true || now - atMs >= SILENT_UPLOAD_MS) return false;
       const known = before.get(name);
       const sign = known?.atMs === atMs ? known : { atMs, seenMs };
       signs.set(name, sign);
-      // A time that lies ahead, because the clock was set back, says nothing; that it stays the same does.
+      // A time in the future, because the clock was set back, is not a sign of life by itself; only a change of it is.
       return seenMs - sign.seenMs < SILENT_UPLOAD_MS;
     };
     for (const id of store.openIds()) {
@@ -645,7 +662,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     }
   }
 
-  /** Plans the chunks of all nodes for as long as it holds the lease. */
+  /** Schedules the chunks of all nodes while it holds the lease. */
   async function lead(lease: HeldLease, signal: AbortSignal): Promise<void> {
     await store.ready();
     await tidyQuietly();
@@ -668,7 +685,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
         return kind !== undefined && kinds.includes(kind);
       };
       const all = store.idsOf(accountId);
-      // Most keys may see all, and need no record for it.
+      // Most keys may see all kinds, so that no record needs to be read.
       const ids = kinds.length === JOB_KINDS.length ? all : all.filter(isAsked);
       const jobs = ids.slice(offset, offset + limit).flatMap((id) => {
         const job = store.job(id);
@@ -705,7 +722,7 @@ export function openBulkJobs(options: BulkJobsOptions, deps: BulkJobsDeps): Open
     },
     async close() {
       stopping.abort();
-      // One that is being paid for is taken on: it would pay for nothing if it were forgotten meanwhile.
+      // An upload that is being charged is accepted, because discarding it now would charge for nothing.
       for (const { upload, paying } of [...uploads.values()]) await (paying ?? upload.abort());
       await leading;
       await store.close();

@@ -1,4 +1,4 @@
-/** Where the files of jobs stand: a folder a job, with its input, the plan of its chunks, and a file of answers a chunk. */
+/** Paths of the jobs' files: one folder per job, with its input, the plan of its chunks, and one result file per chunk. */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -11,6 +11,7 @@ export interface JobPlaces {
   answer(id: string, file: string): string;
 }
 
+/** Returns the paths below a folder. */
 export function jobPlaces(folder: string): JobPlaces {
   const ofJob = (id: string): string => join(folder, id);
   const answers = (id: string): string => join(folder, id, 'answers');
@@ -24,7 +25,7 @@ export function jobPlaces(folder: string): JobPlaces {
   };
 }
 
-/** Makes files that are new in a folder survive a loss of power, and no thread wait meanwhile. */
+/** Makes new files in a folder durable, without blocking the thread. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -1,19 +1,20 @@
 /**
- * The plan of a job: where its input is cut into chunks of whole lines. It is made while the input comes in, and kept in a file
- * beside it: two doubles of the machine's order a chunk, the offset behind its last byte and the number of lines up to there.
+ * The plan of a job: the offsets at which its input is cut into chunks of whole lines. It is created while the input arrives, and
+ * stored in a file beside it. A chunk has two doubles in the machine's byte order: the offset after its last byte, and the number
+ * of lines up to there.
  */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { FilePart, JobKind } from '../bulk-jobs.ts';
 
-/** How much of an input is worked at once: some 50 ms, or 0.3 s where each line takes milliseconds. */
+/** Size of a chunk: work for about 50 ms, or 0.3 s if each line takes milliseconds. */
 interface ChunkSize {
   readonly lines: number;
   readonly bytes: number;
 }
 
-/** Answers decide: a label set has some 300 bytes, a sanctions check 2 KB. */
+/** Depends on the size of the results: a label set has about 300 bytes, a sanctions check 2 KB. */
 export const CHUNK_SIZES: Readonly<Record<JobKind, ChunkSize>> = {
   labels: { lines: 32_768, bytes: 2 * 1024 * 1024 },
   sanctions: { lines: 8_192, bytes: 1024 * 1024 },
@@ -31,7 +32,7 @@ export const LINES_MAX: Readonly<Record<JobKind, number>> = {
 const NEWLINE = 0x0a;
 const DOUBLES_START = 2_048;
 
-/** Finds line ends in bytes as they come, and cuts behind some of them. */
+/** Finds line ends in the arriving bytes, and decides after which of them to cut. */
 export class Planner {
   readonly #size: ChunkSize;
   readonly #linesMax: number;
@@ -52,7 +53,11 @@ export class Planner {
     return this.#offset;
   }
 
-  /** Throws INVALID_REQUEST for a line that is too long, and for too many of them. */
+  /**
+   * Takes the next bytes.
+   *
+   * @throws INVALID_REQUEST if a line is too long, or if there are too many lines
+   */
   take(bytes: Uint8Array): void {
     const { length } = bytes;
     const base = this.#offset;
@@ -96,7 +101,7 @@ export class Planner {
     this.#chunkLines = this.#lines;
   }
 
-  /** The plan of all that was taken. A last line needs no end. */
+  /** Returns the plan of all bytes. The last line does not need a line break. */
   finish(): Plan {
     if (this.#offset > this.#lineStart) this.#endLine(this.#offset);
     if (this.#offset > this.#chunkStart) this.#cut(this.#offset);
@@ -112,7 +117,11 @@ export class Plan {
     this.#cuts = cuts;
   }
 
-  /** Throws INVALID_FILE. */
+  /**
+   * Reads a stored plan.
+   *
+   * @throws INVALID_FILE
+   */
   static read(path: string): Plan {
     let bytes: Buffer;
     try {
@@ -136,7 +145,7 @@ export class Plan {
     return this.#cuts.at(-1) ?? 0;
   }
 
-  /** Lines of a chunk, a head line among them. */
+  /** Number of lines of a chunk, including a header line. */
   linesOf(chunk: number): number {
     return (this.#cuts[chunk * 2 + 1] ?? 0) - this.#linesBefore(chunk);
   }
@@ -145,7 +154,11 @@ export class Plan {
     return chunk === 0 ? 0 : (this.#cuts[chunk * 2 - 1] ?? 0);
   }
 
-  /** A chunk's bytes of `path`, and its first line; `headBytes` are those of a head line, which is in no chunk. */
+  /**
+   * Returns a chunk's byte range of `path` and the number of its first line.
+   *
+   * @param headBytes - size of the header line, which belongs to no chunk; 0 without one
+   */
   partOf(chunk: number, path: string, headBytes: number): { input: FilePart; firstLine: number } {
     const end = this.#cuts[chunk * 2] ?? 0;
     if (chunk > 0)

@@ -1,4 +1,4 @@
-/** Who pays for a job, as a port: the quota or the credits of its account. */
+/** The port for the billing of jobs: the quota or the credits of the account. */
 import type { JobKind } from '../bulk-jobs.ts';
 
 export interface JobPrice {
@@ -10,8 +10,10 @@ export interface JobPrice {
 export interface JobPurse {
   priceOf(kind: JobKind): JobPrice;
   /**
-   * Makes what a job has taken exactly `units`: takes what is missing, whole or not at all, or gives back what is too much. Durable
-   * when it resolves; repeating it changes nothing. Rejects with QUOTA_EXHAUSTED or CREDITS_EXHAUSTED, then nothing changed.
+   * Makes the charge of a job exactly `units`: charges the difference, completely or not at all, or refunds it. Idempotent, and
+   * durable when it resolves.
+   *
+   * @throws QUOTA_EXHAUSTED or CREDITS_EXHAUSTED; the charge is then unchanged
    */
   settle(
     job: { readonly id: string; readonly accountId: string; readonly kind: JobKind },

@@ -1,6 +1,6 @@
 /**
- * Receiving the input of a job: bytes go to the disk as they come, and where they are to be cut into chunks is found on the way.
- * Memory is bounded by two buffers an upload.
+ * Receives the input of a job: writes the bytes to disk as they arrive, and plans the chunks at the same time. An upload needs two
+ * buffers of memory.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { AssayError, messageOf } from '../../base/errors.ts';
@@ -11,13 +11,13 @@ import { columnsOf } from './lines.ts';
 import { type Plan, Planner } from './plan.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
-/** How often free space is looked at while bytes come in. */
+/** Number of bytes between two checks of the free disk space. */
 const LOOK_BYTES = 64 * 1024 * 1024;
 
 export interface ReceivedInput {
   readonly plan: Plan;
   readonly bytes: number;
-  /** Lines that ask for something. */
+  /** Number of lines without the header. */
   readonly items: number;
   readonly columns: readonly string[] | null;
   readonly headBytes: number;
@@ -25,9 +25,17 @@ export interface ReceivedInput {
 
 export interface InputFile {
   readonly bytes: number;
-  /** Throws (or rejects with) BODY_TOO_LARGE, INVALID_REQUEST, OVERLOADED or STORAGE_FULL if the disk has no room; then it is closed. */
+  /**
+   * Writes bytes. If it fails, the file is closed.
+   *
+   * @throws (or rejects with) BODY_TOO_LARGE; INVALID_REQUEST; OVERLOADED or STORAGE_FULL if the disk has too little space
+   */
   write(bytes: Uint8Array): Promise<void> | undefined;
-  /** Brings all of it to the disk. Rejects with INVALID_REQUEST where nothing is asked for. */
+  /**
+   * Makes all bytes durable.
+   *
+   * @throws INVALID_REQUEST if the input has no lines
+   */
   finish(): Promise<ReceivedInput>;
   close(): Promise<void>;
 }
@@ -39,7 +47,7 @@ export interface InputOptions {
 }
 
 export interface InputDeps {
-  /** Rejects with OVERLOADED where the disk has no room for more. */
+  /** Rejects with OVERLOADED if the disk has too little space. */
   readonly checkRoom: () => Promise<void>;
 }
 
@@ -50,6 +58,7 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): 
   }
 }
 
+/** Creates the input file of a job. */
 export async function openInput(options: InputOptions, deps: InputDeps): Promise<InputFile> {
   const { path, kind, format } = options;
   const file = await open(path, 'wx+');
@@ -62,7 +71,7 @@ export async function openInput(options: InputOptions, deps: InputDeps): Promise
   let failure: unknown = null;
   let lookAt = LOOK_BYTES;
 
-  /** Starts writing the full buffer, and goes on with the other once it is free. */
+  /** Starts to write the full buffer, and continues with the other one when it is free. */
   async function turn(): Promise<void> {
     await writing;
     if (failure !== null) throw failure;
@@ -93,7 +102,7 @@ export async function openInput(options: InputOptions, deps: InputDeps): Promise
     }
   }
 
-  /** The first line's columns, and its bytes. */
+  /** Reads the header line: its columns and its size in bytes. */
   async function head(): Promise<{ columns: readonly string[] | null; headBytes: number }> {
     if (format !== 'csv') return { columns: null, headBytes: 0 };
     const first = Buffer.alloc(LIMITS.jobLineBytesMax + 1);

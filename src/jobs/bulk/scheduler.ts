@@ -1,7 +1,7 @@
 /**
- * Which chunk is worked next. Accounts take turns chunk by chunk, and the jobs of one account among themselves, so that a job of ten
- * million lines does not starve one of a hundred. A chunk counts as answered once its file is on the disk and the store says so, in
- * that order: whatever dies between is done again, into another file, and nothing is answered twice.
+ * Decides which chunk is processed next. Accounts take turns chunk by chunk, and so do the jobs of one account, so that a job of
+ * ten million lines does not starve one of a hundred. A chunk counts as answered when its file is durable and the store has
+ * recorded it, in this order. Work that is lost in between is repeated into another file, so no line is answered twice.
  */
 import { setMaxListeners } from 'node:events';
 import { rm } from 'node:fs/promises';
@@ -26,36 +26,36 @@ export interface SchedulerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Whether the disk has room for more answers. */
+  /** Whether the disk has space for more results. */
   readonly hasRoom: () => Promise<boolean>;
 }
 
 export interface Scheduler {
-  /** Takes up all jobs that have not ended, those of an earlier process among them. What it writes carries `fence`. */
+  /** Adopts all jobs that have not ended, including those of an earlier process. All writes carry `fence`. */
   start(fence: Fence | null): void;
-  /** Looks at once for what is to do, in place of at the next look. */
+  /** Checks for work at once instead of at the next interval. */
   wake(): void;
-  /** Resolves once the job has ended, at once where it is not worked here. */
+  /** Resolves when the job has ended, or at once if it is not processed here. */
   whenEnded(id: string): Promise<void>;
-  /** Gives out nothing more, and resolves once what was given out is written down. */
+  /** Starts no more chunks, and resolves when the results of the running ones are recorded. */
   stop(): Promise<void>;
-  /** Jobs and chunks that are worked now. */
+  /** Number of jobs and chunks in progress. */
   readonly jobs: number;
   readonly chunks: number;
 }
 
-/** A job while it is worked. */
+/** A job in progress. */
 interface Active {
   readonly record: JobRecord;
   readonly plan: Plan;
   readonly abort: AbortController;
-  /** No chunk before this one is still to be given out, but for those of `again`. */
+  /** All chunks before this one have been started; failed ones are in `again`. */
   next: number;
   readonly again: number[];
   readonly attempts: Map<number, number>;
-  /** Whether its start is written down. */
+  /** Whether its start has been recorded. */
   begun: boolean;
-  /** Resolved when it has ended. */
+  /** Resolved when the job has ended. */
   readonly ended: PromiseWithEnd;
 }
 
@@ -64,7 +64,7 @@ interface PromiseWithEnd {
   resolve(): void;
 }
 
-/** A chunk whose answers are on the disk, and not yet in the store. */
+/** A chunk with durable results that is not recorded in the store yet. */
 interface Finished {
   readonly active: Active;
   readonly chunk: number;
@@ -72,13 +72,13 @@ interface Finished {
   readonly done: ChunkDone;
 }
 
-/** How often the store is looked at for what other processes wrote, and the disk for its room. */
+/** Interval between checks of the store for writes of other processes, and of the disk for free space. */
 const LOOK_MS = 1_000;
-/** First and longest pause after the runner, the store or the purse said that it is not ready. */
+/** First and longest pause if the runner, the store or the billing was not ready. */
 const PAUSE_MS = { min: 250, max: 15_000 };
-/** How long a stop waits for chunks that run: most take below a second. */
+/** Time that a stop waits for running chunks: most take less than a second. */
 const STOP_MS = 5_000;
-/** Finished chunks, for each that runs, that may wait for the store. */
+/** Number of finished chunks per running chunk that may wait to be recorded. */
 const BACKLOG = 2;
 const FILE_RANDOM_BYTES = 5;
 
@@ -94,7 +94,7 @@ function endPromise(): PromiseWithEnd {
   return { promise, resolve };
 }
 
-/** What a runner comes to, unless nobody waits for it any more, whatever it does then. */
+/** Resolves with the result of the work. If the signal is aborted, it rejects at once, whatever the work does then. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const end = (): void => reject(new AssayError('OVERLOADED', 'The chunk is not waited for any more.'));
@@ -104,7 +104,7 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** The job with its first chunks counted as far as they are answered without a gap. */
+/** Advances the job's prefix over all chunks that are answered without a gap. */
 function withPrefix(job: JobRecord, writer: JobWriter): JobRecord {
   let { chunks, items, failed, bytes } = job.prefix;
   for (;;) {
@@ -117,14 +117,15 @@ function withPrefix(job: JobRecord, writer: JobWriter): JobRecord {
   }
 }
 
-/** The rate of a job that another scheduler takes up at `at` is the one it had: the pause between them is not counted. */
+/** If another scheduler takes over a job at `at`, the rate continues: the pause between the two schedulers is not counted. */
 const rateGoesOn = ({ rateFrom, changedAt, answered }: JobRecord, at: number): JobRecord['rateFrom'] =>
   rateFrom === null ? { at, answered } : { ...rateFrom, at: at - Math.max(0, changedAt - rateFrom.at) };
 
+/** Creates the scheduler. It does nothing before `start`. */
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { store, places, runner, purse, clock, random, log } = deps;
   const actives = new Map<string, Active>();
-  /** Accounts with jobs, the one whose turn it is first; and the jobs of each, likewise. */
+  /** Accounts with jobs, the next one first; and the jobs of each account in the same order. */
   let accounts: string[] = [];
   const ofAccount = new Map<string, Active[]>();
   const finished: Finished[] = [];
@@ -175,7 +176,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       begun: false,
       ended: endPromise(),
     };
-    // One of each chunk that runs, and of the runner as many.
+    // One listener for each running chunk, and as many of the runner.
     setMaxListeners(0, active.abort.signal);
     actives.set(id, active);
     const { accountId } = record;
@@ -199,20 +200,20 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     }
   }
 
-  /** Of a job that does not end here. */
+  /** Stops processing a job that does not end here. */
   function letGo(active: Active): void {
     drop(active);
     active.ended.resolve();
   }
 
-  /** The next chunk of a job that is to be given out; null where none is. */
+  /** Returns the next chunk of a job to be started; null if no chunk is left. */
   function takeChunk(active: Active): number | null {
     const again = active.again.shift();
     if (again !== undefined) return again;
     const hasAnswers = active.record.answered > 0;
     while (active.next < active.plan.chunks) {
       const chunk = active.next++;
-      // Of a job that an earlier process began, some chunks behind a gap may be answered.
+      // If an earlier process started the job, some chunks after a gap may already be answered.
       if (hasAnswers && store.chunk(active.record.id, chunk) !== null) continue;
       return chunk;
     }
@@ -265,7 +266,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         const rateFrom = rateGoesOn(job, at);
         writer.put({ ...job, state: 'RUNNING', startedAt: job.startedAt ?? at, changedAt: at, rateFrom });
       }, fence)
-      // The first answers begin it as well.
+      // If this fails, recording the first results marks the job as started.
       .catch((error: unknown) =>
         log.warn({ job: id }, `bulk job: its start was not written: ${messageOf(error)}`),
       );
@@ -311,7 +312,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     const attempts = (active.attempts.get(chunk) ?? 0) + 1;
     active.attempts.set(chunk, attempts);
     log.error({ job: id, chunk, attempts }, `bulk job: a chunk failed: ${messageOf(error)}`);
-    // Lines that are wrong are answered in their place: this is about the job, and no attempt changes it.
+    // Invalid lines are answered individually, so this error concerns the whole job, and a retry would not help.
     if (error instanceof AssayError && error.code === 'INVALID_REQUEST') fail(id, error.message);
     else if (attempts < LIMITS.jobChunkAttempts) active.again.push(chunk);
     else
@@ -331,14 +332,14 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       .then(() => end(id))
       .catch((error: unknown) => {
         log.error({ job: id }, `bulk job: its failure was not written: ${messageOf(error)}`);
-        // The next look takes it up anew, with the chunk that nobody works now.
+        // The next check adopts the job again, with the chunk that is not in progress any more.
         const active = actives.get(id);
         if (active !== undefined) letGo(active);
       });
     track(write);
   }
 
-  /** Writes down what is finished, all of a moment in one transaction. */
+  /** Records finished chunks, all that are waiting in one transaction. */
   async function record(): Promise<void> {
     let wait = PAUSE_MS.min;
     while (finished.length > 0) {
@@ -349,7 +350,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         for (const id of await recordAll(batch)) end(id);
       } catch (error) {
         log.error(`bulk jobs: ${batch.length} chunks were not written down: ${messageOf(error)}`);
-        // Their files are there: they are told again, and by the next start at the latest their chunks are worked again.
+        // Their files exist: recording is retried. If the scheduler stops first, the next start processes the chunks again.
         if (stopped) break;
         await pause(wait);
         wait = Math.min(PAUSE_MS.max, wait * 2);
@@ -360,7 +361,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     recording = null;
   }
 
-  /** Resolves with the jobs that came to their end. */
+  /** Records the chunks; resolves with the ids of the jobs that have no more work. */
   function recordAll(batch: readonly Finished[]): Promise<ReadonlySet<string>> {
     const at = clock.now();
     return store.transaction((writer) => {
@@ -369,7 +370,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         const { id } = active.record;
         const job = writer.job(id);
         if (job === null || job.ending !== null || job.endedAt !== null) continue;
-        // Somebody else answered it meanwhile.
+        // Already answered by another process.
         if (writer.chunk(id, chunk) !== null) continue;
         writer.putChunk(id, chunk, { file, ...done });
         const answered = job.answered + done.items;
@@ -394,7 +395,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     }, fence);
   }
 
-  /** Settles what the job took and ends it, however often that has to be tried. */
+  /** Settles the charge of a job and ends it, with as many attempts as needed. */
   function end(id: string): void {
     const active = actives.get(id);
     if (active !== undefined) drop(active);
@@ -414,7 +415,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         return await endOnce(id);
       } catch (error) {
         log.error({ job: id }, `bulk job: it was not settled: ${messageOf(error)}`);
-        // What it took is written down under its name: the next start settles it.
+        // The charge is recorded under the id of the job, so the next start settles it.
         if (stopped) return;
         await pause(wait);
       }
@@ -422,14 +423,15 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   }
 
   async function endOnce(id: string): Promise<void> {
-    // Inside a transaction, so that nothing older is read.
+    // Read inside a transaction, so that the record is current.
     const job = await store.transaction((writer) => writer.job(id), fence);
     if (job === null || job.ending === null || job.endedAt !== null) return;
-    // Of a job that was stopped, what lies behind a gap cannot be read, and is not paid for.
+    // In a stopped job, results after a gap cannot be read, and are not charged.
     const { items: answered, failed } = job.prefix;
     const spent = (answered - failed) * job.perLine;
     await purse.settle(job, spent);
-    // Before it has ended: where this is cut off, the next start ends it again, which needs neither.
+    // Removed before the job is marked as ended: if this is interrupted, the next start ends the job again, which needs neither
+    // file.
     await rm(places.input(id), { force: true });
     await rm(places.plan(id), { force: true });
     const at = clock.now();
@@ -441,7 +443,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     }, fence);
   }
 
-  /** Takes up what is new, and lets go what was stopped. */
+  /** Adopts new jobs, and releases those that were stopped. */
   function look(): void {
     if (stopped) return;
     for (const id of store.openIds()) {

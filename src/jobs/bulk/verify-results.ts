@@ -1,4 +1,4 @@
-/** The check of the results of bulk jobs: each file of answers is compared with the checksum that its chunk was recorded with. */
+/** Verifies the results of bulk jobs: compares each result file with the recorded checksum of its chunk. */
 import { open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { openLiveFile } from '../../base/live-file.ts';
@@ -7,11 +7,11 @@ import { type ChunkRecord, FORMAT_VERSION } from './job-store.ts';
 import { jobPlaces } from './places.ts';
 
 export interface JobFiles {
-  /** File of the records, of a machine that is alone. */
+  /** File of the records of a standalone node. */
   readonly storePath: string;
   /** Folder of the jobs' files. */
   readonly folder: string;
-  /** Whether the records are those of a Redis, of which this machine has a replica. */
+  /** Whether the records are in Redis, with a replica on this machine. */
   readonly isShared: boolean;
 }
 
@@ -19,7 +19,7 @@ type ChunkKey = [jobId: string, chunk: number];
 
 const READ_BYTES = 1024 * 1024;
 
-/** @returns null if there is no such file. */
+/** Returns the size and the CRC-32 of a file; null if it does not exist. */
 async function checksumOfFile(path: string): Promise<{ bytes: number; sum: number } | null> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
@@ -40,10 +40,10 @@ async function checksumOfFile(path: string): Promise<{ bytes: number; sum: numbe
 }
 
 /**
- * Reads every file of answers. Results of workers of an earlier version have a size alone.
+ * Verifies every result file. Results of workers of an earlier version have only a size.
  *
- * @returns one sentence for each file that is missing, or not what was written. A job that is deleted meanwhile is left out.
- * @throws STORE_VERSION, STORE_CORRUPT of the records; the signal's reason.
+ * @returns one sentence for each file that is missing or damaged. Jobs that are deleted meanwhile are skipped.
+ * @throws STORE_VERSION or STORE_CORRUPT of the records; the reason of the signal
  */
 export async function faultsOfResults(
   { storePath, folder, isShared }: JobFiles,
@@ -66,7 +66,7 @@ export async function faultsOfResults(
       const found = await checksumOfFile(answers);
       const isWritten =
         found?.bytes === record.bytes && (record.crc32 === undefined || found.sum === record.crc32);
-      // A read transaction is of the moment it began: the next turn has another one.
+      // A read transaction shows the state at its start; the next turn of the event loop has a new one.
       if (isWritten || chunks.get(key) === undefined) continue;
       faults.push(
         `${answers} is ${found === null ? 'missing' : 'damaged: it is not what was written'} (chunk ${chunk} of the job ${jobId}). Restore it from a backup, or delete the job and send it again.`,

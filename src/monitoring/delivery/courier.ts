@@ -1,7 +1,7 @@
 /**
- * Sends what the outbox holds. Receivers do not wait for each other: each has its own queue and its own bound, and one that fails is
- * asked one thing at a time. Within a receiver, the first attempts of a wallet go out in the order of its alerts, each once the one
- * before has been tried; repetitions keep no order and hold up nothing.
+ * Dispatcher of the outbox. Each receiver has its own queue and its own concurrency limit, so that receivers do not wait for each
+ * other. A failing receiver gets one attempt at a time. Within a receiver, the first attempts of a wallet are sent in the order of
+ * its alerts, each after the previous one was attempted. Retries keep no order and block nothing.
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
@@ -14,11 +14,11 @@ import { channelOf, type Lane, type LmdbOutbox, type Waiting } from './outbox-lm
 import type { Outcome, Send } from './senders.ts';
 
 export interface Courier {
-  /** Looks for work now, whenever the outbox is woken, and at intervals: while this node is the one that sends. */
+  /** Looks for due deliveries now, whenever the outbox is woken, and at intervals, while this node holds the delivery lease. */
   start(): void;
-  /** Tries everything that is due, and what becomes due by it at the same time; resolves when all of it was tried. For tests. */
+  /** Attempts all due deliveries, including those that become due meanwhile; resolves after all attempts. For tests. */
   runDue(): Promise<void>;
-  /** Begins nothing more and resolves when what is on its way has ended. */
+  /** Starts no new attempts and resolves when the running ones have ended. */
   stop(): Promise<void>;
 }
 
@@ -27,46 +27,47 @@ export interface CourierDeps {
   readonly senders: Readonly<Record<ChannelKind, Send>>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Who of many nodes sends. Default: this one. */
+  /** Decides which node sends. Default: this one. */
   readonly leases?: Leases;
-  /** Why this node cannot send, in a sentence; null if it can. Default: it always can. */
+  /** Returns a sentence that says why this node cannot send; null if it can. Default: it always can. */
   readonly obstacle?: () => Promise<string | null>;
 }
 
-/** Where the lease of the one who sends stands. */
+/** The lease of the node that sends. */
 const LEASE = { store: 'monitoring', name: 'delivery' } as const;
 
-/** How often it is looked for deliveries that became due: the shortest wait of the schedule is 5 s. */
+/** Interval between checks for due deliveries; the shortest wait of the schedule is 5 s. */
 const TICK_MS = 250;
-/** Between two attempts to write down what was sent. */
+/** Pause between two attempts to store the outcome of a delivery. */
 const UNWRITTEN_PAUSE_MS = 1_000;
-/** How often all receivers are looked up anew: another process may have stored something. */
+/** Interval between two full listings of the receivers, because another process may have stored deliveries. */
 const SWEEP_MS = 5_000;
 
 interface LaneState {
-  /** Ids on their way. */
+  /** Ids of the attempts in progress. */
   readonly inFlight: Set<string>;
-  /** Wallets with a first attempt on its way. */
+  /** Wallets with a first attempt in progress. */
   readonly wallets: Set<string>;
-  /** Its last attempt failed. */
+  /** Whether the last attempt failed. */
   isFailing: boolean;
-  /** Its last attempt could not even be made, which was logged. */
+  /** Whether the last attempt could not even be made; this was logged. */
   isBroken: boolean;
-  /** When to look again; null while nothing waits. */
+  /** Time of the next check; null while no delivery waits. */
   nextLookMs: number | null;
 }
 
+/** Creates the dispatcher. It does not send before `start` or `runDue`. */
 export function createCourier(deps: CourierDeps): Courier {
   const { outbox, senders, clock, log, leases = createEmbeddedLeases(), obstacle = async () => null } = deps;
   const lanes = new Map<Lane, LaneState>();
   const running = new Set<Promise<void>>();
-  /** Attempts on their way to receivers that failed before. */
+  /** Attempts in progress to receivers that failed before. */
   let failing = 0;
-  /** Letters on their way: to whomever they go, one mail server takes them all. */
+  /** Emails in progress, over all receivers: one mail server takes them all. */
   let letters = 0;
   const stopped = new AbortController();
   let sending: Promise<void> | null = null;
-  /** Null while another node sends, and where it was never started. */
+  /** Null while another node sends, and before `start`. */
   let held: HeldLease | null = null;
   const mayBegin = (): boolean => !stopped.signal.aborted && (sending === null || held?.isHeld() === true);
   let sweptMs = Number.NEGATIVE_INFINITY;
@@ -87,7 +88,7 @@ export function createCourier(deps: CourierDeps): Courier {
     }
   }
 
-  /** Aborted when the lease ends, or the courier does. */
+  /** Aborted when the lease ends or the dispatcher stops. */
   let leased: AbortSignal | null = null;
 
   function sweep(): void {
@@ -97,7 +98,7 @@ export function createCourier(deps: CourierDeps): Courier {
     for (const [lane, state] of lanes) if (!known.has(lane) && state.inFlight.size === 0) lanes.delete(lane);
   }
 
-  /** A secret that does not open here is tried again by the schedule, as what a receiver does not take. */
+  /** Makes one attempt. If a secret cannot be decrypted on this node, the delivery is retried by the schedule. */
   async function attemptOf(delivery: Delivery): Promise<Outcome> {
     try {
       return await senders[delivery.channel](delivery);
@@ -107,7 +108,7 @@ export function createCourier(deps: CourierDeps): Courier {
     }
   }
 
-  /** Tries again while the disk is full: what was sent must not be sent again for want of its record. Until the courier stops. */
+  /** Retries `write` while the disk is full, until the lease ends: without its record, a sent message would be sent again. */
   async function whenWritten(write: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {
@@ -133,7 +134,7 @@ export function createCourier(deps: CourierDeps): Courier {
       await whenWritten(() => outbox.settle(waiting, attempt, outcome, fence));
       state.isBroken = false;
     } catch (error) {
-      // The delivery stays queued as it was: it is tried again at the next look.
+      // The delivery stays queued unchanged and is retried at the next check.
       if (!state.isBroken)
         log.error({ delivery: waiting.id, error: messageOf(error) }, 'A delivery could not be handled.');
       state.isBroken = true;
@@ -146,9 +147,9 @@ export function createCourier(deps: CourierDeps): Courier {
     }
   }
 
-  /** Begins what a receiver can take now. */
+  /** Starts the attempts that a receiver can take now. */
   function fill(lane: Lane, state: LaneState): void {
-    // Receivers that are dead take up to half of all room, however many there are: the others always have the rest.
+    // Failing receivers together use at most half of the attempts in flight, so that the others always have the rest.
     if (state.isFailing && failing >= LIMITS.deliveriesInFlightMax / 2) return;
     const isMail = channelOf(lane) === 'email';
     const most = state.isFailing ? 1 : LIMITS.deliveriesPerReceiverMax;
@@ -197,11 +198,11 @@ export function createCourier(deps: CourierDeps): Courier {
     await outbox.closeDays(clock.now(), held?.fence ?? null);
   }
 
-  /** Sends while the lease is held, and gives it up when nothing is on its way any more. */
+  /** Sends while the lease is held, and returns when no attempt is in progress any more. */
   async function send(lease: HeldLease, signal: AbortSignal): Promise<void> {
     held = lease;
     leased = signal;
-    // What others stored meanwhile told nobody here.
+    // Deliveries that other nodes have stored meanwhile did not wake this node.
     sweptMs = Number.NEGATIVE_INFINITY;
     let isClosing = true;
     while (!signal.aborted && (await obstacle()) === null) {

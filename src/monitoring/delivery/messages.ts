@@ -1,17 +1,20 @@
-/** What is said through each channel. Names of entities come from lists and strangers: escaped, cut, never taken as markup. */
+/**
+ * Message texts of each channel. Names of entities come from lists and third parties: they are escaped and cut, and never treated
+ * as markup.
+ */
 import { isoTime } from '../../base/clock.ts';
 import type { AlertAnswer } from '../answers.ts';
 import type { ChannelKind, DeliveryEvent } from '../records.ts';
 
-/** Texts of a chat message: Slack cuts at 3,000 characters of a section, Telegram refuses more than 4,096. */
+/** Maximum length of a chat message: Slack cuts a section at 3,000 characters, Telegram rejects more than 4,096. */
 const CHAT_CHARS_MAX = 2_800;
 const SUBJECT_CHARS_MAX = 200;
 
 export interface Digest {
-  /** ISO date of the day (UTC) that it sums up. */
+  /** ISO date (UTC) of the day that the digest covers. */
   readonly day: string;
   readonly alerts: readonly AlertAnswer[];
-  /** Alerts beyond those named. */
+  /** Number of alerts that are not listed. */
   readonly more: number;
 }
 
@@ -27,7 +30,7 @@ export type Message =
   | { readonly event: 'test'; readonly test: TestMessage };
 
 const cut = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1)}…`);
-/** One line, nothing that a terminal, a mail header or a chat takes for a command. */
+/** Makes one line without characters that a terminal, a mail header or a chat could interpret as a command. */
 const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
 
 const who = (alert: AlertAnswer): string =>
@@ -90,7 +93,7 @@ function linesOf(message: Message): string[] {
   }
 }
 
-/** Slack's three control characters (https://api.slack.com/reference/surfaces/formatting#escaping). */
+/** Escapes Slack's three control characters (https://api.slack.com/reference/surfaces/formatting#escaping). */
 const escapeSlack = (text: string): string =>
   text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
@@ -108,7 +111,7 @@ function webhookData(message: Message): unknown {
   }
 }
 
-/** The body as it is stored and sent: JSON of what the channel takes; a letter as `{subject, text}`. */
+/** Renders the body as it is stored and sent: the channel's JSON; for email, `{subject, text}`. */
 export function renderMessage(channel: ChannelKind, message: Message, nowMs: number): string {
   const text = linesOf(message).join('\n');
   switch (channel) {
@@ -126,7 +129,7 @@ export function renderMessage(channel: ChannelKind, message: Message, nowMs: num
       });
     }
     case 'telegram':
-      // No parse_mode: Telegram takes it as plain text.
+      // Without parse_mode, Telegram treats the text as plain text.
       return JSON.stringify({
         text: cut(text, CHAT_CHARS_MAX),
         link_preview_options: { is_disabled: true },

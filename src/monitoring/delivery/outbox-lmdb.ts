@@ -1,6 +1,6 @@
 /**
- * The outbox on LMDB: every message is stored with its alert, in one transaction, and leaves a queue only when a receiver took it or its
- * last attempt failed. Who sends is courier.ts.
+ * The outbox on LMDB. A message is stored in the same transaction as its alert. It leaves the queue only when the receiver has
+ * accepted it or its last attempt has failed. The dispatcher in courier.ts sends it.
  */
 import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../../base/clock.ts';
@@ -26,18 +26,21 @@ import { LONGEST_WAIT_MS, retryWaitMs } from './schedule.ts';
 import type { Outcome } from './senders.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** A digest of a day that begins later than this was begun before the clock was set back: clocks of two nodes differ by seconds. */
+/**
+ * A digest of a day that begins further ahead than this was started before the clock was set back: clocks of two nodes differ by
+ * seconds.
+ */
 const CLOCKS_DIFFER_MS = 3_600_000;
 
-/** One receiver of one account. What waits for it waits for nobody else. */
+/** One receiver of one account. Its queue does not wait for any other. */
 export type Lane = string;
 
-/** A waiting delivery, as the queue of its lane holds it. */
+/** A waiting delivery in the queue of its lane. */
 export interface Waiting {
   readonly lane: Lane;
   readonly id: string;
   readonly accountId: string;
-  /** Null for a digest: it keeps no order. */
+  /** Null for a digest, which keeps no order. */
   readonly walletId: string | null;
   readonly dueMs: number;
   readonly isFirst: boolean;
@@ -57,7 +60,10 @@ interface Receiver {
   readonly target: string;
 }
 
-/** Alerts of a day that wait for its end, by day, account and receiver: a URL is longer than a key may be. */
+/**
+ * Alerts that wait for the end of their day, by day, account and receiver. The target is hashed because a URL may exceed the
+ * maximum key length.
+ */
 type DigestKey = [
   dayMs: number,
   accountId: string,
@@ -73,51 +79,68 @@ export interface DeliveryFilter {
 }
 
 export interface DeliveryPage {
-  /** Newest first. May be fewer than asked for, though more follow: only so many are looked through at a time. */
+  /**
+   * Newest first. May have fewer rows than requested although more follow, because only a limited number of rows is scanned at a
+   * time.
+   */
   readonly deliveries: readonly Delivery[];
-  /** Continues behind the last one; null at the end. */
+  /** Cursor after the last row; null at the end. */
   readonly nextCursor: string | null;
 }
 
 export interface LmdbOutbox extends Outbox {
-  /** As for every outbox; `others`: receivers that another node stored something for. */
+  /** Wakes the listeners; `others`: receivers for which another node has stored deliveries. */
   wake(others?: Iterable<Lane>): void;
-  /** Told of the receivers that have something new whenever `wake` is called. */
+  /** Registers a listener that `wake` calls with the receivers that have new deliveries. */
   onWake(listener: (lanes: ReadonlySet<Lane>) => void): void;
-  /** Receivers that anything waits for. */
+  /** Returns the receivers with waiting deliveries. */
   lanes(): readonly Lane[];
   /**
-   * What is due for a receiver at `nowMs`, first due first, and when the next thing is due that is not yet. If the clock was set back,
-   * what lies further ahead than any delivery waits is due as well.
+   * Returns the deliveries of a receiver that are due at `nowMs`, in the order of their due time, and the time at which the next
+   * one is due. Deliveries scheduled further ahead than the longest wait are due as well, because the clock was set back.
    */
   due(lane: Lane, nowMs: number): { readonly waiting: readonly Waiting[]; readonly nextDueMs: number | null };
-  /** Null where it was cancelled meanwhile. */
+  /** Returns the stored delivery; null if it was cancelled meanwhile. */
   load(waiting: Waiting): Delivery | null;
-  /** Writes down how an attempt ended and what follows. Durable when it resolves. */
+  /** Stores the outcome of an attempt and schedules the next one, if any. Durable when it resolves. */
   settle(
     waiting: Waiting,
     attempt: Omit<DeliveryAttempt, 'responseStatus' | 'error'>,
     outcome: Outcome,
     fence?: Fence | null,
   ): Promise<void>;
-  /** Sends anew, from the first wait on. Rejects with NOT_FOUND, also for another account's; INVALID_REQUEST while it waits. */
+  /**
+   * Sends a delivery again, with a new series of attempts.
+   *
+   * @throws NOT_FOUND, also for an id of another account; INVALID_REQUEST while it waits
+   */
   replay(accountId: string, id: string): Promise<Delivery>;
-  /** Sends a test message to every receiver of a wallet; returns what was stored. Rejects with INVALID_REQUEST where there is none. */
+  /**
+   * Sends a test message to every receiver of a wallet and returns the stored deliveries.
+   *
+   * @throws INVALID_REQUEST if the wallet has no receiver
+   */
   test(wallet: MonitoredWallet): Promise<readonly Delivery[]>;
-  /** A URL that answered 410 is asked again from now on. Inside a transaction. */
+  /** Enables a URL that was disabled by a 410 response. Call it inside a transaction. */
   enableUrl(accountId: string, url: string): void;
-  /** Throws INVALID_REQUEST for a cursor that is none. */
+  /**
+   * Returns one page of the delivery log.
+   *
+   * @throws INVALID_REQUEST if the cursor was not returned by this list
+   */
   list(
     accountId: string,
     filter: DeliveryFilter,
     page: { readonly limit: number; readonly cursor?: string },
   ): DeliveryPage;
   /**
-   * Makes the digests of all days that ended before `nowMs`, and of days that lie ahead, because the clock was set back. Returns how
-   * many messages were stored.
+   * Stores the digests of all days that ended before `nowMs`, and of days in the future, which result from a clock that was set
+   * back.
+   *
+   * @returns the number of stored messages
    */
   closeDays(nowMs: number, fence?: Fence | null): Promise<number>;
-  /** Messages that wait, of all receivers. */
+  /** Number of waiting messages of all receivers. */
   waitingCount(): number;
 }
 
@@ -126,11 +149,11 @@ export interface OutboxDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly newId: () => string;
-  /** The alert as it is now; null where it is gone. */
+  /** Returns the current alert; null if it does not exist any more. */
   readonly readAlert: (accountId: string, alertId: string) => Alert | null;
 }
 
-/** The least severity that each threshold lets through. */
+/** The lowest severity that each threshold lets through. */
 const LEAST: Readonly<Record<(typeof ALERT_THRESHOLDS)[number], (typeof SEVERITIES)[number]>> = {
   all: 'LOW',
   medium: 'MEDIUM',
@@ -143,15 +166,15 @@ const passes = (alert: Alert, wallet: MonitoredWallet): boolean =>
 
 const laneOf = (accountId: string, { channel, target }: Receiver): Lane =>
   `${accountId}/${channel}/${createHash('sha256').update(target).digest('hex').slice(0, 24)}`;
-/** How what waits in a lane is sent. */
+/** Returns the channel of a lane. */
 export const channelOf = (lane: Lane): string | undefined => lane.split('/').at(-2);
 const keyOf = (accountId: string, id: string): string => `${accountId}/${id}`;
 const PAST_IDS = '~';
 
-/** Opens the outbox inside an environment of monitoring. */
+/** Opens the outbox in the live state of monitoring. */
 export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
   const { channels, clock, random, newId } = deps;
-  /** Writes as whoever holds a lease; one of no lease spares the child transaction. */
+  /** Writes under a fence. Without one, the child transaction is not needed. */
   const writeAs = <T>(fence: Fence | null, work: () => T): Promise<T> =>
     fence === null ? root.transaction(work) : root.childTransaction(work, fence);
   const deliveries: LiveDatabase<Delivery, string> = root.openDB({ name: 'deliveries', encoding: 'json' });
@@ -167,10 +190,10 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
     name: 'goneUrls',
     encoding: 'json',
   });
-  /** Values are the targets. */
+  /** The values are the targets. */
   const digests: LiveDatabase<string, DigestKey> = root.openDB({ name: 'digests', encoding: 'string' });
   const listeners: ((lanes: ReadonlySet<Lane>) => void)[] = [];
-  /** Receivers that something was stored for since the last wake. */
+  /** Receivers for which a delivery was stored since the last `wake`. */
   let changed = new Set<Lane>();
 
   const urlHash = (url: string): string => createHash('sha256').update(url).digest('hex');
@@ -192,7 +215,7 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
     ];
   }
 
-  /** Inside a transaction. */
+  /** Stores one delivery. Call it inside a transaction. */
   function store(
     accountId: string,
     receiver: Receiver,
@@ -241,14 +264,14 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
     if (walletId !== null) byWallet.putSync([walletId, id], accountId);
   }
 
-  /** Takes a delivery out of the queue, wherever it stands there. */
+  /** Removes a delivery from the queue. */
   function unqueue(delivery: Delivery): void {
     if (delivery.nextAttemptAtMs !== null)
       queue.removeSync([laneOf(delivery.accountId, delivery), delivery.nextAttemptAtMs, delivery.id]);
     if (delivery.walletId !== null) byWallet.removeSync([delivery.walletId, delivery.id]);
   }
 
-  /** The oldest of an account that have ended and are past keeping. */
+  /** Removes the oldest deliveries of an account that have ended and exceeded the retention time. */
   function purge(accountId: string, now: number): void {
     const range = {
       start: keyOf(accountId, ''),
@@ -261,7 +284,7 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
     }
   }
 
-  /** Inside a transaction: the digest of the day and receiver that a key belongs to. Returns how many messages were stored. */
+  /** Stores the digest of one day and receiver; returns the number of stored messages. Call it inside a transaction. */
   function closeDay([dayMs, accountId, channel, targetHash]: DigestKey): number {
     const range = {
       start: [dayMs, accountId, channel, targetHash, ''] as DigestKey,
@@ -294,7 +317,7 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
       if (!passes(alert, wallet)) return 0;
       const receivers = receiversOf(wallet.accountId, wallet.customWebhookUrl);
       if (wallet.alertFrequency === 'daily') {
-        // A digest tells the alert as it is at the end of the day: what changed meanwhile is in it.
+        // A digest shows each alert as it is at the end of the day, so changes during the day are included.
         if (event === 'alert.updated') return 0;
         const dayMs = Math.floor(alert.createdAtMs / DAY_MS) * DAY_MS;
         for (const { channel, target } of receivers)
@@ -336,7 +359,7 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
     lanes() {
       root.resetReadTxn();
       const found: Lane[] = [];
-      // From each lane to the first key behind it: a step a receiver, whatever waits there.
+      // Jumps from each lane to the first key after it: one step per receiver, however many deliveries wait.
       const firstFrom = (start: QueueKey): Lane | undefined =>
         [...queue.getKeys({ start, limit: 1 })][0]?.[0];
       let lane = firstFrom(['', 0, '']);
@@ -405,7 +428,7 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
             0,
             delivery.attemptsBefore - Math.max(0, attempts.length - LIMITS.deliveryAttemptsKept),
           ),
-          // Cancelled while it was on its way: what arrived has arrived.
+          // If it was cancelled during the attempt and the attempt succeeded, it counts as delivered.
           status:
             nextAttemptAtMs !== null
               ? 'PENDING'
@@ -434,7 +457,7 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
           nextAttemptAtMs: now,
         };
         deliveries.putSync(keyOf(accountId, id), again);
-        // Not a first attempt: it holds up no alert that came after.
+        // Not a first attempt, so that later alerts of the wallet do not wait for it.
         wait(again, now, false);
         return again;
       });
@@ -493,7 +516,7 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
       const end = startOf(nowMs);
       const ahead = startOf(nowMs + CLOCKS_DIFFER_MS + DAY_MS);
       let stored = 0;
-      // A receiver's day is one transaction: the days of a whole installation would keep the writer for long.
+      // One transaction per receiver and day: all digests of an installation in one transaction would block the writer for long.
       for (;;) {
         root.resetReadTxn();
         const first =
@@ -506,7 +529,7 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
     },
     waitingCount() {
       root.resetReadTxn();
-      // Kept by the environment itself: nothing is counted.
+      // LMDB maintains this number, so no entries are counted.
       return (queue.getStats() as { readonly entryCount: number }).entryCount;
     },
   };

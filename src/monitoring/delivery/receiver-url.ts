@@ -1,11 +1,11 @@
-/** Which URLs may receive an alert: https to the public internet, on a port that no other protocol listens on. */
+/** Validates receiver URLs: https to the public internet, on a port that is not used by another protocol. */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../base/outbound.ts';
 
 /**
- * Ports that belong to other protocols: a request to them is a way to make this server speak to a mail server or a database.
- * The bad ports of the Fetch Standard (§ 2.9, https://fetch.spec.whatwg.org/#bad-port), and the usual ports of stores.
+ * Ports of other protocols: a request to one could make this server talk to a mail server or a database. These are the bad ports of
+ * the Fetch Standard (§ 2.9, https://fetch.spec.whatwg.org/#bad-port) and the usual ports of databases.
  */
 const FORBIDDEN_PORTS: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
@@ -15,7 +15,7 @@ const FORBIDDEN_PORTS: ReadonlySet<number> = new Set([
   6665, 6666, 6667, 6668, 6669, 6679, 6697, 9042, 9200, 9300, 10080, 11211, 27017, 50070,
 ]);
 
-/** Names that only resolve inside a machine or a network (RFC 6761, RFC 6762, RFC 8375, RFC 9476, and custom). */
+/** Names that resolve only inside a machine or a network (RFC 6761, RFC 6762, RFC 8375, RFC 9476, and common conventions). */
 const LOCAL_NAMES =
   /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|home\.arpa|alt|test|invalid|onion)\.?$/;
 
@@ -24,8 +24,11 @@ const OF_YOUR_OWN =
   ' A host of the operator is allowed if ASSAY_WEBHOOK_TRUSTED_HOSTS names it, on every node of the roles api and delivery.';
 
 /**
- * Checks a receiver's URL as a person gave it; what its name resolves to is checked again at each connection. Returns it in
- * canonical form. Throws INVALID_REQUEST naming `field`, without repeating the URL: it may hold a secret.
+ * Checks the URL of a receiver. The addresses that its name resolves to are checked again at each connection.
+ *
+ * @param field - field of the request that the error names
+ * @returns the URL in canonical form
+ * @throws INVALID_REQUEST without repeating the URL, which may contain a secret
  */
 export function checkReceiverUrl(text: string, field: string, policy: OutboundPolicy): string {
   const refuse = (reason: string, advice = ''): never => {
@@ -33,7 +36,7 @@ export function checkReceiverUrl(text: string, field: string, policy: OutboundPo
   };
   if (text.length > LIMITS.receiverUrlCharsMax)
     refuse(`at most ${LIMITS.receiverUrlCharsMax} characters, ${text.length} were given`);
-  // The parser would take spaces, tabs and line breaks out without a word.
+  // The URL parser would silently remove spaces, tabs and line breaks.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
   if (/[\s\u0000-\u001f\u007f\\]/.test(text))
     refuse('it must not contain blanks, control characters or backslashes');

@@ -1,11 +1,11 @@
-/** When a delivery that failed is tried again. */
+/** Retry schedule of failed deliveries. */
 import { LIMITS } from '../../base/limits.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Waits between attempts: those that Standard Webhooks proposes, to just over three days in all. */
+/** Waits between attempts as proposed by Standard Webhooks, just over three days in total. */
 export const RETRY_WAITS_MS: readonly number[] = [
   5 * SECOND,
   5 * MINUTE,
@@ -18,15 +18,18 @@ export const RETRY_WAITS_MS: readonly number[] = [
   24 * HOUR,
 ];
 
-/** First attempts and their repetitions, all together. */
+/** Maximum number of attempts: the first one and its retries. */
 export const ATTEMPTS_MAX = RETRY_WAITS_MS.length + 1;
 
-/** Waits are stretched by up to this share: receivers that failed together are not asked together again. */
+/** Waits are extended by up to this share, so that receivers that failed together are not retried together. */
 const JITTER = 0.1;
 
 /**
- * Milliseconds until the next attempt, after `failed` attempts (1 or more); null where there is none. A receiver that asks for more
- * time (`Retry-After`) gets it, up to a day. `jitter` is a number from 0 to 1.
+ * Returns the wait until the next attempt, in milliseconds; null if no attempt is left.
+ *
+ * @param failed - number of failed attempts, 1 or more
+ * @param retryAfterMs - the wait that the receiver asked for (`Retry-After`); honoured up to a day
+ * @param jitter - a number from 0 to 1
  */
 export function retryWaitMs(failed: number, retryAfterMs: number | null, jitter: number): number | null {
   const wait = RETRY_WAITS_MS[failed - 1];
@@ -35,14 +38,18 @@ export function retryWaitMs(failed: number, retryAfterMs: number | null, jitter:
   return Math.round(Math.max(wait, asked) * (1 + JITTER * jitter));
 }
 
-/** The longest that a failed delivery waits. One whose next attempt lies further ahead was written before the clock was set back. */
+/** The longest wait of a failed delivery. If the next attempt is further ahead, it was stored before the clock was set back. */
 export const LONGEST_WAIT_MS = Math.round(Math.max(...RETRY_WAITS_MS, LIMITS.retryAfterMaxMs) * (1 + JITTER));
 
-/** `Retry-After` (RFC 9110 § 10.2.3), seconds or a date, as milliseconds from `nowMs`; null where it says nothing usable. */
+/**
+ * Parses `Retry-After` (RFC 9110 § 10.2.3), in seconds or as a date.
+ *
+ * @returns milliseconds from `nowMs`; null if the header is absent or invalid
+ */
 export function readRetryAfter(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null;
   if (/^\s*\d{1,9}\s*$/.test(header)) return Number(header) * SECOND;
-  // An HTTP-date; Date.parse alone takes almost anything for a date.
+  // An HTTP-date; Date.parse alone accepts almost any text as a date.
   const at = / GMT\s*$/.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
 }

@@ -1,4 +1,7 @@
-/** One attempt at one receiver: webhook, Slack, Telegram, email. What a receiver answers becomes an outcome; nothing throws. */
+/**
+ * Makes one attempt at one receiver: webhook, Slack, Telegram, email. Responses and failures become an outcome; senders do not
+ * throw.
+ */
 import { createHmac } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
@@ -13,35 +16,41 @@ import { readRetryAfter } from './schedule.ts';
 
 export type Outcome =
   | { readonly kind: 'DELIVERED'; readonly responseStatus: number | null }
-  /** May succeed later. */
+  /** The attempt may succeed later. */
   | {
       readonly kind: 'RETRY';
       readonly responseStatus: number | null;
       readonly error: string;
       readonly retryAfterMs: number | null;
     }
-  /** Will never succeed. `GONE`: the receiver says so of its URL itself, and nothing more is sent there. */
+  /**
+   * The attempt will never succeed. `GONE`: the receiver reports that the URL does not exist any more, so nothing more is sent
+   * there.
+   */
   | { readonly kind: 'REFUSED' | 'GONE'; readonly responseStatus: number | null; readonly error: string };
 
 export type Send = (delivery: Delivery) => Promise<Outcome>;
 
 export interface SenderDeps {
   readonly channels: ChannelStore;
-  /** Of createOutboundAgent: it refuses what is not public at each connection. */
+  /** Created by createOutboundAgent; it refuses non-public addresses at each connection. */
   readonly agent: Dispatcher;
   readonly policy: OutboundPolicy;
-  /** Null: no mail server is configured. */
+  /** Null if no mail server is configured. */
   readonly mailer: Mailer | null;
   readonly clock: Clock;
-  /** `https://api.telegram.org`, unless a test stands in. */
+  /** `https://api.telegram.org`, except in tests. */
   readonly telegramApi: string;
 }
 
 const refused = (error: string): Outcome => ({ kind: 'REFUSED', responseStatus: null, error });
 
 /**
- * The signature of Standard Webhooks (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md):
- * base64 of HMAC-SHA256 over `id.timestamp.body`, one for each secret, with blanks between them.
+ * Returns the signature of Standard Webhooks
+ * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): base64 of HMAC-SHA256 over
+ * `id.timestamp.body`, one for each secret, separated by spaces.
+ *
+ * @param message - `timestamp` in seconds since the epoch
  */
 export function signWebhook(
   secrets: readonly string[],
@@ -56,7 +65,7 @@ export function signWebhook(
     .join(' ');
 }
 
-/** What a failed connection is called in the log: a code, never an address that a private network would not tell. */
+/** Describes a failed connection for the log: by a code, never by an address, which could reveal a private network. */
 function faultOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code === 'string') {
@@ -78,7 +87,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Posts JSON; follows no redirect. The answer is read up to a bound: more of it is nobody's business. */
+/** Posts JSON without following redirects. Only a limited part of the response is read. */
 async function post(
   url: string,
   body: string,
@@ -112,7 +121,7 @@ const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 const header = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
-/** A request that could not be made is worth another try; so is every answer but those a channel knows to be the last word. */
+/** Makes a request. If it fails, the outcome is a retry; `judge` decides which responses are final. */
 async function attempt(send: () => Promise<Answer>, judge: (answer: Answer) => Outcome): Promise<Outcome> {
   try {
     return judge(await send());
@@ -121,6 +130,7 @@ async function attempt(send: () => Promise<Answer>, judge: (answer: Answer) => O
   }
 }
 
+/** Creates the senders of all channels. */
 export function createSenders(deps: SenderDeps): Readonly<Record<ChannelKind, Send>> {
   const { channels, agent, policy, mailer, clock } = deps;
 
@@ -132,7 +142,7 @@ export function createSenders(deps: SenderDeps): Readonly<Record<ChannelKind, Se
   });
   const done = (answer: Answer): Outcome => ({ kind: 'DELIVERED', responseStatus: answer.status });
 
-  /** Checked again before each attempt: what was allowed when it was stored may not be now. */
+  /** Checked again before each attempt, because the allowed URLs may have changed since the delivery was stored. */
   const isAllowed = (url: string): boolean => {
     try {
       checkReceiverUrl(url, 'target', policy);
@@ -200,7 +210,7 @@ export function createSenders(deps: SenderDeps): Readonly<Record<ChannelKind, Se
         () => post(`${deps.telegramApi}/bot${telegram.botToken}/sendMessage`, body, {}, agent),
         (answer) => {
           if (isSuccess(answer.status)) return done(answer);
-          // https://core.telegram.org/bots/api#making-requests: a wrong token, a blocked bot, a chat that is none.
+          // https://core.telegram.org/bots/api#making-requests: a wrong token, a blocked bot, or a chat that does not exist.
           if ([400, 401, 403, 404].includes(answer.status))
             return {
               kind: 'REFUSED',
