@@ -1,4 +1,4 @@
-/** How a label came to be known. Only lists and published labels can make a verdict CRITICAL. */
+/** The kind of evidence behind a label. Only lists and published labels can make a verdict CRITICAL. */
 
 /**
  * - `list`: an authority names the address.

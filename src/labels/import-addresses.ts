@@ -1,4 +1,4 @@
-/** Attributed addresses become the segments of a dataset, in place of those that the same publisher's file gave before. */
+/** Imports attributed addresses as the segments of a dataset. They replace the segments of the same publisher's previous file. */
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
@@ -12,14 +12,18 @@ import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
 import { type ClosedSegment, StagedSegments } from './staged-segments.ts';
 import type { DatasetRow } from './store.ts';
 
-/** Where the rows of a file go. */
+/** Destination of the rows of a file. */
 interface Staged {
   readonly folder: string;
   readonly segments: StagedSegments;
   readonly rejects: RejectsWriter;
 }
 
-/** Throws INVALID_FILE for a file that gives no label where there were some. */
+/**
+ * Imports the files of a reading as a dataset; an unchanged file is a no-op unless `force` is set.
+ *
+ * @throws INVALID_FILE if a file gives no label but the previous one did.
+ */
 export async function importAddresses(reading: Reading): Promise<DatasetReport> {
   const { request, contentHash, deps } = reading;
   const { source, force } = request;
@@ -49,7 +53,7 @@ export async function importAddresses(reading: Reading): Promise<DatasetReport> 
   }
 }
 
-/** Reads any source record by record. */
+/** Reads any source, one record at a time. */
 async function readAny(reading: Reading, staged: Staged): Promise<FileHeader> {
   const { rejects } = staged;
   const headers: FileHeader[] = [];
@@ -74,7 +78,7 @@ async function readAny(reading: Reading, staged: Staged): Promise<FileHeader> {
   return header;
 }
 
-/** Reads a plain CSV of own labels the quick way; null for anything else. */
+/** Reads a plain CSV of own labels by the fast path; returns null for anything else. */
 async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeader | null> {
   const { source, mapping, signal } = reading.request;
   const [path] = reading.files;
