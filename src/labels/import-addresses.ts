@@ -107,10 +107,15 @@ async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeade
 
 const DAY_MS = 86_400_000;
 
-/** The last day that a date of an own label may have: today, in whichever time zone it was written. */
+/**
+ * Returns the latest day that a date of an own label may have: one day ahead of UTC, because today begins earlier in some time zones.
+ */
 const latestDay = ({ deps }: Reading): number => Math.floor(deps.clock.now() / DAY_MS) + 1;
 
-/** Why a date of an own label cannot be taken; null if it can. A label of the future would count today and in no answer as of today. */
+/**
+ * Returns why a date of an own label is invalid; null if it is valid. A label with a future date would count today but never in an
+ * answer as of today.
+ */
 function futureDate(reading: Reading, { firstSeen, lastSeen }: AttributedAddress): string | null {
   if (reading.request.source !== 'own') return null;
   for (const [field, date] of [
@@ -146,7 +151,7 @@ function addLabels(reading: Reading, record: AttributedAddress, { segments, reje
   }
 }
 
-/** A file of another kind reads as nothing but rejects; it must not take the place of labels that are good. */
+/** Rejects a file that gives nothing but rejects: it is probably of another kind and must not replace valid labels. */
 function requireLabels(
   reading: Reading,
   header: FileHeader,
@@ -196,7 +201,7 @@ function commitDataset(
   return datasetReport(row, 'imported', names, rejectsFile);
 }
 
-/** What a later import replaces: a layout of the source, or a file of the user's own by its name. */
+/** Returns the name of the dataset that the import replaces: the layout of the source or, for the user's own labels, the file name. */
 function datasetOf({ request, names }: Reading, header: FileHeader): string {
   if (request.dataset !== undefined) return slugOf(request.dataset);
   if (request.source !== 'own') return slugOf(header.layout);
