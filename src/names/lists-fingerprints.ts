@@ -40,7 +40,7 @@ export function versionOf(entity: NameEntity): string {
   return hashOf(JSON.stringify(content)).toString('hex');
 }
 
-/** Collects the fingerprints of entities that pass by: 16 bytes each. */
+/** Collects the fingerprints of entities: 16 bytes each. */
 export class FingerprintWriter {
   private readonly pairs: Buffer[] = [];
 
@@ -66,7 +66,11 @@ interface SumFile {
   readonly checksum: string;
 }
 
-/** @throws STORE_CORRUPT if the file is not what was written. */
+/**
+ * Opens the fingerprints of an index.
+ *
+ * @throws STORE_CORRUPT if the file does not match its checksum.
+ */
 export function openFingerprints(folder: string): Fingerprints {
   const path = join(folder, FILE);
   const pairs = readFileSync(path);
