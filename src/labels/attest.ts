@@ -9,7 +9,7 @@ import { type ListCheck, readListChecks } from './freshness.ts';
 import { normalPublication } from './sanctions.ts';
 import type { LabelStore } from './store.ts';
 
-/** Lists whose check can be attested: those that have an age. */
+/** Lists with an age, for which a check can be attested. */
 export const ATTESTABLE_LISTS = [
   'OFAC_SDN',
   'OFAC_CONS',

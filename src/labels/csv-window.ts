@@ -348,7 +348,7 @@ class RestTable {
       if (rest < 0) break;
       if (places[2 * place] === hash && this.isSame(rest, length, view, starts)) return rest;
     }
-    // A file whose rests are all distinct gains nothing here: once the table is full, its rows take the slow path.
+    // A file with only distinct rests gains nothing here: once the table is full, its rows take the slow path.
     return this.size < LIMITS.labelTemplatesMax ? this.add(bytes, length, starts) : NO_REST;
   }
 

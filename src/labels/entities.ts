@@ -5,7 +5,7 @@ import { shippedData } from '../base/paths.ts';
 import type { Entity } from './label.ts';
 
 export interface EntityAliases {
-  /** Returns the known entity for a publisher's id or a printed name; null if there is none. */
+  /** Returns the known entity for a publisher's id or a printed name; null if the entity is not known. */
   byName(text: string): Entity | null;
   /** Returns the known entity with this id. */
   byId(id: string): Entity | null;

@@ -45,7 +45,7 @@ export interface EntityParties {
   readonly links: readonly EntityPartyLink[];
   /** Hash of the content: equal links have an equal fingerprint. */
   readonly fingerprint: string;
-  /** The link of a party, by either of its ids; null if there is none. */
+  /** Returns the link of a party, by either of its ids; null if the party has no link. */
   ofParty(list: SanctionsList, entry: string, reference?: string | null): EntityPartyLink | null;
 }
 

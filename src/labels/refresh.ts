@@ -346,7 +346,7 @@ function lowerPriority(pid: number, log: Logger): void {
   }
 }
 
-/** Returns the report in the output of the command, either alone or as `data` of a response; null if there is none. */
+/** Returns the report in the output of the command, either alone or as `data` of a response; null if the output has no report. */
 function reportIn(output: string): RefreshReport | null {
   let value: unknown;
   try {

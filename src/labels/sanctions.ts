@@ -320,7 +320,7 @@ export function normalPublication(text: string): string | null {
  * Returns the publication date of a file: the date inside the file, or else the caller's date, a date in its name, or the time
  * of its last change on the server.
  *
- * @throws INVALID_FILE if there is none of these, or the date is in the future.
+ * @throws INVALID_FILE if none of these is known, or the date is in the future.
  */
 export function publicationOf(said: {
   readonly inside: string | null;

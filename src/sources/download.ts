@@ -462,7 +462,7 @@ function parseState(text: string): CopyState | null {
   return { url, etag, lastModified, bytes, sha256, checkedAt };
 }
 
-/** Where a redirect leads. Throws where it leads nowhere, or down from https. */
+/** Returns the target of a redirect. Throws if the target is not a valid URL, or a downgrade from https. */
 export function redirectTarget(from: URL, location: string | null): URL {
   if (location === null || !URL.canParse(location, from.href)) {
     throw new DownloadFault('the server redirects to no valid URL.', false);
@@ -477,7 +477,7 @@ export function redirectTarget(from: URL, location: string | null): URL {
   return to;
 }
 
-/** Lets go of an answer whose body nobody wants; undici reports that as an error of the body. */
+/** Discards a response with an unused body; undici reports that as an error of the body. */
 function discard(response: Dispatcher.ResponseData): void {
   response.body.on('error', () => {}).destroy();
 }
@@ -487,7 +487,7 @@ function headerOf(response: Dispatcher.ResponseData, name: string): string | nul
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
-/** A validator to be sent back later: printable ASCII of a sane length, or none. */
+/** Returns a validator for later requests: printable ASCII of a reasonable length; null for anything else. */
 function validator(value: string | null): string | null {
   if (value === null || value.length > LIMITS.downloadValidatorCharsMax) return null;
   return /^[\x20-\x7e]+$/.test(value) ? value : null;
@@ -506,7 +506,7 @@ function decoded(body: AsyncIterable<Uint8Array>, encoding: string | null): Asyn
   }
   const wire = Readable.from(body);
   const gunzip = createGunzip();
-  // Without this a cut connection would leave the reader waiting.
+  // Otherwise the reader would wait forever after a closed connection.
   wire.on('error', (error) => gunzip.destroy(error));
   gunzip.on('close', () => wire.destroy());
   return wire.pipe(gunzip);
@@ -540,7 +540,7 @@ async function looksLikeWebPage(path: string): Promise<boolean> {
   }
 }
 
-/** What undici and the file system throw, as one sentence; only a fault of the connection may pass. */
+/** Converts the errors of undici and of the file system to one sentence. Only a connection error is temporary. */
 function asFault(error: unknown): DownloadFault {
   if (error instanceof DownloadFault) return error;
   if (error instanceof AssayError) return new DownloadFault(error.message, false);
@@ -567,7 +567,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   Z_DATA_ERROR: 'the packed answer is broken.',
 };
 
-/** A cut or a silence may pass within seconds; a machine without a network will still be without one then. */
+/** Errors after which a retry may succeed. A missing network is not among them: it lasts longer than the retries. */
 const PASSING: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_HEADERS_TIMEOUT',
