@@ -81,7 +81,9 @@ interface CategoriesFile {
 const categoryIds: ReadonlySet<string> = new Set(CATEGORIES);
 const threatLevels: ReadonlySet<string> = new Set(THREAT_LEVELS);
 
+/** Returns whether a text is the id of a category. */
 export const isCategory = (text: string): text is Category => categoryIds.has(text);
+/** Returns whether a text is a threat level. */
 export const isThreatLevel = (text: string): text is ThreatLevel => threatLevels.has(text);
 
 /** Returns the rank of a threat level: 0 (SAFE) to 4 (CRITICAL). */

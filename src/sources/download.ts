@@ -88,7 +88,7 @@ export interface FileDownload {
   readonly status: 'updated' | 'unchanged' | 'failed';
   /** One sentence for people. */
   readonly reason: string;
-  /** The last good copy; null if there is none. */
+  /** The last good copy; null if no copy exists. */
   readonly path: string | null;
   /** Size of that copy. */
   readonly bytes: number;

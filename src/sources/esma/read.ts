@@ -135,6 +135,7 @@ const dateInName = (file: string): string | null => {
   return match ? readDate(`${match[1]}-${match[2]}-${match[3]}`) : null;
 };
 
+/** Yields the header, then the registrations of one file. Throws INVALID_FILE for a file of another layout. */
 export const esmaReader: RegisterReader = async function* (path) {
   const file = partName(path);
   let layout: Layout | null = null;

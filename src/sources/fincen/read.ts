@@ -37,6 +37,7 @@ const ACTIVITIES: Readonly<Record<string, string>> = {
 
 const PAGE = 'https://www.fincen.gov/msb-registrant-search';
 
+/** Yields the header, then the registrations of one file. Throws INVALID_FILE for a file of another layout. */
 export const fincenReader: RegisterReader = async function* (path) {
   const file = partName(path);
   let cellOf: ReturnType<typeof columnsOf> | null = null;

@@ -153,6 +153,7 @@ export function parseMap(text: string): YamlMap {
   throw new Error('It is not a YAML map.');
 }
 
+/** Returns whether a YAML value is a map. */
 export const isMap = (value: unknown): value is YamlMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -161,6 +162,7 @@ export function parseItem(text: string): YamlMap {
   return parsePlainItem(text) ?? parseItemWithYaml(text);
 }
 
+/** Parses one item of a list with `yaml`, including the dash. Throws an Error if it is not a map. */
 export function parseItemWithYaml(text: string): YamlMap {
   const value = parseYaml(text);
   const only = Array.isArray(value) && value.length === 1 ? value[0] : undefined;

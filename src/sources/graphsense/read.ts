@@ -36,6 +36,7 @@ interface Known {
   newest: string | null;
 }
 
+/** Yields the rejects of actors, the header, then the tags. Throws INVALID_FILE if a file is broken or too large. */
 export const graphsenseReader: SourceReader = async function* (files) {
   const known: Known = { actors: new Map(), heads: [], archive: false, newest: null };
   for await (const pack of packsOf(files, known)) yield* learn(pack, known);
