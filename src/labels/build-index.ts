@@ -1,7 +1,4 @@
-/**
- * Builds a published snapshot from the label store: collects the datasets and lists that count now, and builds only if something
- * changed.
- */
+/** Builds a published snapshot of the datasets and lists in the label store that count now, if something has changed. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,8 +60,7 @@ export async function buildLabelIndex(
 ): Promise<BuildIndexReport> {
   const { store, rules, clock, log } = deps;
   return store.locked(async () => {
-    // Labels of lists and the entries of designated owners are made at build time, so the snapshot also depends on the rules and the
-    // links.
+    // List labels and entries of designated owners are made at build time, so the snapshot also depends on rules and links.
     const parties = rules.parties();
     const revision = createHash('sha256')
       .update(`${store.revision()} ${rules.fingerprint} ${parties.fingerprint}`)

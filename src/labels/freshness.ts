@@ -190,7 +190,10 @@ export function freshnessOf(checks: ListChecks, now: number, maxAgeDays: number)
   return { complete: stale.length === 0, stale, staleLists, groups, lists: checks, asOf: earliest(all) };
 }
 
-/** A check in the future has an unknown age and is not recent: responses report the list as stale until the next check. */
+/**
+ * A check further ahead than AHEAD_MAX_MS is not recent, because its
+ * age is unknown: the list counts as stale until the next check.
+ */
 function isRecent(checkedAt: string | null, now: number, maxAgeDays: number): boolean {
   if (checkedAt === null) return false;
   const ageMs = now - Date.parse(checkedAt);

@@ -107,9 +107,7 @@ async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeade
 
 const DAY_MS = 86_400_000;
 
-/**
- * Returns the latest day that a date of an own label may have: one day ahead of UTC, because today begins earlier in some time zones.
- */
+/** Returns the latest allowed day of an own label: one day ahead of UTC, because today begins earlier in some time zones. */
 const latestDay = ({ deps }: Reading): number => Math.floor(deps.clock.now() / DAY_MS) + 1;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * One reading of files that belong together: the counters that both kinds of imports share, and the loop over the
- * records.
+ * One reading of files that belong together: the shared counters
+ * of both kinds of imports, and the loop over the records.
  */
 import type { SourceRecord } from '../sources/records.ts';
 import type { ImportDeps, ImportRequest } from './import-report.ts';

@@ -34,8 +34,8 @@ export interface LabelJson {
 }
 
 /**
- * Returns the label as responses show it. The order of the fields is part of the contract: bytes and objects must
- * agree.
+ * Returns the label as responses show it. The order of the fields
+ * is part of the contract, and equal for bytes and objects.
  */
 export function labelToJson(label: Label): LabelJson {
   return {

@@ -30,7 +30,7 @@ export interface Rulebook {
   readonly parties: () => EntityParties;
 }
 
-/** Increase this if the code starts to map the same record and the same data to another label. */
+/** Increase this number when a change of the code maps the same record and data to a different label. */
 const MAPPING_VERSION = 1;
 
 const RULE_FILES = ['categories.json', 'currencies.json', 'entity-aliases.json', 'sources.json'];
@@ -90,8 +90,8 @@ export interface Mapper {
   /** Maps one attributed address of `source`. */
   map(source: string, record: AttributedAddress): MappedAddress | Refused;
   /**
-   * Returns the labels that a record of `source` gives to any address of `chain`, or why it gives none. The record's own address is
-   * ignored.
+   * Returns the labels that a record of `source` gives to any address of
+   * `chain`, or why it gives none. The record's own address is ignored.
    */
   labelsOn(
     source: string,
@@ -131,7 +131,7 @@ export function createMapper(rules: Rulebook): Mapper {
     return typeof parsed === 'string' ? refuse(parsed) : { ok: true, parsed, hint };
   }
 
-  /** Returns the chain according to the form of the address alone; null if no chain has this form. */
+  /** Returns the chain according to the form of the address alone; null if no chain has this form, 'ambiguous' if several could. */
   function chainByForm(text: string, hint: CurrencyHint): ChainId | 'ambiguous' | null {
     const detected = detectChains(text);
     const chains = hint.kind === 'evm-elsewhere' ? detected.filter(isEvm) : detected;
@@ -281,9 +281,9 @@ export function createMapper(rules: Rulebook): Mapper {
   }
 
   /**
-   * A shipped sanction counts until its list is loaded. From then on the list decides, and only the rest of the shipped fact
-   * remains. A sanction that has ended always counts as history: the oldest list file of an installation may be younger than its
-   * end.
+   * A shipped sanction counts until its list is loaded. From then on the list decides, and
+   * only the rest of the shipped fact remains. A sanction that has ended always counts as
+   * history: the oldest list file of an installation may be younger than its end.
    */
   function conditional(
     template: LabelTemplate,

@@ -13,10 +13,7 @@ export type DecidedBy = 'SANCTION' | 'CLASS' | 'CONFIDENCE' | 'DATE' | 'RANK' | 
 const inForce = (label: Label): boolean =>
   label.sanctions.some((entry) => entry.delistedAt === null && countsAsSanction(entry));
 
-/**
- * Returns the rank of a label's class. A past listing counts like a published label: it only proves that the address was listed
- * once.
- */
+/** Returns the rank of a label's class. A past listing counts like a published label: it only proves a former listing. */
 const classOrder = (label: Label): number =>
   EVIDENCE_CLASSES.indexOf(label.class === 'list' && !inForce(label) ? 'published' : label.class);
 
@@ -49,10 +46,7 @@ function criteria(sources: SourceTable): readonly Criterion[] {
   ];
 }
 
-/**
- * Returns the comparison of the rule: negative if `a` comes before `b`. It is a total order over labels that differ in a
- * criterion.
- */
+/** Returns the comparison of the rule: negative if `a` comes before `b`; 0 only if no criterion differs. */
 export function primaryOrder(sources: SourceTable): (a: Label, b: Label) => number {
   const all = criteria(sources).map(([, compare]) => compare);
   return (a, b) => {

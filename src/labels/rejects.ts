@@ -1,7 +1,4 @@
-/**
- * The rejects file of an import: every row that could not be used, with its position and the reason, one JSON object per
- * line.
- */
+/** The rejects file of an import: every row that could not be used, its position and the reason, one JSON object per line. */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LIMITS } from '../base/limits.ts';

@@ -136,8 +136,8 @@ export const hasFile = (state: ListState, contentHash: string): boolean =>
   state.files.some((file) => file.contentHash === contentHash && file.detailed !== undefined);
 
 /**
- * Adds one file to the state. Files that were published at the same moment count as one: an entry is in force if any of them has
- * it.
+ * Adds one file to the state. Files that were published at the same
+ * moment count as one: an entry is in force if any of them has it.
  *
  * @throws IMPLAUSIBLE_LIST unless `force`, if the file would delist more than half of the parties in force, or has no party.
  */
@@ -202,10 +202,7 @@ interface Spanned {
   readonly detailsFrom: string;
 }
 
-/**
- * Merges the wallets or parties of one file with those of all earlier imports. The result does not depend on the order of
- * imports.
- */
+/** Merges the wallets or parties of one file with those of earlier imports. The order of imports makes no difference. */
 function merge<Row extends Observed, Known extends Row & Spanned>(
   known: readonly Known[],
   rows: readonly Row[],

@@ -39,8 +39,8 @@ export interface SourceTable {
   /** Returns the maximum confidence of all labels of a group together, 0 to 1. */
   groupConfidenceMax(group: string): number;
   /**
-   * Returns the confidence of a record of `source` that prints `said`: a word of the table, or a number from 0 to 1; null if it is
-   * neither.
+   * Returns the confidence of a record of `source` that prints `said`: a
+   * word of the table, or a number from 0 to 1; null if it is neither.
    */
   confidence(source: string, said: string | null): number | null;
   /** Confidence of a sanctions entry that is no longer in force. */

@@ -58,7 +58,7 @@ const BUILDING = 'building-';
 const PUBLISHED = 'names-';
 const BUILT_FROM = 'built-from.json';
 
-/** Increase this with the layout of the files built here: an index of another layout is rebuilt. */
+/** Increase this number when the layout of the files built here changes: an index of another layout is rebuilt. */
 const LAYOUT = 1;
 
 /** Returns the folder of published indexes, inside the names folder. */
@@ -139,10 +139,7 @@ export function putNamesInForce(
   removeOld(root, name, before);
 }
 
-/**
- * Yields the parties that are on the lists now. Delisted parties are history: they stay in the store, but are not matched as in
- * force.
- */
+/** Yields the parties that are on the lists now. Delisted parties stay in the store as history, but are not matched. */
 async function* inForce(
   names: NameStore,
   rows: readonly NameListRow[],

@@ -410,8 +410,8 @@ function formConflict(left: ParsedName, right: ParsedName): number {
 }
 
 /**
- * Returns how similar a name in syllables and a name in another script sound as a whole, by their consonants; 0 if this does not
- * apply.
+ * Returns how similar a name in syllables and a name in another script
+ * sound as a whole, by their consonants; 0 if this does not apply.
  */
 function wholeSound(left: ParsedName, right: ParsedName): number {
   const isSyllabic = (name: ParsedName): boolean => name.parts.some((part) => part.script === 'syllabic');

@@ -315,8 +315,8 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
 }
 
 /**
- * Rejects a published dataset that lost more than half of its parties: it is probably a broken file. A user's own dataset may
- * shrink.
+ * Rejects a published dataset that lost more than half of its parties:
+ * it is probably a broken file. A user's own dataset may shrink.
  */
 function requirePlausible(
   former: readonly NameListRow[],

@@ -80,8 +80,8 @@ export interface ListWriter {
   readonly parties: number;
   add(party: NameEntity): Promise<void>;
   /**
-   * Puts the list in force. Parties of the former file that the new one lacks stay as history, delisted on the day of the new
-   * publication.
+   * Puts the list in force. Parties of the former file that the new one
+   * lacks stay as history, delisted on the day of the new publication.
    */
   finish(row: NewList): Promise<NameListRow>;
   /** Removes the written file, unless it is finished. */
@@ -112,8 +112,8 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
     const keep = new Set(ordered.map((one) => one.file));
     if (!existsSync(listsFolder)) return;
     for (const name of readdirSync(listsFolder)) {
-      // Keep partial files: other lists of the same import are still being written. Partial files of other processes have no
-      // writer.
+      // Keep partial files: other lists of the same import are still being written. Other processes never write at the same
+      // time, so their partial files are deleted.
       if (!keep.has(name) && !name.endsWith(PARTIAL)) rmSync(join(listsFolder, name), { force: true });
     }
   }

@@ -34,8 +34,8 @@ const IDENTICAL = 4;
 const LEAST = 1e-4;
 
 /**
- * Returns the probability that two names belong to one party: that the features indicate it, or else that almost all of the query
- * occurs in the listed name. The two are combined as the probability that at least one holds. 0–1, before rounding.
+ * Returns the probability that two names belong to one party, 0–1, before rounding. It combines two estimates as the probability
+ * that at least one holds: a logistic model over the features, and the share of the query that occurs in the listed name.
  */
 export function scoreOf(seen: NameFeatures, identical: boolean, model: NameModel = shippedModel()): number {
   if (identical) return 1 / (1 + Math.exp(-IDENTICAL));
@@ -100,8 +100,8 @@ export function judge(left: ParsedName, right: ParsedName, meetings = new Meetin
 }
 
 /**
- * Returns whether the names have the same words in the same order. Legal forms may be missing, or spelled differently if they are
- * equivalent.
+ * Returns whether the names have the same words in the same order. Legal
+ * forms may be missing, or spelled differently if they are equivalent.
  */
 export function isIdentical(left: ParsedName, right: ParsedName): boolean {
   if (left.parts.length !== right.parts.length || left.parts.length === 0) return false;

@@ -77,9 +77,8 @@ export type MatchReasonKind =
   | 'weakAlias'
   | 'order';
 
-/** The best-matching name of one listed entity. */
+/** The best match of one listed entity. Of the entity's names it has only the primary and the matched one. */
 export interface NameMatch {
-  /** The entity's id in its list. */
   readonly entityId: string;
   readonly list: string;
   readonly listType: NameListType;

@@ -1,8 +1,8 @@
 /**
- * Transliterates any script to Latin letters, word by word. Cyrillic has its own table, because names are romanised as in
- * passports and newspapers. Each syllable of Han and Hangul becomes a word. Arabic and Hebrew, written without vowels, become
- * consonants marked as `abjad`, so that the other name is also compared by its consonants. any-ascii transliterates all other
- * scripts.
+ * Transliterates any script to Latin letters, word by word. Cyrillic has its own table, because
+ * names are romanised as in passports and newspapers. Each syllable of Han and Hangul becomes a
+ * word. Arabic and Hebrew, written without vowels, become consonants marked as `abjad`, so that
+ * the other name is also compared by its consonants. any-ascii transliterates all other scripts.
  */
 import anyAscii from 'any-ascii';
 

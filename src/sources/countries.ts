@@ -129,8 +129,8 @@ const foldCountry = (text: string): string =>
     .trim();
 
 /**
- * Returns the ISO code of a country's name or code; the trimmed text itself if it is not a known country; null if it means
- * "unknown".
+ * Returns the ISO code of a country's name or code; the trimmed text
+ * itself if it is not a known country; null if it means "unknown".
  */
 export function readCountry(text: string): string | null {
   const printed = text.trim().replace(/^\(\d+\)\s*/, '');

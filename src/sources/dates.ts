@@ -40,8 +40,8 @@ const FORMS: readonly {
 ];
 
 /**
- * Parses one date with the day before the month; returns null if the text is not a date. `circa` and similar words are
- * ignored.
+ * Parses one date with the day before the month; returns null
+ * for any other text. `circa` and similar words are ignored.
  */
 export function readDate(text: string): string | null {
   const bare = text.trim().replace(/^(?:circa|approximately|about|c\.|between|late|early|mid)\s+/i, '');

@@ -1,7 +1,7 @@
 /**
- * Finds wallet addresses in the prose of a list (remarks, other information, statements of reasons). A pattern finds candidates, and
- * the address checks of the chains decide, so that passport, phone and registration numbers, hashes and words are not taken for
- * wallets.
+ * Finds wallet addresses in the prose of a list (remarks, other information, statements of
+ * reasons). A pattern finds candidates, and the address checks of the chains decide, so that
+ * passport, phone and registration numbers, hashes and words are not taken for wallets.
  */
 
 import { LIMITS } from '../base/limits.ts';
@@ -121,7 +121,7 @@ function isPlausible(text: string, candidate: string, at: number): boolean {
   return !insideUrl && drawnFromBothCases && SPEAKS_OF_CRYPTO.test(text);
 }
 
-/** Returns the last currency named before the address that is native to one of its possible chains, or a token. */
+/** Returns the last currency named before the address. It is a token, or native to one of the address's possible chains. */
 function currencyBefore(before: string, chains: readonly ChainId[]): string | null {
   let best: { readonly at: number; readonly symbol: string } | null = null;
   for (const { symbol, words, chains: native } of CURRENCIES) {

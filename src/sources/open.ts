@@ -22,8 +22,7 @@ export interface SourcePart {
 
 export interface OpenTextOptions {
   /**
-   * The publisher's encoding if a text is not Unicode; the first bytes beyond ASCII decide. Without this option the text must be
-   * Unicode.
+   * The publisher's encoding for a text that is not Unicode; the first bytes beyond ASCII decide. Default: the text must be Unicode.
    */
   readonly legacyEncoding?: 'windows-1252' | 'iso-8859-1';
   /**

@@ -27,10 +27,7 @@ export interface PartyName {
 /** An address that a list attributes to a party. */
 export interface ListedAddress {
   readonly address: string;
-  /**
-   * Currency or chain as printed (`XBT`, `ETH`, `USDT`); null in free text that names none. The address, not this text, decides the
-   * chain.
-   */
+  /** Currency or chain as printed (`XBT`, `ETH`, `USDT`); null in free text that names none. The address decides the chain. */
   readonly currency: string | null;
   readonly provenance: Provenance;
 }

@@ -19,10 +19,7 @@ export interface TableOptions extends OpenTextOptions {
 /** The last character of files made for DOS. */
 const DOS_END_MARK = '\u001a';
 
-/**
- * Yields rows with any number of cells, without empty lines. Throws INVALID_FILE on a quote that is never closed or a row beyond the
- * limits.
- */
+/** Yields rows with any number of cells, without empty lines. Throws INVALID_FILE on an unclosed quote or a row that is too long. */
 export async function* readRows(
   part: string | SourcePart,
   options: TableOptions,

@@ -80,8 +80,8 @@ export function writeIsoDay(day: number, out: Uint8Array, offset: number): void 
 }
 
 /**
- * Converts ten bytes `YYYY-MM-DD` to days since 1970-01-01; returns -1 if they are not a date from 1970-01-02 to
- * 2149-06-06.
+ * Converts ten bytes `YYYY-MM-DD` to days since 1970-01-01;
+ * returns -1 unless they are a date from 1970-01-02 to 2149-06-06.
  */
 export function dayFromBytes(bytes: Uint8Array, offset: number): number {
   const digit = (index: number): number => {

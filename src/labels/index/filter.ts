@@ -1,6 +1,5 @@
 /**
- * A binary fuse filter of 8 bits: rules out an address without touching the records, with a false positive rate of 1 in
- * 256.
+ * A binary fuse filter of 8 bits: rules out an address without reading the records, with 1 false positive in 256.
  * Source: Graf and Lemire, "Binary Fuse Filters: Fast and Smaller Than Xor Filters", https://arxiv.org/abs/2201.01174,
  * 3-wise, with two 32-bit hashes of the slot instead of one 64-bit hash.
  */
@@ -16,8 +15,7 @@ export interface FilterShape {
 }
 
 /**
- * Replaces a filter that could not be built (which needs two slots with equal 64-bit hashes in every attempt): everything
- * passes.
+ * Lets everything pass. Used if a filter could not be built, which needs slots with equal 64-bit hashes in every attempt.
  */
 export const OPEN_FILTER: FilterShape = { segmentBits: 0, span: 0, bytes: 0 };
 
@@ -78,9 +76,9 @@ function tryFilter(
   const { span, segmentBits, bytes: size } = shape;
   const segment = 1 << segmentBits;
   const mask = segment - 1;
-  // For each position: the number of keys that still use it (times 4, plus the exclusive or of which of the key's three
-  // positions it is), and the exclusive or of their hashes. If one key is left at a position, these values identify the
-  // key.
+  // For each position: the number of keys that still use it (times 4, plus the exclusive or of the roles, 0 to 2, of the
+  // position for these keys), and the exclusive or of their hashes. At a position with one key left, these values
+  // identify the key.
   const uses = new Uint16Array(size);
   const places = new Int32Array(size);
   const seconds = new Int32Array(size);

@@ -46,10 +46,7 @@ export const TEMPLATE_WORDS = 4;
 export const SCOPE_EVM = 0;
 
 export const ENVIRONMENT_FILE = 'labels.mdb';
-/**
- * Holds the size of the finished environment in bytes: mapping a truncated file would crash the process instead of failing the
- * call.
- */
+/** Holds the final size of the environment in bytes: mapping a truncated file crashes the process; it does not fail the call. */
 export const SIZE_FILE = 'labels.size';
 
 export const VALUE_KEYS = {

@@ -77,9 +77,9 @@ export function wordAt(bytes: Uint8Array, offset: number): number {
 }
 
 /**
- * Hashes a slot for its place: the top bits select the bucket of the directory, the whole word the segment of the filter, so
- * that records in bucket order also build the filter in order. One multiply-xorshift per word, with constants of the murmur3
- * finaliser.
+ * Hashes a slot for its place: the top bits select the bucket of the directory, the whole
+ * word the segment of the filter, so that records in bucket order also build the filter
+ * in order. One multiply-xorshift per word, with constants of the murmur3 finaliser.
  */
 export function placeHash(a: number, b: number, c: number, d: number, e: number, f: number): number {
   let hashed = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b);
@@ -92,10 +92,7 @@ export function placeHash(a: number, b: number, c: number, d: number, e: number,
   return hashed ^ (hashed >>> 13);
 }
 
-/**
- * Hashes a slot a second time, independently of `placeHash`, for the positions inside the filter's segments and for the
- * fingerprint.
- */
+/** Hashes a slot independently of `placeHash`, for the positions inside the filter's segments and for the fingerprint. */
 export function filterHash(a: number, b: number, c: number, d: number, e: number, f: number): number {
   let hashed = Math.imul(f ^ 0x243f6a88, 0xcc9e2d51);
   hashed = Math.imul(hashed ^ (hashed >>> 16) ^ e, 0x1b873593);

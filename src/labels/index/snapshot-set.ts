@@ -20,10 +20,7 @@ interface Held {
   readonly log: Logger;
 }
 
-/**
- * Runs on the thread that created the reader, after the last reference to the reader is gone: its views are unreachable by
- * then.
- */
+/** Runs on the thread that created the reader, once the last reference to it is gone: its views are unreachable then. */
 function letGo(held: Held): void {
   held
     .close()

@@ -59,8 +59,7 @@ export interface OpenedSnapshot {
 }
 
 /**
- * Opens the snapshot in a folder until the process ends: suitable for a command that reads one snapshot. A server uses a
- * SnapshotSet.
+ * Opens the snapshot in a folder until the process ends, for a command that reads one snapshot. A server uses a SnapshotSet.
  *
  * @throws NOT_FOUND, STORE_VERSION or STORE_CORRUPT.
  */
@@ -124,10 +123,7 @@ function readViews(environment: RootDatabase, file: string): SnapshotViews {
   return views;
 }
 
-/**
- * lmdb-js returns small values in one shared buffer, which the next read overwrites; large values are views of the memory
- * map.
- */
+/** lmdb-js returns small values in one buffer, which the next read overwrites; large values are views of the memory map. */
 const isMapped = (view: Uint8Array): boolean =>
   (view.buffer as { isSharedMap?: boolean }).isSharedMap === true;
 

@@ -23,8 +23,9 @@ export interface BuiltTemplates {
 
 export interface TemplateBuild {
   /**
-   * Finishes the build. `used` has, for each segment, one byte per template: whether it has labels. Throws INVALID_REQUEST,
-   * STORE_CORRUPT.
+   * Finishes the build. Throws INVALID_REQUEST, STORE_CORRUPT.
+   *
+   * @param used For each segment one byte per template: whether it has labels.
    */
   finish(used: readonly Uint8Array<ArrayBuffer>[]): Promise<BuiltTemplates>;
   close(): Promise<void>;

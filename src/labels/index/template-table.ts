@@ -184,8 +184,8 @@ export function categoryOf({ bytes, table }: EncodedTemplates, id: number): Cate
 }
 
 /**
- * Returns the flags of a template. Its sanction counts for every chain of the key if the scope is the whole family or the key's only
- * chain.
+ * Returns the flags of a template. Its sanction counts for every chain
+ * of the key if the scope is the whole family or the key's only chain.
  */
 function flagsOf(template: LabelTemplate): number {
   const everywhere = template.scope === 'EVM' || !EVM_SCOPES.has(template.scope);

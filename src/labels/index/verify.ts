@@ -1,7 +1,4 @@
-/**
- * Verifies a whole snapshot: its checksums, that every record can be found, and that every reference points to an existing
- * entry.
- */
+/** Verifies a whole snapshot: the checksums, that every record can be found, and that every reference is valid. */
 import { createHash } from 'node:crypto';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { passesFilter, slotPlace, slotSecond } from './filter.ts';
@@ -72,10 +69,7 @@ function checkSums(views: SnapshotViews, fault: Fault): void {
   }
 }
 
-/**
- * Checks that every record is in the bucket of its hash, passes the filter, and refers to existing templates and overflow
- * entries.
- */
+/** Checks that every record is in the bucket of its hash, passes the filter, and refers to existing entries. */
 function checkRecords(views: SnapshotViews, fault: Fault): void {
   const { layout } = views.meta;
   const directoryWords = (1 << layout.bucketBits) + 1;

@@ -53,8 +53,8 @@ const JOINED_MOST = 4;
 /** Minimum rank: a name that matches less of the query, by the weight of its words, is far below any threshold. */
 const RANK_LEAST = 0.25;
 /**
- * Maximum number of names with exactly the words of the query, which are always compared: on present lists at most 14 share
- * one.
+ * Maximum number of names with exactly the words of the query. They
+ * are always compared; on present lists, at most 14 share one.
  */
 const WHOLE_NAMES_MOST = 1_000;
 const LIMIT = 100;

@@ -18,8 +18,8 @@ import { columnsOf, readWholeTable } from '../rows.ts';
 import { childOf, childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts';
 
 /**
- * Yields the header, then the parties. XML and JSON are streamed; CSV rows are grouped at the end of the file. Throws
- * INVALID_FILE.
+ * Yields the header, then the parties. XML and JSON are streamed;
+ * CSV rows are grouped at the end of the file. Throws INVALID_FILE.
  */
 export const euReader: SourceReader = (files) => readEu(files);
 

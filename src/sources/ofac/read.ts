@@ -13,9 +13,9 @@ type Layout = 'advanced' | 'sdn-xml' | LegacyKind;
 const HEAD_CHARS = 8_192;
 
 /**
- * Yields a header and the parties of each XML file. The legacy tables, in any order, give one header and their joined
- * parties. The parties of a file are yielded only after its end was read, so a truncated file yields none. Throws
- * INVALID_FILE.
+ * Yields a header and the parties of each XML file. The legacy tables, in any order,
+ * give one header and their joined parties. The parties of a file are yielded only
+ * after its end was read, so a truncated file yields none. Throws INVALID_FILE.
  */
 export const ofacReader: SourceReader = (files) => readOfac(files);
 

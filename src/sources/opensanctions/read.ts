@@ -76,10 +76,7 @@ async function* readEntities(path: string, tally: Tally): AsyncGenerator<NamedRe
   }
 }
 
-/**
- * Returns the texts of a property, which the model defines as an array of texts. Nested entities and other values are left
- * out.
- */
+/** Returns the texts of a property, an array of texts by the model. Nested entities and other values are left out. */
 function textsOf(properties: Properties, name: string): readonly string[] {
   const value = properties[name];
   if (!Array.isArray(value)) return [];

@@ -73,8 +73,8 @@ export function readLei(text: string): string | null {
 }
 
 /**
- * Cleans the text of a cell: U+00A0 becomes a space, and U+FFFD (a letter that the register lost) is removed at the edges of
- * words.
+ * Cleans the text of a cell: U+00A0 becomes a space, and U+FFFD (a
+ * letter that the register lost) is removed at the edges of words.
  */
 export function cleanText(text: string): string {
   return text

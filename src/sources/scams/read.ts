@@ -1,6 +1,6 @@
 /**
- * Reads the three layouts of the Forta list of Ethereum scams, phishing and exploits; the header of a CSV identifies the
- * layout.
+ * Reads the three layouts of the Forta list of Ethereum scams,
+ * phishing and exploits; the CSV header identifies the layout.
  */
 import { AssayError } from '../../base/errors.ts';
 import { type CsvRow, readCsv, rejectRow } from '../csv.ts';

@@ -13,8 +13,8 @@ import { descend, readXml, textOf, type XmlElement } from '../xml.ts';
 import { type Designation, joinName, nameOf, partyOf } from './designation.ts';
 
 /**
- * Yields the header, then the parties. XML and JSON are streamed; table rows are grouped at the end of the file. Throws
- * INVALID_FILE.
+ * Yields the header, then the parties. XML and JSON are streamed;
+ * table rows are grouped at the end of the file. Throws INVALID_FILE.
  */
 export const ukReader: SourceReader = (files) => readUk(files);
 
