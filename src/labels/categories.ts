@@ -37,7 +37,7 @@ export interface Classification {
 }
 
 export interface Taxonomy {
-  /** The row of a category. */
+  /** Returns the row of a category. */
   of(category: Category): CategoryRow;
   /** All rows, in the order of the taxonomy. */
   readonly rows: readonly CategoryRow[];

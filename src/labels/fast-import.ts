@@ -122,7 +122,7 @@ function threadsFor(bytes: number): number {
   return bytes < LIMITS.importThreadsFromBytes || cores < 2 ? 0 : Math.min(cores, LIMITS.importThreadsMax);
 }
 
-/** Cuts a file into windows of whole rows. */
+/** Splits a file into windows of whole rows. */
 class RowWindows {
   bytesRead = 0;
   /** The bytes after the last whole row: the start of the next window or, at the end of the file, a row that never ends. */

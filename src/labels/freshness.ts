@@ -79,7 +79,7 @@ export interface ListFreshness {
 }
 
 export interface FreshnessReader {
-  /** The state of the five groups at `now` (milliseconds since the epoch). */
+  /** Returns the state of the five groups at `now` (milliseconds since the epoch). */
   listFreshness(now: number, maxAgeDays: number): ListFreshness;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Matches that an account has reviewed and cleared: (name, entity) pairs, kept until they are deleted. A cleared match is still
- * returned, marked as cleared, but only while the entity is unchanged: if the publisher changes the entity, the match must be
+ * returned, and is marked as cleared while the entity is unchanged. If the publisher changes the entity, the match must be
  * reviewed again.
  */
 import { createHash } from 'node:crypto';

@@ -32,7 +32,10 @@ export interface NameFeatures {
   readonly coveredLess: number;
   /** How different the least similar pair is. */
   readonly worst: number;
-  /** Weight of contradicting parts on both sides, in whole parts. */
+  /**
+   * How much contradicts a match, in whole parts: the smaller weight of the parts without a partner, plus the differences in
+   * pairs.
+   */
   readonly differences: number;
   /** 0.5 if one side has numbers that the other lacks, 1 if they differ. */
   readonly numbers: number;

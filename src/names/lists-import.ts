@@ -165,7 +165,7 @@ export interface NameImportReport {
     readonly parties: number;
   }[];
   readonly rejected: number;
-  /** The first rejected rows. */
+  /** The first rejected rows, at most REJECTS_SHOWN. */
   readonly rejects: readonly { readonly line: number; readonly reason: string }[];
   /** Number of valid records of the file that are not a party of any list. */
   readonly passedOver: number;

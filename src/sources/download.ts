@@ -518,7 +518,7 @@ async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   }
 }
 
-/** Makes a rename durable. */
+/** Flushes a folder to disk, so that a rename in it is durable. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

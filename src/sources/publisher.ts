@@ -15,7 +15,7 @@ export interface PublisherSource {
   readonly files: readonly PublisherFile[];
   /** The publishing body's name, for people and for `SanctionsEntry.authority`. */
   readonly authority: string;
-  /** A page for people. */
+  /** Web page for people. */
   readonly homepage: string;
   /** Licence or terms of the data, in a few words. */
   readonly licence: string;

@@ -1,6 +1,6 @@
 /**
- * A segment: one imported dataset as an immutable pair of files, `PATH.records` (32 bytes a label: slot, template, days) and
- * `PATH.templates` (a header line, then one canonical template a line). A segment exists once its template file does.
+ * A segment: one imported dataset as an immutable pair of files, `PATH.records` (32 bytes per label: slot, template, days) and
+ * `PATH.templates` (a header line, then one canonical template per line). A segment exists if its template file exists.
  */
 import { createHash, type Hash } from 'node:crypto';
 import {
@@ -185,7 +185,7 @@ function writeWhole(file: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done);
 }
 
-/** Makes renames inside a folder durable. */
+/** Flushes a folder to disk, so that renames in it are durable. */
 export function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {

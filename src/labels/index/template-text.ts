@@ -159,6 +159,6 @@ function sanctionFromRow(row: SanctionRow): SanctionsEntry {
   };
 }
 
-/** Returns true if the template carries an entry in force that makes the address sanctioned. */
+/** Returns whether the template has an entry in force that makes the address sanctioned. */
 export const isInForce = (template: LabelTemplate): boolean =>
   template.sanctions.some((entry) => entry.delistedAt === null && countsAsSanction(entry));
