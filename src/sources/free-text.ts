@@ -74,8 +74,9 @@ export function findWallets(text: string): FoundWallet[] {
 }
 
 /**
- * Yields the party, then a reject for each run of characters in its remarks that looks like a wallet but is valid on no chain, if the
- * text is about crypto-assets. This makes a misprint in the list visible.
+ * Yields the party, then a reject for each run of characters in its remarks that looks like a wallet but is valid on no chain. A run
+ * looks like a wallet if it is `0x` and 30 to 50 hexadecimal digits, or if the text is about crypto-assets. This makes a misprint in
+ * the list visible.
  */
 export function* withUnreadableWallets(record: SourceRecord): Generator<SourceRecord, void, undefined> {
   yield record;
