@@ -50,9 +50,9 @@ export interface MatchReason {
    * `birthDate`, `country`, `schema`, `weakAlias`, `order`: evidence other than the words.
    */
   readonly kind: MatchReasonKind;
-  /** The part of the query; null if the query has no such part. */
+  /** The part of the query; null if no part of the query applies. */
   readonly asked: string | null;
-  /** The part of the listed name, or the listed fact; null if the entry has neither. */
+  /** The part of the listed name, or the listed fact; null if neither applies. */
   readonly listed: string | null;
   /** Similarity of the two parts, 0–1; null if it does not apply. */
   readonly similarity: number | null;
